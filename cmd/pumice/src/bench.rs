@@ -1,0 +1,204 @@
+//! `pumice bench`: the real engine on a cluster made in memory.
+//!
+//! Only this tool measures time; tests never do. Figures are for one run on one machine: compare
+//! them within a run.
+
+mod cluster;
+mod scale;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand, ValueEnum};
+use pumice_conf::{Config, DEFAULT_CONF};
+use pumice_engine::Engine;
+use serde::Serialize;
+
+use crate::BadInput;
+use crate::check::{configuration, read};
+
+/// What is measured.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Place pending gangs on a cluster
+    Placement(Arguments),
+    /// How cost grows with nodes, pods, classes, queues and running pods
+    Scale(ScaleArguments),
+}
+
+/// Rules every pending pod carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Rule {
+    /// None
+    #[default]
+    None,
+    /// Required anti-affinity of a job's pods, by host
+    AntiAffinity,
+    /// Hard topology spread of a job's pods, by host
+    SpreadHost,
+    /// Hard topology spread of a job's pods, by zone
+    SpreadZone,
+}
+
+/// Shared devices on the nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Devices {
+    /// None
+    #[default]
+    None,
+    /// vGPU
+    Vgpu,
+}
+
+/// Arguments of `pumice bench placement`.
+#[derive(Args, Clone)]
+pub struct Arguments {
+    /// Nodes (three sizes, chosen by the seed; three zones)
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Pending jobs
+    #[arg(long, default_value_t = 1000)]
+    pub jobs: usize,
+    /// Pods per job, all needed to start
+    #[arg(long, default_value_t = 100)]
+    pub gang: usize,
+    /// Different pods; pod n is of class n modulo this, so classes are interleaved
+    #[arg(long, default_value_t = 1)]
+    pub classes: usize,
+    /// Queues, used in turn
+    #[arg(long, default_value_t = 1)]
+    pub queues: usize,
+    /// Pods that run already
+    #[arg(long, default_value_t = 0)]
+    pub running: usize,
+    /// Rules of the pending pods
+    #[arg(long, value_enum, default_value = "none")]
+    pub rule: Rule,
+    /// Shared devices
+    #[arg(long, value_enum, default_value = "none")]
+    pub devices: Devices,
+    /// Configuration; default: the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Seed of the node sizes
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Arguments of `pumice bench scale`.
+#[derive(Args)]
+pub struct ScaleArguments {
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Table,
+    /// For scripts
+    Json,
+}
+
+/// Result of one run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// Nodes.
+    pub nodes: usize,
+    /// Pods placed.
+    pub placed: usize,
+    /// Pods that found no place.
+    pub pending: usize,
+    /// Inputs applied → decisions out.
+    pub seconds: f64,
+    /// `placed / seconds`.
+    pub pods_per_second: f64,
+    /// A following cycle without change, microseconds.
+    pub idle_cycle_us: f64,
+    /// Resident memory at the end; 0 where the system does not tell.
+    pub rss_bytes: u64,
+}
+
+/// Runs a benchmark.
+pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Placement(arguments) => {
+            if arguments.devices == Devices::Vgpu {
+                let text = "error: --devices vgpu: this version has no shared devices yet\n  = \
+                            help: leave the flag out";
+                return Err(BadInput(text.to_owned()).into());
+            }
+            let figures = measure(arguments, &config(arguments)?);
+            print(&figures, arguments.output)?;
+        }
+        Command::Scale(arguments) => scale::run(arguments)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn config(arguments: &Arguments) -> anyhow::Result<Config> {
+    match &arguments.config {
+        Some(path) => configuration(&path.display().to_string(), &read(path)?),
+        None => configuration("built-in configuration", DEFAULT_CONF.as_bytes()),
+    }
+}
+
+/// Builds the cluster and measures.
+pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
+    let mut engine = Engine::new(config, "default");
+    cluster::build(arguments, |delta| engine.apply(delta));
+    let start = Instant::now();
+    let placed = engine.cycle(0).binds.len();
+    let seconds = start.elapsed().as_secs_f64();
+    // Let the cycle settle first: what follows has nothing left to do.
+    while !engine.cycle(1).is_empty() {}
+    let idle = idle_cycle(&mut engine);
+    Figures {
+        nodes: arguments.nodes,
+        placed,
+        pending: arguments.jobs * arguments.gang - placed,
+        seconds,
+        pods_per_second: placed as f64 / seconds.max(1e-9),
+        idle_cycle_us: idle.as_secs_f64() * 1e6,
+        rss_bytes: rss_bytes(),
+    }
+}
+
+/// The longest of several cycles without change.
+fn idle_cycle(engine: &mut Engine) -> Duration {
+    let one = |engine: &mut Engine| {
+        let start = Instant::now();
+        let decisions = engine.cycle(2);
+        (start.elapsed(), decisions.is_empty())
+    };
+    (0..100).map(|_| one(engine).0).max().unwrap_or_default()
+}
+
+/// Resident memory of this process, as the system reports it.
+fn rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+fn print(figures: &Figures, output: Output) -> anyhow::Result<()> {
+    if output == Output::Json {
+        println!("{}", serde_json::to_string_pretty(figures)?);
+        return Ok(());
+    }
+    println!("nodes            {}", figures.nodes);
+    println!("placed           {}", figures.placed);
+    println!("pending          {}", figures.pending);
+    println!("seconds          {:.4}", figures.seconds);
+    println!("pods per second  {:.0}", figures.pods_per_second);
+    println!("idle cycle       {:.2} µs", figures.idle_cycle_us);
+    println!("resident         {:.0} MB", figures.rss_bytes as f64 / 1e6);
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! A cluster made in memory.
+
+use pumice_model::Delta;
+use pumice_model::object::{
+    GroupObject, NodeObject, PodObject, PodPhase, PodTerm, QueueObject, Requirement, Selector,
+    SelectorOp, SpreadConstraint, Unsatisfiable,
+};
+
+use super::{Arguments, Rule};
+
+const MIB: i64 = 1 << 20;
+const GIB: i64 = 1 << 30;
+const HOSTNAME: &str = "kubernetes.io/hostname";
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// Hands every object of the cluster to `apply`.
+pub fn build(arguments: &Arguments, mut apply: impl FnMut(Delta)) {
+    for number in 0..arguments.queues.max(1) {
+        apply(Delta::QueueApply(Box::new(queue(number))));
+    }
+    let mut random = arguments.seed;
+    for number in 0..arguments.nodes {
+        apply(Delta::NodeApply(Box::new(node(number, next(&mut random)))));
+    }
+    for number in 0..arguments.running {
+        apply(Delta::PodApply(Box::new(running(number, arguments.nodes))));
+    }
+    for job in 0..arguments.jobs {
+        apply(Delta::GroupApply(Box::new(group(arguments, job))));
+        for at in 0..arguments.gang {
+            apply(Delta::PodApply(Box::new(pending(arguments, job, at))));
+        }
+    }
+}
+
+/// SplitMix64.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn queue_name(number: usize) -> String {
+    if number == 0 { "default".to_owned() } else { format!("queue-{number:05}") }
+}
+
+fn queue(number: usize) -> QueueObject {
+    QueueObject { name: queue_name(number), weight: 1, reclaimable: true, ..Default::default() }
+}
+
+fn node_name(number: usize) -> String {
+    format!("node-{number:06}")
+}
+
+fn node(number: usize, random: u64) -> NodeObject {
+    let cpu = [64, 96, 128][(random % 3) as usize];
+    NodeObject {
+        name: node_name(number),
+        labels: vec![
+            (HOSTNAME.to_owned(), node_name(number)),
+            (ZONE.to_owned(), format!("zone-{}", number % 3)),
+        ],
+        allocatable: vec![
+            ("cpu".to_owned(), cpu * 1000),
+            ("memory".to_owned(), 4 * cpu * GIB),
+            ("pods".to_owned(), 256),
+        ],
+        ..NodeObject::default()
+    }
+}
+
+fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
+    PodObject {
+        namespace: "bench".to_owned(),
+        ours: true,
+        priority: 1,
+        preemptable: true,
+        request: vec![
+            ("cpu".to_owned(), cpu_milli),
+            ("memory".to_owned(), memory_bytes),
+            ("pods".to_owned(), 1),
+        ],
+        nonzero_cpu_milli: cpu_milli,
+        nonzero_memory_bytes: memory_bytes,
+        images: vec!["training:latest".to_owned()],
+        container_count: 1,
+        ..PodObject::default()
+    }
+}
+
+fn running(number: usize, nodes: usize) -> PodObject {
+    let mut pod = request(250, 256 * MIB);
+    pod.name = format!("running-{number:07}");
+    pod.uid = format!("uid-running-{number:07}");
+    pod.ours = false;
+    pod.node = Some(node_name(number % nodes.max(1)));
+    pod.phase = PodPhase::Running;
+    pod.labels = vec![
+        ("app".to_owned(), format!("app-{}", number % 100)),
+        ("instance".to_owned(), number.to_string()),
+    ];
+    pod
+}
+
+/// cpu and memory of a class: no two classes are alike.
+fn amounts(class: usize) -> (i64, i64) {
+    let class = class as i64;
+    (100 + 10 * (class % 20), 128 * MIB + class * 4096)
+}
+
+fn group(arguments: &Arguments, job: usize) -> GroupObject {
+    let (mut cpu, mut memory) = (0, 0);
+    for at in 0..arguments.gang {
+        let (c, m) = amounts((job * arguments.gang + at) % arguments.classes.max(1));
+        (cpu, memory) = (cpu + c, memory + m);
+    }
+    let name = format!("job-{job:06}");
+    GroupObject {
+        namespace: "bench".to_owned(),
+        uid: name.clone(),
+        name,
+        min_member: arguments.gang as i32,
+        queue: queue_name(job % arguments.queues.max(1)),
+        min_resources: Some(vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)]),
+        ..GroupObject::default()
+    }
+}
+
+fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
+    let number = job * arguments.gang + at;
+    let (cpu, memory) = amounts(number % arguments.classes.max(1));
+    let mut pod = request(cpu, memory);
+    pod.name = format!("job-{job:06}-worker-{at}");
+    pod.uid = format!("uid-{number:08}");
+    pod.group = Some(format!("job-{job:06}"));
+    pod.role = "worker".to_owned();
+    // Ten applications: a job competes with others that look like it.
+    let app = format!("app-{}", job % 10);
+    pod.labels = vec![("app".to_owned(), app.clone()), ("job".to_owned(), format!("job-{job:06}"))];
+    let (key, value) = ("job".to_owned(), format!("job-{job:06}"));
+    let own =
+        Selector { requirements: vec![Requirement { key, op: SelectorOp::In(vec![value]) }] };
+    match arguments.rule {
+        Rule::None => {}
+        Rule::AntiAffinity => pod.anti_affinity.push(PodTerm {
+            namespaces: vec!["bench".to_owned()],
+            namespace_selector: None,
+            selector: Some(own),
+            topology_key: HOSTNAME.to_owned(),
+        }),
+        Rule::SpreadHost => pod.spread.push(spread(own, HOSTNAME)),
+        Rule::SpreadZone => pod.spread.push(spread(own, ZONE)),
+    }
+    pod
+}
+
+fn spread(selector: Selector, key: &str) -> SpreadConstraint {
+    SpreadConstraint {
+        max_skew: 1,
+        topology_key: key.to_owned(),
+        when: Unsatisfiable::DoNotSchedule,
+        selector: Some(selector),
+        min_domains: 1,
+        honor_affinity: true,
+        honor_taints: false,
+    }
+}

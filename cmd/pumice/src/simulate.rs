@@ -1,0 +1,196 @@
+//! `pumice simulate`: manifests in, decisions out.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use pumice_conf::{Config, DEFAULT_CONF};
+use pumice_ingest::Options;
+use pumice_sim::reader::{Input, Source};
+use pumice_sim::{Mode, Settings};
+
+use crate::check::{configuration, read};
+use crate::{BadInput, output};
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// For scripts: stable keys
+    Json,
+    /// The same as JSON
+    Yaml,
+}
+
+/// Sharding modes of the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sharding {
+    /// No sharding
+    None,
+    /// Only nodes of the own shard
+    Hard,
+    /// Nodes of the own shard first
+    Soft,
+}
+
+/// Arguments of `pumice simulate`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Manifests: files, directories, or `-` for standard input
+    paths: Vec<PathBuf>,
+    /// Manifests too (same as a path)
+    #[arg(long = "objects", value_name = "FILE")]
+    objects: Vec<PathBuf>,
+    /// Scheduler configuration; default: the one in the manifests' ConfigMap, else the built-in one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Run exactly this many cycles without a kubelet, instead of until nothing changes
+    #[arg(long, value_name = "N")]
+    cycles: Option<u32>,
+    /// Start of the virtual clock; default: the epoch
+    #[arg(long, value_name = "RFC3339")]
+    now: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    output: Format,
+    /// Scheduler names that are ours (repeat for several)
+    #[arg(long = "scheduler-name", default_value = "volcano", value_name = "NAME")]
+    scheduler_names: Vec<String>,
+    /// Queue of PodGroups and pods that name none
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    default_queue: String,
+    /// Only nodes with one of these labels, as `key:value,…`
+    #[arg(long, value_delimiter = ',', value_name = "KEY:VALUE")]
+    node_selector: Vec<String>,
+    /// Provisioners whose volumes do not count (no effect before volumes are simulated)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    #[allow(dead_code)]
+    ignored_provisioners: Vec<String>,
+    /// Sharding mode of the daemon
+    #[arg(long, value_enum, default_value = "none")]
+    scheduler_sharding_mode: Sharding,
+    /// Own shard
+    #[arg(long, default_value = "volcano", value_name = "NAME")]
+    #[allow(dead_code)]
+    scheduler_sharding_name: String,
+}
+
+/// Runs a simulation and prints its result.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let settings = settings(arguments)?;
+    let paths: Vec<&PathBuf> = arguments.paths.iter().chain(&arguments.objects).collect();
+    if paths.is_empty() {
+        let text = "error: no manifests given\n  = help: name files or directories, or `-` to read \
+                    standard input: kubectl get nodes,pods,podgroups,queues,jobs -A -o yaml | \
+                    pumice simulate -";
+        return Err(BadInput(text.to_owned()).into());
+    }
+    let mut sources = Vec::new();
+    for path in paths {
+        gather(path, &mut sources)?;
+    }
+    let mut input = Input::default();
+    for source in &sources {
+        input.read(source).map_err(|problem| BadInput(problem.to_string()))?;
+    }
+    if input.items.is_empty() && input.config.is_none() && input.ignored.is_empty() {
+        let problems: Vec<String> = input.problems.iter().map(ToString::to_string).collect();
+        let text = format!("{}\nerror: no object could be read", problems.join("\n"));
+        return Err(BadInput(text.trim_start().to_owned()).into());
+    }
+    let config = chosen_config(arguments, &input)?;
+    let progress = Progress::new(arguments.output);
+    let (report, problems) = pumice_sim::simulate(&config, input, &sources, &settings, |n, b| {
+        progress.show(n, b);
+    });
+    progress.finish();
+    for problem in &problems {
+        anstream::eprintln!("{problem}");
+    }
+    output::print(&report, arguments.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
+    if arguments.scheduler_sharding_mode != Sharding::None {
+        let text = "error: --scheduler-sharding-mode hard and soft are not simulated yet\n  = \
+                    help: leave the flag out";
+        return Err(BadInput(text.to_owned()).into());
+    }
+    let now_s = match &arguments.now {
+        None => 0,
+        Some(text) => text.parse::<jiff::Timestamp>().map(|now| now.as_second()).map_err(|e| {
+            BadInput(format!("error: --now {text}: {e}\n  = help: write 2026-01-31T12:00:00Z"))
+        })?,
+    };
+    let mut node_selector = Vec::new();
+    for entry in &arguments.node_selector {
+        // Entries without a value are ignored, as the peer does.
+        if let Some((key, value)) = entry.split_once(':').filter(|(_, value)| !value.is_empty()) {
+            node_selector.push((key.to_owned(), value.to_owned()));
+        }
+    }
+    Ok(Settings {
+        mode: arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles),
+        now_s,
+        default_queue: arguments.default_queue.clone(),
+        options: Options { scheduler_names: arguments.scheduler_names.clone() },
+        node_selector,
+    })
+}
+
+fn chosen_config(arguments: &Arguments, input: &Input) -> anyhow::Result<Config> {
+    if let Some(path) = &arguments.config {
+        return configuration(&path.display().to_string(), &read(path)?);
+    }
+    match &input.config {
+        Some((text, place)) => configuration(&place.to_string(), text.as_bytes()),
+        None => configuration("built-in configuration", DEFAULT_CONF.as_bytes()),
+    }
+}
+
+/// Reads a path; of a directory, every YAML and JSON file in it, in name order.
+fn gather(path: &Path, sources: &mut Vec<Source>) -> anyhow::Result<()> {
+    if !path.is_dir() {
+        let bytes = read(path)?;
+        let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
+        sources.push(Source { name, bytes });
+        return Ok(());
+    }
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(path)?.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
+    entries.sort();
+    for entry in entries {
+        let extension = entry.extension().and_then(|extension| extension.to_str());
+        let wanted = matches!(extension, Some("yaml" | "yml" | "json"));
+        if entry.is_dir() || wanted {
+            gather(&entry, sources)?;
+        }
+    }
+    Ok(())
+}
+
+/// A line on standard error while a long run goes on; only on a terminal.
+struct Progress(Option<indicatif::ProgressBar>);
+
+impl Progress {
+    fn new(format: Format) -> Self {
+        let wanted = format == Format::Table && std::io::stderr().is_terminal();
+        Self(wanted.then(indicatif::ProgressBar::new_spinner))
+    }
+
+    fn show(&self, cycle: u32, binds: usize) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(format!("cycle {cycle}: {binds} pods bound"));
+            bar.tick();
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Action `allocate`: places the tasks of admitted jobs (spec/01 §6.2).
+//!
+//! ```text
+//!  queue in turn ─► job in turn ─► transaction: tasks in turn ─► kernel: best node
+//!                                    │ job ready      commit, the job may have another turn
+//!                                    │ job pipelined  the placements stand until the cycle ends
+//!                                    └ neither        undo
+//! ```
+//!
+//! Nothing is bound before the job is ready; from then on each turn places one task.
+
+use std::rc::Rc;
+
+use pumice_framework::session::Unplaced;
+use pumice_framework::{FitError, Session, Skip};
+use pumice_model::object::Gates;
+use pumice_model::{JobIx, QueueIx, Sym, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+use crate::by_queue::ByQueue;
+use crate::kernel::Kernel;
+use crate::sub_jobs;
+use crate::worksheet::{Kind, TaskQueue, has_tasks};
+
+/// What is left to do for each job.
+pub(crate) type Worksheets = FxHashMap<JobIx, Worksheet>;
+
+/// Tasks of one job that have not been tried, by sub-job (entry 0 when there are none).
+pub(crate) type Worksheet = Vec<TaskQueue>;
+
+/// Places tasks until no queue has a job left that could have another turn.
+pub fn run(session: &mut Session, kernel: &mut Kernel) {
+    let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::Requesting));
+    let mut jobs = ByQueue::default();
+    for job in active {
+        jobs.push(session, job);
+    }
+    let mut worksheets = Worksheets::default();
+    while let Some(queue) = jobs.next_queue(session) {
+        if session.chain.overused(session.state, queue) {
+            for job in jobs.take_jobs(queue) {
+                session.skip(job, Skip::Overused);
+            }
+            continue;
+        }
+        let Some(job) = jobs.next_job(session, queue) else { continue };
+        if turn(session, kernel, queue, job, &mut worksheets) {
+            jobs.push(session, job);
+        }
+        jobs.put_back(session, queue);
+    }
+}
+
+/// One turn of a job; whether it may have another one.
+fn turn(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    queue: QueueIx,
+    job: JobIx,
+    worksheets: &mut Worksheets,
+) -> bool {
+    let worksheet = worksheets.entry(job).or_insert_with(|| worksheet(session, job));
+    let start = session.checkpoint();
+    let placed = if session.state.job(job).sub_jobs.is_empty() {
+        allocate_tasks(session, kernel, queue, job, 0, &mut worksheet[0])
+    } else {
+        sub_jobs::allocate(session, kernel, queue, job, worksheet)
+    };
+    if !placed {
+        return false;
+    }
+    if session.chain.job_ready(session.state, job) {
+        session.commit_from(start);
+        return worksheet.iter().any(|tasks| !tasks.is_empty());
+    }
+    session.keep_from(start);
+    false
+}
+
+fn worksheet(session: &Session, job: JobIx) -> Worksheet {
+    let record = session.state.job(job);
+    let order =
+        |tasks: &[TaskIx]| TaskQueue::new(session.state, session.chain, tasks, Kind::Requesting);
+    if record.sub_jobs.is_empty() {
+        return vec![order(&record.tasks)];
+    }
+    record.sub_jobs.iter().map(|sub| order(&sub.tasks)).collect()
+}
+
+/// Tries tasks of one sub-job in turn until it is ready. True when the placements are to stand: the
+/// sub-job is ready or would be once resources are released; otherwise they are undone.
+pub(crate) fn allocate_tasks(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    queue: QueueIx,
+    job: JobIx,
+    sub_job: u16,
+    tasks: &mut TaskQueue,
+) -> bool {
+    let start = session.checkpoint();
+    while let Some(task) = tasks.pop() {
+        let outcome = try_task(session, kernel, queue, job, task);
+        if outcome == Outcome::NoNode && !goes_on_after_failure(session, job, sub_job) {
+            break;
+        }
+        if session.chain.sub_job_ready(session.state, job, sub_job) {
+            break;
+        }
+    }
+    add_best_effort(session, kernel, queue, job, sub_job);
+    if session.chain.sub_job_ready(session.state, job, sub_job)
+        || session.chain.sub_job_pipelined(session.state, job, sub_job)
+    {
+        return true;
+    }
+    session.undo_to(start);
+    false
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Placed or pipelined.
+    Placed,
+    /// Not tried.
+    Skipped,
+    /// No node fits.
+    NoNode,
+}
+
+/// Tries to place one task.
+pub(crate) fn try_task(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    queue: QueueIx,
+    job: JobIx,
+    task: TaskIx,
+) -> Outcome {
+    if let Err(refusal) = session.chain.allocatable(session.state, queue, task) {
+        session.note(job).refusal.get_or_insert(refusal);
+        return Outcome::Skipped;
+    }
+    if session.state.task(task).gates != Gates::None {
+        return Outcome::Skipped;
+    }
+    if role_has_failed(session, job, task) {
+        session.note(job).unplaced.push((task, Unplaced::RoleFailed));
+        return Outcome::Skipped;
+    }
+    match kernel.choose(session.state, session.chain, task) {
+        Ok(choice) if choice.idle => session.allocate(task, choice.node),
+        Ok(choice) => session.pipeline(task, choice.node),
+        Err(error) => {
+            note_no_node(session, job, task, error);
+            return Outcome::NoNode;
+        }
+    }
+    Outcome::Placed
+}
+
+/// Notes that a task found no node.
+pub(crate) fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, error: FitError) {
+    let role = (session.state.task(task).role, session.state.task(task).sub_job);
+    let note = session.note(job);
+    note.unplaced.push((task, Unplaced::NoNode(Rc::new(error))));
+    if !note.failed_roles.contains(&role) {
+        note.failed_roles.push(role);
+    }
+}
+
+/// Whether a task of the same role and sub-job has found no node in this cycle.
+fn role_has_failed(session: &Session, job: JobIx, task: TaskIx) -> bool {
+    let Some(note) = session.notes.get(&job) else { return false };
+    let task = session.state.task(task);
+    task.role != Sym::default() && note.failed_roles.contains(&(task.role, task.sub_job))
+}
+
+/// Whether further tasks are tried after one found no node (spec/01 §3.4).
+fn goes_on_after_failure(session: &Session, job: JobIx, sub_job: u16) -> bool {
+    let record = session.state.job(job);
+    if record.min_available as usize == record.tasks.len() {
+        return false;
+    }
+    if let Some(sub) = record.sub_jobs.get(sub_job as usize) {
+        return (sub.min_available as usize) < sub.tasks.len();
+    }
+    if record.min_available as usize >= record.tasks.len() {
+        return false;
+    }
+    let failed: &[(Sym, u16)] =
+        session.notes.get(&job).map_or(&[], |note| note.failed_roles.as_slice());
+    let has_failed = |role: Sym| failed.iter().any(|(other, _)| *other == role);
+    let mut hopeless = record.roles.iter().filter(|role| has_failed(role.role));
+    if record.roles_apply() {
+        return hopeless.all(|role| role.ready() >= role.min);
+    }
+    let hopeful = record.roles.iter().filter(|role| !has_failed(role.role));
+    let left: i32 =
+        hopeful.map(|role| role.by_status[TaskStatus::Pending as usize] as i32).sum();
+    record.ready() + left >= record.min_available
+}
+
+/// Best-effort members count for a gang once they are placed: adds them while it is not ready.
+fn add_best_effort(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    queue: QueueIx,
+    job: JobIx,
+    sub_job: u16,
+) {
+    let record = session.state.job(job);
+    if record.pending_best_effort == 0 {
+        return;
+    }
+    let members = match record.sub_jobs.get(sub_job as usize) {
+        Some(sub) => sub.tasks.clone(),
+        None => record.tasks.clone(),
+    };
+    let mut tasks = TaskQueue::new(session.state, session.chain, &members, Kind::BestEffort);
+    while !session.chain.sub_job_ready(session.state, job, sub_job) {
+        let Some(task) = tasks.pop() else { return };
+        try_task(session, kernel, queue, job, task);
+    }
+}

@@ -1,0 +1,43 @@
+//! Action `backfill`: places best-effort tasks (spec/01 §6.3), which need no room but a pod slot.
+//!
+//! A job that is ready gets each of its tasks bound as it is placed. One that is not ready gets them
+//! only if they make it ready: a gang is bound with at least `minMember` placed pods or not at all.
+
+use pumice_framework::Session;
+use pumice_model::JobIx;
+
+use crate::allocate::note_no_node;
+use crate::by_queue::ByQueue;
+use crate::kernel::Kernel;
+use crate::worksheet::{Kind, TaskQueue, has_tasks};
+
+/// Goes through queues, their jobs, and their best-effort tasks.
+pub fn run(session: &mut Session, kernel: &mut Kernel) {
+    let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::BestEffort));
+    let mut jobs = ByQueue::default();
+    for job in active {
+        jobs.push(session, job);
+    }
+    while let Some(queue) = jobs.next_queue(session) {
+        while let Some(job) = jobs.next_job(session, queue) {
+            fill(session, kernel, job);
+        }
+    }
+}
+
+fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
+    let tasks = session.state.job(job).tasks.clone();
+    let mut tasks = TaskQueue::new(session.state, session.chain, &tasks, Kind::BestEffort);
+    let start = session.checkpoint();
+    while let Some(task) = tasks.pop() {
+        match kernel.choose(session.state, session.chain, task) {
+            Ok(choice) if choice.idle => session.allocate(task, choice.node),
+            Ok(choice) => session.pipeline(task, choice.node),
+            Err(error) => note_no_node(session, job, task, error),
+        }
+        if session.chain.job_ready(session.state, job) {
+            session.commit_from(start);
+        }
+    }
+    session.undo_to(start);
+}

@@ -1,0 +1,45 @@
+//! Action `enqueue`: admits PodGroups (spec/01 §6.1).
+//!
+//! Job controllers create pods only once the PodGroup has left phase Pending, so the phase is an
+//! interface: an admitted job is `Inqueue`.
+
+use pumice_framework::{Session, Skip};
+use pumice_model::object::GroupPhase;
+use pumice_model::{JobIx, Origin};
+
+use crate::by_queue::ByQueue;
+
+/// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
+/// `minResources` is admitted unasked.
+pub fn run(session: &mut Session) {
+    let waiting: Vec<JobIx> = session
+        .state
+        .jobs()
+        .filter(|(_, job)| job.is_pending())
+        .map(|(ix, _)| ix)
+        .collect();
+    let mut jobs = ByQueue::default();
+    for job in waiting {
+        match session.state.job(job) {
+            record if record.origin == Origin::Missing => session.skip(job, Skip::NoGroup),
+            record if record.queue.is_none() => session.skip(job, Skip::NoQueue),
+            _ => jobs.push(session, job),
+        }
+    }
+    while let Some(queue) = jobs.next_queue(session) {
+        let Some(job) = jobs.next_job(session, queue) else { continue };
+        admit(session, job);
+        jobs.put_back(session, queue);
+    }
+}
+
+fn admit(session: &mut Session, job: JobIx) {
+    if session.state.job(job).min_resources.is_some() {
+        if let Err(refusal) = session.chain.job_enqueueable(session.state, job) {
+            session.skip(job, Skip::NotEnqueued(refusal));
+            return;
+        }
+        session.chain.job_enqueued(session.state, job);
+    }
+    session.state.set_phase(job, GroupPhase::Inqueue);
+}

@@ -1,0 +1,221 @@
+//! One class against a range of nodes: does the task fit, and how good is the node by itself?
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use pumice_framework::{
+    Class, NodeFilter, NodeScore, PluginChain, ReasonId, ReasonTable, SetId, StaticPart,
+};
+use pumice_model::{Nodes, ResIx, State};
+use smallvec::SmallVec;
+
+/// Nodes looked at in one go.
+pub const BLOCK: usize = 64;
+
+/// What a node is to a class, other pods elsewhere aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict(u16);
+
+impl Verdict {
+    /// Fits now.
+    pub const IDLE: Self = Self(0);
+    /// Fits once resources are released.
+    pub const FUTURE: Self = Self(1);
+    /// Not looked at yet.
+    pub const UNKNOWN: Self = Self(u16::MAX);
+
+    fn unfit(set: SetId) -> Self {
+        Self(set.0 + 2)
+    }
+
+    /// Whether it fits, now or later.
+    pub fn fits(self) -> bool {
+        self.0 < 2
+    }
+
+    /// The reasons against it.
+    pub fn reasons(self) -> Option<SetId> {
+        (!self.fits() && self != Self::UNKNOWN).then(|| SetId(self.0 - 2))
+    }
+}
+
+struct Need {
+    resource: ResIx,
+    amount: i64,
+    reason: SetId,
+}
+
+/// The points of a class that depend on one node alone.
+pub struct Program {
+    needs: SmallVec<[Need; 4]>,
+    before: Vec<Box<dyn NodeFilter>>,
+    after: Vec<Box<dyn NodeFilter>>,
+    scores: Vec<Box<dyn NodeScore>>,
+    /// The static part, shared by all classes with the same rules.
+    pub fixed: Rc<StaticPart>,
+    /// Some score has a fraction.
+    pub has_fraction: bool,
+}
+
+/// Results for a block of nodes.
+pub struct Block {
+    /// Verdicts.
+    pub verdict: [Verdict; BLOCK],
+    /// Integer scores, static ones included.
+    pub whole: [i64; BLOCK],
+    /// Fractional scores.
+    pub fraction: [f64; BLOCK],
+    rejected: [Option<ReasonId>; BLOCK],
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            verdict: [Verdict::UNKNOWN; BLOCK],
+            whole: [0; BLOCK],
+            fraction: [0.0; BLOCK],
+            rejected: [None; BLOCK],
+        }
+    }
+}
+
+impl Program {
+    /// Collects the points of a class.
+    pub fn new(
+        state: &State,
+        chain: &PluginChain,
+        table: &mut ReasonTable,
+        class: &Class,
+        fixed: Rc<StaticPart>,
+    ) -> Self {
+        let filters = chain.node_filters(state, class);
+        let (before, after) = filters.into_iter().partition(|filter| filter.before_static());
+        let scores = chain.node_scores(state, class);
+        let request = &class.shape.request;
+        let mut needs = SmallVec::new();
+        for resource in state.resources.in_order() {
+            let amount = request.get(*resource);
+            if amount > 0 {
+                let reason = table.insufficient(&state.resources, *resource);
+                needs.push(Need { resource: *resource, amount, reason: table.set(&[reason]) });
+            }
+        }
+        let has_fraction = scores.iter().any(|score| score.has_fraction());
+        Self { needs, before, after, scores, fixed, has_fraction }
+    }
+
+    /// Evaluates at most [`BLOCK`] nodes into the first entries of `block`.
+    pub fn evaluate(
+        &self,
+        nodes: &Nodes,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) {
+        let count = range.len();
+        self.fit(nodes, range.clone(), &mut block.verdict[..count]);
+        self.filter(nodes, table, range.clone(), block);
+        let whole = &mut block.whole[..count];
+        whole.copy_from_slice(&self.fixed.score[range.clone()]);
+        for score in &self.scores {
+            score.add_whole(nodes, range.clone(), whole);
+        }
+        if self.has_fraction {
+            let fraction = &mut block.fraction[..count];
+            fraction.fill(0.0);
+            for score in &self.scores {
+                score.add_fraction(nodes, range.clone(), fraction);
+            }
+        }
+    }
+
+    fn fit(&self, nodes: &Nodes, range: Range<usize>, verdict: &mut [Verdict]) {
+        verdict.fill(Verdict::IDLE);
+        if nodes.in_transit == 0 {
+            for need in &self.needs {
+                let unfit = Verdict::unfit(need.reason);
+                let Some(idle) = nodes.idle.column(need.resource) else {
+                    verdict.iter_mut().filter(|v| v.fits()).for_each(|v| *v = unfit);
+                    continue;
+                };
+                for (verdict, idle) in verdict.iter_mut().zip(&idle[range.clone()]) {
+                    if need.amount > *idle && verdict.fits() {
+                        *verdict = unfit;
+                    }
+                }
+            }
+            return;
+        }
+        for (verdict, node) in verdict.iter_mut().zip(range) {
+            let node = pumice_model::NodeIx(node as u32);
+            for need in &self.needs {
+                if need.amount > nodes.future_idle(need.resource, node) {
+                    *verdict = Verdict::unfit(need.reason);
+                    break;
+                }
+                if need.amount > nodes.idle.get(need.resource, node) {
+                    *verdict = Verdict::FUTURE;
+                }
+            }
+        }
+    }
+
+    fn filter(
+        &self,
+        nodes: &Nodes,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) {
+        let count = range.len();
+        let mut found: SmallVec<[(u8, ReasonId); 8]> = SmallVec::new();
+        let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
+            for filter in filters {
+                let rejected = &mut block.rejected[..count];
+                filter.reject(nodes, range.clone(), rejected);
+                for (at, reason) in rejected.iter_mut().enumerate() {
+                    if let Some(reason) = reason.take() {
+                        found.push((at as u8, reason));
+                    }
+                }
+            }
+        };
+        ask(&self.before, &mut found);
+        let fixed = &self.fixed.verdict[range.clone()];
+        for (at, reason) in fixed.iter().enumerate() {
+            if let Some(reason) = reason {
+                found.push((at as u8, *reason));
+            }
+        }
+        let mut later = SmallVec::new();
+        ask(&self.after, &mut later);
+        // A static reason ends the search on its node.
+        found.extend(later.into_iter().filter(|(at, _)| fixed[*at as usize].is_none()));
+        if found.is_empty() {
+            return;
+        }
+        found.sort_by_key(|(at, _)| *at);
+        for reasons in found.chunk_by(|l, r| l.0 == r.0) {
+            let at = reasons[0].0 as usize;
+            if block.verdict[at].fits() {
+                let set: SmallVec<[ReasonId; 4]> = reasons.iter().map(|(_, r)| *r).collect();
+                block.verdict[at] = Verdict::unfit(table.set(&set));
+            }
+        }
+    }
+
+    /// What a node lacks, in stored units, counting what is being released.
+    pub fn shortage(&self, nodes: &Nodes, node: pumice_model::NodeIx) -> Vec<(ResIx, i64)> {
+        self.needs
+            .iter()
+            .map(|need| (need.resource, need.amount - nodes.future_idle(need.resource, node)))
+            .filter(|(_, short)| *short > 0)
+            .collect()
+    }
+
+    /// How far a shortage is from being none: the largest share of a need that is missing.
+    pub fn distance(&self, short: &[(ResIx, i64)]) -> f64 {
+        let need_of = |ix: ResIx| self.needs.iter().find(|n| n.resource == ix).map_or(1, |n| n.amount);
+        short.iter().map(|(ix, amount)| *amount as f64 / need_of(*ix) as f64).fold(0.0, f64::max)
+    }
+}

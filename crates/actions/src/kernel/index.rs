@@ -1,0 +1,392 @@
+//! The ordered node index of one class.
+
+use pumice_framework::reason::NearestMiss;
+use pumice_framework::{Class, FitError, PluginChain, ReasonTable, SetId};
+use pumice_model::{NodeIx, State};
+use smallvec::SmallVec;
+
+use super::Choice;
+use super::evaluate::{BLOCK, Block, Program, Verdict};
+use super::group::Group;
+use super::pod_filter::{PodFilter, PodReasons};
+use super::pod_score::PodScore;
+use super::wide_max::NOT_A_CANDIDATE;
+
+/// Everything known about one class on all nodes, as of a position in the touch log.
+pub struct ClassIndex {
+    program: Program,
+    pod_filter: Option<PodFilter>,
+    pod_score: Option<PodScore>,
+    verdict: Vec<Verdict>,
+    counts: Vec<u32>,
+    idle: Group,
+    future: Option<Group>,
+    parts: Option<Parts>,
+    cursor: u64,
+    nearest: Option<(u64, Option<NearestMiss>)>,
+    /// When it was last asked, in questions.
+    pub last_used: u64,
+}
+
+/// Scores by node, kept when the final score depends on all candidates.
+struct Parts {
+    whole: Vec<i64>,
+    fraction: Vec<f64>,
+}
+
+impl ClassIndex {
+    /// An index that knows nothing yet.
+    pub fn new(
+        state: &mut State,
+        chain: &PluginChain,
+        class: &Class,
+        program: Program,
+        reasons: PodReasons,
+    ) -> Self {
+        let points = chain.pod_points();
+        let pod_filter = PodFilter::new(state, class, &points, reasons);
+        let pod_score = PodScore::new(state, class, &points);
+        let nodes = state.nodes.len();
+        let normalised = program.fixed.normalised.len();
+        // What other pods say decides who the candidates are, and so what normalised scores are.
+        let whole_picture = pod_score.is_some() || (pod_filter.is_some() && normalised > 0);
+        let parts = whole_picture
+            .then(|| Parts { whole: vec![0; nodes], fraction: vec![0.0; nodes] });
+        let mut index = Self {
+            idle: Group::new(nodes, pod_filter.as_ref().map(|f| &f.layout), normalised),
+            future: None,
+            program,
+            pod_filter,
+            pod_score,
+            verdict: vec![Verdict::UNKNOWN; nodes],
+            counts: Vec::new(),
+            parts,
+            cursor: 0,
+            nearest: None,
+            last_used: 0,
+        };
+        index.settle_cells();
+        index
+    }
+
+    /// Bytes it holds.
+    pub fn bytes(&self) -> usize {
+        let groups = self.idle.bytes() + self.future.as_ref().map_or(0, Group::bytes);
+        let parts = self.parts.as_ref().map_or(0, |parts| parts.whole.len() * 16);
+        self.verdict.len() * 2 + groups + parts
+    }
+
+    fn settle_cells(&mut self) {
+        let Some(filter) = &self.pod_filter else { return };
+        for cell in 0..filter.layout.cells() {
+            let passes = filter.passes(cell);
+            self.idle.set_passing(cell, passes);
+            if let Some(future) = &mut self.future {
+                future.set_passing(cell, passes);
+            }
+        }
+    }
+
+    /// Looks again at everything that was touched since it was last asked.
+    pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
+        if state.nodes.in_transit > 0 && self.future.is_none() {
+            let layout = self.pod_filter.as_ref().map(|f| &f.layout);
+            let normalised = self.program.fixed.normalised.len();
+            self.future = Some(Group::new(self.verdict.len(), layout, normalised));
+            self.settle_cells();
+        }
+        let now = state.nodes.touch_cursor();
+        let touched: Option<Vec<NodeIx>> = (self.cursor > 0)
+            .then(|| state.nodes.touched_since(self.cursor - 1).map(Iterator::collect))
+            .flatten();
+        self.cursor = now + 1;
+        match touched {
+            Some(touched) if touched.len() * 4 < self.verdict.len() => {
+                self.catch_up_pods(state, &touched);
+                self.look_at_each(state, table, scratch, touched);
+            }
+            _ => {
+                let all: Vec<NodeIx> = match &self.pod_filter {
+                    None if self.pod_score.is_none() => Vec::new(),
+                    _ => state.nodes.indices().collect(),
+                };
+                self.catch_up_pods(state, &all);
+                self.look_at_range(state, table, scratch, 0, self.verdict.len());
+            }
+        }
+        self.follow_normalisers(state, table, scratch);
+    }
+
+    fn catch_up_pods(&mut self, state: &State, touched: &[NodeIx]) {
+        if touched.is_empty() {
+            return;
+        }
+        if let Some(score) = &mut self.pod_score {
+            score.catch_up(state, touched);
+        }
+        let Some(filter) = &mut self.pod_filter else { return };
+        let (idle, future) = (&mut self.idle, &mut self.future);
+        filter.catch_up(state, touched, |filter, cell| {
+            let passes = filter.passes(cell);
+            idle.set_passing(cell, passes);
+            if let Some(future) = future {
+                future.set_passing(cell, passes);
+            }
+        });
+    }
+
+    /// Evaluates touched nodes; neighbours that were touched together are evaluated together.
+    fn look_at_each(
+        &mut self,
+        state: &State,
+        table: &mut ReasonTable,
+        scratch: &mut Block,
+        mut touched: Vec<NodeIx>,
+    ) {
+        touched.sort_unstable();
+        let mut from = 0;
+        while from < touched.len() {
+            let first = touched[from].at();
+            let mut to = from + 1;
+            while to < touched.len()
+                && touched[to].at() - touched[to - 1].at() <= 2
+                && touched[to].at() - first < BLOCK
+            {
+                to += 1;
+            }
+            self.look_at_range(state, table, scratch, first, touched[to - 1].at() + 1);
+            from = to;
+        }
+    }
+
+    fn look_at_range(
+        &mut self,
+        state: &State,
+        table: &mut ReasonTable,
+        scratch: &mut Block,
+        from: usize,
+        to: usize,
+    ) {
+        for start in (from..to).step_by(BLOCK) {
+            let range = start..(start + BLOCK).min(to);
+            self.program.evaluate(&state.nodes, table, range.clone(), scratch);
+            for (at, node) in range.enumerate() {
+                let fraction = if self.program.has_fraction { scratch.fraction[at] } else { 0.0 };
+                self.record(node, scratch.verdict[at], scratch.whole[at], fraction);
+            }
+        }
+    }
+
+    fn record(&mut self, node: usize, verdict: Verdict, whole: i64, fraction: f64) {
+        let old = self.verdict[node];
+        if old != verdict {
+            self.verdict[node] = verdict;
+            self.count(old, -1);
+            self.count(verdict, 1);
+            if !self.program.fixed.normalised.is_empty() {
+                self.count_raw(node, old, verdict);
+            }
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.whole[node] = whole;
+            parts.fraction[node] = fraction;
+        }
+        let layout = self.pod_filter.as_ref().map(|f| &f.layout);
+        let put = |group: &mut Group, member: bool| {
+            let key = if member {
+                let normalised = &self.program.fixed.normalised;
+                let extra: i64 = normalised
+                    .iter()
+                    .zip(&group.raw_max)
+                    .map(|(n, max)| n.score(n.raw[node].min(*max), *max))
+                    .sum();
+                (whole + extra) as f64 + fraction
+            } else {
+                NOT_A_CANDIDATE
+            };
+            group.set(node, key, layout);
+        };
+        put(&mut self.idle, verdict == Verdict::IDLE);
+        if let Some(future) = &mut self.future {
+            put(future, verdict == Verdict::FUTURE);
+        }
+    }
+
+    fn count(&mut self, verdict: Verdict, by: i32) {
+        if let Some(set) = verdict.reasons() {
+            let at = set.0 as usize;
+            if self.counts.len() <= at {
+                self.counts.resize(at + 1, 0);
+            }
+            self.counts[at] = self.counts[at].wrapping_add_signed(by);
+        }
+    }
+
+    fn count_raw(&mut self, node: usize, old: Verdict, new: Verdict) {
+        let mut shift = |verdict: Verdict, by: i32| {
+            let group = match verdict {
+                Verdict::IDLE => &mut self.idle,
+                Verdict::FUTURE => match &mut self.future {
+                    Some(future) => future,
+                    None => return,
+                },
+                _ => return,
+            };
+            for (counts, normalised) in
+                group.raw_counts.iter_mut().zip(&self.program.fixed.normalised)
+            {
+                let count = counts.entry(normalised.raw[node]).or_insert(0);
+                *count = count.wrapping_add_signed(by);
+                if *count == 0 {
+                    counts.remove(&normalised.raw[node]);
+                }
+            }
+        };
+        shift(old, -1);
+        shift(new, 1);
+    }
+
+    /// When the largest raw value among the candidates has moved, every key is made anew.
+    fn follow_normalisers(
+        &mut self,
+        state: &State,
+        table: &mut ReasonTable,
+        scratch: &mut Block,
+    ) {
+        if self.program.fixed.normalised.is_empty() || self.parts.is_some() {
+            return;
+        }
+        let mut moved = false;
+        for group in std::iter::once(&mut self.idle).chain(self.future.as_mut()) {
+            for (max, counts) in group.raw_max.iter_mut().zip(&group.raw_counts) {
+                let now = counts.last_key_value().map_or(0, |(raw, _)| *raw);
+                moved |= std::mem::replace(max, now) != now;
+            }
+        }
+        if moved {
+            self.look_at_range(state, table, scratch, 0, self.verdict.len());
+        }
+    }
+
+    /// The best node. [`ClassIndex::catch_up`] must have been called.
+    pub fn best(&mut self, state: &State) -> Option<Choice> {
+        if self.parts.is_some() {
+            return self.best_of_whole_picture(state);
+        }
+        let layout = self.pod_filter.as_ref().map(|f| &f.layout);
+        if let Some((node, _)) = self.idle.best(layout) {
+            return Some(Choice { node: NodeIx(node), idle: true });
+        }
+        let (node, _) = self.future.as_mut()?.best(layout)?;
+        Some(Choice { node: NodeIx(node), idle: false })
+    }
+
+    fn best_of_whole_picture(&mut self, state: &State) -> Option<Choice> {
+        for wanted in [Verdict::IDLE, Verdict::FUTURE] {
+            let passes = |node: usize| match &self.pod_filter {
+                Some(filter) => filter.passes(filter.layout.cell[node] as usize),
+                None => true,
+            };
+            let candidates: Vec<u32> = (0..self.verdict.len())
+                .filter(|node| self.verdict[*node] == wanted && passes(*node))
+                .map(|node| node as u32)
+                .collect();
+            if let Some(node) = self.best_among(state, &candidates) {
+                return Some(Choice { node: NodeIx(node), idle: wanted == Verdict::IDLE });
+            }
+        }
+        None
+    }
+
+    fn best_among(&mut self, state: &State, candidates: &[u32]) -> Option<u32> {
+        let parts = self.parts.as_ref()?;
+        let mut whole: Vec<i64> =
+            candidates.iter().map(|node| parts.whole[*node as usize]).collect();
+        for normalised in &self.program.fixed.normalised {
+            let raw = |node: &u32| normalised.raw[*node as usize];
+            let max = candidates.iter().map(raw).max().unwrap_or(0);
+            for (score, node) in whole.iter_mut().zip(candidates) {
+                *score += normalised.score(raw(node), max);
+            }
+        }
+        if let Some(score) = &mut self.pod_score {
+            score.add(state, candidates, &mut whole);
+        }
+        let mut best: Option<(f64, u32)> = None;
+        for (whole, node) in whole.iter().zip(candidates) {
+            let key = *whole as f64 + parts.fraction[*node as usize];
+            if best.is_none_or(|(other, _)| key > other) {
+                best = Some((key, *node));
+            }
+        }
+        best.map(|(_, node)| node)
+    }
+
+    /// Why no node fits. `cycle` limits how often the nearest miss is looked for.
+    pub fn explain(&mut self, state: &State, table: &mut ReasonTable, cycle: u64) -> FitError {
+        let counts = match &self.pod_filter {
+            None => self
+                .counts
+                .iter()
+                .enumerate()
+                .filter(|(_, count)| **count > 0)
+                .map(|(set, count)| (SetId(set as u16), *count))
+                .collect(),
+            Some(_) => self.count_with_pods(table),
+        };
+        let nearest = match &self.nearest {
+            Some((at, nearest)) if *at == cycle => nearest.clone(),
+            _ => {
+                let nearest = self.nearest_miss(state);
+                self.nearest = Some((cycle, nearest.clone()));
+                nearest
+            }
+        };
+        FitError { nodes: self.verdict.len() as u32, counts, everywhere: None, nearest }
+    }
+
+    fn count_with_pods(&self, table: &mut ReasonTable) -> Vec<(SetId, u32)> {
+        let Some(filter) = &self.pod_filter else { return Vec::new() };
+        let mut counts: SmallVec<[(SetId, u32); 8]> = SmallVec::new();
+        for (node, verdict) in self.verdict.iter().enumerate() {
+            let set = match verdict.reasons() {
+                Some(set) if table.is_unresolvable(set) || is_shortage(table, set) => set,
+                other => {
+                    let mut reasons: SmallVec<[_; 4]> =
+                        other.map_or(SmallVec::new(), |set| table.members(set).into());
+                    reasons.extend(filter.reasons(table, filter.layout.cell[node] as usize));
+                    if reasons.is_empty() {
+                        continue;
+                    }
+                    table.set(&reasons)
+                }
+            };
+            match counts.iter_mut().find(|(known, _)| *known == set) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((set, 1)),
+            }
+        }
+        counts.into_vec()
+    }
+
+    fn nearest_miss(&self, state: &State) -> Option<NearestMiss> {
+        let mut best: Option<(f64, NearestMiss)> = None;
+        for node in state.nodes.indices() {
+            if self.program.fixed.verdict[node.at()].is_some() {
+                continue;
+            }
+            let short = self.program.shortage(&state.nodes, node);
+            let distance = self.program.distance(&short);
+            if !short.is_empty() && best.as_ref().is_none_or(|(other, _)| distance < *other) {
+                best = Some((distance, NearestMiss { node, short }));
+            }
+        }
+        best.map(|(_, miss)| miss)
+    }
+}
+
+/// A node short of resources has that one reason only; no plugin was asked.
+fn is_shortage(table: &ReasonTable, set: SetId) -> bool {
+    let members = table.members(set);
+    members.len() == 1 && table.reason(members[0]).text.starts_with("Insufficient ")
+}

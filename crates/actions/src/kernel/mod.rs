@@ -1,0 +1,181 @@
+//! The placement kernel: the best node for a task, exactly, at index speed.
+//!
+//! ```text
+//!   task ──► class ──► ClassIndex ── catch up with the touch log ──► best node
+//!                        ▲
+//!   Program (node-local) │ PodFilter, PodScore (other pods) │ StaticPart (node objects)
+//! ```
+//!
+//! Every ready node is a candidate for every task; nothing is sampled. Tasks of one class share an
+//! ordered index over the nodes. A placement touches one node, and each class looks at touched nodes
+//! again when it is next asked. The answer is the one a plain loop over all nodes would give: the
+//! test kit's naive scheduler holds the kernel to that.
+
+mod domain_sum;
+mod evaluate;
+mod group;
+mod index;
+mod layout;
+mod pod_filter;
+mod pod_score;
+mod wide_max;
+
+use std::rc::Rc;
+
+use pumice_framework::node_points::ClassKey;
+use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
+use pumice_model::topology::AppearanceIx;
+use pumice_model::{NodeIx, State, TaskIx};
+use rustc_hash::FxHashMap;
+
+use evaluate::{Block, Program};
+use index::ClassIndex;
+use pod_filter::PodReasons;
+
+/// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
+pub const INDEX_BUDGET_BYTES: usize = 1 << 30;
+
+/// A node for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The node.
+    pub node: NodeIx,
+    /// It has room now; otherwise once resources are released.
+    pub idle: bool,
+}
+
+/// Identity of a class over time: shape serial and appearance.
+type ClassId = (u64, AppearanceIx);
+
+/// All class indexes.
+pub struct Kernel {
+    /// Reasons of the configuration.
+    pub reasons: ReasonTable,
+    pod_reasons: PodReasons,
+    indexes: FxHashMap<ClassId, ClassIndex>,
+    fixed: FxHashMap<u64, Rc<StaticPart>>,
+    refused: FxHashMap<ClassId, Option<String>>,
+    scratch: Box<Block>,
+    epoch: (u64, u64),
+    cycle: u64,
+    questions: u64,
+    bytes: usize,
+}
+
+impl Kernel {
+    /// A kernel for plugins that interned their reasons in `reasons`.
+    pub fn new(mut reasons: ReasonTable) -> Self {
+        let pod_reasons = PodReasons::new(&mut reasons);
+        Self {
+            reasons,
+            pod_reasons,
+            indexes: FxHashMap::default(),
+            fixed: FxHashMap::default(),
+            refused: FxHashMap::default(),
+            scratch: Box::default(),
+            epoch: (0, 0),
+            cycle: 0,
+            questions: 0,
+            bytes: 0,
+        }
+    }
+
+    /// A new cycle begins.
+    pub fn begin_cycle(&mut self) {
+        self.cycle += 1;
+    }
+
+    /// The best node for a pending task.
+    ///
+    /// # Errors
+    /// Why no node fits.
+    pub fn choose(
+        &mut self,
+        state: &mut State,
+        chain: &PluginChain,
+        task: TaskIx,
+    ) -> Result<Choice, FitError> {
+        self.forget_if_stale(state);
+        let task = state.task(task);
+        let key = ClassKey { shape: task.shape, appearance: task.appearance };
+        let id = (state.shapes.serial(key.shape), key.appearance);
+        if let Some(everywhere) = self.refusal(state, chain, id, key) {
+            let nodes = state.nodes.len() as u32;
+            return Err(FitError { nodes, everywhere: Some(everywhere), ..FitError::default() });
+        }
+        let mut index = match self.indexes.remove(&id) {
+            Some(index) => {
+                self.bytes -= index.bytes();
+                index
+            }
+            None => self.new_index(state, chain, key),
+        };
+        self.questions += 1;
+        index.last_used = self.questions;
+        index.catch_up(state, &mut self.reasons, &mut self.scratch);
+        let answer = match index.best(state) {
+            Some(choice) => Ok(choice),
+            None => Err(index.explain(state, &mut self.reasons, self.cycle)),
+        };
+        self.bytes += index.bytes();
+        self.indexes.insert(id, index);
+        self.stay_within_budget();
+        answer
+    }
+
+    fn forget_if_stale(&mut self, state: &State) {
+        let epoch = state.class_epoch();
+        if self.epoch != epoch {
+            self.indexes.clear();
+            self.fixed.clear();
+            self.refused.clear();
+            self.bytes = 0;
+            self.epoch = epoch;
+        }
+    }
+
+    fn class(state: &State, key: ClassKey) -> Class {
+        let shape = state.shapes.share(key.shape);
+        let rules = state.shapes.rules(shape.rules).clone();
+        Class { key, shape, rules }
+    }
+
+    fn refusal(
+        &mut self,
+        state: &State,
+        chain: &PluginChain,
+        id: ClassId,
+        key: ClassKey,
+    ) -> Option<String> {
+        let known = self
+            .refused
+            .entry(id)
+            .or_insert_with(|| chain.prefilter(state, &Self::class(state, key)));
+        known.clone()
+    }
+
+    fn new_index(&mut self, state: &mut State, chain: &PluginChain, key: ClassKey) -> ClassIndex {
+        let class = Self::class(state, key);
+        let fixed = self
+            .fixed
+            .entry(state.shapes.rules_serial(class.shape.rules))
+            .or_insert_with(|| Rc::new(chain.static_part(state, &class.rules)))
+            .clone();
+        let program = Program::new(state, chain, &mut self.reasons, &class, fixed);
+        ClassIndex::new(state, chain, &class, program, self.pod_reasons)
+    }
+
+    fn stay_within_budget(&mut self) {
+        if self.bytes <= INDEX_BUDGET_BYTES {
+            return;
+        }
+        let mut by_age: Vec<(u64, ClassId)> =
+            self.indexes.iter().map(|(id, index)| (index.last_used, *id)).collect();
+        by_age.sort_unstable();
+        for (_, id) in &by_age[..by_age.len() / 2] {
+            if let Some(index) = self.indexes.remove(id) {
+                self.bytes -= index.bytes();
+            }
+        }
+    }
+}

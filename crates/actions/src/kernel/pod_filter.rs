@@ -1,0 +1,330 @@
+//! Inter-pod affinity and hard topology spread for one class (spec/02 §6.8), by cell.
+
+use std::rc::Rc;
+
+use pumice_framework::{Class, PodPoints, ReasonId, ReasonKind, ReasonTable};
+use pumice_model::object::{PodTerm, Selector, SpreadConstraint, Unsatisfiable};
+use pumice_model::selector::{node_affinity_holds, selects, tolerates_filtering};
+use pumice_model::topology::{Carried, Domains, Query};
+use pumice_model::{NodeIx, State};
+use smallvec::SmallVec;
+
+use super::domain_sum::{DomainSum, Source};
+use super::layout::{CellDomains, Layout};
+
+/// Reasons of these filters (spec/02 §6.7).
+#[derive(Clone, Copy, Debug)]
+pub struct PodReasons {
+    affinity: ReasonId,
+    anti_affinity: ReasonId,
+    existing: ReasonId,
+    spread: ReasonId,
+    spread_label: ReasonId,
+}
+
+impl PodReasons {
+    /// Interns the reasons.
+    pub fn new(table: &mut ReasonTable) -> Self {
+        use ReasonKind::{Unresolvable, Unschedulable};
+        Self {
+            affinity: table.intern("node(s) didn't match pod affinity rules", Unresolvable),
+            anti_affinity: table
+                .intern("node(s) didn't match pod anti-affinity rules", Unschedulable),
+            existing: table.intern(
+                "node(s) didn't satisfy existing pods anti-affinity rules",
+                Unschedulable,
+            ),
+            spread: table.intern(
+                "node(s) didn't match pod topology spread constraints",
+                Unschedulable,
+            ),
+            spread_label: table.intern(
+                "node(s) didn't match pod topology spread constraints (missing required label)",
+                Unresolvable,
+            ),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Spread {
+    sum: usize,
+    max_skew: i64,
+    min_domains: i32,
+    self_match: i64,
+}
+
+/// The filters of one class and the sums they need.
+#[derive(Debug)]
+pub struct PodFilter {
+    sums: Vec<DomainSum>,
+    affinity: Vec<usize>,
+    first_of_its_kind: bool,
+    anti: Vec<usize>,
+    existing: Vec<usize>,
+    spread: Vec<Spread>,
+    reasons: PodReasons,
+    /// Cells of nodes about which the filters say the same.
+    pub layout: Layout,
+}
+
+/// Topology keys of a class, each once, with their domains.
+#[derive(Default)]
+pub struct KeySet {
+    names: Vec<String>,
+    domains: Vec<Rc<Domains>>,
+}
+
+impl KeySet {
+    /// Number and domains of a key.
+    pub fn add(&mut self, state: &State, key: &str) -> (usize, Rc<Domains>) {
+        let at = match self.names.iter().position(|name| name == key) {
+            Some(at) => at,
+            None => {
+                self.names.push(key.to_owned());
+                self.domains.push(Rc::new(Domains::of(&state.nodes, key)));
+                self.names.len() - 1
+            }
+        };
+        (at, self.domains[at].clone())
+    }
+}
+
+/// Selectors of a constraint as a counter wants them: a missing selector counts nothing.
+pub fn constraint_selectors(constraint: &SpreadConstraint) -> Vec<Selector> {
+    vec![constraint.selector.clone().unwrap_or_default()]
+}
+
+/// Nodes that count for a constraint: they have every key, and the policies admit them.
+pub fn eligible_nodes(
+    state: &State,
+    class: &Class,
+    constraint: &SpreadConstraint,
+    keys: &[Rc<Domains>],
+) -> Vec<bool> {
+    let rules = &class.rules;
+    let admits = |node: NodeIx| {
+        let object = state.nodes.object(node);
+        keys.iter().all(|key| key.of_node[node.at()] != Domains::NONE)
+            && (!constraint.honor_affinity
+                || node_affinity_holds(
+                    &rules.node_selector,
+                    rules.node_affinity.as_deref(),
+                    object,
+                ))
+            && (!constraint.honor_taints || tolerates_filtering(&rules.tolerations, &object.taints))
+    };
+    state.nodes.indices().map(admits).collect()
+}
+
+impl PodFilter {
+    /// The filters of a class; `None` when no other pod has a say.
+    pub fn new(
+        state: &mut State,
+        class: &Class,
+        points: &PodPoints,
+        reasons: PodReasons,
+    ) -> Option<Self> {
+        let rules = class.rules.clone();
+        let mut keys = KeySet::default();
+        let mut filter = Self {
+            sums: Vec::new(),
+            affinity: Vec::new(),
+            first_of_its_kind: false,
+            anti: Vec::new(),
+            existing: Vec::new(),
+            spread: Vec::new(),
+            reasons,
+            layout: Layout::default(),
+        };
+        if points.affinity_filter && state.topology.is_active() {
+            filter.add_affinity(state, class, &rules.affinity, &mut keys);
+            for term in &rules.anti_affinity {
+                let source = Source::Counter(state.counter(Query::Terms(vec![term.clone()])));
+                let at = filter.add_sum(state, source, &term.topology_key, &mut keys);
+                filter.anti.push(at);
+            }
+            filter.add_existing(state, class, &mut keys);
+        }
+        if points.spread_filter {
+            filter.add_spread(state, class, &mut keys);
+        }
+        if filter.sums.is_empty() {
+            return None;
+        }
+        let domains: Vec<Domains> = keys.domains.iter().map(|d| d.as_ref().clone()).collect();
+        filter.layout = Layout::of(state.nodes.len(), &domains);
+        Some(filter)
+    }
+
+    fn add_sum(
+        &mut self,
+        state: &State,
+        source: Source,
+        key: &str,
+        keys: &mut KeySet,
+    ) -> usize {
+        let (at, domains) = keys.add(state, key);
+        self.sums.push(DomainSum::new(&state.topology, source, domains, at, None));
+        self.sums.len() - 1
+    }
+
+    fn add_affinity(
+        &mut self,
+        state: &mut State,
+        class: &Class,
+        terms: &[PodTerm],
+        keys: &mut KeySet,
+    ) {
+        if terms.is_empty() {
+            return;
+        }
+        let source = Source::Counter(state.counter(Query::Terms(terms.to_vec())));
+        for term in terms {
+            let at = self.add_sum(state, source, &term.topology_key, keys);
+            self.affinity.push(at);
+        }
+        self.first_of_its_kind = terms.iter().all(|term| {
+            state.topology.term_selects(&state.names, term, class.key.appearance)
+        });
+    }
+
+    fn add_existing(&mut self, state: &State, class: &Class, keys: &mut KeySet) {
+        let carried: Vec<(u32, String)> = state
+            .topology
+            .owned_terms()
+            .iter()
+            .enumerate()
+            .filter(|(_, owned)| owned.carried == Carried::RequiredAnti)
+            .filter(|(_, owned)| {
+                state.topology.term_selects(&state.names, &owned.term, class.key.appearance)
+            })
+            .map(|(at, owned)| (at as u32, owned.term.topology_key.clone()))
+            .collect();
+        for (term, key) in carried {
+            let at = self.add_sum(state, Source::Carried(term), &key, keys);
+            self.existing.push(at);
+        }
+    }
+
+    fn add_spread(&mut self, state: &mut State, class: &Class, keys: &mut KeySet) {
+        let hard: Vec<SpreadConstraint> = class
+            .rules
+            .spread
+            .iter()
+            .filter(|c| c.when == Unsatisfiable::DoNotSchedule)
+            .cloned()
+            .collect();
+        let all_keys: Vec<Rc<Domains>> =
+            hard.iter().map(|c| keys.add(state, &c.topology_key).1).collect();
+        let look = state.topology.look_of(class.key.appearance).clone();
+        let namespace = state.names.text(look.namespace).to_owned();
+        for constraint in &hard {
+            let selectors = constraint_selectors(constraint);
+            let query = Query::Spread { namespace: namespace.clone(), selectors };
+            let source = Source::Counter(state.counter(query));
+            let eligible = eligible_nodes(state, class, constraint, &all_keys);
+            let (at, domains) = keys.add(state, &constraint.topology_key);
+            self.sums.push(DomainSum::new(&state.topology, source, domains, at, Some(eligible)));
+            let matches = |s: &Selector| selects(&state.names, s, &look.labels);
+            self.spread.push(Spread {
+                sum: self.sums.len() - 1,
+                max_skew: i64::from(constraint.max_skew),
+                min_domains: constraint.min_domains,
+                self_match: i64::from(constraint.selector.as_ref().is_some_and(matches)),
+            });
+        }
+    }
+
+    /// Takes touched nodes into account; calls `changed` for every cell whose verdict may differ.
+    pub fn catch_up(
+        &mut self,
+        state: &State,
+        touched: &[NodeIx],
+        mut changed: impl FnMut(&Self, usize),
+    ) {
+        let before = self.tipping_points();
+        let mut stale: Vec<u32> = Vec::new();
+        for sum in &mut self.sums {
+            for node in touched {
+                if let Some(domain) = sum.update(&state.topology, *node) {
+                    stale.extend(&self.layout.cells_in[sum.key][domain as usize]);
+                }
+            }
+        }
+        if self.tipping_points() == before {
+            stale.sort_unstable();
+            stale.dedup();
+            stale.into_iter().for_each(|cell| changed(self, cell as usize));
+        } else {
+            (0..self.layout.cells()).for_each(|cell| changed(self, cell));
+        }
+    }
+
+    /// Values that change the verdict of every cell when they move.
+    fn tipping_points(&self) -> SmallVec<[i64; 4]> {
+        let any_match = self.affinity.iter().any(|at| self.sums[*at].total > 0);
+        let least = self.spread.iter().map(|s| self.sums[s.sum].least(s.min_domains));
+        std::iter::once(i64::from(any_match)).chain(least).collect()
+    }
+
+    /// Whether the filters pass the nodes of a cell.
+    pub fn passes(&self, cell: usize) -> bool {
+        let domains = &self.layout.domains[cell];
+        self.affinity_verdict(domains).is_none() && self.spread_verdict(domains).is_none()
+    }
+
+    /// Reasons against the nodes of a cell, in the order they are found; empty when it passes.
+    pub fn reasons(&self, table: &ReasonTable, cell: usize) -> SmallVec<[ReasonId; 2]> {
+        let domains = &self.layout.domains[cell];
+        let mut found = SmallVec::new();
+        if let Some(reason) = self.affinity_verdict(domains) {
+            found.push(reason);
+            if table.reason(reason).kind == ReasonKind::Unresolvable {
+                return found;
+            }
+        }
+        found.extend(self.spread_verdict(domains));
+        found
+    }
+
+    fn sum_in(&self, at: usize, domains: &CellDomains) -> Option<i64> {
+        let sum = &self.sums[at];
+        let domain = domains[sum.key];
+        (domain != Domains::NONE).then(|| sum.sums[domain as usize])
+    }
+
+    fn affinity_verdict(&self, domains: &CellDomains) -> Option<ReasonId> {
+        if !self.affinity.is_empty() {
+            let mut all_positive = true;
+            for at in &self.affinity {
+                match self.sum_in(*at, domains) {
+                    None => return Some(self.reasons.affinity),
+                    Some(sum) => all_positive &= sum > 0,
+                }
+            }
+            let nobody = self.affinity.iter().all(|at| self.sums[*at].total == 0);
+            if !all_positive && !(nobody && self.first_of_its_kind) {
+                return Some(self.reasons.affinity);
+            }
+        }
+        let conflicts = |at: &usize| self.sum_in(*at, domains).is_some_and(|sum| sum > 0);
+        if self.anti.iter().any(conflicts) {
+            return Some(self.reasons.anti_affinity);
+        }
+        self.existing.iter().any(conflicts).then_some(self.reasons.existing)
+    }
+
+    fn spread_verdict(&self, domains: &CellDomains) -> Option<ReasonId> {
+        for spread in &self.spread {
+            let Some(sum) = self.sum_in(spread.sum, domains) else {
+                return Some(self.reasons.spread_label);
+            };
+            let least = self.sums[spread.sum].least(spread.min_domains);
+            if sum + spread.self_match - least > spread.max_skew {
+                return Some(self.reasons.spread);
+            }
+        }
+        None
+    }
+}

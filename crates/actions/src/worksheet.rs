@@ -1,0 +1,62 @@
+//! The pending tasks of a job, in the order they are tried.
+
+use pumice_framework::PluginChain;
+use pumice_model::object::Gates;
+use pumice_model::{JobIx, State, TaskIx, TaskStatus};
+
+/// Which tasks are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Tasks with a request.
+    Requesting,
+    /// Tasks without one.
+    BestEffort,
+}
+
+/// Whether a task is to be placed by the actions: pending, ours, and not gated by somebody else.
+/// Best-effort tasks must not be gated at all.
+fn wanted(state: &State, task: TaskIx, kind: Kind) -> bool {
+    let task = state.task(task);
+    task.status == TaskStatus::Pending
+        && task.ours
+        && match kind {
+            Kind::Requesting => !task.best_effort && task.gates != Gates::Foreign,
+            Kind::BestEffort => task.best_effort && task.gates == Gates::None,
+        }
+}
+
+/// Whether a job has any such task.
+pub fn has_tasks(state: &State, job: JobIx, kind: Kind) -> bool {
+    let record = state.job(job);
+    let pending = record.count(TaskStatus::Pending);
+    let best_effort = record.pending_best_effort as i32;
+    match kind {
+        Kind::Requesting if pending == best_effort => false,
+        Kind::BestEffort if best_effort == 0 => false,
+        _ => record.tasks.iter().any(|task| wanted(state, *task, kind)),
+    }
+}
+
+/// Pending tasks in reverse order, so that the next one is at the end.
+#[derive(Clone, Debug, Default)]
+pub struct TaskQueue(Vec<TaskIx>);
+
+impl TaskQueue {
+    /// Orders those of `tasks` that are wanted.
+    pub fn new(state: &State, chain: &PluginChain, tasks: &[TaskIx], kind: Kind) -> Self {
+        let mut queue: Vec<TaskIx> =
+            tasks.iter().copied().filter(|task| wanted(state, *task, kind)).collect();
+        queue.sort_by(|l, r| chain.task_order(state, *r, *l));
+        Self(queue)
+    }
+
+    /// Takes the next task.
+    pub fn pop(&mut self) -> Option<TaskIx> {
+        self.0.pop()
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

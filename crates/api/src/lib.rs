@@ -1,0 +1,25 @@
+//! Wire types of the Volcano custom resources, annotation keys and resource names.
+//!
+//! Plain data as it travels: camelCase, every field absent or defaulted as the custom resource
+//! definitions say (spec/03 part B), and null where a sloppy writer left null. Core types (Pod,
+//! Node …) are those of [`k8s_openapi`]. The only logic here is what every reader of the wire
+//! needs: quantities ([`quantity`]), how they add up to a pod's request ([`request`]), and the
+//! syntax of names ([`name`]).
+//!
+//! Invariant: this crate decides nothing; defaults of the admission webhooks live in
+//! `pumice-controllers`, the meaning of fields in `pumice-ingest`.
+
+pub mod job;
+pub mod keys;
+pub mod name;
+pub mod pod_group;
+pub mod quantity;
+pub mod queue;
+pub mod request;
+mod wire;
+
+pub use job::Job;
+pub use k8s_openapi;
+pub use pod_group::PodGroup;
+pub use queue::Queue;
+pub use wire::{NetworkTopology, ResourceList};

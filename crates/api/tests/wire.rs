@@ -1,0 +1,125 @@
+//! The wire types read what users and the API server write.
+
+use k8s_openapi::{Metadata, Resource};
+use pumice_api::{Job, PodGroup, Queue};
+use serde_json::{Value, json};
+
+#[test]
+fn a_job_as_users_write_it_is_read_whole() {
+    let job: Job = serde_json::from_value(json!({
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "mindx-dls", "namespace": "vnpu", "creationTimestamp": null},
+        "spec": {
+            "minAvailable": 1,
+            "schedulerName": "volcano",
+            "policies": [{"event": "PodEvicted", "action": "RestartJob"}],
+            "plugins": {"ssh": [], "env": null, "svc": ["--publish-not-ready-addresses=true"]},
+            "volumes": [{"mountPath": "/data", "volumeClaim": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            }}],
+            "tasks": [{
+                "name": "default-test",
+                "replicas": 1,
+                "dependsOn": {"name": ["ps"], "iteration": "any"},
+                "partitionPolicy": {"totalPartitions": 2, "partitionSize": 3},
+                "template": {"spec": {"containers": [{
+                    "name": "c",
+                    "resources": {"limits": {"huawei.com/npu-core": 8}},
+                }]}},
+            }],
+        },
+        "status": {"state": {"phase": "Running"},
+            "taskStatusCount": {"a": {"phase": {"Running": 1}}}},
+    }))
+    .unwrap();
+    assert_eq!(job.spec.min_available, 1);
+    assert_eq!(job.spec.plugins["env"], Vec::<String>::new());
+    assert_eq!(job.spec.volumes[0].mount_path, "/data");
+    let task = &job.spec.tasks[0];
+    assert_eq!(task.min_available, None);
+    assert_eq!(task.partition_policy.as_ref().unwrap().partition_size, 3);
+    let limits = task.template.spec.as_ref().unwrap().containers[0]
+        .resources
+        .as_ref();
+    assert_eq!(
+        limits.unwrap().limits.as_ref().unwrap()["huawei.com/npu-core"].0,
+        "8"
+    );
+    assert_eq!(job.status.task_status_count["a"].phase["Running"], 1);
+    assert_eq!(
+        serde_json::from_value::<Job>(serde_json::to_value(&job).unwrap()).unwrap(),
+        job
+    );
+}
+
+#[test]
+fn null_and_absent_fields_are_the_same() {
+    let nulls = json!({
+        "metadata": null,
+        "spec": {
+            "weight": null, "capability": null, "deserved": null, "guarantee": null,
+            "reclaimable": null, "parent": null, "extendClusters": null, "type": null,
+        },
+        "status": null,
+    });
+    assert_eq!(
+        serde_json::from_value::<Queue>(nulls).unwrap(),
+        Queue::default()
+    );
+    let nulls = json!({"spec": {"minMember": null, "minResources": null, "subGroupPolicy": null,
+        "minTaskMember": null}, "status": {"conditions": null, "phase": null}});
+    assert_eq!(
+        serde_json::from_value::<PodGroup>(nulls).unwrap(),
+        PodGroup::default()
+    );
+    assert_eq!(
+        serde_json::from_value::<Job>(json!({"spec": null})).unwrap(),
+        Job::default()
+    );
+}
+
+#[test]
+fn written_objects_name_their_kind_and_leave_out_what_is_absent() {
+    let mut group = PodGroup::default();
+    group.metadata_mut().name = Some("g".to_owned());
+    group.spec.min_member = 2;
+    group
+        .status
+        .conditions
+        .push(pumice_api::pod_group::PodGroupCondition {
+            kind: "Scheduled".to_owned(),
+            status: "True".to_owned(),
+            transition_id: "7".to_owned(),
+            ..Default::default()
+        });
+    let written: Value = serde_json::to_value(&group).unwrap();
+    let expected = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g"},
+        "spec": {"minMember": 2},
+        "status": {"conditions": [{"type": "Scheduled", "status": "True", "transitionID": "7"}]},
+    });
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn kinds_have_the_identity_of_their_definitions() {
+    let identity = [
+        (Queue::API_VERSION, Queue::KIND, Queue::URL_PATH_SEGMENT),
+        (
+            PodGroup::API_VERSION,
+            PodGroup::KIND,
+            PodGroup::URL_PATH_SEGMENT,
+        ),
+        (Job::API_VERSION, Job::KIND, Job::URL_PATH_SEGMENT),
+    ];
+    let expected = [
+        ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
+        ("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups"),
+        ("batch.volcano.sh/v1alpha1", "Job", "jobs"),
+    ];
+    assert_eq!(identity, expected);
+}

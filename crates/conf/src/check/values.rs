@@ -1,0 +1,246 @@
+//! `arguments`: values checked against the specs of a plugin or action.
+
+use crate::arguments::{Arguments, Value, last_wins};
+use crate::diagnostic::Findings;
+use crate::duration::parse_go_duration;
+use crate::nearest::nearest;
+use crate::registry::{ArgKind, ArgSpec, Registry, find_arg};
+use crate::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
+use crate::tree::{Data, Node};
+
+use super::fields::{Field, fields, wrong_type};
+
+const ARGUMENTS_HELP: &str = "write `key: value` lines below `arguments:`";
+
+/// The arguments of a plugin (`registry` given) or action called `owner`.
+pub(super) fn read_arguments(
+    node: &Node<'_>,
+    owner: &str,
+    specs: &'static [ArgSpec],
+    registry: Option<&Registry>,
+    found: &mut Findings,
+) -> Arguments {
+    let mut read = Vec::new();
+    for field in argument_fields(node, found) {
+        let value = match find_arg(specs, field.name) {
+            Some(spec) => read_value(&field, spec, found),
+            None => {
+                report_unknown(&field, owner, specs, registry, found);
+                free_value(field.value, found)
+            }
+        };
+        read.extend(value.map(|value| (field.name.to_owned(), value)));
+    }
+    read.into_iter().collect()
+}
+
+/// Arguments that no spec describes, as they are written.
+pub(super) fn read_free_arguments(node: &Node<'_>, found: &mut Findings) -> Arguments {
+    let mut read = Vec::new();
+    for field in argument_fields(node, found) {
+        let value = free_value(field.value, found);
+        read.extend(value.map(|value| (field.name.to_owned(), value)));
+    }
+    read.into_iter().collect()
+}
+
+fn argument_fields<'n, 'a>(node: &'n Node<'a>, found: &mut Findings) -> Vec<Field<'n, 'a>> {
+    if node.is_null() {
+        return Vec::new();
+    }
+    if node.entries().is_none() {
+        wrong_type(found, node, "`arguments`", "a map", ARGUMENTS_HELP);
+    }
+    fields(node, found)
+}
+
+fn report_unknown(
+    field: &Field<'_, '_>,
+    owner: &str,
+    specs: &[ArgSpec],
+    registry: Option<&Registry>,
+    found: &mut Findings,
+) {
+    let name = shorten(field.name);
+    let message = format!("`{owner}` has no argument `{name}`; it has no effect");
+    let finding = found.warn("W0302-unknown-argument", field.key, message);
+    let exact = specs
+        .iter()
+        .filter(|spec| spec.prefix().is_none())
+        .map(|spec| spec.name);
+    if let Some(near) = nearest(field.name, exact) {
+        finding.help(format!("did you mean `{near}`?"));
+        return;
+    }
+    if let Some(near) = nearest_pattern(field.name, specs) {
+        finding.help(format!("did you mean `{}`?", shorten(&near)));
+        return;
+    }
+    let plugins = registry
+        .map(|registry| registry.plugins)
+        .unwrap_or_default();
+    let real_owner = plugins
+        .iter()
+        .find(|plugin| find_arg(plugin.args, field.name).is_some());
+    if let Some(real_owner) = real_owner {
+        finding.help(format!(
+            "it is an argument of the plugin `{}`",
+            real_owner.name
+        ));
+    }
+}
+
+/// For a name whose beginning resembles a prefix pattern: the name with that prefix.
+fn nearest_pattern(name: &str, specs: &[ArgSpec]) -> Option<String> {
+    specs.iter().filter_map(ArgSpec::prefix).find_map(|prefix| {
+        // Compared up to the last point of the prefix, whose place in the name may differ.
+        let dots = prefix.matches('.').count();
+        let (cut, _) = name.match_indices('.').nth(dots.checked_sub(1)?)?;
+        let (head, tail) = name.split_at(cut + 1);
+        nearest(head, [prefix]).map(|near| format!("{near}{tail}"))
+    })
+}
+
+/// The value of an argument with a spec, normalised to its kind; `None` when it is wrong.
+fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
+    if spec.kind == ArgKind::Any {
+        return free_value(field.value, found);
+    }
+    let scalar = match resolve(field.value) {
+        // As in Go, a key without a value is no value: the default stays.
+        Some(Ok(Scalar::Null)) => return None,
+        Some(Ok(scalar)) => scalar,
+        Some(Err(mismatch)) => return report_tag(field.value, &mismatch, found),
+        None => return report_kind(field, spec, found),
+    };
+    let text = field.value.text().unwrap_or_default();
+    // A quoted number is read as the number it shows.
+    let number = match scalar {
+        Scalar::Str(text) => resolve_plain(text.trim()),
+        ref other => other.clone(),
+    };
+    let value = match (spec.kind, number, scalar) {
+        (ArgKind::Int, Scalar::Int(number), _) => Value::Int(number),
+        (ArgKind::Int, Scalar::Uint(_), _) => return report_range(field, found),
+        (ArgKind::Float, Scalar::Int(number), _) => Value::Float(number as f64),
+        (ArgKind::Float, Scalar::Uint(number), _) => Value::Float(number as f64),
+        (ArgKind::Float, Scalar::Float(number), _) if number.is_finite() => Value::Float(number),
+        (ArgKind::Float, Scalar::Float(_), _) => return report_range(field, found),
+        (ArgKind::Bool, _, Scalar::Bool(value)) => Value::Bool(value),
+        (ArgKind::Bool, _, Scalar::Str(text)) => match parse_bool_text(text.trim()) {
+            Some(value) => Value::Bool(value),
+            None => return report_kind(field, spec, found),
+        },
+        (ArgKind::Str, ..) => Value::Str(text.to_owned()),
+        (ArgKind::Duration, ..) => match parse_go_duration(text) {
+            Ok(_) => Value::Str(text.to_owned()),
+            Err(error) => {
+                let shown = shorten(text);
+                let name = shorten(field.name);
+                let message = format!("`{name}`: `{shown}` is no duration: {error}");
+                let finding = found.error("E0305-bad-duration", field.value, message);
+                finding.help("write a number with its unit, as in `30s`, `5m` or `1h30m`");
+                return None;
+            }
+        },
+        _ => return report_kind(field, spec, found),
+    };
+    warn_range(field, spec, &value, found);
+    Some(value)
+}
+
+fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
+    let expected = spec.kind.phrase();
+    let message = format!(
+        "`{}` must be {expected}, not {}",
+        shorten(field.name),
+        field.value.describe()
+    );
+    let example = match (spec.kind, resolve(field.value)) {
+        (ArgKind::Int, Some(Ok(Scalar::Float(number))))
+            if number.fract() == 0.0 && number.abs() < 1e15 =>
+        {
+            format!("{number:.0}")
+        }
+        (ArgKind::Bool, Some(Ok(Scalar::Int(0)))) => "false".to_owned(),
+        (ArgKind::Bool, Some(Ok(Scalar::Int(1)))) => "true".to_owned(),
+        (_, _) if !spec.default.is_empty() => spec.default.to_owned(),
+        (ArgKind::Int, _) => "10".to_owned(),
+        (ArgKind::Float, _) => "1.5".to_owned(),
+        (ArgKind::Bool, _) => "true".to_owned(),
+        (ArgKind::Duration, _) => "30s".to_owned(),
+        (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
+    };
+    let help = format!("write it as in `{}: {example}`", shorten(field.name));
+    found
+        .error("E0301-wrong-type", field.value, message)
+        .help(help);
+    None
+}
+
+fn report_range(field: &Field<'_, '_>, found: &mut Findings) -> Option<Value> {
+    let value = shorten(field.value.text().unwrap_or_default());
+    let message = format!(
+        "`{}`: the number `{value}` cannot be used",
+        shorten(field.name)
+    );
+    found
+        .error("E0304-number-out-of-range", field.value, message)
+        .help("write a finite number within 64 bits");
+    None
+}
+
+fn report_tag(node: &Node<'_>, mismatch: &TagMismatch, found: &mut Findings) -> Option<Value> {
+    let finding = found.error("E0014-tag-mismatch", node, mismatch.to_string());
+    finding.help(format!("remove the tag `!!{}`", mismatch.tag));
+    None
+}
+
+/// Whether a value outside the sensible range is clamped is the plugin's decision.
+fn warn_range(field: &Field<'_, '_>, spec: &ArgSpec, value: &Value, found: &mut Findings) {
+    let number = match value {
+        Value::Int(number) => *number as f64,
+        Value::Float(number) => *number,
+        _ => return,
+    };
+    let (bound, limit) = match (spec.min, spec.max) {
+        (Some(min), _) if number < min => ("below the least sensible value", min),
+        (_, Some(max)) if number > max => ("above the greatest sensible value", max),
+        _ => return,
+    };
+    let text = shorten(field.value.text().unwrap_or_default());
+    let message = format!("`{}`: {text} is {bound} {limit}", shorten(field.name));
+    let finding = found.warn("W0303-unusual-value", field.value, message);
+    if !spec.default.is_empty() {
+        finding.help(format!("the default is {}", spec.default));
+    }
+}
+
+/// Any value as it is written; `None` when an explicit tag contradicts it.
+fn free_value(node: &Node<'_>, found: &mut Findings) -> Option<Value> {
+    match &node.data {
+        Data::List(items) => Some(Value::List(
+            items
+                .iter()
+                .filter_map(|item| free_value(item, found))
+                .collect(),
+        )),
+        Data::Map(_) => {
+            let mut pairs = Vec::new();
+            for field in fields(node, found) {
+                let value = free_value(field.value, found);
+                pairs.extend(value.map(|value| (field.name.to_owned(), value)));
+            }
+            Some(Value::Map(last_wins(pairs)))
+        }
+        Data::Scalar { .. } => match resolve(node)? {
+            Ok(Scalar::Null) => Some(Value::Null),
+            Ok(Scalar::Bool(value)) => Some(Value::Bool(value)),
+            Ok(Scalar::Int(number)) => Some(Value::Int(number)),
+            Ok(Scalar::Uint(number)) => Some(Value::Float(number as f64)),
+            Ok(Scalar::Float(number)) => Some(Value::Float(number)),
+            Ok(Scalar::Str(text)) => Some(Value::Str(text.to_owned())),
+            Err(mismatch) => report_tag(node, &mismatch, found),
+        },
+    }
+}

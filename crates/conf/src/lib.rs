@@ -1,0 +1,93 @@
+//! Text of `volcano-scheduler.conf` to a checked configuration, with diagnostics.
+//!
+//! ```text
+//! bytes ─► text ─► tree (located YAML nodes) ─► file (plain conf, or found inside a ConfigMap)
+//!                                                 │
+//!                         registry (what exists) ─┴─► check ─► Config
+//!                                                       └────► Diagnostics (file line and column)
+//! ```
+//!
+//! Scalars are typed by YAML 1.1 as Go's yaml.v2 reads it (spec/01 §2.1). Every problem of a file
+//! is reported in one pass; only a YAML syntax error ends the search. A configuration comes out
+//! if and only if no diagnostic is an error. The crate knows no plugin: names, arguments and
+//! defaults come from the [`Registry`] the caller passes.
+
+mod arguments;
+mod check;
+mod config;
+mod diagnostic;
+mod duration;
+mod file;
+mod nearest;
+mod origin;
+mod registry;
+pub mod scalar;
+pub mod tree;
+
+pub use arguments::{Arguments, Value};
+pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
+pub use diagnostic::{Diagnostic, Severity};
+pub use duration::{DurationError, parse_go_duration};
+pub use file::{parse, parse_bytes, parse_node};
+pub use registry::{ActionSpec, ArgKind, ArgSpec, PluginSpec, Registry};
+
+/// The key of the ConfigMap under which the configuration text is stored.
+pub const CONF_KEY: &str = "volcano-scheduler.conf";
+
+/// Largest accepted input in bytes. A ConfigMap cannot be larger than this in a cluster either.
+pub const MAX_BYTES: usize = 1024 * 1024;
+
+/// What a check of one file found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The configuration; `None` if and only if a diagnostic is an error.
+    pub config: Option<Config>,
+    /// All findings, ordered by place in the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Outcome {
+    /// True when at least one finding is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|found| found.severity == Severity::Error)
+    }
+}
+
+/// The configuration used when no file is given (spec/01 §2.4).
+pub const DEFAULT_CONF: &str = r#"actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"#;
+
+/// The configuration that Volcano's chart installs (spec/03 §F2).
+pub const CHART_CONF: &str = r#"actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+  - name: binpack
+"#;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What exists: the names, arguments and defaults of plugins and actions.
+//!
+//! The crates that implement plugins and actions own the entries; this crate only checks a file
+//! against them. The reference pages and the JSON schema are made from the same list.
+
+use serde::Serialize;
+
+/// The kind of value an argument takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum ArgKind {
+    /// A whole number within 64 signed bits.
+    Int,
+    /// A finite number.
+    Float,
+    /// A truth value.
+    Bool,
+    /// A text; a number or truth value is taken as it is written.
+    Str,
+    /// A Go duration such as `1h30m` (package `time`, `ParseDuration`).
+    Duration,
+    /// Any YAML value, not looked into.
+    Any,
+}
+
+impl ArgKind {
+    /// The kind as a phrase with its article, for messages.
+    #[must_use]
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Int => "a whole number",
+            Self::Float => "a number",
+            Self::Bool => "a boolean",
+            Self::Str => "a string",
+            Self::Duration => "a duration",
+            Self::Any => "any value",
+        }
+    }
+}
+
+/// One argument of a plugin or action.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ArgSpec {
+    /// The exact key; a trailing `*` makes it a prefix, as in `binpack.resources.*`.
+    pub name: &'static str,
+    /// The kind of value.
+    pub kind: ArgKind,
+    /// The default as it would be written in the file; empty when there is none.
+    pub default: &'static str,
+    /// Smallest sensible value. A smaller one is warned about and passed on as it is.
+    pub min: Option<f64>,
+    /// Largest sensible value. A larger one is warned about and passed on as it is.
+    pub max: Option<f64>,
+    /// One sentence for the reference page.
+    pub doc: &'static str,
+}
+
+impl ArgSpec {
+    /// The text before the `*` when the name is a prefix pattern.
+    #[must_use]
+    pub fn prefix(&self) -> Option<&'static str> {
+        self.name.strip_suffix('*')
+    }
+}
+
+/// One plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PluginSpec {
+    /// The name used in the file.
+    pub name: &'static str,
+    /// One sentence for the reference page.
+    pub summary: &'static str,
+    /// The arguments it reads.
+    pub args: &'static [ArgSpec],
+    /// False when Volcano has it and this version of Pumice does not.
+    pub built: bool,
+}
+
+/// One action.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ActionSpec {
+    /// The name used in the file.
+    pub name: &'static str,
+    /// One sentence for the reference page.
+    pub summary: &'static str,
+    /// The arguments it reads from its entry in `configurations`.
+    pub args: &'static [ArgSpec],
+    /// False when Volcano has it and this version of Pumice does not.
+    pub built: bool,
+}
+
+/// All plugins and actions a file may name.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Registry {
+    /// The plugins.
+    pub plugins: &'static [PluginSpec],
+    /// The actions.
+    pub actions: &'static [ActionSpec],
+}
+
+impl Registry {
+    /// The plugin with this exact name.
+    #[must_use]
+    pub fn plugin(&self, name: &str) -> Option<&'static PluginSpec> {
+        self.plugins.iter().find(|plugin| plugin.name == name)
+    }
+
+    /// The action with this exact name.
+    #[must_use]
+    pub fn action(&self, name: &str) -> Option<&'static ActionSpec> {
+        self.actions.iter().find(|action| action.name == name)
+    }
+}
+
+/// The entry for `name`: an exact one before a pattern, a longer pattern before a shorter one.
+#[must_use]
+pub(crate) fn find_arg(args: &'static [ArgSpec], name: &str) -> Option<&'static ArgSpec> {
+    let exact = args.iter().find(|arg| arg.name == name);
+    exact.or_else(|| {
+        let matches = |arg: &&ArgSpec| {
+            arg.prefix()
+                .is_some_and(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
+        };
+        args.iter().filter(matches).max_by_key(|arg| arg.name.len())
+    })
+}

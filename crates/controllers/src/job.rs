@@ -1,0 +1,85 @@
+//! Job to PodGroup and pods, and back to the Job's status (spec/03 C3, D1, D2).
+//!
+//! ```text
+//!  Job ─► defaults ─► validate ─► pod_group ──► (scheduler admits it)
+//!                                    │
+//!                                    ▼
+//!                 startable_tasks ─► task_pods ──► (scheduler places them)
+//!                        ▲                │
+//!                        └──── status ◄───┘
+//! ```
+//!
+//! All functions but [`defaults`] and [`validate`] expect a Job that went through both. Restarts,
+//! policies, commands and the env, svc and ssh plugins are not acted on: they do not change the
+//! shape the scheduler sees.
+
+mod defaults;
+mod group;
+mod pods;
+mod policy;
+mod status;
+mod usage;
+mod validate;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use pumice_api::job::TaskSpec;
+use pumice_api::{Job, keys};
+
+pub use defaults::defaults;
+pub use group::{pod_group, pod_group_name};
+pub use pods::{pods, startable_tasks, task_pods};
+pub use status::status;
+pub use validate::{MAX_PODS, Problem, validate};
+
+fn name(job: &Job) -> &str {
+    job.metadata.name.as_deref().unwrap_or_default()
+}
+
+fn namespace(job: &Job) -> &str {
+    match job.metadata.namespace.as_deref() {
+        None | Some("") => keys::DEFAULT_NAMESPACE,
+        Some(namespace) => namespace,
+    }
+}
+
+/// Name of a task, also where the Job has not been defaulted.
+fn task_name(task: &TaskSpec) -> &str {
+    if task.name.is_empty() {
+        "default"
+    } else {
+        &task.name
+    }
+}
+
+/// Pods a task needs to start: `minAvailable`, else what its minimum of partitions makes, else all
+/// (spec/03 C3.1).
+fn minimum(task: &TaskSpec) -> i32 {
+    let partitions = task.partition_policy.as_ref();
+    let size = partitions.map_or(0, |p| p.min_partitions.saturating_mul(p.partition_size));
+    let fallback = if size > 0 { size } else { task.replicas };
+    task.min_available.unwrap_or(fallback)
+}
+
+/// Sum of the tasks' minimums, or of another count of theirs.
+fn sum(job: &Job, count: impl Fn(&TaskSpec) -> i32) -> i64 {
+    job.spec
+        .tasks
+        .iter()
+        .map(|task| i64::from(count(task)))
+        .sum()
+}
+
+fn owner(job: &Job) -> OwnerReference {
+    let uid = match job.metadata.uid.as_deref() {
+        None | Some("") => format!("{}/{}", namespace(job), name(job)),
+        Some(uid) => uid.to_owned(),
+    };
+    OwnerReference {
+        api_version: keys::BATCH_API_VERSION.to_owned(),
+        block_owner_deletion: Some(true),
+        controller: Some(true),
+        kind: keys::JOB_KIND.to_owned(),
+        name: name(job).to_owned(),
+        uid,
+    }
+}

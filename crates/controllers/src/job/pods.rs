@@ -1,0 +1,235 @@
+//! The pods of a Job (spec/03 C3.1, C3.5).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    PersistentVolumeClaimVolumeSource, Pod, PodSpec, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_api::job::TaskSpec;
+use pumice_api::{Job, keys};
+
+use super::{name, namespace, owner, task_name};
+
+/// Annotations of the Job its pods take over.
+const ANNOTATIONS_TAKEN: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, keys::REVOCABLE_ZONE];
+
+/// Labels of the Job its pods take over.
+const LABELS_TAKEN: [&str; 2] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME];
+
+/// All pods of a defaulted Job, by task and index. At most [`super::MAX_PODS`] of a valid Job.
+pub fn pods(job: &Job, pod_group_name: &str) -> Vec<Pod> {
+    (0..job.spec.tasks.len())
+        .flat_map(|at| task_pods(job, at, pod_group_name))
+        .collect()
+}
+
+/// The pods of one task, given by its position; none if there is no such task.
+pub fn task_pods(job: &Job, task: usize, pod_group_name: &str) -> Vec<Pod> {
+    let Some(task) = job.spec.tasks.get(task) else {
+        return Vec::new();
+    };
+    let spec = pod_spec(job, task);
+    let pod = |index| Pod {
+        metadata: metadata(job, task, index, pod_group_name),
+        spec: Some(spec.clone()),
+        status: None,
+    };
+    (0..task.replicas).map(pod).collect()
+}
+
+fn metadata(job: &Job, task: &TaskSpec, index: i32, pod_group_name: &str) -> ObjectMeta {
+    let template = task.template.metadata.clone().unwrap_or_default();
+    let mut annotations = template.annotations.unwrap_or_default();
+    let mut labels = template.labels.unwrap_or_default();
+    let role = task_name(task);
+    let both = [
+        (keys::TASK_INDEX, index.to_string()),
+        (keys::TASK_SPEC, role.to_owned()),
+        (keys::JOB_NAME, name(job).to_owned()),
+        (keys::JOB_QUEUE_NAME, job.spec.queue.clone()),
+    ];
+    for (key, value) in both {
+        annotations.insert(key.to_owned(), value.clone());
+        labels.insert(key.to_owned(), value);
+    }
+    let own = [
+        (keys::GROUP_NAME, pod_group_name.to_owned()),
+        (keys::JOB_VERSION, job.status.version.to_string()),
+        (keys::TEMPLATE_UID, format!("{}-{role}", name(job))),
+        (keys::JOB_RETRY_COUNT, job.status.retry_count.to_string()),
+    ];
+    annotations.extend(own.map(|(key, value)| (key.to_owned(), value)));
+    if !task.topology_policy.is_empty() {
+        annotations.insert(
+            keys::NUMA_TOPOLOGY_POLICY.to_owned(),
+            task.topology_policy.clone(),
+        );
+    }
+    labels.insert(keys::JOB_NAMESPACE.to_owned(), namespace(job).to_owned());
+    if let Some(policy) = task
+        .partition_policy
+        .as_ref()
+        .filter(|p| p.partition_size > 0)
+    {
+        let partition = index / policy.partition_size;
+        labels.insert(keys::PARTITION_ID.to_owned(), partition.to_string());
+    }
+    take_over(job, &mut annotations, &mut labels);
+    ObjectMeta {
+        name: Some(format!("{}-{role}-{index}", name(job))),
+        namespace: Some(namespace(job).to_owned()),
+        annotations: Some(annotations),
+        labels: Some(labels),
+        finalizers: template.finalizers,
+        creation_timestamp: job.metadata.creation_timestamp.clone(),
+        owner_references: Some(vec![owner(job)]),
+        ..ObjectMeta::default()
+    }
+}
+
+type Map = BTreeMap<String, String>;
+
+/// Copies what the Job says about eviction.
+fn take_over(job: &Job, annotations: &mut Map, labels: &mut Map) {
+    let copy = |from: &Option<Map>, to: &mut Map, key: &str| {
+        let value = from.as_ref().and_then(|map| map.get(key));
+        if let Some(value) = value {
+            to.insert(key.to_owned(), value.clone());
+        }
+        value.is_some()
+    };
+    for key in ANNOTATIONS_TAKEN {
+        copy(&job.metadata.annotations, annotations, key);
+    }
+    if !copy(
+        &job.metadata.annotations,
+        annotations,
+        keys::JDB_MIN_AVAILABLE,
+    ) {
+        copy(
+            &job.metadata.annotations,
+            annotations,
+            keys::JDB_MAX_UNAVAILABLE,
+        );
+    }
+    for key in LABELS_TAKEN {
+        copy(&job.metadata.labels, labels, key);
+    }
+}
+
+fn pod_spec(job: &Job, task: &TaskSpec) -> PodSpec {
+    let mut spec = task.template.spec.clone().unwrap_or_default();
+    let unset = |text: &Option<String>| text.as_deref().is_none_or(str::is_empty);
+    if unset(&spec.scheduler_name) && !job.spec.scheduler_name.is_empty() {
+        spec.scheduler_name = Some(job.spec.scheduler_name.clone());
+    }
+    if unset(&spec.priority_class_name) && !job.spec.priority_class_name.is_empty() {
+        spec.priority_class_name = Some(job.spec.priority_class_name.clone());
+    }
+    for (claim, paths) in claims(job) {
+        mount(&mut spec, job, &claim, &paths);
+    }
+    spec
+}
+
+/// Claims with their mount paths, each claim once. A claim without name is called
+/// `<job>-pvc-<position>`, so that equal Jobs make equal pods.
+fn claims(job: &Job) -> Vec<(String, Vec<&str>)> {
+    let mut claims: Vec<(String, Vec<&str>)> = Vec::new();
+    for (at, volume) in job.spec.volumes.iter().enumerate() {
+        let claim = match volume.volume_claim_name.as_str() {
+            "" => format!("{}-pvc-{at}", name(job)),
+            claim => claim.to_owned(),
+        };
+        match claims.iter_mut().find(|(known, _)| *known == claim) {
+            Some((_, paths)) => paths.push(&volume.mount_path),
+            None => claims.push((claim, vec![&volume.mount_path])),
+        }
+    }
+    claims
+}
+
+/// Adds one claim as a volume, mounted in regular containers.
+fn mount(spec: &mut PodSpec, job: &Job, claim: &str, paths: &[&str]) {
+    let volumes = spec.volumes.get_or_insert_default();
+    let volume = format!("{}-volume-{}", name(job), volumes.len());
+    let source = PersistentVolumeClaimVolumeSource {
+        claim_name: claim.to_owned(),
+        read_only: None,
+    };
+    volumes.push(Volume {
+        name: volume.clone(),
+        persistent_volume_claim: Some(source),
+        ..Volume::default()
+    });
+    for container in &mut spec.containers {
+        let mounts = container.volume_mounts.get_or_insert_default();
+        mounts.extend(paths.iter().map(|path| VolumeMount {
+            name: volume.clone(),
+            mount_path: (*path).to_owned(),
+            ..VolumeMount::default()
+        }));
+    }
+}
+
+/// Positions of the tasks whose dependencies are ready, judged by the job's existing pods. With
+/// `iteration: any` and several dependencies one of them suffices.
+pub fn startable_tasks(job: &Job, pods: &[Pod]) -> Vec<usize> {
+    let mut ready: BTreeMap<&str, i32> = BTreeMap::new();
+    for pod in pods.iter().filter(|pod| belongs(job, pod) && is_ready(pod)) {
+        *ready.entry(role(pod)).or_default() += 1;
+    }
+    let has_started = |wanted: &str| {
+        let task = job.spec.tasks.iter().find(|task| task_name(task) == wanted);
+        let count = ready.get(wanted).copied().unwrap_or(0);
+        task.is_some_and(|task| count >= task.min_available.unwrap_or(0))
+    };
+    let startable = |task: &TaskSpec| {
+        let Some(wanted) = &task.depends_on else {
+            return true;
+        };
+        let mut names = wanted.name.iter();
+        match wanted.iteration == "any" && wanted.name.len() > 1 {
+            true => names.any(|name| has_started(name)),
+            false => names.all(|name| has_started(name)),
+        }
+    };
+    let tasks = job.spec.tasks.iter().enumerate();
+    tasks
+        .filter(|(_, task)| startable(task))
+        .map(|(at, _)| at)
+        .collect()
+}
+
+/// Whether a pod is one of the Job's.
+pub(super) fn belongs(job: &Job, pod: &Pod) -> bool {
+    let annotations = pod.metadata.annotations.as_ref();
+    let own = annotations
+        .and_then(|map| map.get(keys::JOB_NAME))
+        .map(String::as_str);
+    let pod_namespace = match pod.metadata.namespace.as_deref() {
+        None | Some("") => keys::DEFAULT_NAMESPACE,
+        Some(namespace) => namespace,
+    };
+    own == Some(name(job)) && pod_namespace == namespace(job)
+}
+
+/// Name of the task a pod belongs to.
+pub(super) fn role(pod: &Pod) -> &str {
+    let annotations = pod.metadata.annotations.as_ref();
+    annotations
+        .and_then(|map| map.get(keys::TASK_SPEC))
+        .map_or("", String::as_str)
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let Some(status) = &pod.status else {
+        return false;
+    };
+    match status.phase.as_deref() {
+        Some("Succeeded") => true,
+        Some("Running") => status.container_statuses.iter().flatten().all(|c| c.ready),
+        _ => false,
+    }
+}

@@ -1,0 +1,323 @@
+//! What the admission webhook and the resource definition refuse, as far as one Job tells
+//! (spec/03 B3, D2). Its queue is for the caller to check.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use k8s_openapi::api::core::v1::Container;
+use pumice_api::job::TaskSpec;
+use pumice_api::{Job, NetworkTopology, name as syntax, quantity};
+
+use super::{name, policy, sum, task_name};
+
+/// Most pods of one Job. Far above any gang that could be placed at once; keeps a typing mistake
+/// from filling the memory.
+pub const MAX_PODS: i64 = 1_000_000;
+
+/// Job plugins that exist.
+const PLUGINS: [&str; 8] = [
+    "ssh",
+    "env",
+    "svc",
+    "tensorflow",
+    "mpi",
+    "pytorch",
+    "hcclrank",
+    "ray",
+];
+
+/// Policies for the CPUs of a task.
+const TOPOLOGY_POLICIES: [&str; 4] = ["none", "best-effort", "restricted", "single-numa-node"];
+
+/// One reason why a Job is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Field, for example `spec.tasks[0].replicas`.
+    pub path: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+pub(super) type Problems = Vec<Problem>;
+
+pub(super) fn add(problems: &mut Problems, path: impl fmt::Display, message: impl Into<String>) {
+    problems.push(Problem {
+        path: path.to_string(),
+        message: message.into(),
+    });
+}
+
+/// Every reason why a defaulted Job would be refused; empty when it is fine.
+pub fn validate(job: &Job) -> Vec<Problem> {
+    let mut problems = Problems::new();
+    if !syntax::is_qualified(name(job)) {
+        let message = format!(
+            "{:?} is not a name; use letters, digits, '-', '.'",
+            name(job)
+        );
+        add(&mut problems, "metadata.name", message);
+    }
+    counts(job, &mut problems);
+    tier(job.spec.network_topology.as_ref(), "spec", &mut problems);
+    policy::validate(&job.spec.policies, "spec", &mut problems);
+    tasks(job, &mut problems);
+    plugins(job, &mut problems);
+    volumes(job, &mut problems);
+    dependencies(job, &mut problems);
+    problems
+}
+
+fn counts(job: &Job, problems: &mut Problems) {
+    let spec = &job.spec;
+    let zero_or_more = [
+        ("minAvailable", spec.min_available),
+        ("maxRetry", spec.max_retry),
+    ];
+    for (field, value) in zero_or_more {
+        at_least(0, value, format!("spec.{field}"), problems);
+    }
+    if let Some(value) = spec.min_success {
+        at_least(1, value, "spec.minSuccess", problems);
+    }
+    if let Some(value) = spec.ttl_seconds_after_finished {
+        at_least(0, value, "spec.ttlSecondsAfterFinished", problems);
+    }
+    let replicas = sum(job, |task| task.replicas.max(0));
+    if i64::from(spec.min_available) > replicas {
+        let message = format!(
+            "{} is more than all {replicas} replicas",
+            spec.min_available
+        );
+        add(problems, "spec.minAvailable", message);
+    }
+    if replicas > MAX_PODS {
+        let message = format!("the job has {replicas} pods; at most {MAX_PODS} are allowed");
+        add(problems, "spec.tasks", message);
+    }
+}
+
+fn at_least(least: i32, value: i32, path: impl fmt::Display, problems: &mut Problems) {
+    if value < least {
+        add(
+            problems,
+            path,
+            format!("{value} is too small; write {least} or more"),
+        );
+    }
+}
+
+/// Tier number and tier name exclude each other.
+fn tier(topology: Option<&NetworkTopology>, path: &str, problems: &mut Problems) {
+    let both =
+        |t: &NetworkTopology| t.highest_tier_allowed.is_some() && !t.highest_tier_name.is_empty();
+    if topology.is_some_and(both) {
+        let message = "highestTierAllowed and highestTierName exclude each other; write one";
+        add(problems, format!("{path}.networkTopology"), message);
+    }
+}
+
+fn tasks(job: &Job, problems: &mut Problems) {
+    if job.spec.tasks.is_empty() {
+        add(
+            problems,
+            "spec.tasks",
+            "there is no task; write at least one",
+        );
+    }
+    let mut names = BTreeSet::new();
+    for (at, task) in job.spec.tasks.iter().enumerate() {
+        let path = format!("spec.tasks[{at}]");
+        if !names.insert(task_name(task)) {
+            let message = format!("there is another task {:?}; rename one", task_name(task));
+            add(problems, format!("{path}.name"), message);
+        }
+        let pod = format!("{}-{}-{at}", name(job), task_name(task));
+        if !syntax::is_qualified(&pod) {
+            let message = format!("its pods would be named {pod:?}, which is not a name");
+            add(problems, format!("{path}.name"), message);
+        }
+        task_counts(task, &path, problems);
+        policy::validate(&task.policies, &path, problems);
+        topology_policy(task, &path, problems);
+        partitions(task, &path, problems);
+    }
+}
+
+fn task_counts(task: &TaskSpec, path: &str, problems: &mut Problems) {
+    at_least(0, task.replicas, format!("{path}.replicas"), problems);
+    let Some(minimum) = task.min_available else {
+        return;
+    };
+    at_least(0, minimum, format!("{path}.minAvailable"), problems);
+    if minimum > task.replicas {
+        let message = format!("{minimum} is more than the {} replicas", task.replicas);
+        add(problems, format!("{path}.minAvailable"), message);
+    }
+}
+
+/// A NUMA policy needs whole CPUs in every container.
+fn topology_policy(task: &TaskSpec, path: &str, problems: &mut Problems) {
+    let wanted = task.topology_policy.as_str();
+    if !wanted.is_empty() && !TOPOLOGY_POLICIES.contains(&wanted) {
+        let message = format!(
+            "{wanted:?} is not known; use {}",
+            TOPOLOGY_POLICIES.join(", ")
+        );
+        add(problems, format!("{path}.topologyPolicy"), message);
+    }
+    let Some(pod) = task.template.spec.as_ref() else {
+        return;
+    };
+    if wanted.is_empty() || wanted == "none" {
+        return;
+    }
+    let init = pod.init_containers.iter().flatten();
+    if !init.chain(&pod.containers).all(has_whole_cpus) {
+        let message = "every container needs a whole number of cpus, for example \"2\"";
+        add(problems, format!("{path}.topologyPolicy"), message);
+    }
+}
+
+fn has_whole_cpus(container: &Container) -> bool {
+    let Some(resources) = &container.resources else {
+        return false;
+    };
+    let cpu = |list: &Option<pumice_api::ResourceList>| list.as_ref()?.get("cpu").cloned();
+    let Some(text) = cpu(&resources.requests).or_else(|| cpu(&resources.limits)) else {
+        return false;
+    };
+    let whole =
+        |amount: quantity::Quantity| amount == quantity::Quantity::whole(amount.whole_ceil());
+    quantity::parse(&text.0).is_ok_and(|amount| !amount.is_zero() && whole(amount))
+}
+
+fn partitions(task: &TaskSpec, path: &str, problems: &mut Problems) {
+    let Some(policy) = &task.partition_policy else {
+        return;
+    };
+    let path = format!("{path}.partitionPolicy");
+    tier(policy.network_topology.as_ref(), &path, problems);
+    at_least(
+        1,
+        policy.total_partitions,
+        format!("{path}.totalPartitions"),
+        problems,
+    );
+    at_least(
+        1,
+        policy.partition_size,
+        format!("{path}.partitionSize"),
+        problems,
+    );
+    at_least(
+        0,
+        policy.min_partitions,
+        format!("{path}.minPartitions"),
+        problems,
+    );
+    let size = i64::from(policy.partition_size);
+    let product = i64::from(policy.total_partitions) * size;
+    if i64::from(task.replicas) != product {
+        let message = format!(
+            "its partitions make {product} pods, but the task has {}",
+            task.replicas
+        );
+        add(problems, &path, message);
+    }
+    let least = i64::from(policy.min_partitions) * size;
+    let minimum = task.min_available.map_or(least, i64::from);
+    if policy.min_partitions > 0 && least != minimum {
+        let message = format!("they make {least} pods, but minAvailable is {minimum}");
+        add(problems, format!("{path}.minPartitions"), message);
+    }
+}
+
+fn plugins(job: &Job, problems: &mut Problems) {
+    for (name, flags) in &job.spec.plugins {
+        if !PLUGINS.contains(&name.as_str()) {
+            let message = format!("there is no such plugin; use {}", PLUGINS.join(", "));
+            add(problems, format!("spec.plugins.{name}"), message);
+        }
+        let master = || {
+            let flag = |flag: &String| {
+                let (name, value) = flag.trim_start_matches('-').split_once('=')?;
+                (name == "master").then(|| value.to_owned())
+            };
+            flags
+                .iter()
+                .rev()
+                .find_map(flag)
+                .unwrap_or_else(|| "master".to_owned())
+        };
+        if name == "mpi" && !job.spec.tasks.iter().any(|task| task.name == master()) {
+            let message = format!("there is no task {:?} to be the master", master());
+            add(problems, "spec.plugins.mpi", message);
+        }
+    }
+}
+
+fn volumes(job: &Job, problems: &mut Problems) {
+    let mut paths = BTreeSet::new();
+    for (at, volume) in job.spec.volumes.iter().enumerate() {
+        let path = format!("spec.volumes[{at}]");
+        if volume.mount_path.is_empty() || volume.mount_path.contains(':') {
+            let message = "write a path without ':', for example \"/data\"";
+            add(problems, format!("{path}.mountPath"), message);
+        } else if !paths.insert(&volume.mount_path) {
+            let message = format!("{:?} is used twice", volume.mount_path);
+            add(problems, format!("{path}.mountPath"), message);
+        }
+        let claim = &volume.volume_claim_name;
+        if claim.is_empty() != volume.volume_claim.is_some() {
+            add(
+                problems,
+                &path,
+                "write exactly one of volumeClaimName and volumeClaim",
+            );
+        }
+        if !claim.is_empty() && !syntax::is_dns_subdomain(claim) {
+            let message = format!("{claim:?} is not a name of a claim");
+            add(problems, format!("{path}.volumeClaimName"), message);
+        }
+    }
+}
+
+/// Tasks must depend on each other without a circle: whoever can start is crossed out until nobody
+/// is left.
+fn dependencies(job: &Job, problems: &mut Problems) {
+    let wanted = |task: &TaskSpec| task.depends_on.clone().unwrap_or_default().name;
+    let names: BTreeSet<&str> = job.spec.tasks.iter().map(task_name).collect();
+    for (at, task) in job.spec.tasks.iter().enumerate() {
+        for name in wanted(task)
+            .iter()
+            .filter(|name| !names.contains(name.as_str()))
+        {
+            let path = format!("spec.tasks[{at}].dependsOn.name");
+            add(problems, path, format!("there is no task {name:?}"));
+        }
+    }
+    let mut left: Vec<&TaskSpec> = job.spec.tasks.iter().collect();
+    loop {
+        let names: BTreeSet<&str> = left.iter().map(|task| task_name(task)).collect();
+        let before = left.len();
+        left.retain(|task| {
+            wanted(task)
+                .iter()
+                .any(|name| names.contains(name.as_str()))
+        });
+        if left.len() == before {
+            break;
+        }
+    }
+    if !left.is_empty() {
+        let circle: Vec<&str> = left.iter().map(|task| task_name(task)).collect();
+        let message = format!("these wait for each other for ever: {}", circle.join(", "));
+        add(problems, "spec.tasks", message);
+    }
+}

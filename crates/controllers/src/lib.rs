@@ -1,0 +1,9 @@
+//! Pure logic of the Volcano controllers: objects in, writes out.
+//!
+//! So far the Job controller ([`job`]): what the admission webhook does to a Job, the PodGroup and
+//! pods made for it, and its status.
+//!
+//! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for
+//! (priority classes, existing pods) is passed in.
+
+pub mod job;

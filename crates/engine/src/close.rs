@@ -1,0 +1,122 @@
+//! The end of a cycle: phase, counters and conditions of every PodGroup (spec/01 §4.4).
+
+use pumice_framework::Skip;
+use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
+use pumice_model::{Job, JobIx, TaskStatus};
+
+use crate::Engine;
+
+impl Engine {
+    /// Brings the status of every PodGroup up to date; the jobs whose status changed.
+    pub(crate) fn close(&mut self, now_s: i64) -> Vec<JobIx> {
+        let mut changed = Vec::new();
+        let jobs: Vec<JobIx> = self
+            .state
+            .jobs()
+            .filter(|(_, job)| job.group().is_some() && job.queue.is_some())
+            .map(|(ix, _)| ix)
+            .collect();
+        for ix in jobs {
+            let status = self.status_of(ix, now_s);
+            let written = self.state.job(ix).group().map(|group| &group.status);
+            if written != Some(&status) {
+                self.state.set_group_status(ix, status);
+                changed.push(ix);
+            }
+        }
+        changed
+    }
+
+    fn status_of(&self, ix: JobIx, now_s: i64) -> GroupStatus {
+        let job = self.state.job(ix);
+        let mut status = job.status.clone();
+        let mut unschedulable = false;
+        if self.chain.writes_conditions() && !job.tasks.is_empty() {
+            if job.is_ready() {
+                self.mark_scheduled(&mut status, now_s);
+            } else if !waits_for_its_own_pods(job) {
+                unschedulable = true;
+                let (reason, message) = self.unschedulable(ix);
+                self.put_condition(&mut status, now_s, ("Unschedulable", "True"), reason, message);
+            }
+        }
+        status.phase = phase_of(job, unschedulable);
+        status.running = job.count(TaskStatus::Running);
+        status.succeeded = job.count(TaskStatus::Succeeded);
+        status.failed = job.count(TaskStatus::Failed);
+        status
+    }
+
+    fn mark_scheduled(&self, status: &mut GroupStatus, now_s: i64) {
+        let reason = "tasks in gang are ready to be scheduled";
+        self.put_condition(status, now_s, ("Scheduled", "True"), reason, String::new());
+        let open = status.conditions.iter_mut().find(|c| c.kind == "Unschedulable");
+        if let Some(condition) = open.filter(|c| c.status == "True") {
+            condition.status = "False".to_owned();
+            condition.transition_id = self.transition_id();
+            condition.transition_s = now_s;
+        }
+    }
+
+    /// Reason and message of an unready job.
+    fn unschedulable(&self, ix: JobIx) -> (&'static str, String) {
+        let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
+        match skip {
+            Some(Skip::Invalid(invalid)) => (invalid.reason, invalid.message.clone()),
+            _ => ("NotEnoughResources", self.gang_message(ix)),
+        }
+    }
+
+    /// Adds or replaces the condition of a kind; nothing changes when it says the same already.
+    fn put_condition(
+        &self,
+        status: &mut GroupStatus,
+        now_s: i64,
+        (kind, value): (&str, &str),
+        reason: &str,
+        message: String,
+    ) {
+        let condition = GroupCondition {
+            kind: kind.to_owned(),
+            status: value.to_owned(),
+            reason: reason.to_owned(),
+            message,
+            transition_id: self.transition_id(),
+            transition_s: now_s,
+        };
+        match status.conditions.iter_mut().find(|known| known.kind == kind) {
+            Some(known) if says_the_same(known, &condition) => {}
+            Some(known) => *known = condition,
+            None => status.conditions.push(condition),
+        }
+    }
+
+    fn transition_id(&self) -> String {
+        format!("cycle-{}", self.cycle)
+    }
+}
+
+fn says_the_same(l: &GroupCondition, r: &GroupCondition) -> bool {
+    (&l.status, &l.reason, &l.message) == (&r.status, &r.reason, &r.message)
+}
+
+/// Not ready only because pods of its own are terminating on their nodes.
+fn waits_for_its_own_pods(job: &Job) -> bool {
+    job.releasing_on_node > 0
+        && job.count(TaskStatus::Pending) == 0
+        && job.waiting() == 0
+        && job.scheduled() >= job.min_available
+}
+
+fn phase_of(job: &Job, unschedulable: bool) -> GroupPhase {
+    let scheduled = job.scheduled();
+    if job.count(TaskStatus::Running) > 0 && unschedulable {
+        GroupPhase::Unknown
+    } else if scheduled >= job.min_available && scheduled > 0 {
+        if scheduled == job.completed() { GroupPhase::Completed } else { GroupPhase::Running }
+    } else if job.status.phase == GroupPhase::Inqueue {
+        GroupPhase::Inqueue
+    } else {
+        GroupPhase::Pending
+    }
+}

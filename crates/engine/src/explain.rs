@@ -1,0 +1,222 @@
+//! Why a pod or a job waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
+//!
+//! What a cycle noted is data; this module makes it text. Reasons of the queue are told apart from
+//! reasons of nodes and from waiting for the rest of the gang.
+
+use std::collections::BTreeMap;
+
+use pumice_framework::reason::NearestMiss;
+use pumice_framework::session::Unplaced;
+use pumice_framework::{FitError, JobNote, Skip};
+use pumice_model::object::Gates;
+use pumice_model::resource::display_amount;
+use pumice_model::{Job, JobIx, TaskIx, TaskStatus};
+
+use crate::Engine;
+
+/// Why a pod is pending: the reason and message of its `PodScheduled` condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodReason {
+    /// `Unschedulable`, `Schedulable` or `SchedulingGated`.
+    pub reason: &'static str,
+    /// Message.
+    pub message: String,
+}
+
+impl PodReason {
+    fn unschedulable(message: String) -> Self {
+        Self { reason: "Unschedulable", message }
+    }
+}
+
+impl Engine {
+    /// Why a task is not bound; `None` when it is, or is none of ours.
+    pub fn why_pending(&self, ix: TaskIx) -> Option<PodReason> {
+        let task = self.state.task(ix);
+        let job = task.job?;
+        if !task.ours {
+            return None;
+        }
+        match task.status {
+            TaskStatus::Allocated => Some(self.could_go_to(ix, task.status, task.node?.at())),
+            TaskStatus::Pipelined => Some(self.could_go_to(ix, task.status, task.node?.at())),
+            TaskStatus::Pending => Some(self.why_unplaced(ix, job)),
+            _ => None,
+        }
+    }
+
+    fn why_unplaced(&self, ix: TaskIx, job: JobIx) -> PodReason {
+        let task = self.state.task(ix);
+        let note = self.notes.get(&job);
+        if let Some(why) = note.and_then(|note| note.skip.as_ref()) {
+            return PodReason::unschedulable(self.skip_text(job, why));
+        }
+        if task.gates != Gates::None {
+            let message = "Scheduling is blocked due to non-empty scheduling gates".to_owned();
+            return PodReason { reason: "SchedulingGated", message };
+        }
+        let discarded = note.and_then(|note| note.discarded.get(&ix));
+        if let Some((status, node)) = discarded {
+            return self.could_go_to(ix, *status, node.at());
+        }
+        let unplaced = note.and_then(|note| note.unplaced.iter().find(|(other, _)| *other == ix));
+        match unplaced {
+            Some((_, unplaced)) => PodReason::unschedulable(self.unplaced_text(ix, unplaced)),
+            None => PodReason::unschedulable(self.group_message(job)),
+        }
+    }
+
+    fn could_go_to(&self, ix: TaskIx, status: TaskStatus, node: usize) -> PodReason {
+        let pod = self.state.task_key(ix);
+        let node = &self.state.nodes.object(pumice_model::NodeIx(node as u32)).name;
+        if status == TaskStatus::Pipelined {
+            return PodReason::unschedulable(format!(
+                "Pod {pod} can possibly be assigned to {node}, once resource is released and \
+                 minAvailable is satisfied"
+            ));
+        }
+        let message =
+            format!("Pod {pod} can possibly be assigned to {node}, once minAvailable is satisfied");
+        PodReason { reason: "Schedulable", message }
+    }
+
+    /// Why a job was skipped.
+    fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
+        let key = self.state.job_key(ix);
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        match why {
+            Skip::NoGroup => format!(
+                "PodGroup {key} not found: create it, or remove annotation \
+                 scheduling.k8s.io/group-name from the pod"
+            ),
+            Skip::NoQueue => format!(
+                "queue \"{queue}\" of {key} not found: create the queue, or name another one"
+            ),
+            Skip::Topology => format!(
+                "PodGroup {key} asks for a network topology, which this version cannot place"
+            ),
+            Skip::NotEnqueued(refusal) => {
+                format!("queue \"{queue}\" does not admit {key}: {}", refusal.message)
+            }
+            Skip::Invalid(invalid) => invalid.message.clone(),
+            Skip::Overused => {
+                format!("queue \"{queue}\" is overused: it has at least what it deserves")
+            }
+        }
+    }
+
+    fn unplaced_text(&self, ix: TaskIx, unplaced: &Unplaced) -> String {
+        let task = self.state.task(ix);
+        match unplaced {
+            Unplaced::NoNode(error) => self.fit_text(error),
+            Unplaced::RoleFailed => format!(
+                "Task {} with role spec {} has already predicated failed, skip",
+                task.name,
+                self.state.names.text(task.role)
+            ),
+        }
+    }
+
+    /// Counts per reason over nodes, and the nearest miss.
+    pub fn fit_text(&self, error: &FitError) -> String {
+        let mut text = error.text(&self.kernel.reasons);
+        if let Some(miss) = &error.nearest {
+            text.push_str(&format!(" Nearest miss: {}.", self.miss_text(miss)));
+        }
+        text
+    }
+
+    fn miss_text(&self, miss: &NearestMiss) -> String {
+        let short: Vec<String> = miss
+            .short
+            .iter()
+            .map(|(ix, amount)| {
+                let name = self.state.resources.name(*ix);
+                format!("{name} short by {}", display_amount(name, *amount))
+            })
+            .collect();
+        format!("node {}: {}", self.state.nodes.object(miss.node).name, short.join(", "))
+    }
+
+    /// `<u>/<tasks> tasks in gang unschedulable: …`.
+    pub fn gang_message(&self, ix: JobIx) -> String {
+        let job = self.state.job(ix);
+        let none = JobNote::default();
+        let note = self.notes.get(&ix).unwrap_or(&none);
+        let could = note.discarded.iter().filter(|(task, (status, _))| {
+            status.is_allocated() && self.state.task(**task).status == TaskStatus::Pending
+        });
+        let short = job.min_available - (job.ready() + could.count() as i32);
+        let tasks = job.tasks.len();
+        format!("{short}/{tasks} tasks in gang unschedulable: {}", self.group_message(ix))
+    }
+
+    /// State of the group, of its pending tasks, and the reason behind it.
+    fn group_message(&self, ix: JobIx) -> String {
+        let job = self.state.job(ix);
+        let ready = if job.is_ready() { "ready" } else { "not ready" };
+        let mut text = format!("pod group is {ready}, {}", status_histogram(job));
+        if job.count(TaskStatus::Pending) > 0 {
+            text.push_str(&format!("; Pending: {}", self.pending_histogram(ix)));
+        }
+        if let Some(origin) = self.origin_reason(ix) {
+            text.push_str(&format!(". Origin reason is {origin}"));
+        }
+        text
+    }
+
+    fn pending_histogram(&self, ix: JobIx) -> String {
+        let job = self.state.job(ix);
+        let schedulable = self.notes.get(&ix).map_or(0, |note| {
+            let fits = note.discarded.iter().filter(|(task, (status, _))| {
+                *status == TaskStatus::Allocated
+                    && self.state.task(**task).status == TaskStatus::Pending
+            });
+            fits.count()
+        });
+        let pending = job.count(TaskStatus::Pending) as usize;
+        histogram([("Schedulable", schedulable), ("Unschedulable", pending - schedulable)])
+    }
+
+    /// The first thing that went wrong for a job in this cycle, always the same one.
+    fn origin_reason(&self, ix: JobIx) -> Option<String> {
+        let note = self.notes.get(&ix)?;
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        if let Some((task, unplaced)) = note.unplaced.first() {
+            let name = &self.state.task(*task).name;
+            return Some(format!("{name}: {}", self.unplaced_text(*task, unplaced)));
+        }
+        if let Some(refusal) = &note.refusal {
+            return Some(format!("queue \"{queue}\": {}", refusal.message));
+        }
+        note.skip.as_ref().map(|why| self.skip_text(ix, why))
+    }
+}
+
+/// `N Status` for every status there is, and `N minAvailable`, sorted as text.
+fn status_histogram(job: &Job) -> String {
+    use TaskStatus::{
+        Allocated, Binding, Bound, Failed, Pending, Pipelined, Releasing, Running, Succeeded,
+        Unknown,
+    };
+    let statuses = [
+        Pending, Allocated, Pipelined, Binding, Bound, Running, Releasing, Succeeded, Failed,
+        Unknown,
+    ];
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for status in statuses {
+        counts.insert(status.name(), job.count(status) as usize);
+    }
+    counts.insert("minAvailable", job.min_available.max(0) as usize);
+    histogram(counts)
+}
+
+fn histogram<'a>(counts: impl IntoIterator<Item = (&'a str, usize)>) -> String {
+    let mut items: Vec<String> = counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    items.sort();
+    items.join(", ")
+}

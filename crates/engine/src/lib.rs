@@ -1,0 +1,132 @@
+//! One scheduling cycle: inputs in, decisions out.
+//!
+//! ```text
+//!  Delta, Delta, … ──► Engine::apply ──► State
+//!                      Engine::cycle(now) ──► actions in order ──► close: PodGroup status
+//!                             │
+//!                             └──► Decisions: binds, changed PodGroups
+//! ```
+//!
+//! The engine is pure and deterministic: time is an argument, the same inputs give the same
+//! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
+
+mod close;
+pub mod explain;
+
+use pumice_actions::{Kernel, find};
+use pumice_conf::Config;
+use pumice_framework::session::Bind;
+use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session};
+use pumice_framework::plugin::QueueView;
+use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+/// What a cycle decided. Names are read from [`Engine::state`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decisions {
+    /// Pods to bind, in the order of the decisions.
+    pub binds: Vec<Bind>,
+    /// Jobs whose PodGroup status changed; the new one is in the state.
+    pub groups: Vec<JobIx>,
+    /// The cycle was skipped: nothing has changed since the last one, which changed nothing.
+    pub skipped: bool,
+}
+
+impl Decisions {
+    /// Nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.binds.is_empty() && self.groups.is_empty()
+    }
+}
+
+/// The scheduler without its surroundings.
+pub struct Engine {
+    state: State,
+    actions: Vec<String>,
+    chain: PluginChain,
+    kernel: Kernel,
+    cycle: u64,
+    kept: Vec<TaskIx>,
+    notes: FxHashMap<JobIx, JobNote>,
+    settled: Option<u64>,
+}
+
+impl Engine {
+    /// An engine for an empty cluster.
+    pub fn new(config: &Config, default_queue: &str) -> Self {
+        let mut reasons = ReasonTable::default();
+        let chain = pumice_plugins::build(config, &mut reasons);
+        Self {
+            state: State::new(default_queue),
+            actions: config.actions.clone(),
+            chain,
+            kernel: Kernel::new(reasons),
+            cycle: 0,
+            kept: Vec::new(),
+            notes: FxHashMap::default(),
+            settled: None,
+        }
+    }
+
+    /// Takes in one change of the cluster.
+    pub fn apply(&mut self, delta: Delta) {
+        self.state.apply(delta);
+    }
+
+    /// The cluster as the engine sees it, its own decisions included.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What the queue plugin says about a queue.
+    pub fn queue_view(&self, queue: QueueIx) -> Option<QueueView> {
+        self.chain.queue_view(&self.state, queue)
+    }
+
+    /// Number of cycles run so far, skipped ones not counted.
+    pub fn cycles(&self) -> u64 {
+        self.cycle
+    }
+
+    /// Runs one cycle at `now_s` (seconds since the epoch).
+    pub fn cycle(&mut self, now_s: i64) -> Decisions {
+        if self.settled == Some(self.state.generation()) {
+            return Decisions { skipped: true, ..Decisions::default() };
+        }
+        self.state.seal();
+        self.release_kept();
+        self.cycle += 1;
+        self.kernel.begin_cycle();
+        let mut session = Session::open(
+            &mut self.state,
+            &mut self.chain,
+            &self.actions,
+            CycleInfo { now_s },
+        );
+        for action in &self.actions {
+            // The configuration was checked against the list of actions.
+            if let Some(action) = find(action) {
+                (action.run)(&mut session, &mut self.kernel);
+            }
+        }
+        let binds = std::mem::take(&mut session.binds);
+        self.kept = std::mem::take(&mut session.kept);
+        self.notes = std::mem::take(&mut session.notes);
+        drop(session);
+        let groups = self.close(now_s);
+        let decisions = Decisions { binds, groups, skipped: false };
+        self.settled = decisions.is_empty().then(|| self.state.generation());
+        decisions
+    }
+
+    /// Tentative placements of the last cycle end with it.
+    fn release_kept(&mut self) {
+        for task in std::mem::take(&mut self.kept) {
+            let status = self.state.task(task).status;
+            if matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined) {
+                self.chain.unplaced(&self.state, task);
+                self.state.move_task(task, TaskStatus::Pending, None);
+            }
+        }
+    }
+}

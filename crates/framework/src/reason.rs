@@ -1,0 +1,154 @@
+//! Why a task does not fit a node: interned reasons, sets of reasons, and their counts over nodes.
+
+use pumice_model::{NodeIx, ResIx, ResourceNames};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// What would have to change for the reason to go away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReasonKind {
+    /// Evicting pods from the node could help.
+    Unschedulable,
+    /// Evicting pods cannot help.
+    Unresolvable,
+}
+
+/// Dense index of a [`Reason`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ReasonId(pub u16);
+
+/// Dense index of a set of reasons a node can have at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SetId(pub u16);
+
+/// One reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Text in Volcano's wording (spec/02 §6.7).
+    pub text: String,
+    /// Kind.
+    pub kind: ReasonKind,
+}
+
+/// All reasons of a configuration. Reasons are few: they depend on plugins and resource names, not
+/// on nodes or pods.
+#[derive(Debug, Default)]
+pub struct ReasonTable {
+    reasons: Vec<Reason>,
+    by_text: FxHashMap<String, ReasonId>,
+    sets: Vec<SmallVec<[ReasonId; 2]>>,
+    by_set: FxHashMap<SmallVec<[ReasonId; 2]>, SetId>,
+    insufficient: Vec<Option<ReasonId>>,
+}
+
+impl ReasonTable {
+    /// Interns a reason.
+    pub fn intern(&mut self, text: &str, kind: ReasonKind) -> ReasonId {
+        if let Some(&id) = self.by_text.get(text) {
+            return id;
+        }
+        let id = ReasonId(self.reasons.len() as u16);
+        self.reasons.push(Reason { text: text.to_owned(), kind });
+        self.by_text.insert(text.to_owned(), id);
+        id
+    }
+
+    /// `Insufficient <resource>`.
+    pub fn insufficient(&mut self, resources: &ResourceNames, ix: ResIx) -> ReasonId {
+        let at = ix.0 as usize;
+        if self.insufficient.len() <= at {
+            self.insufficient.resize(at + 1, None);
+        }
+        if let Some(id) = self.insufficient[at] {
+            return id;
+        }
+        let text = format!("Insufficient {}", resources.name(ix));
+        let id = self.intern(&text, ReasonKind::Unschedulable);
+        self.insufficient[at] = Some(id);
+        id
+    }
+
+    /// Interns a set of reasons, in the order they were found.
+    pub fn set(&mut self, reasons: &[ReasonId]) -> SetId {
+        let key: SmallVec<[ReasonId; 2]> = reasons.into();
+        if let Some(&id) = self.by_set.get(&key) {
+            return id;
+        }
+        let id = SetId(self.sets.len() as u16);
+        self.sets.push(key.clone());
+        self.by_set.insert(key, id);
+        id
+    }
+
+    /// A reason.
+    pub fn reason(&self, id: ReasonId) -> &Reason {
+        &self.reasons[id.0 as usize]
+    }
+
+    /// The reasons of a set.
+    pub fn members(&self, id: SetId) -> &[ReasonId] {
+        &self.sets[id.0 as usize]
+    }
+
+    /// Whether some member of a set cannot be helped by evictions.
+    pub fn is_unresolvable(&self, id: SetId) -> bool {
+        self.members(id).iter().any(|r| self.reason(*r).kind == ReasonKind::Unresolvable)
+    }
+
+    /// Number of sets known.
+    pub fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+}
+
+/// The node that comes closest to having the resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearestMiss {
+    /// The node; the first by name among equals.
+    pub node: NodeIx,
+    /// What it lacks, in stored units.
+    pub short: Vec<(ResIx, i64)>,
+}
+
+/// Why a task found no node: reasons with the number of nodes that have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FitError {
+    /// Number of nodes looked at.
+    pub nodes: u32,
+    /// Sets of reasons and how many nodes have exactly that set.
+    pub counts: Vec<(SetId, u32)>,
+    /// A reason that holds for every node before looking at any.
+    pub everywhere: Option<String>,
+    /// The nearest miss among nodes that only lack resources.
+    pub nearest: Option<NearestMiss>,
+}
+
+impl FitError {
+    /// Nodes per reason, ordered by the text `<count> <reason>` as Volcano prints it.
+    pub fn histogram(&self, table: &ReasonTable) -> Vec<String> {
+        let mut by_reason: Vec<(ReasonId, u32)> = Vec::new();
+        for (set, count) in &self.counts {
+            for reason in table.members(*set) {
+                match by_reason.iter_mut().find(|(known, _)| known == reason) {
+                    Some((_, total)) => *total += count,
+                    None => by_reason.push((*reason, *count)),
+                }
+            }
+        }
+        let mut lines: Vec<String> = by_reason
+            .iter()
+            .map(|(reason, count)| format!("{count} {}", table.reason(*reason).text))
+            .collect();
+        if let Some(text) = &self.everywhere {
+            lines.push(format!("{} {text}", self.nodes));
+        }
+        lines.sort();
+        lines
+    }
+
+    /// `0/<nodes> nodes are unavailable: <count> <reason>, ….` (spec/01 §4.4).
+    pub fn text(&self, table: &ReasonTable) -> String {
+        let reasons = self.histogram(table).join(", ");
+        format!("0/{} nodes are unavailable: {reasons}.", self.nodes)
+    }
+}

@@ -1,0 +1,232 @@
+//! One cycle's transaction over the state, and its notes on every job.
+//!
+//! Every tentative placement goes through [`Session`]: the step is applied to the state at once and
+//! all plugins are told. [`Session::undo_to`] takes steps back, newest first, by the exact inverse;
+//! [`Session::commit_from`] turns placements into decisions; [`Session::keep_from`] leaves them
+//! standing for the rest of the cycle without deciding anything (a pipelined gang).
+
+use std::rc::Rc;
+
+use pumice_model::object::GroupPhase;
+use pumice_model::{JobIx, NodeIx, State, Sym, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+use crate::chain::PluginChain;
+use crate::plugin::{CycleInfo, Invalid, Refusal};
+use crate::reason::FitError;
+
+/// A position in the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint(usize);
+
+/// A decision: this pod goes to this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bind {
+    /// Task.
+    pub task: TaskIx,
+    /// Node.
+    pub node: NodeIx,
+}
+
+/// Why a job was not looked at, or not to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// Its PodGroup does not exist.
+    NoGroup,
+    /// Its queue does not exist.
+    NoQueue,
+    /// It asks for a network topology, which this version does not place.
+    Topology,
+    /// Not admitted by `enqueue`.
+    NotEnqueued(Refusal),
+    /// It can never be ready as it is.
+    Invalid(Invalid),
+    /// Its queue has all it deserves.
+    Overused,
+}
+
+/// Why one task found no place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unplaced {
+    /// No node fits.
+    NoNode(Rc<FitError>),
+    /// A task of the same role found no node before.
+    RoleFailed,
+}
+
+/// What a cycle notes about a job, for conditions and explanations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobNote {
+    /// Why it was skipped.
+    pub skip: Option<Skip>,
+    /// Why its queue refused tasks (the first refusal).
+    pub refusal: Option<Refusal>,
+    /// Tasks that found no place, in the order they were tried.
+    pub unplaced: Vec<(TaskIx, Unplaced)>,
+    /// Roles and sub-jobs of those that found no node, each once.
+    pub failed_roles: Vec<(Sym, u16)>,
+    /// Placements of transactions that were taken back: status and node they had.
+    pub discarded: FxHashMap<TaskIx, (TaskStatus, NodeIx)>,
+}
+
+/// One cycle.
+pub struct Session<'a> {
+    /// The cluster.
+    pub state: &'a mut State,
+    /// The plugins.
+    pub chain: &'a mut PluginChain,
+    /// Time.
+    pub cycle: CycleInfo,
+    /// Names of the actions of the configuration.
+    pub actions: &'a [String],
+    /// Decisions so far.
+    pub binds: Vec<Bind>,
+    /// Placements that stand until the cycle ends, without a decision.
+    pub kept: Vec<TaskIx>,
+    /// Notes by job.
+    pub notes: FxHashMap<JobIx, JobNote>,
+    steps: Vec<TaskIx>,
+}
+
+impl<'a> Session<'a> {
+    /// Opens a cycle.
+    pub fn open(
+        state: &'a mut State,
+        chain: &'a mut PluginChain,
+        actions: &'a [String],
+        cycle: CycleInfo,
+    ) -> Self {
+        chain.open(state, &cycle);
+        Self {
+            state,
+            chain,
+            cycle,
+            actions,
+            binds: Vec::new(),
+            kept: Vec::new(),
+            notes: FxHashMap::default(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// The position to come back to.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.steps.len())
+    }
+
+    /// Number of steps since a checkpoint.
+    pub fn steps_since(&self, checkpoint: Checkpoint) -> usize {
+        self.steps.len() - checkpoint.0
+    }
+
+    /// Places a pending task on a node.
+    pub fn allocate(&mut self, task: TaskIx, node: NodeIx) {
+        self.step(task, TaskStatus::Allocated, node);
+    }
+
+    /// Lets a pending task wait on a node for resources that are being released.
+    pub fn pipeline(&mut self, task: TaskIx, node: NodeIx) {
+        self.step(task, TaskStatus::Pipelined, node);
+    }
+
+    fn step(&mut self, task: TaskIx, status: TaskStatus, node: NodeIx) {
+        self.state.move_task(task, status, Some(node));
+        self.chain.placed(self.state, task);
+        self.steps.push(task);
+    }
+
+    /// Takes back every step since a checkpoint, newest first.
+    pub fn undo_to(&mut self, checkpoint: Checkpoint) {
+        while self.steps.len() > checkpoint.0 {
+            let Some(task) = self.steps.pop() else { return };
+            let (status, node) = (self.state.task(task).status, self.state.task(task).node);
+            self.chain.unplaced(self.state, task);
+            self.state.move_task(task, TaskStatus::Pending, None);
+            if let (Some(job), Some(node)) = (self.state.task(task).job, node) {
+                self.note(job).discarded.insert(task, (status, node));
+            }
+        }
+    }
+
+    /// Makes every placement since a checkpoint a decision. Pipelined tasks stay pipelined.
+    pub fn commit_from(&mut self, checkpoint: Checkpoint) {
+        for at in checkpoint.0..self.steps.len() {
+            let task = self.steps[at];
+            match (self.state.task(task).status, self.state.task(task).node) {
+                (TaskStatus::Allocated, Some(node)) => self.decide(task, node),
+                _ => self.kept.push(task),
+            }
+        }
+        self.steps.truncate(checkpoint.0);
+    }
+
+    fn decide(&mut self, task: TaskIx, node: NodeIx) {
+        self.state.move_task(task, TaskStatus::Binding, Some(node));
+        self.binds.push(Bind { task, node });
+        if let Some(job) = self.state.task(task).job
+            && let Some(note) = self.notes.get_mut(&job)
+        {
+            note.discarded.remove(&task);
+        }
+    }
+
+    /// Leaves the steps since a checkpoint standing for the rest of the cycle, undecided.
+    pub fn keep_from(&mut self, checkpoint: Checkpoint) {
+        self.kept.extend(self.steps.drain(checkpoint.0..));
+    }
+
+    /// The note on a job.
+    pub fn note(&mut self, job: JobIx) -> &mut JobNote {
+        self.notes.entry(job).or_default()
+    }
+
+    /// Notes why a job was skipped, unless something is noted already.
+    pub fn skip(&mut self, job: JobIx, why: Skip) {
+        self.note(job).skip.get_or_insert(why);
+    }
+
+    /// Whether `enqueue` is among the actions.
+    pub fn has_enqueue(&self) -> bool {
+        self.actions.iter().any(|action| action == "enqueue")
+    }
+
+    /// The jobs actions other than enqueue look at: group and queue exist, admitted, valid. Without
+    /// `enqueue` waiting jobs are admitted here. Others are noted with the reason.
+    pub fn active_jobs(&mut self, wanted: impl Fn(&State, JobIx) -> bool) -> Vec<JobIx> {
+        let candidates: Vec<JobIx> = self
+            .state
+            .jobs()
+            .filter(|(_, job)| job.count(TaskStatus::Pending) > 0 || job.is_pending())
+            .map(|(ix, _)| ix)
+            .collect();
+        candidates.into_iter().filter(|ix| self.is_active(*ix) && wanted(self.state, *ix)).collect()
+    }
+
+    fn is_active(&mut self, ix: JobIx) -> bool {
+        let job = self.state.job(ix);
+        if !job.is_schedulable() {
+            let why = if job.origin == pumice_model::Origin::Missing {
+                Skip::NoGroup
+            } else if job.queue.is_none() {
+                Skip::NoQueue
+            } else {
+                Skip::Topology
+            };
+            self.skip(ix, why);
+            return false;
+        }
+        if job.is_pending() {
+            if self.has_enqueue() {
+                return false;
+            }
+            self.state.set_phase(ix, GroupPhase::Inqueue);
+        }
+        match self.chain.job_valid(self.state, ix) {
+            Ok(()) => true,
+            Err(invalid) => {
+                self.skip(ix, Skip::Invalid(invalid));
+                false
+            }
+        }
+    }
+}

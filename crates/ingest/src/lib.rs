@@ -1,0 +1,39 @@
+//! Kubernetes and Volcano objects to model objects: the one place where wire fields become model
+//! fields.
+//!
+//! ```text
+//!  v1/Node ─► node ─┐
+//!  v1/Pod  ─► pod ──┤     request   affinity   spread   selector   image
+//!  PodGroup, Queue ─┼──►  (what a field means, defaults an API server would have set)
+//!  PriorityClass … ─┘         │
+//!                             ▼
+//!            pumice_model::object::…  or  every Problem of the object
+//! ```
+//!
+//! Objects need not have passed an API server: what its defaulting sets may be absent, and what its
+//! validation refuses and scheduling cannot do without is refused here, with the path of the field.
+//! An object with a [`Problem`] is rejected whole; all its problems are reported together.
+//!
+//! Invariant: pure; knows neither clock nor cluster, one object at a time.
+
+mod affinity;
+mod amount;
+mod group;
+mod image;
+mod meta;
+mod node;
+mod pod;
+mod problem;
+mod queue;
+mod request;
+mod selector;
+mod spread;
+mod workload;
+
+pub use amount::{quantity_text, resource_list};
+pub use group::pod_group;
+pub use node::node;
+pub use pod::{Options, pod};
+pub use problem::Problem;
+pub use queue::{namespace, priority_class, queue};
+pub use workload::{replica_set, replication_controller, service, stateful_set};

@@ -1,0 +1,67 @@
+//! Metadata every kind has.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use pumice_api::keys;
+use pumice_model::object::Pairs;
+
+use crate::problem::{Path, Problems};
+
+/// `metadata.name`, which must be there.
+pub(crate) fn name(meta: &ObjectMeta, problems: &mut Problems) -> String {
+    let name = meta.name.clone().unwrap_or_default();
+    if name.is_empty() {
+        let help = "give the object a name, for example \"worker-0\"";
+        problems.add(
+            Path::root("metadata").field("name"),
+            "the name is missing",
+            help,
+        );
+    }
+    name
+}
+
+/// `metadata.namespace`, or the default one.
+pub(crate) fn namespace(meta: &ObjectMeta) -> String {
+    match meta.namespace.as_deref() {
+        None | Some("") => keys::DEFAULT_NAMESPACE.to_owned(),
+        Some(namespace) => namespace.to_owned(),
+    }
+}
+
+/// `metadata.uid`, or `namespace/name`.
+pub(crate) fn uid(meta: &ObjectMeta, namespace: &str, name: &str) -> String {
+    match meta.uid.as_deref() {
+        None | Some("") => format!("{namespace}/{name}"),
+        Some(uid) => uid.to_owned(),
+    }
+}
+
+/// `metadata.creationTimestamp` in seconds since the epoch, 0 when absent.
+pub(crate) fn created_s(meta: &ObjectMeta) -> i64 {
+    seconds(meta.creation_timestamp.as_ref())
+}
+
+/// A time in seconds since the epoch, 0 when absent.
+pub(crate) fn seconds(time: Option<&Time>) -> i64 {
+    time.map_or(0, |time| time.0.as_second())
+}
+
+/// Sorted pairs of a map.
+pub(crate) fn pairs(map: Option<&BTreeMap<String, String>>) -> Pairs {
+    let clone = |(key, value): (&String, &String)| (key.clone(), value.clone());
+    map.into_iter().flatten().map(clone).collect()
+}
+
+/// Value of an annotation; an empty one counts as absent.
+pub(crate) fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    let value = meta.annotations.as_ref()?.get(key)?;
+    (!value.is_empty()).then_some(value)
+}
+
+/// Value of a label; an empty one counts as absent.
+pub(crate) fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    let value = meta.labels.as_ref()?.get(key)?;
+    (!value.is_empty()).then_some(value)
+}

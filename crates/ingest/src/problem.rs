@@ -1,0 +1,94 @@
+//! What is wrong with an object, and where in it.
+
+use std::fmt;
+
+/// One reason why an object cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Field, for example `spec.containers[0].resources.requests.cpu`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.path, self.message, self.help)
+    }
+}
+
+/// A field within an object. Borrowed from the caller's frame, so that nothing is built for the
+/// objects without problems, which are nearly all.
+#[derive(Clone, Copy)]
+pub(crate) struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    name: &'a str,
+    index: Option<usize>,
+}
+
+impl<'a> Path<'a> {
+    /// A field of the object itself.
+    pub(crate) const fn root(name: &'a str) -> Self {
+        Self {
+            parent: None,
+            name,
+            index: None,
+        }
+    }
+
+    /// A field, or a key of a map.
+    pub(crate) const fn field(&'a self, name: &'a str) -> Self {
+        Self {
+            parent: Some(self),
+            name,
+            index: None,
+        }
+    }
+
+    /// An item of a list field.
+    pub(crate) const fn item(&'a self, name: &'a str, index: usize) -> Self {
+        Self {
+            parent: Some(self),
+            name,
+            index: Some(index),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parent {
+            // Keys such as `nvidia.com/gpu` would otherwise read like several fields.
+            Some(parent) if self.name.contains(['.', '/']) => write!(f, "{parent}[{}]", self.name)?,
+            Some(parent) => write!(f, "{parent}.{}", self.name)?,
+            None => f.write_str(self.name)?,
+        }
+        self.index.map_or(Ok(()), |index| write!(f, "[{index}]"))
+    }
+}
+
+/// Collects the problems of one object.
+#[derive(Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn add(&mut self, path: Path<'_>, message: impl Into<String>, help: &str) {
+        let help = help.to_owned();
+        self.0.push(Problem {
+            path: path.to_string(),
+            message: message.into(),
+            help,
+        });
+    }
+
+    /// The object, if it has no problem.
+    pub(crate) fn or<T>(self, object: T) -> Result<T, Vec<Problem>> {
+        if self.0.is_empty() {
+            Ok(object)
+        } else {
+            Err(self.0)
+        }
+    }
+}

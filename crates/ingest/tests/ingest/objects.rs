@@ -1,0 +1,329 @@
+//! Nodes, PodGroups, queues, classes, namespaces and workloads.
+
+use pumice_model::object::{
+    GroupPhase, QueueState, Requirement, Selector, SelectorOp, Taint, TaintEffect, WorkloadObject,
+};
+use serde_json::{Value, json};
+
+use super::{amounts, pairs, problems};
+
+macro_rules! read {
+    ($reader:ident, $wire:expr) => {
+        pumice_ingest::$reader(&serde_json::from_value($wire).expect("an object"))
+    };
+}
+
+#[test]
+fn a_node_is_read() {
+    let node = read!(
+        node,
+        json!({
+            "metadata": {"name": "n1", "labels": {"zone": "a"}, "annotations": {
+                "volcano.sh/oversubscription-cpu": "1500.7",
+                "volcano.sh/oversubscription-memory": "lots"}},
+            "spec": {"unschedulable": true, "taints": [
+                {"key": "k", "effect": "NoSchedule"},
+                {"key": "k", "value": "v", "effect": "PreferNoSchedule"}]},
+            "status": {
+                "capacity": {"cpu": "16"},
+                "allocatable": {"cpu": "7910m", "memory": "16Gi", "pods": 110,
+                    "ephemeral-storage": "1k", "nvidia.com/gpu": 8, "hugepages-2Mi": "0",
+                    "attachable-volumes-csi-x": 25, "strange": 1},
+                "images": [{"names": ["b", "a@sha256:0"], "sizeBytes": 5},
+                    {"names": ["b:latest"], "sizeBytes": 7}]},
+        })
+    )
+    .unwrap();
+    assert_eq!((node.name.as_str(), node.unschedulable), ("n1", true));
+    assert_eq!(node.labels, pairs(&[("zone", "a")]));
+    let taint = |value: &str, effect| Taint {
+        key: "k".into(),
+        value: value.into(),
+        effect,
+    };
+    let expected = [
+        taint("", TaintEffect::NoSchedule),
+        taint("v", TaintEffect::PreferNoSchedule),
+    ];
+    assert_eq!(node.taints, expected);
+    let expected = [
+        ("attachable-volumes-csi-x", 25_000),
+        ("cpu", 7910),
+        ("ephemeral-storage", 1000),
+        ("hugepages-2Mi", 0),
+        ("memory", 16 << 30),
+        ("nvidia.com/gpu", 8000),
+        ("pods", 110),
+    ];
+    assert_eq!(node.allocatable, amounts(&expected));
+    assert_eq!(node.oversubscription, amounts(&[("cpu", 1500)]));
+    assert_eq!(node.images, amounts(&[("a@sha256:0", 5), ("b:latest", 5)]));
+}
+
+#[test]
+fn a_node_without_allocatable_offers_its_capacity() {
+    let node = json!({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": 2}}});
+    assert_eq!(
+        read!(node, node).unwrap().allocatable,
+        amounts(&[("cpu", 2000)])
+    );
+}
+
+#[test]
+fn every_problem_of_a_node_is_reported() {
+    let found = problems(read!(
+        node,
+        json!({
+            "spec": {"taints": [{"key": "k", "effect": "Never"}]},
+            "status": {"allocatable": {"cpu": "-1"}, "images": [{"sizeBytes": -1}]},
+        })
+    ));
+    let expected = [
+        "metadata.name: the name is missing",
+        "spec.taints[0].effect: \"Never\" is not an effect",
+        "status.allocatable.cpu: \"-1\" is negative",
+        "status.images[0].sizeBytes: the size -1 is out of range",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_pod_group_is_read() {
+    let group = read!(pod_group, json!({
+        "metadata": {"name": "g", "namespace": "ns", "creationTimestamp": "1970-01-01T00:01:00Z"},
+        "spec": {"minMember": 3, "minTaskMember": {"w": 2, "a": 1}, "queue": "q",
+            "priorityClassName": "high",
+            "minResources": {"cpu": "3", "requests.cpu": "3", "count/pods": 3, "pods": 3},
+            "subGroupPolicy": [{"name": "p", "matchLabelKeys": ["k"],
+                "labelSelector": {"matchLabels": {"a": "b"}}}]},
+        "status": {"phase": "Inqueue", "running": 1, "conditions": [
+            {"type": "Scheduled", "status": "False", "reason": "old"},
+            {"type": "Unschedulable", "status": "True", "transitionID": "c1",
+                "lastTransitionTime": "1970-01-01T00:00:05Z"},
+            {"type": "Scheduled", "status": "True"}]},
+    }))
+    .unwrap();
+    assert_eq!((group.uid.as_str(), group.created_s), ("ns/g", 60));
+    assert_eq!((group.min_member, group.queue.as_str()), (3, "q"));
+    assert_eq!(
+        group.min_task_member,
+        [("a".to_owned(), 1), ("w".to_owned(), 2)]
+    );
+    assert_eq!(
+        group.min_resources,
+        Some(amounts(&[("cpu", 3000), ("pods", 3)]))
+    );
+    let policy = &group.sub_groups[0];
+    assert_eq!(
+        (policy.size, policy.min_groups, group.wants_topology),
+        (1, 0, false)
+    );
+    assert_eq!(
+        (group.status.phase, group.status.running),
+        (GroupPhase::Inqueue, 1)
+    );
+    let kinds: Vec<_> = group
+        .status
+        .conditions
+        .iter()
+        .map(|c| (c.kind.as_str(), c.status.as_str()))
+        .collect();
+    assert_eq!(kinds, [("Unschedulable", "True"), ("Scheduled", "True")]);
+    assert_eq!(group.status.conditions[0].transition_s, 5);
+    assert_eq!(group.status.conditions[0].transition_id, "c1");
+}
+
+#[test]
+fn a_pod_group_may_want_a_topology_as_a_whole_or_in_parts() {
+    for spec in [
+        json!({"networkTopology": {"mode": "hard"}}),
+        json!({"subGroupPolicy": [{"networkTopology": {}}]}),
+    ] {
+        let group = read!(pod_group, json!({"metadata": {"name": "g"}, "spec": spec})).unwrap();
+        assert!(group.wants_topology);
+        assert_eq!(group.min_resources, None);
+    }
+}
+
+#[test]
+fn every_problem_of_a_pod_group_is_reported() {
+    let found = problems(read!(
+        pod_group,
+        json!({
+            "metadata": {"name": "g"},
+            "spec": {"minMember": -1, "minTaskMember": {"w": -2}, "minResources": {"cpu": "x"},
+                "subGroupPolicy": [{"subGroupSize": 0, "minSubGroups": -1}]},
+            "status": {"phase": "Dreaming"},
+        })
+    ));
+    let expected = [
+        "spec.minMember: -1 is too small",
+        "spec.minTaskMember.w: -2 is too small",
+        "spec.subGroupPolicy[0].subGroupSize: 0 is too small",
+        "spec.subGroupPolicy[0].minSubGroups: -1 is too small",
+        "spec.minResources.cpu: \"x\" has no digits",
+        "status.phase: \"Dreaming\" is not a phase",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_queue_is_read_and_has_its_defaults() {
+    let queue = read!(
+        queue,
+        json!({
+            "metadata": {"name": "q"},
+            "spec": {"weight": 4, "capability": {"cpu": "4"}, "deserved": {"memory": "1Gi"},
+                "guarantee": {"resource": {"nvidia.com/gpu": 1}}, "reclaimable": false,
+                "parent": "root", "priority": 2},
+            "status": {"state": "Closing", "allocated": {"cpu": "1", "pods": "2"}},
+        })
+    )
+    .unwrap();
+    assert_eq!(
+        (queue.weight, queue.priority, queue.reclaimable),
+        (4, 2, false)
+    );
+    assert_eq!(queue.capability, amounts(&[("cpu", 4000)]));
+    assert_eq!(queue.deserved, amounts(&[("memory", 1 << 30)]));
+    assert_eq!(queue.guarantee, amounts(&[("nvidia.com/gpu", 1000)]));
+    assert_eq!(queue.allocated, amounts(&[("cpu", 1000), ("pods", 2)]));
+    assert_eq!(
+        (queue.state, queue.parent.as_str()),
+        (QueueState::Closing, "root")
+    );
+    let queue = read!(queue, json!({"metadata": {"name": "q"}})).unwrap();
+    assert_eq!(
+        (queue.weight, queue.priority, queue.reclaimable),
+        (1, 0, true)
+    );
+    assert_eq!((queue.state, queue.hierarchy.len()), (QueueState::Open, 0));
+}
+
+#[test]
+fn hierarchy_weights_are_one_per_part() {
+    let cases: [(&str, &str, &[&str], &[f64]); 6] = [
+        ("", "1/2", &[], &[]),
+        (
+            "root/eng/dev",
+            "1/2/0.5",
+            &["root", "eng", "dev"],
+            &[1.0, 2.0, 0.5],
+        ),
+        ("eng/dev", "2/8", &["root", "eng", "dev"], &[1.0, 2.0, 8.0]),
+        ("root/eng", "1", &["root", "eng"], &[1.0, 1.0]),
+        ("root/eng", "x/-3/7", &["root", "eng"], &[1.0, 1.0]),
+        ("root/eng", "", &["root", "eng"], &[1.0, 1.0]),
+    ];
+    for (path, weights, parts, expected) in cases {
+        let queue = read!(
+            queue,
+            json!({"metadata": {"name": "q", "annotations": {
+            "volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}}})
+        )
+        .unwrap();
+        assert_eq!(queue.hierarchy, parts, "{path} {weights}");
+        assert_eq!(queue.hierarchy_weights, expected, "{path} {weights}");
+    }
+}
+
+#[test]
+fn every_problem_of_a_queue_is_reported() {
+    let found = problems(read!(
+        queue,
+        json!({
+            "metadata": {"name": "q"},
+            "spec": {"weight": -1, "priority": -1, "capability": {"cpu": "-1"}},
+            "status": {"state": "Ajar"},
+        })
+    ));
+    let expected = [
+        "spec.weight: the weight -1 is out of range",
+        "spec.priority: the priority -1 is negative",
+        "spec.capability.cpu: \"-1\" is negative",
+        "status.state: \"Ajar\" is not a state",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn classes_and_namespaces_are_read() {
+    let class = json!({"metadata": {"name": "high"}, "value": 1000, "globalDefault": true});
+    let class = read!(priority_class, class).unwrap();
+    assert_eq!(
+        (class.name.as_str(), class.value, class.global_default),
+        ("high", 1000, true)
+    );
+    let class = read!(priority_class, json!({"metadata": {"name": "none"}})).unwrap();
+    assert_eq!((class.value, class.global_default), (0, false));
+    let namespace = json!({"metadata": {"name": "ns", "labels": {"team": "a"}}});
+    let labels = read!(namespace, namespace).unwrap().labels;
+    assert_eq!(
+        labels,
+        pairs(&[("kubernetes.io/metadata.name", "ns"), ("team", "a")])
+    );
+    let expected = ["metadata.name: the name is missing"];
+    assert_eq!(
+        problems(read!(namespace, json!({"metadata": {}}))),
+        expected
+    );
+    assert_eq!(
+        problems(read!(priority_class, json!({"metadata": {}}))),
+        expected
+    );
+}
+
+#[test]
+fn workloads_select_their_pods_and_empty_selectors_none() {
+    let web = |kind: &str, selects: bool| WorkloadObject {
+        kind: kind.to_owned(),
+        namespace: "default".to_owned(),
+        name: "w".to_owned(),
+        selector: selects.then(|| Selector {
+            requirements: vec![Requirement {
+                key: "app".to_owned(),
+                op: SelectorOp::In(vec!["web".to_owned()]),
+            }],
+        }),
+    };
+    let wire = |spec: Value| json!({"metadata": {"name": "w"}, "spec": spec});
+    let plain = || wire(json!({"selector": {"app": "web"}}));
+    let template = wire(json!({"template": {"metadata": {"labels": {"app": "web"}}}}));
+    let full = || wire(json!({"selector": {"matchLabels": {"app": "web"}}}));
+    let rc = "ReplicationController";
+    assert_eq!(read!(service, plain()), Ok(web("Service", true)));
+    assert_eq!(read!(service, wire(json!({}))), Ok(web("Service", false)));
+    assert_eq!(read!(replication_controller, plain()), Ok(web(rc, true)));
+    assert_eq!(read!(replication_controller, template), Ok(web(rc, true)));
+    assert_eq!(read!(replica_set, full()), Ok(web("ReplicaSet", true)));
+    assert_eq!(
+        read!(replica_set, wire(json!({"selector": {}}))),
+        Ok(web("ReplicaSet", false))
+    );
+    assert_eq!(read!(stateful_set, full()), Ok(web("StatefulSet", true)));
+    let bad = json!({"selector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}});
+    let expected = ["spec.selector.matchExpressions[0].operator: \"Is\" is not an operator"];
+    assert_eq!(problems(read!(stateful_set, wire(bad))), expected);
+}
+
+#[test]
+fn amounts_are_written_back_as_quantities() {
+    let stored = amounts(&[
+        ("cpu", 1500),
+        ("memory", 3 << 30),
+        ("nvidia.com/gpu", 2000),
+        ("pods", 110),
+    ]);
+    let list = pumice_ingest::resource_list(&stored);
+    let texts: Vec<_> = list
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.0.as_str()))
+        .collect();
+    let expected = [
+        ("cpu", "1500m"),
+        ("memory", "3Gi"),
+        ("nvidia.com/gpu", "2"),
+        ("pods", "110"),
+    ];
+    assert_eq!(texts, expected);
+}

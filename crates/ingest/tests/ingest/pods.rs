@@ -1,0 +1,217 @@
+//! Identity, state and containers of a pod.
+
+use pumice_ingest::Options;
+use pumice_model::object::{Gates, HostPort, PodPhase};
+use serde_json::{Value, json};
+
+use super::{pairs, problems, read, read_spec, with_spec};
+
+#[test]
+fn a_bare_pod_has_the_documented_defaults() {
+    let pod = read(json!({"metadata": {"name": "p"}})).unwrap();
+    assert_eq!(
+        (pod.namespace.as_str(), pod.name.as_str()),
+        ("default", "p")
+    );
+    assert_eq!((pod.uid.as_str(), pod.created_s), ("default/p", 0));
+    assert_eq!((pod.priority, pod.preemptable, pod.ours), (1, true, false));
+    assert_eq!(
+        (pod.phase, pod.deleting, pod.gates),
+        (PodPhase::Pending, false, Gates::None)
+    );
+    assert_eq!((pod.node, pod.group, pod.queue), (None, None, None));
+    assert_eq!((pod.role.as_str(), pod.container_count), ("", 0));
+}
+
+#[test]
+fn metadata_is_read() {
+    let pod = read(json!({
+        "metadata": {
+            "name": "p", "namespace": "ns", "uid": "u1",
+            "creationTimestamp": "2024-01-02T03:04:05Z",
+            "deletionTimestamp": "2024-01-02T03:04:06Z",
+            "labels": {"b": "2", "a": "1", "volcano.sh/task-spec": "label"},
+            "annotations": {"scheduling.k8s.io/group-name": "g", "volcano.sh/task-spec": "worker",
+                "scheduling.volcano.sh/queue-name": "q"},
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Thing", "name": "t", "uid": "x"},
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "y",
+                    "controller": true},
+            ],
+        },
+        "spec": {"schedulerName": "volcano", "nodeName": "n1", "priorityClassName": "high",
+            "nodeSelector": {"z": "1", "d": "ssd"}},
+        "status": {"phase": "Running"},
+    }))
+    .unwrap();
+    assert_eq!(
+        (pod.uid.as_str(), pod.created_s, pod.deleting),
+        ("u1", 1_704_164_645, true)
+    );
+    assert_eq!(
+        pod.labels,
+        pairs(&[("a", "1"), ("b", "2"), ("volcano.sh/task-spec", "label")])
+    );
+    assert_eq!(
+        (pod.role.as_str(), pod.priority_class.as_str()),
+        ("worker", "high")
+    );
+    assert_eq!(
+        (pod.group.as_deref(), pod.queue.as_deref()),
+        (Some("g"), Some("q"))
+    );
+    assert_eq!(pod.owners, pairs(&[("ReplicaSet", "r"), ("Thing", "t")]));
+    assert_eq!(
+        (pod.ours, pod.node.as_deref(), pod.phase),
+        (true, Some("n1"), PodPhase::Running)
+    );
+    assert_eq!(pod.node_selector, pairs(&[("d", "ssd"), ("z", "1")]));
+}
+
+#[test]
+fn a_pod_needs_a_name() {
+    let found = problems(read(json!({"metadata": {"generateName": "p-"}})));
+    assert_eq!(found, ["metadata.name: the name is missing"]);
+}
+
+#[test]
+fn pods_are_ours_by_scheduler_name() {
+    let wire = serde_json::from_value(with_spec(json!({"schedulerName": "b"}))).unwrap();
+    for (names, ours) in [
+        (vec!["a", "b"], true),
+        (vec!["volcano"], false),
+        (vec![], false),
+    ] {
+        let scheduler_names = names.into_iter().map(str::to_owned).collect();
+        let pod = pumice_ingest::pod(&wire, &Options { scheduler_names }).unwrap();
+        assert_eq!(pod.ours, ours);
+    }
+}
+
+#[test]
+fn phases_are_read_and_others_are_unknown() {
+    let cases = [
+        ("", PodPhase::Pending),
+        ("Pending", PodPhase::Pending),
+        ("Running", PodPhase::Running),
+        ("Succeeded", PodPhase::Succeeded),
+        ("Failed", PodPhase::Failed),
+        ("Unknown", PodPhase::Unknown),
+        ("Dreaming", PodPhase::Unknown),
+    ];
+    for (text, expected) in cases {
+        let pod = json!({"metadata": {"name": "p"}, "status": {"phase": text}});
+        assert_eq!(read(pod).unwrap().phase, expected, "{text}");
+    }
+}
+
+#[test]
+fn the_priority_annotation_wins_when_it_can_be_read() {
+    let cases = [
+        (Some("7"), Some(5), 7),
+        (Some("-7"), Some(5), -7),
+        (Some("x"), Some(5), 5),
+        (Some("3000000000"), None, 1),
+        (Some(""), Some(0), 0),
+        (None, Some(5), 5),
+        (None, None, 1),
+    ];
+    for (annotation, spec, expected) in cases {
+        let pod = json!({
+            "metadata": {"name": "p", "annotations": {"volcano.sh/task-priority": annotation
+                .unwrap_or_default()}},
+            "spec": {"priority": spec},
+        });
+        assert_eq!(
+            read(pod).unwrap().priority,
+            expected,
+            "{annotation:?} {spec:?}"
+        );
+    }
+}
+
+#[test]
+fn preemptable_is_the_annotation_then_the_label_then_true() {
+    let cases = [
+        (json!("true"), json!("false"), true),
+        (json!("0"), Value::Null, false),
+        (json!("maybe"), json!("true"), false),
+        (Value::Null, json!("false"), false),
+        (Value::Null, json!("T"), true),
+        (Value::Null, Value::Null, true),
+    ];
+    for (annotation, label, expected) in cases {
+        let map = |value: &Value| match value {
+            Value::Null => json!({}),
+            value => json!({ "volcano.sh/preemptable": value }),
+        };
+        let meta = json!({"name": "p", "annotations": map(&annotation), "labels": map(&label)});
+        let pod = read(json!({ "metadata": meta })).unwrap();
+        assert_eq!(pod.preemptable, expected, "{annotation} {label}");
+    }
+}
+
+#[test]
+fn only_the_queue_admission_gate_is_ours() {
+    let ours = json!({"name": "scheduling.volcano.sh/queue-allocation-gate"});
+    let theirs = json!({"name": "example.com/wait"});
+    let cases = [
+        (vec![], Gates::None),
+        (vec![ours.clone()], Gates::QueueAdmission),
+        (vec![theirs.clone()], Gates::Foreign),
+        (vec![ours, theirs], Gates::Foreign),
+    ];
+    for (gates, expected) in cases {
+        assert_eq!(
+            read_spec(json!({ "schedulingGates": gates })).gates,
+            expected
+        );
+    }
+}
+
+#[test]
+fn images_come_from_all_containers_and_image_volumes() {
+    let pod = read_spec(json!({
+        "initContainers": [{"image": "init"}],
+        "containers": [{"image": "reg:5000/app"}, {"image": "app@sha256:0"}, {"image": ""}, {}],
+        "volumes": [{"name": "v", "image": {"reference": "data:1"}}, {"name": "w"}],
+    }));
+    let expected = [
+        "init:latest",
+        "reg:5000/app:latest",
+        "app@sha256:0",
+        "data:1",
+    ];
+    assert_eq!(
+        (pod.images.as_slice(), pod.container_count),
+        (&expected.map(str::to_owned)[..], 5)
+    );
+}
+
+fn port(ip: &str, protocol: &str, port: u16) -> HostPort {
+    HostPort {
+        ip: ip.to_owned(),
+        protocol: protocol.to_owned(),
+        port,
+    }
+}
+
+#[test]
+fn host_ports_come_from_containers_and_sidecars() {
+    let ports = |port: u16| json!([{"containerPort": 80, "hostPort": port}]);
+    let pod = read_spec(json!({
+        "initContainers": [{"ports": ports(1)}, {"restartPolicy": "Always", "ports": ports(2)}],
+        "containers": [{"ports": [{"containerPort": 80}, {"containerPort": 81, "hostPort": 3,
+            "hostIP": "10.0.0.1", "protocol": "UDP"}]}, {"ports": ports(2)}],
+    }));
+    assert_eq!(
+        pod.host_ports,
+        [port("0.0.0.0", "TCP", 2), port("10.0.0.1", "UDP", 3)]
+    );
+    let on_host = read_spec(json!({"hostNetwork": true,
+        "containers": [{"ports": [{"containerPort": 80}]}]}));
+    assert_eq!(on_host.host_ports, [port("0.0.0.0", "TCP", 80)]);
+    let bad = json!({"containers": [{"ports": ports(1)}, {"ports": [{"hostPort": 70000}]}]});
+    let expected = "spec.containers[1].ports[0].hostPort: the port 70000 is out of range";
+    assert_eq!(problems(read(with_spec(bad))), [expected]);
+}

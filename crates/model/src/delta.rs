@@ -1,0 +1,39 @@
+//! What can happen to the cluster, as the engine is told: one small typed change.
+
+use crate::object::{
+    GroupObject, NamespaceObject, NodeObject, PodObject, PriorityClassObject, QueueObject,
+    WorkloadObject,
+};
+
+/// One change. `…Apply` adds or replaces the object with that identity.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    /// A node was added or changed (identity: name).
+    NodeApply(Box<NodeObject>),
+    /// A node is gone.
+    NodeDelete(String),
+    /// A pod was added or changed (identity: UID).
+    PodApply(Box<PodObject>),
+    /// A pod is gone, by UID.
+    PodDelete(String),
+    /// A PodGroup was added or changed (identity: namespace, name).
+    GroupApply(Box<GroupObject>),
+    /// A PodGroup is gone: namespace, name.
+    GroupDelete(String, String),
+    /// A queue was added or changed (identity: name).
+    QueueApply(Box<QueueObject>),
+    /// A queue is gone.
+    QueueDelete(String),
+    /// A priority class was added or changed (identity: name).
+    PriorityClassApply(PriorityClassObject),
+    /// A priority class is gone.
+    PriorityClassDelete(String),
+    /// A namespace was added or changed (identity: name).
+    NamespaceApply(NamespaceObject),
+    /// A namespace is gone.
+    NamespaceDelete(String),
+    /// A Service or workload was added or changed (identity: kind, namespace, name).
+    WorkloadApply(WorkloadObject),
+    /// A Service or workload is gone: kind, namespace, name.
+    WorkloadDelete(String, String, String),
+}

@@ -1,0 +1,230 @@
+//! A job: a PodGroup and its pods (or a single pod without PodGroup).
+
+use crate::intern::Sym;
+use crate::object::{GroupObject, GroupPhase, GroupStatus};
+use crate::queue::QueueIx;
+use crate::resource::ResVec;
+use crate::task::{STATUSES, TaskIx, TaskStatus};
+
+/// Dense index of a job; reused after the job is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobIx(pub u32);
+
+impl JobIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a job comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Pods name this PodGroup, but it does not exist.
+    Missing,
+    /// A PodGroup.
+    Group(Box<GroupObject>),
+    /// A pod of ours without PodGroup: a job of one.
+    BarePod,
+}
+
+/// Members of one role, by what the gang rules ask of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleCount {
+    /// Role.
+    pub role: Sym,
+    /// `minTaskMember` of the role, 0 when it has none.
+    pub min: i32,
+    /// Tasks by status.
+    pub by_status: [u32; STATUSES],
+}
+
+impl RoleCount {
+    /// Tasks in an allocated status or Succeeded.
+    pub fn ready(&self) -> i32 {
+        ready(&self.by_status)
+    }
+
+    /// Ready or Pipelined.
+    pub fn pipelined(&self) -> i32 {
+        self.ready() + self.by_status[TaskStatus::Pipelined as usize] as i32
+    }
+
+    /// Ready, Pipelined or Pending.
+    pub fn valid(&self) -> i32 {
+        self.pipelined() + self.by_status[TaskStatus::Pending as usize] as i32
+    }
+}
+
+fn ready(by_status: &[u32; STATUSES]) -> i32 {
+    let count = |status: TaskStatus| by_status[status as usize] as i32;
+    count(TaskStatus::Bound)
+        + count(TaskStatus::Binding)
+        + count(TaskStatus::Running)
+        + count(TaskStatus::Allocated)
+        + count(TaskStatus::Succeeded)
+}
+
+/// A sub-group of a job (spec/01 §3.5).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubJob {
+    /// `<job>/<policy>-<values>`; the job's own key for the default one.
+    pub id: String,
+    /// Index into the group's policies; `None` for the default sub-job.
+    pub policy: Option<u16>,
+    /// Tasks it needs.
+    pub min_available: i32,
+    /// Integer of the first label value, else 0: order among sub-jobs.
+    pub match_index: i64,
+    /// Its tasks.
+    pub tasks: Vec<TaskIx>,
+}
+
+/// One job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Namespace.
+    pub namespace: Sym,
+    /// PodGroup name, or the pod's name for a bare pod.
+    pub name: Box<str>,
+    /// UID: last resort of the job order.
+    pub uid: Box<str>,
+    /// Creation, seconds since the epoch.
+    pub created_s: i64,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Queue by name.
+    pub queue_name: Sym,
+    /// Queue, if it exists.
+    pub queue: Option<QueueIx>,
+    /// Priority of its PriorityClass.
+    pub priority: i32,
+    /// `minMember`.
+    pub min_available: i32,
+    /// Sum of `minTaskMember`.
+    pub role_min_total: i32,
+    /// `minResources`.
+    pub min_resources: Option<ResVec>,
+    /// Its tasks in no particular order.
+    pub tasks: Vec<TaskIx>,
+    /// Tasks by status.
+    pub by_status: [u32; STATUSES],
+    /// Pending tasks with a best-effort request.
+    pub pending_best_effort: u32,
+    /// Per role, in order of first appearance.
+    pub roles: Vec<RoleCount>,
+    /// Sub-jobs; empty when the group has no sub-group policy.
+    pub sub_jobs: Vec<SubJob>,
+    /// Requests of tasks in an allocated status.
+    pub allocated: ResVec,
+    /// Requests of pipelined tasks.
+    pub pipelined: ResVec,
+    /// Requests of pending tasks.
+    pub pending: ResVec,
+    /// Requests of all tasks.
+    pub total: ResVec,
+    /// Requests of pending tasks with a foreign scheduling gate.
+    pub gated: ResVec,
+    /// Releasing tasks that are on a node.
+    pub releasing_on_node: u32,
+    /// PodGroup status as the scheduler wants it.
+    pub status: GroupStatus,
+}
+
+impl Job {
+    /// Number of tasks in a status.
+    pub fn count(&self, status: TaskStatus) -> i32 {
+        self.by_status[status as usize] as i32
+    }
+
+    /// Bound + Binding + Running + Allocated + Succeeded.
+    pub fn ready(&self) -> i32 {
+        ready(&self.by_status)
+    }
+
+    /// Pipelined tasks.
+    pub fn waiting(&self) -> i32 {
+        self.count(TaskStatus::Pipelined)
+    }
+
+    /// Tasks in an allocated status.
+    pub fn allocated_count(&self) -> i32 {
+        self.ready() - self.count(TaskStatus::Succeeded)
+    }
+
+    /// Tasks that could count for the gang: allocated, Succeeded, Pipelined or Pending.
+    pub fn valid(&self) -> i32 {
+        self.ready() + self.waiting() + self.count(TaskStatus::Pending)
+    }
+
+    /// Tasks the API server knows to be placed or finished, those terminating on a node included.
+    pub fn scheduled(&self) -> i32 {
+        self.count(TaskStatus::Running)
+            + self.count(TaskStatus::Bound)
+            + self.completed()
+            + self.releasing_on_node as i32
+    }
+
+    /// Finished tasks.
+    pub fn completed(&self) -> i32 {
+        self.count(TaskStatus::Failed) + self.count(TaskStatus::Succeeded)
+    }
+
+    /// Waits for admission by `enqueue`.
+    pub fn is_pending(&self) -> bool {
+        self.status.phase == GroupPhase::Pending
+    }
+
+    /// Enough tasks are ready (best-effort ones count once placed).
+    pub fn is_ready(&self) -> bool {
+        self.ready() >= self.min_available
+    }
+
+    /// Enough tasks are ready or pipelined.
+    pub fn is_pipelined(&self) -> bool {
+        self.ready() + self.waiting() >= self.min_available
+    }
+
+    /// Whether role minima apply: they don't when they add up to more than `minMember`.
+    pub fn roles_apply(&self) -> bool {
+        self.min_available >= self.role_min_total
+    }
+
+    /// Tests every role with a minimum, unless role minima don't apply.
+    pub fn roles_hold(&self, count: impl Fn(&RoleCount) -> i32) -> bool {
+        !self.roles_apply() || self.roles.iter().all(|role| count(role) >= role.min)
+    }
+
+    /// The PodGroup, unless the job is a bare pod or the group is missing.
+    pub fn group(&self) -> Option<&GroupObject> {
+        match &self.origin {
+            Origin::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Whether the job may be looked at by actions: its group and queue exist.
+    pub fn is_schedulable(&self) -> bool {
+        self.queue.is_some() && self.origin != Origin::Missing && !self.wants_topology()
+    }
+
+    /// The group asks for a network topology, which this version does not place.
+    pub fn wants_topology(&self) -> bool {
+        self.group().is_some_and(|group| group.wants_topology)
+    }
+
+    /// `minResources`, or nothing.
+    pub fn min_resources_or_zero(&self) -> ResVec {
+        self.min_resources.clone().unwrap_or_default()
+    }
+
+    /// What of `minResources` is not allocated yet: the reservation of an admitted job.
+    pub fn unallocated_minimum(&self) -> ResVec {
+        self.min_resources_or_zero().exceeding(&self.allocated)
+    }
+
+    /// Amounts beyond `minResources`.
+    pub fn elastic(&self) -> ResVec {
+        self.allocated.exceeding(&self.min_resources_or_zero())
+    }
+}

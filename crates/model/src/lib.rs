@@ -1,0 +1,36 @@
+//! The cluster as dense tables.
+//!
+//! ```text
+//!  Delta ──► State::apply ──► nodes (columns)  tasks  jobs  queues  shapes  topology counters
+//!                               ▲
+//!  a cycle's decisions ─────────┘ State::place / State::unplace: exact inverses of each other
+//! ```
+//!
+//! [`State`] is the only owner. It is updated in place; nothing ever copies the cluster. Every
+//! amount is an exact integer in stored units (see [`resource`]). Identities are interned, and what
+//! decides about a pod's placement is shared by all pods of one template (see [`shape`]).
+//!
+//! Invariant: this crate knows no Kubernetes wire type, no clock, no plugin.
+
+pub mod delta;
+pub mod intern;
+pub mod job;
+pub mod node;
+pub mod object;
+pub mod queue;
+pub mod resource;
+pub mod selector;
+pub mod shape;
+pub mod state;
+pub mod task;
+pub mod topology;
+
+pub use delta::Delta;
+pub use intern::{Interner, Sym};
+pub use job::{Job, JobIx, Origin};
+pub use node::{NodeIx, Nodes};
+pub use queue::{Queue, QueueIx};
+pub use resource::{ResIx, ResVec, ResourceNames};
+pub use shape::{Rules, RulesIx, Shape, ShapeIx};
+pub use state::State;
+pub use task::{Task, TaskIx, TaskStatus};

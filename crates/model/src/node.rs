@@ -1,0 +1,428 @@
+//! The nodes as columns: one dense array per resource and quantity, indexed by [`NodeIx`].
+//!
+//! After [`Nodes::seal`] the dense order *is* the name order, so the lowest index among equals is
+//! the first name. Every change of a node's load is written to a *touch log*, from which indexes
+//! over the nodes catch up by looking at the touched nodes only.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::object::{HostPort, NodeObject};
+use crate::resource::{CPU, MEMORY, ResIx, ResVec};
+use crate::task::TaskIx;
+
+/// Dense index of a node, in name order once sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeIx(pub u32);
+
+impl NodeIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One quantity of every resource for every node.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    by_resource: Vec<Vec<i64>>,
+}
+
+impl Columns {
+    /// Column of a resource; `None` when no node has ever had any.
+    pub fn column(&self, ix: ResIx) -> Option<&[i64]> {
+        self.by_resource.get(ix.0 as usize).map(Vec::as_slice)
+    }
+
+    /// One amount.
+    pub fn get(&self, ix: ResIx, node: NodeIx) -> i64 {
+        self.by_resource.get(ix.0 as usize).map_or(0, |column| column[node.at()])
+    }
+
+    /// All amounts of one node.
+    pub fn row(&self, node: NodeIx) -> ResVec {
+        let mut row = ResVec::default();
+        for (at, column) in self.by_resource.iter().enumerate() {
+            row.set(ResIx(at as u16), column[node.at()]);
+        }
+        row
+    }
+
+    fn grow(&mut self, dimensions: usize, nodes: usize) {
+        while self.by_resource.len() < dimensions {
+            self.by_resource.push(vec![0; nodes]);
+        }
+    }
+
+    fn push(&mut self, row: &ResVec, nodes: usize) {
+        self.grow(row.as_slice().len(), nodes);
+        for (at, column) in self.by_resource.iter_mut().enumerate() {
+            column.push(row.get(ResIx(at as u16)));
+        }
+    }
+
+    fn add(&mut self, node: NodeIx, amounts: &ResVec, nodes: usize) {
+        self.grow(amounts.as_slice().len(), nodes);
+        for (column, amount) in self.by_resource.iter_mut().zip(amounts.as_slice()) {
+            column[node.at()] = column[node.at()].saturating_add(*amount);
+        }
+    }
+
+    fn sub(&mut self, node: NodeIx, amounts: &ResVec, nodes: usize) {
+        self.grow(amounts.as_slice().len(), nodes);
+        for (column, amount) in self.by_resource.iter_mut().zip(amounts.as_slice()) {
+            column[node.at()] = column[node.at()].saturating_sub(*amount);
+        }
+    }
+
+    fn permute(&mut self, order: &[u32]) {
+        for column in &mut self.by_resource {
+            *column = order.iter().map(|old| column[*old as usize]).collect();
+        }
+    }
+}
+
+/// How a task weighs on its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Holds its request.
+    Held,
+    /// Holds its request and will give it back.
+    Releasing,
+    /// Waits for resources that are being released.
+    Pipelined,
+}
+
+/// What one task puts on a node.
+pub struct Burden<'a> {
+    /// Request in stored units.
+    pub request: &'a ResVec,
+    /// cpu with defaults, milli-cores.
+    pub nonzero_cpu_milli: i64,
+    /// memory with defaults, bytes.
+    pub nonzero_memory_bytes: i64,
+    /// Host ports.
+    pub ports: &'a [HostPort],
+}
+
+/// A host port in use on a node, with the number of pods that hold it.
+type PortsInUse = SmallVec<[(HostPort, u32); 0]>;
+
+/// All nodes.
+#[derive(Default)]
+pub struct Nodes {
+    objects: Vec<NodeObject>,
+    by_name: FxHashMap<String, NodeIx>,
+    unsorted: bool,
+    gone: Vec<NodeIx>,
+    /// `status.allocatable`.
+    pub allocatable: Columns,
+    /// Allocatable and oversubscription together.
+    pub total: Columns,
+    /// Total − used.
+    pub idle: Columns,
+    /// Requests of held and releasing tasks.
+    pub used: Columns,
+    /// Requests of releasing tasks.
+    pub releasing: Columns,
+    /// Requests of pipelined tasks.
+    pub pipelined: Columns,
+    /// cpu of all tasks with defaults, milli-cores.
+    pub nonzero_cpu_milli: Vec<i64>,
+    /// memory of all tasks with defaults, bytes.
+    pub nonzero_memory_bytes: Vec<i64>,
+    /// Number of tasks, whatever their load.
+    pub pod_count: Vec<i64>,
+    ports: Vec<PortsInUse>,
+    tasks: Vec<Vec<TaskIx>>,
+    /// Sum of `total` over all nodes.
+    pub cluster_total: ResVec,
+    /// Number of tasks with load `Releasing` or `Pipelined`: 0 means idle = future idle everywhere.
+    pub in_transit: u32,
+    static_epoch: u64,
+    touch_log: Vec<u32>,
+    touch_base: u64,
+    last_touch: Vec<u64>,
+}
+
+impl Nodes {
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// All indices, in name order once sealed.
+    pub fn indices(&self) -> impl Iterator<Item = NodeIx> + use<> {
+        (0..self.objects.len() as u32).map(NodeIx)
+    }
+
+    /// The node object.
+    pub fn object(&self, node: NodeIx) -> &NodeObject {
+        &self.objects[node.at()]
+    }
+
+    /// Index by name.
+    pub fn find(&self, name: &str) -> Option<NodeIx> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Tasks on a node, in no particular order.
+    pub fn tasks(&self, node: NodeIx) -> &[TaskIx] {
+        &self.tasks[node.at()]
+    }
+
+    /// Host ports in use on a node.
+    pub fn ports(&self, node: NodeIx) -> impl Iterator<Item = &HostPort> {
+        self.ports[node.at()].iter().map(|(port, _)| port)
+    }
+
+    /// Idle + releasing − pipelined of one resource.
+    pub fn future_idle(&self, ix: ResIx, node: NodeIx) -> i64 {
+        self.idle
+            .get(ix, node)
+            .saturating_add(self.releasing.get(ix, node))
+            .saturating_sub(self.pipelined.get(ix, node))
+    }
+
+    /// Changes whenever a node appears, goes, or changes in more than its load.
+    pub fn static_epoch(&self) -> u64 {
+        self.static_epoch
+    }
+
+    /// Adds or replaces a node. `allocatable` and `oversubscription` are its amounts as vectors.
+    /// True when anything changed; the caller must [`Nodes::seal`] before deciding.
+    pub fn apply(
+        &mut self,
+        object: NodeObject,
+        allocatable: ResVec,
+        oversubscription: &ResVec,
+    ) -> bool {
+        let mut total = allocatable.clone();
+        total.add(oversubscription);
+        match self.by_name.get(&object.name).copied() {
+            Some(node) => self.replace(node, object, &allocatable, &total),
+            None => {
+                self.insert(object, &allocatable, &total);
+                true
+            }
+        }
+    }
+
+    fn insert(&mut self, object: NodeObject, allocatable: &ResVec, total: &ResVec) {
+        let count = self.objects.len();
+        let node = NodeIx(count as u32);
+        self.unsorted |= self.objects.last().is_some_and(|last| last.name > object.name);
+        self.by_name.insert(object.name.clone(), node);
+        self.allocatable.push(allocatable, count);
+        self.total.push(total, count);
+        self.idle.push(total, count);
+        let nothing = ResVec::default();
+        for columns in [&mut self.used, &mut self.releasing, &mut self.pipelined] {
+            columns.push(&nothing, count);
+        }
+        self.nonzero_cpu_milli.push(0);
+        self.nonzero_memory_bytes.push(0);
+        self.pod_count.push(0);
+        self.ports.push(PortsInUse::new());
+        self.tasks.push(Vec::new());
+        self.last_touch.push(0);
+        self.cluster_total.add(total);
+        self.objects.push(object);
+        self.static_epoch += 1;
+    }
+
+    fn replace(
+        &mut self,
+        node: NodeIx,
+        object: NodeObject,
+        allocatable: &ResVec,
+        total: &ResVec,
+    ) -> bool {
+        if self.objects[node.at()] == object {
+            return false;
+        }
+        let count = self.objects.len();
+        let old_total = self.total.row(node);
+        let old_allocatable = self.allocatable.row(node);
+        self.allocatable.sub(node, &old_allocatable, count);
+        self.allocatable.add(node, allocatable, count);
+        for columns in [&mut self.total, &mut self.idle] {
+            columns.sub(node, &old_total, count);
+            columns.add(node, total, count);
+        }
+        self.cluster_total.sub(&old_total);
+        self.cluster_total.add(total);
+        self.objects[node.at()] = object;
+        self.static_epoch += 1;
+        self.touch(node);
+        true
+    }
+
+    /// Marks a node as gone and hands its tasks back; it vanishes with the next [`Nodes::seal`].
+    pub fn remove(&mut self, name: &str) -> Option<(NodeIx, Vec<TaskIx>)> {
+        let node = self.by_name.remove(name)?;
+        let total = self.total.row(node);
+        self.cluster_total.sub(&total);
+        self.gone.push(node);
+        self.static_epoch += 1;
+        Some((node, self.tasks[node.at()].clone()))
+    }
+
+    /// Restores the dense name order after nodes came or went. Returns the map from old to new
+    /// index (`u32::MAX` for gone) when indices moved.
+    pub fn seal(&mut self) -> Option<Vec<u32>> {
+        if !self.unsorted && self.gone.is_empty() {
+            return None;
+        }
+        let gone: rustc_hash::FxHashSet<u32> = self.gone.drain(..).map(|node| node.0).collect();
+        let mut order: Vec<u32> =
+            (0..self.objects.len() as u32).filter(|at| !gone.contains(at)).collect();
+        order.sort_by(|l, r| self.objects[*l as usize].name.cmp(&self.objects[*r as usize].name));
+        let mut moved = vec![u32::MAX; self.objects.len()];
+        for (new, old) in order.iter().enumerate() {
+            moved[*old as usize] = new as u32;
+        }
+        self.permute(&order);
+        self.by_name.clear();
+        for (at, object) in self.objects.iter().enumerate() {
+            self.by_name.insert(object.name.clone(), NodeIx(at as u32));
+        }
+        self.unsorted = false;
+        self.static_epoch += 1;
+        Some(moved)
+    }
+
+    fn permute(&mut self, order: &[u32]) {
+        for columns in [
+            &mut self.allocatable,
+            &mut self.total,
+            &mut self.idle,
+            &mut self.used,
+            &mut self.releasing,
+            &mut self.pipelined,
+        ] {
+            columns.permute(order);
+        }
+        for column in
+            [&mut self.nonzero_cpu_milli, &mut self.nonzero_memory_bytes, &mut self.pod_count]
+        {
+            *column = order.iter().map(|old| column[*old as usize]).collect();
+        }
+        let take = |old: &u32| *old as usize;
+        self.objects =
+            order.iter().map(|o| std::mem::take(&mut self.objects[take(o)])).collect();
+        self.ports = order.iter().map(|o| std::mem::take(&mut self.ports[take(o)])).collect();
+        self.tasks = order.iter().map(|o| std::mem::take(&mut self.tasks[take(o)])).collect();
+        self.touch_base += self.touch_log.len() as u64 + 1;
+        self.touch_log.clear();
+        self.last_touch = vec![self.touch_base; order.len()];
+    }
+
+    /// Puts a task on a node; returns its slot in the node's task list.
+    pub fn put(&mut self, node: NodeIx, task: TaskIx, load: Load, burden: &Burden) -> u32 {
+        let count = self.objects.len();
+        match load {
+            Load::Held => {
+                self.idle.sub(node, burden.request, count);
+                self.used.add(node, burden.request, count);
+            }
+            Load::Releasing => {
+                self.idle.sub(node, burden.request, count);
+                self.used.add(node, burden.request, count);
+                self.releasing.add(node, burden.request, count);
+                self.in_transit += 1;
+            }
+            Load::Pipelined => {
+                self.pipelined.add(node, burden.request, count);
+                self.in_transit += 1;
+            }
+        }
+        let at = node.at();
+        self.nonzero_cpu_milli[at] += burden.nonzero_cpu_milli;
+        self.nonzero_memory_bytes[at] += burden.nonzero_memory_bytes;
+        self.pod_count[at] += 1;
+        for port in burden.ports {
+            match self.ports[at].iter_mut().find(|(used, _)| used == port) {
+                Some((_, holders)) => *holders += 1,
+                None => self.ports[at].push((port.clone(), 1)),
+            }
+        }
+        self.touch(node);
+        self.tasks[at].push(task);
+        (self.tasks[at].len() - 1) as u32
+    }
+
+    /// Takes a task off a node: the exact inverse of [`Nodes::put`]. Returns the task that moved
+    /// into its slot, if any.
+    pub fn take(&mut self, node: NodeIx, slot: u32, load: Load, burden: &Burden) -> Option<TaskIx> {
+        let count = self.objects.len();
+        match load {
+            Load::Held => {
+                self.idle.add(node, burden.request, count);
+                self.used.sub(node, burden.request, count);
+            }
+            Load::Releasing => {
+                self.idle.add(node, burden.request, count);
+                self.used.sub(node, burden.request, count);
+                self.releasing.sub(node, burden.request, count);
+                self.in_transit -= 1;
+            }
+            Load::Pipelined => {
+                self.pipelined.sub(node, burden.request, count);
+                self.in_transit -= 1;
+            }
+        }
+        let at = node.at();
+        self.nonzero_cpu_milli[at] -= burden.nonzero_cpu_milli;
+        self.nonzero_memory_bytes[at] -= burden.nonzero_memory_bytes;
+        self.pod_count[at] -= 1;
+        for port in burden.ports {
+            if let Some(found) = self.ports[at].iter().position(|(used, _)| used == port) {
+                self.ports[at][found].1 -= 1;
+                if self.ports[at][found].1 == 0 {
+                    self.ports[at].swap_remove(found);
+                }
+            }
+        }
+        self.touch(node);
+        self.tasks[at].swap_remove(slot as usize);
+        self.tasks[at].get(slot as usize).copied()
+    }
+
+    fn touch(&mut self, node: NodeIx) {
+        let limit = 4 * self.objects.len() + 1024;
+        if self.touch_log.len() >= limit {
+            self.touch_base += self.touch_log.len() as u64;
+            self.touch_log.clear();
+        }
+        self.touch_log.push(node.0);
+        self.last_touch[node.at()] = self.touch_base + self.touch_log.len() as u64;
+    }
+
+    /// Where the touch log ends now.
+    pub fn touch_cursor(&self) -> u64 {
+        self.touch_base + self.touch_log.len() as u64
+    }
+
+    /// Nodes touched since `cursor`, each once; `None` when the log no longer reaches back so far
+    /// and everything must be looked at.
+    pub fn touched_since(&self, cursor: u64) -> Option<impl Iterator<Item = NodeIx> + '_> {
+        let from = cursor.checked_sub(self.touch_base)? as usize;
+        let recent = self.touch_log.get(from..)?;
+        let first = self.touch_base + from as u64;
+        Some(recent.iter().enumerate().filter_map(move |(at, node)| {
+            let latest = self.last_touch[*node as usize] == first + at as u64 + 1;
+            latest.then_some(NodeIx(*node))
+        }))
+    }
+
+    /// cpu and memory allocatable columns, for scorers.
+    pub fn cpu_memory_allocatable(&self) -> (Option<&[i64]>, Option<&[i64]>) {
+        (self.allocatable.column(CPU), self.allocatable.column(MEMORY))
+    }
+}

@@ -1,0 +1,468 @@
+//! The compact form of the objects the scheduler reads: what a [`crate::Delta`] carries.
+//!
+//! These types are plain data. They know nothing of Kubernetes wire types; `pumice-ingest` makes
+//! them from wire objects, tests write them by hand. Amounts are in *stored units*: `cpu` in
+//! milli-cores, `memory`, `ephemeral-storage` and `hugepages-*` in bytes, `pods` whole, every other
+//! resource in milli-units (see [`crate::resource::unit_of`]).
+
+/// Resource name and amount in stored units, sorted by name, each name at most once.
+pub type Amounts = Vec<(String, i64)>;
+
+/// Label-like pairs, sorted by key, each key at most once.
+pub type Pairs = Vec<(String, String)>;
+
+/// A node, from `v1/Node` and its annotations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeObject {
+    /// Name, unique in the cluster.
+    pub name: String,
+    /// Labels.
+    pub labels: Pairs,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable` (cordoned).
+    pub unschedulable: bool,
+    /// `status.allocatable`, without oversubscription.
+    pub allocatable: Amounts,
+    /// Oversold amounts from `volcano.sh/oversubscription-cpu` and `-memory`.
+    pub oversubscription: Amounts,
+    /// `status.images`: every name (with tag) and its size in bytes.
+    pub images: Vec<(String, i64)>,
+}
+
+/// A node taint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Taint {
+    /// Key.
+    pub key: String,
+    /// Value, empty when absent.
+    pub value: String,
+    /// Effect.
+    pub effect: TaintEffect,
+}
+
+/// Effect of a taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TaintEffect {
+    /// Filters.
+    NoSchedule,
+    /// Scores only.
+    PreferNoSchedule,
+    /// Filters (and evicts, which is not the scheduler's work).
+    NoExecute,
+}
+
+/// A pod toleration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Toleration {
+    /// Key; empty matches every key.
+    pub key: String,
+    /// How the value is compared.
+    pub operator: TolerationOp,
+    /// Value, for [`TolerationOp::Equal`].
+    pub value: String,
+    /// Effect; `None` matches every effect.
+    pub effect: Option<TaintEffect>,
+}
+
+/// Operator of a toleration. Anything that is neither `Equal` (or empty) nor `Exists` is
+/// [`TolerationOp::Never`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TolerationOp {
+    /// Values must be equal.
+    Equal,
+    /// Any value.
+    Exists,
+    /// Unknown operator: tolerates nothing.
+    Never,
+}
+
+/// Pod phase as the API server reports it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PodPhase {
+    /// Not started.
+    #[default]
+    Pending,
+    /// Started.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Not known.
+    Unknown,
+}
+
+/// Scheduling gates of a pod (spec/01 §6.2.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Gates {
+    /// No gate.
+    #[default]
+    None,
+    /// Only Volcano's queue admission gate.
+    QueueAdmission,
+    /// At least one gate of somebody else.
+    Foreign,
+}
+
+/// A host port a pod wants. An empty host IP is stored as `0.0.0.0`, an empty protocol as `TCP`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostPort {
+    /// Host IP.
+    pub ip: String,
+    /// Protocol.
+    pub protocol: String,
+    /// Port, above 0.
+    pub port: u16,
+}
+
+/// A label selector: all requirements must hold; no requirement matches everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Selector {
+    /// Requirements (`matchLabels` are `In` with one value).
+    pub requirements: Vec<Requirement>,
+}
+
+/// One requirement of a [`Selector`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Requirement {
+    /// Label key.
+    pub key: String,
+    /// Test.
+    pub op: SelectorOp,
+}
+
+/// Test of a label by a selector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SelectorOp {
+    /// Present with one of these values.
+    In(Vec<String>),
+    /// Absent, or with none of these values.
+    NotIn(Vec<String>),
+    /// Present.
+    Exists,
+    /// Absent.
+    DoesNotExist,
+}
+
+/// One term of a node affinity: all expressions and fields must hold. A term without any matches
+/// nothing, and so does one that could not be parsed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeTerm {
+    /// `matchExpressions`.
+    pub expressions: Vec<NodeRequirement>,
+    /// `matchFields` on `metadata.name`: (true for `In`, false for `NotIn`; the name).
+    pub fields: Vec<(bool, String)>,
+    /// The term has a parse error (unknown operator or field, `Gt` of a non-integer …).
+    pub broken: bool,
+}
+
+/// One expression of a [`NodeTerm`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeRequirement {
+    /// Label key.
+    pub key: String,
+    /// Test.
+    pub op: NodeOp,
+}
+
+/// Test of a node label.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NodeOp {
+    /// Present with one of these values.
+    In(Vec<String>),
+    /// Absent, or with none of these values.
+    NotIn(Vec<String>),
+    /// Present.
+    Exists,
+    /// Absent.
+    DoesNotExist,
+    /// Present, an integer, and above this one.
+    Gt(i64),
+    /// Present, an integer, and below this one.
+    Lt(i64),
+}
+
+/// A term of inter-pod affinity or anti-affinity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PodTerm {
+    /// Namespaces by name; the pod's own one is already filled in where the wire form means it.
+    pub namespaces: Vec<String>,
+    /// Namespaces by their labels; `None` adds none.
+    pub namespace_selector: Option<Selector>,
+    /// Pods by their labels (match- and mismatch-label-keys folded in); `None` matches nothing.
+    pub selector: Option<Selector>,
+    /// Node label whose values are the domains.
+    pub topology_key: String,
+}
+
+/// Whether a topology spread constraint filters or scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unsatisfiable {
+    /// Filters.
+    DoNotSchedule,
+    /// Scores.
+    ScheduleAnyway,
+}
+
+/// A topology spread constraint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SpreadConstraint {
+    /// Largest allowed difference, at least 1.
+    pub max_skew: i32,
+    /// Node label whose values are the domains.
+    pub topology_key: String,
+    /// Filter or score.
+    pub when: Unsatisfiable,
+    /// Pods counted (match-label-keys folded in); `None` matches nothing.
+    pub selector: Option<Selector>,
+    /// Fewer eligible domains than this make the global minimum 0; default 1.
+    pub min_domains: i32,
+    /// Count only nodes the pod's node selector and required affinity allow (default true).
+    pub honor_affinity: bool,
+    /// Count only nodes whose taints the pod tolerates (default false).
+    pub honor_taints: bool,
+}
+
+/// A pod. Everything that decides about its placement, already resolved from spec, annotations
+/// and labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodObject {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID; `namespace/name` where absent.
+    pub uid: String,
+    /// Creation, seconds since the epoch; 0 when absent.
+    pub created_s: i64,
+    /// Labels.
+    pub labels: Pairs,
+    /// `spec.schedulerName` is one of ours.
+    pub ours: bool,
+    /// `spec.nodeName`.
+    pub node: Option<String>,
+    /// Phase.
+    pub phase: PodPhase,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
+    /// Annotation `scheduling.k8s.io/group-name`: name of the PodGroup in the same namespace.
+    pub group: Option<String>,
+    /// Annotation `scheduling.volcano.sh/queue-name`: queue of a pod without PodGroup.
+    pub queue: Option<String>,
+    /// Role: annotation, else label `volcano.sh/task-spec`, else empty.
+    pub role: String,
+    /// Annotation `volcano.sh/task-priority`, else `spec.priority`, else 1.
+    pub priority: i32,
+    /// `spec.priorityClassName`.
+    pub priority_class: String,
+    /// Annotation, then label `volcano.sh/preemptable`; default true.
+    pub preemptable: bool,
+    /// Owner references: (kind, name), the controller first.
+    pub owners: Vec<(String, String)>,
+    /// Request by the Kubernetes rule: max(init chain, apps + sidecars), pod-level values, overhead,
+    /// and `pods` = 1.
+    pub request: Amounts,
+    /// cpu in milli-cores, with 100 for every container without a cpu request.
+    pub nonzero_cpu_milli: i64,
+    /// memory in bytes, with 200 MiB for every container without a memory request.
+    pub nonzero_memory_bytes: i64,
+    /// Host ports of containers and sidecars.
+    pub host_ports: Vec<HostPort>,
+    /// Images of init containers, containers and image volumes, with tag.
+    pub images: Vec<String>,
+    /// Number of init and regular containers.
+    pub container_count: u32,
+    /// `spec.nodeSelector`.
+    pub node_selector: Pairs,
+    /// Required node affinity: any term must match; `None` when the pod has none.
+    pub node_affinity: Option<Vec<NodeTerm>>,
+    /// Preferred node affinity: weight and term.
+    pub preferred_node_affinity: Vec<(i32, NodeTerm)>,
+    /// Tolerations.
+    pub tolerations: Vec<Toleration>,
+    /// Required pod affinity.
+    pub affinity: Vec<PodTerm>,
+    /// Required pod anti-affinity.
+    pub anti_affinity: Vec<PodTerm>,
+    /// Preferred pod affinity: weight and term.
+    pub preferred_affinity: Vec<(i32, PodTerm)>,
+    /// Preferred pod anti-affinity: weight and term.
+    pub preferred_anti_affinity: Vec<(i32, PodTerm)>,
+    /// Topology spread constraints.
+    pub spread: Vec<SpreadConstraint>,
+    /// Scheduling gates.
+    pub gates: Gates,
+}
+
+/// PodGroup phase (spec/01 §4.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupPhase {
+    /// Waits for admission.
+    #[default]
+    Pending,
+    /// Admitted.
+    Inqueue,
+    /// Enough pods are placed.
+    Running,
+    /// Some pods run, too few to be ready.
+    Unknown,
+    /// Every counted pod has finished.
+    Completed,
+}
+
+/// One PodGroup condition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupCondition {
+    /// `Unschedulable` or `Scheduled` (others are kept as they are).
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Reason.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+    /// Which cycle wrote it; empty when unknown.
+    pub transition_id: String,
+    /// When, seconds since the epoch.
+    pub transition_s: i64,
+}
+
+/// PodGroup status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupStatus {
+    /// Phase.
+    pub phase: GroupPhase,
+    /// Conditions, at most one per kind.
+    pub conditions: Vec<GroupCondition>,
+    /// Running pods.
+    pub running: i32,
+    /// Succeeded pods.
+    pub succeeded: i32,
+    /// Failed pods.
+    pub failed: i32,
+}
+
+/// A rule that splits a PodGroup into sub-groups (`spec.subGroupPolicy[]`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubGroupPolicy {
+    /// Name.
+    pub name: String,
+    /// Which pods; `None` matches all.
+    pub selector: Option<Selector>,
+    /// One sub-group per distinct values of these labels.
+    pub match_label_keys: Vec<String>,
+    /// Pods a sub-group needs (default 1).
+    pub size: i32,
+    /// Sub-groups the job needs (default 0).
+    pub min_groups: i32,
+}
+
+/// A PodGroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupObject {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID; `namespace/name` where absent.
+    pub uid: String,
+    /// Creation, seconds since the epoch; 0 when absent.
+    pub created_s: i64,
+    /// `spec.minMember`.
+    pub min_member: i32,
+    /// `spec.minTaskMember`: role and minimum, sorted by role.
+    pub min_task_member: Vec<(String, i32)>,
+    /// `spec.queue`; empty means the default queue.
+    pub queue: String,
+    /// `spec.priorityClassName`.
+    pub priority_class: String,
+    /// `spec.minResources`; `None` when absent.
+    pub min_resources: Option<Amounts>,
+    /// `spec.subGroupPolicy`.
+    pub sub_groups: Vec<SubGroupPolicy>,
+    /// The group asks for a network topology (this version reports it as not supported yet).
+    pub wants_topology: bool,
+    /// Status as last seen.
+    pub status: GroupStatus,
+}
+
+/// Queue state; a queue without one counts as Open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum QueueState {
+    /// Takes and runs jobs.
+    #[default]
+    Open,
+    /// Takes no jobs.
+    Closed,
+    /// Takes no jobs, still has some.
+    Closing,
+    /// Not known.
+    Unknown,
+}
+
+/// A Queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueObject {
+    /// Name, unique in the cluster.
+    pub name: String,
+    /// Creation, seconds since the epoch; 0 when absent.
+    pub created_s: i64,
+    /// `spec.weight`, default 1.
+    pub weight: i64,
+    /// `spec.priority`, default 0.
+    pub priority: i32,
+    /// `spec.capability`.
+    pub capability: Amounts,
+    /// `spec.deserved`.
+    pub deserved: Amounts,
+    /// `spec.guarantee.resource`.
+    pub guarantee: Amounts,
+    /// `spec.reclaimable`, default true.
+    pub reclaimable: bool,
+    /// `spec.parent`, empty for none.
+    pub parent: String,
+    /// `status.state`.
+    pub state: QueueState,
+    /// Annotation `volcano.sh/hierarchy`, split at `/`; empty when absent.
+    pub hierarchy: Vec<String>,
+    /// Annotation `volcano.sh/hierarchy-weights`, one per part of `hierarchy`; unreadable or
+    /// missing parts are 1.
+    pub hierarchy_weights: Vec<f64>,
+    /// `status.allocated` as last seen.
+    pub allocated: Amounts,
+}
+
+/// A PriorityClass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PriorityClassObject {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: i32,
+    /// Is the global default.
+    pub global_default: bool,
+}
+
+/// A Namespace: only its labels matter (namespace selectors).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceObject {
+    /// Name.
+    pub name: String,
+    /// Labels.
+    pub labels: Pairs,
+}
+
+/// A selector by which pods belong to a Service or a workload: source of the default topology
+/// spread constraints (spec/02 §8.6).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkloadObject {
+    /// `Service`, `ReplicationController`, `ReplicaSet` or `StatefulSet`.
+    pub kind: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Its pod selector; `None` selects nothing.
+    pub selector: Option<Selector>,
+}

@@ -1,0 +1,50 @@
+//! Queues and what their jobs hold.
+
+use crate::object::{QueueObject, QueueState};
+use crate::resource::ResVec;
+
+/// Dense index of a queue; reused after the queue is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueIx(pub u32);
+
+impl QueueIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One queue.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// The object.
+    pub object: QueueObject,
+    /// `spec.capability`.
+    pub capability: ResVec,
+    /// `spec.deserved`.
+    pub deserved: ResVec,
+    /// `spec.guarantee.resource`.
+    pub guarantee: ResVec,
+    /// Requests of its jobs' tasks in an allocated status.
+    pub allocated: ResVec,
+    /// Requests of its jobs' pipelined tasks.
+    pub pipelined: ResVec,
+    /// Requests of its jobs' pending tasks.
+    pub pending: ResVec,
+    /// Number of jobs that name it.
+    pub jobs: u32,
+}
+
+impl Queue {
+    /// Takes new jobs.
+    pub fn is_open(&self) -> bool {
+        self.object.state == QueueState::Open
+    }
+
+    /// Allocated and pipelined: what the queue holds within a cycle.
+    pub fn held(&self) -> ResVec {
+        let mut held = self.allocated.clone();
+        held.add(&self.pipelined);
+        held
+    }
+}

@@ -1,0 +1,244 @@
+//! Resources: names, units, and dense exact vectors.
+//!
+//! A [`ResVec`] has one signed 64-bit integer per interned resource, in stored units. The first
+//! three dimensions are always `cpu` (milli-cores), `memory` (bytes) and `pods` (whole); the
+//! [`ResourceNames`] of a cluster interns the others. Arithmetic saturates: single amounts are
+//! limited to [`MAX_AMOUNT`] where they enter, so a thousand of them still add up exactly.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Largest amount of one object in stored units: 2⁵³, above which 64-bit floats are not exact.
+pub const MAX_AMOUNT: i64 = 1 << 53;
+
+/// Stands for "no limit" in vectors of limits.
+pub const UNLIMITED: i64 = i64::MAX;
+
+/// Dense index of a resource name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResIx(pub u16);
+
+/// `cpu`.
+pub const CPU: ResIx = ResIx(0);
+/// `memory`.
+pub const MEMORY: ResIx = ResIx(1);
+/// `pods`.
+pub const PODS: ResIx = ResIx(2);
+
+/// How a quantity of a resource is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Quantity × 1000, rounded up.
+    Milli,
+    /// Quantity, rounded up.
+    Whole,
+}
+
+/// The unit a resource is stored in, or `None` when the scheduler ignores the name (spec/01 §3.1).
+pub fn unit_of(name: &str) -> Option<Unit> {
+    match name {
+        "cpu" => return Some(Unit::Milli),
+        "memory" | "pods" | "ephemeral-storage" => return Some(Unit::Whole),
+        _ => {}
+    }
+    if name.starts_with("count/") || name.starts_with("requests.") || name.starts_with("limits.") {
+        None
+    } else if name.starts_with("hugepages-") {
+        Some(Unit::Whole)
+    } else if name.starts_with("attachable-volumes-") || name.contains('/') {
+        Some(Unit::Milli)
+    } else {
+        None
+    }
+}
+
+/// An amount in stored units as Kubernetes writes quantities: `500m`, `2`, `16Gi`, `1500Mi`.
+pub fn display_amount(name: &str, amount: i64) -> String {
+    match unit_of(name) {
+        Some(Unit::Milli) if amount % 1000 == 0 => (amount / 1000).to_string(),
+        Some(Unit::Milli) => format!("{amount}m"),
+        _ if name == "pods" || amount == 0 => amount.to_string(),
+        _ => {
+            let steps = ["Pi", "Ti", "Gi", "Mi", "Ki"];
+            let sizes = [1i64 << 50, 1 << 40, 1 << 30, 1 << 20, 1 << 10];
+            let found = sizes.iter().zip(steps).find(|(size, _)| amount % **size == 0);
+            found.map_or(amount.to_string(), |(size, suffix)| format!("{}{suffix}", amount / size))
+        }
+    }
+}
+
+/// Interns resource names; dense indices are handed out in order of first use.
+#[derive(Clone, Debug)]
+pub struct ResourceNames {
+    names: Vec<String>,
+    index: FxHashMap<String, ResIx>,
+    by_name: Vec<ResIx>,
+}
+
+impl Default for ResourceNames {
+    fn default() -> Self {
+        let mut names =
+            Self { names: Vec::new(), index: FxHashMap::default(), by_name: Vec::new() };
+        for name in ["cpu", "memory", "pods"] {
+            names.intern(name);
+        }
+        names
+    }
+}
+
+impl ResourceNames {
+    /// Index of `name`, new if it was not known.
+    pub fn intern(&mut self, name: &str) -> ResIx {
+        if let Some(&ix) = self.index.get(name) {
+            return ix;
+        }
+        // 65,535 different resource names are beyond any cluster; the last one then stands for all
+        // further names, which errs on the side of refusing.
+        let ix = ResIx(u16::try_from(self.names.len()).unwrap_or(u16::MAX));
+        self.names.push(name.to_owned());
+        self.index.insert(name.to_owned(), ix);
+        self.by_name.push(ix);
+        let names = &self.names;
+        self.by_name[3.min(ix.0 as usize)..].sort_by_key(|ix| &names[ix.0 as usize]);
+        ix
+    }
+
+    /// Index of `name`, if known.
+    pub fn get(&self, name: &str) -> Option<ResIx> {
+        self.index.get(name).copied()
+    }
+
+    /// Name of a dimension.
+    pub fn name(&self, ix: ResIx) -> &str {
+        &self.names[ix.0 as usize]
+    }
+
+    /// Number of dimensions.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never true: cpu, memory and pods are always known.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// All dimensions in reporting order: cpu, memory, pods, then the others by name.
+    pub fn in_order(&self) -> &[ResIx] {
+        &self.by_name
+    }
+
+    /// A vector from named amounts.
+    pub fn vector(&mut self, amounts: &[(String, i64)]) -> ResVec {
+        let mut vector = ResVec::default();
+        for (name, amount) in amounts {
+            let ix = self.intern(name);
+            vector.set(ix, *amount);
+        }
+        vector
+    }
+}
+
+/// Dense amounts by [`ResIx`]; dimensions beyond its length are 0.
+#[derive(Clone, Debug, Default)]
+pub struct ResVec(SmallVec<[i64; 5]>);
+
+impl ResVec {
+    /// Amount of one dimension.
+    pub fn get(&self, ix: ResIx) -> i64 {
+        self.0.get(ix.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets one dimension.
+    pub fn set(&mut self, ix: ResIx, amount: i64) {
+        let at = ix.0 as usize;
+        if at >= self.0.len() {
+            if amount == 0 {
+                return;
+            }
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] = amount;
+    }
+
+    /// Amounts in index order; dimensions beyond the end are 0.
+    pub fn as_slice(&self) -> &[i64] {
+        &self.0
+    }
+
+    /// Dimensions with an amount other than 0.
+    pub fn iter(&self) -> impl Iterator<Item = (ResIx, i64)> + '_ {
+        self.0
+            .iter()
+            .enumerate()
+            .filter(|(_, amount)| **amount != 0)
+            .map(|(at, amount)| (ResIx(at as u16), *amount))
+    }
+
+    /// Adds, saturating.
+    pub fn add(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = mine.saturating_add(*theirs);
+        }
+    }
+
+    /// Subtracts, saturating; may go negative.
+    pub fn sub(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = mine.saturating_sub(*theirs);
+        }
+    }
+
+    /// `max(self - other, 0)` per dimension (spec/01 §3.1 `ExceededPart`).
+    #[must_use]
+    pub fn exceeding(&self, other: &Self) -> Self {
+        let mut out = self.clone();
+        out.sub(other);
+        for amount in &mut out.0 {
+            *amount = (*amount).max(0);
+        }
+        out
+    }
+
+    /// Per-dimension maximum.
+    pub fn max_with(&mut self, other: &Self) {
+        for (ix, amount) in other.iter() {
+            if amount > self.get(ix) {
+                self.set(ix, amount);
+            }
+        }
+    }
+
+    /// Every dimension but `pods` is 0 (spec/01 §3.1 `IsEmpty`): a best-effort request.
+    pub fn is_best_effort(&self) -> bool {
+        self.iter().all(|(ix, _)| ix == PODS)
+    }
+
+    /// Whether every dimension is 0.
+    pub fn is_zero(&self) -> bool {
+        self.0.iter().all(|amount| *amount == 0)
+    }
+}
+
+impl PartialEq for ResVec {
+    fn eq(&self, other: &Self) -> bool {
+        let longest = self.0.len().max(other.0.len());
+        (0..longest).all(|at| self.get(ResIx(at as u16)) == other.get(ResIx(at as u16)))
+    }
+}
+
+impl Eq for ResVec {}
+
+impl std::hash::Hash for ResVec {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        for (ix, amount) in self.iter() {
+            (ix, amount).hash(state);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Pod shapes: pods made from one template share one entry for everything that decides where they
+//! may go, so a class of equal pods is one number.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::object::{
+    HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration,
+};
+use crate::resource::{ResVec, ResourceNames};
+
+/// Dense index of a [`Shape`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShapeIx(pub u32);
+
+/// Dense index of [`Rules`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RulesIx(pub u32);
+
+/// The part of a shape that does not depend on amounts: which nodes, which neighbours.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// `spec.nodeSelector`.
+    pub node_selector: Pairs,
+    /// Required node affinity.
+    pub node_affinity: Option<Vec<NodeTerm>>,
+    /// Preferred node affinity.
+    pub preferred_node_affinity: Vec<(i32, NodeTerm)>,
+    /// Tolerations.
+    pub tolerations: Vec<Toleration>,
+    /// Images, sorted.
+    pub images: Vec<String>,
+    /// Number of init and regular containers.
+    pub container_count: u32,
+    /// Required pod affinity.
+    pub affinity: Vec<PodTerm>,
+    /// Required pod anti-affinity.
+    pub anti_affinity: Vec<PodTerm>,
+    /// Preferred pod affinity.
+    pub preferred_affinity: Vec<(i32, PodTerm)>,
+    /// Preferred pod anti-affinity.
+    pub preferred_anti_affinity: Vec<(i32, PodTerm)>,
+    /// Topology spread constraints.
+    pub spread: Vec<SpreadConstraint>,
+}
+
+impl Rules {
+    /// Whether other pods have a say in the placement (or this pod in theirs).
+    pub fn looks_at_pods(&self) -> bool {
+        !(self.affinity.is_empty()
+            && self.anti_affinity.is_empty()
+            && self.preferred_affinity.is_empty()
+            && self.preferred_anti_affinity.is_empty()
+            && self.spread.is_empty())
+    }
+
+    fn of(pod: &PodObject) -> Self {
+        Self {
+            node_selector: pod.node_selector.clone(),
+            node_affinity: pod.node_affinity.clone(),
+            preferred_node_affinity: pod.preferred_node_affinity.clone(),
+            tolerations: pod.tolerations.clone(),
+            images: pod.images.clone(),
+            container_count: pod.container_count,
+            affinity: pod.affinity.clone(),
+            anti_affinity: pod.anti_affinity.clone(),
+            preferred_affinity: pod.preferred_affinity.clone(),
+            preferred_anti_affinity: pod.preferred_anti_affinity.clone(),
+            spread: pod.spread.clone(),
+        }
+    }
+}
+
+/// Everything of a pod that decides about its placement, besides its labels and namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Request in stored units, `pods` = 1 included.
+    pub request: ResVec,
+    /// cpu in milli-cores with defaults for containers without a request.
+    pub nonzero_cpu_milli: i64,
+    /// memory in bytes with defaults for containers without a request.
+    pub nonzero_memory_bytes: i64,
+    /// Host ports.
+    pub ports: Vec<HostPort>,
+    /// Rules.
+    pub rules: RulesIx,
+}
+
+struct Counted<T> {
+    value: Rc<T>,
+    uses: u32,
+    serial: u64,
+}
+
+/// An interner with use counts: an entry without users makes room for the next one.
+struct Pool<T> {
+    entries: Vec<Counted<T>>,
+    index: FxHashMap<Rc<T>, u32>,
+    free: Vec<u32>,
+    next_serial: u64,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            index: FxHashMap::default(),
+            free: Vec::new(),
+            next_serial: 0,
+        }
+    }
+}
+
+impl<T: std::hash::Hash + Eq> Pool<T> {
+    /// Index of an equal entry; true when it is new.
+    fn acquire(&mut self, value: T) -> (u32, bool) {
+        if let Some(&at) = self.index.get(&value) {
+            self.entries[at as usize].uses += 1;
+            return (at, false);
+        }
+        let value = Rc::new(value);
+        self.next_serial += 1;
+        let counted = Counted { value: value.clone(), uses: 1, serial: self.next_serial };
+        let at = if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = counted;
+            at
+        } else {
+            self.entries.push(counted);
+            (self.entries.len() - 1) as u32
+        };
+        self.index.insert(value, at);
+        (at, true)
+    }
+
+    /// Gives one use back; true when it was the last.
+    fn release(&mut self, at: u32) -> bool {
+        let entry = &mut self.entries[at as usize];
+        entry.uses -= 1;
+        if entry.uses > 0 {
+            return false;
+        }
+        let value = entry.value.clone();
+        self.index.remove(&value);
+        self.free.push(at);
+        true
+    }
+}
+
+/// All shapes in use.
+#[derive(Default)]
+pub struct Shapes {
+    shapes: Pool<Shape>,
+    rules: Pool<Rules>,
+}
+
+/// What [`Shapes::acquire`] found.
+pub struct Acquired {
+    /// The shape.
+    pub shape: ShapeIx,
+    /// Rules nobody had before, if so.
+    pub new_rules: Option<RulesIx>,
+}
+
+impl Shapes {
+    /// Interns the shape of a pod and counts one use of it.
+    pub fn acquire(&mut self, pod: &PodObject, resources: &mut ResourceNames) -> Acquired {
+        let (rules, rules_new) = self.rules.acquire(Rules::of(pod));
+        let shape = Shape {
+            request: resources.vector(&pod.request),
+            nonzero_cpu_milli: pod.nonzero_cpu_milli,
+            nonzero_memory_bytes: pod.nonzero_memory_bytes,
+            ports: pod.host_ports.clone(),
+            rules: RulesIx(rules),
+        };
+        let (at, shape_new) = self.shapes.acquire(shape);
+        if !shape_new {
+            // The shape already holds its use of the rules.
+            self.rules.release(rules);
+        }
+        Acquired { shape: ShapeIx(at), new_rules: rules_new.then_some(RulesIx(rules)) }
+    }
+
+    /// Gives one use back.
+    pub fn release(&mut self, shape: ShapeIx) {
+        let rules = self.get(shape).rules;
+        if self.shapes.release(shape.0) {
+            self.rules.release(rules.0);
+        }
+    }
+
+    /// A shape in use.
+    pub fn get(&self, shape: ShapeIx) -> &Shape {
+        &self.shapes.entries[shape.0 as usize].value
+    }
+
+    /// A shape in use, shared.
+    pub fn share(&self, shape: ShapeIx) -> Rc<Shape> {
+        self.shapes.entries[shape.0 as usize].value.clone()
+    }
+
+    /// Rules in use.
+    pub fn rules(&self, rules: RulesIx) -> &Rc<Rules> {
+        &self.rules.entries[rules.0 as usize].value
+    }
+
+    /// A number no other shape has or had: indices are reused, serials are not.
+    pub fn serial(&self, shape: ShapeIx) -> u64 {
+        self.shapes.entries[shape.0 as usize].serial
+    }
+
+    /// A number no other rules have or had.
+    pub fn rules_serial(&self, rules: RulesIx) -> u64 {
+        self.rules.entries[rules.0 as usize].serial
+    }
+}

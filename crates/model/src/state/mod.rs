@@ -1,0 +1,307 @@
+//! The one owner of everything the scheduler knows.
+
+mod apply;
+mod seal;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use slab::Slab;
+
+use crate::intern::{Interner, Sym};
+use crate::job::{Job, JobIx, Origin, RoleCount};
+use crate::node::{Burden, NodeIx, Nodes};
+use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
+use crate::queue::{Queue, QueueIx};
+use crate::resource::ResourceNames;
+use crate::shape::{Shape, Shapes};
+use crate::task::{Task, TaskIx, TaskStatus};
+use crate::topology::{CounterIx, Query, Topology};
+
+/// The cluster.
+///
+/// Reading is free for everybody; the only changes are [`State::apply`] + [`State::seal`] (what
+/// happened outside) and [`State::move_task`] and the status setters (what a cycle decides).
+pub struct State {
+    /// Interned strings.
+    pub names: Interner,
+    /// Interned resources.
+    pub resources: ResourceNames,
+    /// Nodes.
+    pub nodes: Nodes,
+    /// Shapes of pods.
+    pub shapes: Shapes,
+    /// Counters behind inter-pod affinity and topology spread.
+    pub topology: Topology,
+    tasks: Slab<Task>,
+    jobs: Slab<Job>,
+    queues: Slab<Queue>,
+    task_by_uid: FxHashMap<Box<str>, TaskIx>,
+    job_by_key: FxHashMap<(Sym, Sym), JobIx>,
+    queue_by_name: FxHashMap<Sym, QueueIx>,
+    priority_classes: FxHashMap<String, PriorityClassObject>,
+    default_queue: Sym,
+    lost: FxHashSet<TaskIx>,
+    sub_jobs_stale: FxHashSet<JobIx>,
+    queues_stale: bool,
+    appearances_stale: bool,
+    counts_stale: bool,
+    generation: u64,
+}
+
+impl State {
+    /// An empty cluster. PodGroups and bare pods without a queue belong to `default_queue`.
+    pub fn new(default_queue: &str) -> Self {
+        let mut names = Interner::default();
+        let default_queue = names.intern(default_queue);
+        Self {
+            names,
+            resources: ResourceNames::default(),
+            nodes: Nodes::default(),
+            shapes: Shapes::default(),
+            topology: Topology::default(),
+            tasks: Slab::new(),
+            jobs: Slab::new(),
+            queues: Slab::new(),
+            task_by_uid: FxHashMap::default(),
+            job_by_key: FxHashMap::default(),
+            queue_by_name: FxHashMap::default(),
+            priority_classes: FxHashMap::default(),
+            default_queue,
+            lost: FxHashSet::default(),
+            sub_jobs_stale: FxHashSet::default(),
+            queues_stale: false,
+            appearances_stale: false,
+            counts_stale: false,
+            generation: 0,
+        }
+    }
+
+    /// Changes with every effective change of the cluster, from outside or by a cycle.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// A task.
+    pub fn task(&self, ix: TaskIx) -> &Task {
+        &self.tasks[ix.at()]
+    }
+
+    /// All tasks.
+    pub fn tasks(&self) -> impl Iterator<Item = (TaskIx, &Task)> {
+        self.tasks.iter().map(|(at, task)| (TaskIx(at as u32), task))
+    }
+
+    /// Task by pod UID.
+    pub fn task_by_uid(&self, uid: &str) -> Option<TaskIx> {
+        self.task_by_uid.get(uid).copied()
+    }
+
+    /// `namespace/name` of a task.
+    pub fn task_key(&self, ix: TaskIx) -> String {
+        let task = self.task(ix);
+        format!("{}/{}", self.names.text(task.namespace), task.name)
+    }
+
+    /// The shape of a task.
+    pub fn shape(&self, ix: TaskIx) -> &Shape {
+        self.shapes.get(self.task(ix).shape)
+    }
+
+    /// A job.
+    pub fn job(&self, ix: JobIx) -> &Job {
+        &self.jobs[ix.at()]
+    }
+
+    /// All jobs.
+    pub fn jobs(&self) -> impl Iterator<Item = (JobIx, &Job)> {
+        self.jobs.iter().map(|(at, job)| (JobIx(at as u32), job))
+    }
+
+    /// Number of jobs.
+    pub fn job_count(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// `namespace/name` of a job.
+    pub fn job_key(&self, ix: JobIx) -> String {
+        let job = self.job(ix);
+        format!("{}/{}", self.names.text(job.namespace), job.name)
+    }
+
+    /// Job by namespace and PodGroup name.
+    pub fn job_by_key(&self, namespace: &str, name: &str) -> Option<JobIx> {
+        let key = (self.names.get(namespace)?, self.names.get(name)?);
+        self.job_by_key.get(&key).copied()
+    }
+
+    /// A queue.
+    pub fn queue(&self, ix: QueueIx) -> &Queue {
+        &self.queues[ix.at()]
+    }
+
+    /// All queues.
+    pub fn queues(&self) -> impl Iterator<Item = (QueueIx, &Queue)> {
+        self.queues.iter().map(|(at, queue)| (QueueIx(at as u32), queue))
+    }
+
+    /// Queue by name.
+    pub fn queue_by_name(&self, name: &str) -> Option<QueueIx> {
+        self.queue_by_name.get(&self.names.get(name)?).copied()
+    }
+
+    /// Changes whenever what is known about classes of tasks may be wrong: nodes came, went or
+    /// changed, or terms and appearances were renumbered.
+    pub fn class_epoch(&self) -> (u64, u64) {
+        (self.nodes.static_epoch(), self.topology.epoch())
+    }
+
+    /// Gives a task a new status and node, and brings the node, the job, the queue and the topology
+    /// counters in step. Calling it with the old status and node undoes it exactly.
+    pub fn move_task(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>) {
+        let (old_status, old_node) = (self.task(ix).status, self.task(ix).node);
+        if (old_status, old_node) == (status, node) {
+            return;
+        }
+        self.generation += 1;
+        let shape = self.shapes.share(self.task(ix).shape);
+        let same_place = old_node == node
+            && old_status.load() == status.load()
+            && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
+        if !same_place {
+            self.leave_node(ix, &shape);
+        }
+        self.account(ix, old_status, old_node, -1);
+        let task = &mut self.tasks[ix.at()];
+        task.status = status;
+        task.node = node;
+        self.account(ix, status, node, 1);
+        if !same_place {
+            self.enter_node(ix, &shape);
+        }
+    }
+
+    fn leave_node(&mut self, ix: TaskIx, shape: &Shape) {
+        let task = &self.tasks[ix.at()];
+        let (Some(node), Some(load)) = (task.node, task.status.load()) else { return };
+        let (slot, terminating) = (task.node_slot, task.status == TaskStatus::Releasing);
+        self.topology.shift(&self.names, shape.rules, task.appearance, terminating, node, -1);
+        if let Some(moved) = self.nodes.take(node, slot, load, &burden(shape)) {
+            self.tasks[moved.at()].node_slot = slot;
+        }
+    }
+
+    fn enter_node(&mut self, ix: TaskIx, shape: &Shape) {
+        let task = &self.tasks[ix.at()];
+        let (Some(node), Some(load)) = (task.node, task.status.load()) else { return };
+        let terminating = task.status == TaskStatus::Releasing;
+        self.topology.shift(&self.names, shape.rules, task.appearance, terminating, node, 1);
+        let slot = self.nodes.put(node, ix, load, &burden(shape));
+        self.tasks[ix.at()].node_slot = slot;
+    }
+
+    /// Adds (`by` = 1) or removes (`by` = −1) a task's share of its job and queue.
+    fn account(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
+        let task = &self.tasks[ix.at()];
+        let Some(job_ix) = task.job else { return };
+        let request = &self.shapes.get(task.shape).request;
+        let job = &mut self.jobs[job_ix.at()];
+        let step = |count: &mut u32| *count = count.wrapping_add_signed(by);
+        step(&mut job.by_status[status as usize]);
+        if let Some(role) = job.roles.iter_mut().find(|role| role.role == task.role) {
+            step(&mut role.by_status[status as usize]);
+        }
+        if status == TaskStatus::Pending && task.best_effort {
+            step(&mut job.pending_best_effort);
+        }
+        if status == TaskStatus::Releasing && (node.is_some() || task.lost_node != Sym::default()) {
+            step(&mut job.releasing_on_node);
+        }
+        if status == TaskStatus::Pending && task.gates == Gates::Foreign {
+            shift(&mut job.gated, request, by);
+        }
+        shift(&mut job.total, request, by);
+        let mut queue = job.queue.map(|queue| &mut self.queues[queue.at()]);
+        let (mine, theirs) = if status.is_allocated() {
+            (&mut job.allocated, queue.as_mut().map(|queue| &mut queue.allocated))
+        } else if status == TaskStatus::Pipelined {
+            (&mut job.pipelined, queue.as_mut().map(|queue| &mut queue.pipelined))
+        } else if status == TaskStatus::Pending {
+            (&mut job.pending, queue.as_mut().map(|queue| &mut queue.pending))
+        } else {
+            return;
+        };
+        shift(mine, request, by);
+        if let Some(theirs) = theirs {
+            shift(theirs, request, by);
+        }
+    }
+
+    /// Sets the phase of a job.
+    pub fn set_phase(&mut self, ix: JobIx, phase: GroupPhase) {
+        let job = &mut self.jobs[ix.at()];
+        if job.status.phase != phase {
+            job.status.phase = phase;
+            self.generation += 1;
+        }
+    }
+
+    /// Replaces the PodGroup status of a job, as written to the cluster.
+    pub fn set_group_status(&mut self, ix: JobIx, status: GroupStatus) {
+        let job = &mut self.jobs[ix.at()];
+        if let Origin::Group(group) = &mut job.origin
+            && group.status != status
+        {
+            group.status = status.clone();
+            job.status = status;
+            self.generation += 1;
+        }
+    }
+
+    /// The counter of a query, filled from the placed pods when it is new.
+    pub fn counter(&mut self, query: Query) -> CounterIx {
+        let (counter, new) = self.topology.counter(query);
+        if new {
+            for (_, task) in &self.tasks {
+                if let (Some(node), Some(_)) = (task.node, task.status.load()) {
+                    let terminating = task.status == TaskStatus::Releasing;
+                    self.topology.count_in(
+                        &self.names,
+                        counter,
+                        task.appearance,
+                        terminating,
+                        node,
+                    );
+                }
+            }
+        }
+        counter
+    }
+
+    /// The role entry of a job, made when missing.
+    fn role_entry(job: &mut Job, role: Sym) -> &mut RoleCount {
+        let at = match job.roles.iter().position(|entry| entry.role == role) {
+            Some(at) => at,
+            None => {
+                job.roles.push(RoleCount { role, ..RoleCount::default() });
+                job.roles.len() - 1
+            }
+        };
+        &mut job.roles[at]
+    }
+}
+
+fn burden(shape: &Shape) -> Burden<'_> {
+    Burden {
+        request: &shape.request,
+        nonzero_cpu_milli: shape.nonzero_cpu_milli,
+        nonzero_memory_bytes: shape.nonzero_memory_bytes,
+        ports: &shape.ports,
+    }
+}
+
+fn shift(amounts: &mut crate::resource::ResVec, by_amounts: &crate::resource::ResVec, by: i32) {
+    if by > 0 {
+        amounts.add(by_amounts);
+    } else {
+        amounts.sub(by_amounts);
+    }
+}

@@ -1,0 +1,183 @@
+//! The end of a batch of changes: everything that is cheaper once for all of them.
+
+use super::State;
+use crate::job::{Job, JobIx, SubJob};
+use crate::node::NodeIx;
+use crate::intern::{Interner, Sym};
+use crate::object::SubGroupPolicy;
+use crate::selector::{label, selects};
+use crate::task::TaskIx;
+
+/// Appearances kept beyond the number of tasks before unused ones are dropped.
+const SPARE_APPEARANCES: usize = 4096;
+
+impl State {
+    /// Completes a batch of [`State::apply`]: name order of nodes, pods that waited for their node,
+    /// queues of jobs, sub-jobs, and what selectors see. Cheap when none of it changed.
+    pub fn seal(&mut self) {
+        if self.topology.appearance_count() > 2 * self.tasks.len() + SPARE_APPEARANCES {
+            self.appearances_stale = true;
+        }
+        if self.topology.is_full() {
+            self.topology.drop_counters();
+        }
+        if let Some(moved) = self.nodes.seal() {
+            for (_, task) in &mut self.tasks {
+                if let Some(node) = task.node {
+                    task.node = Some(NodeIx(moved[node.at()]));
+                }
+            }
+            self.counts_stale = true;
+        }
+        if std::mem::take(&mut self.appearances_stale) {
+            self.topology.forget_appearances();
+            for (_, task) in &mut self.tasks {
+                task.appearance = self.topology.appearance(
+                    &mut self.names,
+                    task.namespace,
+                    &task.labels,
+                    &task.owners,
+                );
+            }
+            self.counts_stale = true;
+        }
+        if std::mem::take(&mut self.counts_stale) {
+            self.recount();
+        }
+        self.place_lost();
+        if std::mem::take(&mut self.queues_stale) {
+            self.reassign_queues();
+        }
+        for ix in std::mem::take(&mut self.sub_jobs_stale) {
+            self.split_job(ix);
+        }
+    }
+
+    fn recount(&mut self) {
+        self.topology.forget_counts();
+        for (_, task) in &self.tasks {
+            if let (Some(node), Some(_)) = (task.node, task.status.load()) {
+                let rules = self.shapes.get(task.shape).rules;
+                let terminating = task.status == crate::TaskStatus::Releasing;
+                self.topology.shift(&self.names, rules, task.appearance, terminating, node, 1);
+            }
+        }
+    }
+
+    fn place_lost(&mut self) {
+        if self.lost.is_empty() {
+            return;
+        }
+        let mut found: Vec<(TaskIx, NodeIx)> = Vec::new();
+        for ix in &self.lost {
+            let name = self.names.text(self.task(*ix).lost_node);
+            if let Some(node) = self.nodes.find(name) {
+                found.push((*ix, node));
+            }
+        }
+        found.sort_unstable();
+        for (ix, node) in found {
+            self.lost.remove(&ix);
+            let status = self.task(ix).status;
+            self.move_task(ix, status, Some(node));
+            self.tasks[ix.at()].lost_node = Sym::default();
+        }
+    }
+
+    fn reassign_queues(&mut self) {
+        for (_, queue) in &mut self.queues {
+            queue.allocated = Default::default();
+            queue.pipelined = Default::default();
+            queue.pending = Default::default();
+            queue.jobs = 0;
+        }
+        for (_, job) in &mut self.jobs {
+            job.queue = self.queue_by_name.get(&job.queue_name).copied();
+            if let Some(ix) = job.queue {
+                let queue = &mut self.queues[ix.at()];
+                queue.allocated.add(&job.allocated);
+                queue.pipelined.add(&job.pipelined);
+                queue.pending.add(&job.pending);
+                queue.jobs += 1;
+            }
+        }
+    }
+
+    /// Divides the tasks of a job among its sub-jobs (spec/01 §3.5).
+    fn split_job(&mut self, ix: JobIx) {
+        let Some(job) = self.jobs.get(ix.at()) else { return };
+        let Some(group) = job.group().filter(|group| !group.sub_groups.is_empty()) else {
+            self.jobs[ix.at()].sub_jobs.clear();
+            return;
+        };
+        let policies = group.sub_groups.clone();
+        let key = self.job_key(ix);
+        let mut tasks = self.job(ix).tasks.clone();
+        tasks.sort_unstable();
+        let default = SubJob { id: key.clone(), min_available: 1, ..SubJob::default() };
+        let mut sub_jobs = vec![default];
+        let mut place = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            let labels = &self.task(*task).labels;
+            let found = policies.iter().enumerate().find_map(|(at, policy)| {
+                group_values(&self.names, policy, labels).map(|values| (at, values))
+            });
+            let at = found.map_or(0, |(policy, values)| {
+                sub_job_for(&mut sub_jobs, &key, policy, &policies[policy], &values)
+            });
+            sub_jobs[at].tasks.push(*task);
+            place.push(at as u16);
+        }
+        for (task, at) in tasks.iter().zip(place) {
+            self.tasks[task.at()].sub_job = at;
+        }
+        self.jobs[ix.at()].sub_jobs = sub_jobs;
+    }
+
+    /// Number of live sub-jobs of a policy that pass a test.
+    pub fn sub_jobs_passing(
+        &self,
+        job: &Job,
+        policy: u16,
+        test: impl Fn(&SubJob) -> bool,
+    ) -> usize {
+        job.sub_jobs.iter().filter(|sub| sub.policy == Some(policy) && test(sub)).count()
+    }
+}
+
+/// Values of a policy's label keys when the policy claims a pod with these labels.
+fn group_values(
+    names: &Interner,
+    policy: &SubGroupPolicy,
+    labels: &[(Sym, Sym)],
+) -> Option<Vec<String>> {
+    if policy.selector.as_ref().is_some_and(|selector| !selects(names, selector, labels)) {
+        return None;
+    }
+    let value = |key: &String| {
+        let value = names.text(label(labels, names.get(key)?)?);
+        (!value.is_empty()).then(|| value.to_owned())
+    };
+    policy.match_label_keys.iter().map(value).collect()
+}
+
+fn sub_job_for(
+    sub_jobs: &mut Vec<SubJob>,
+    job: &str,
+    at: usize,
+    policy: &SubGroupPolicy,
+    values: &[String],
+) -> usize {
+    let id = format!("{job}/{}-{}", policy.name, values.join("-"));
+    if let Some(found) = sub_jobs.iter().position(|sub| sub.id == id) {
+        return found;
+    }
+    sub_jobs.push(SubJob {
+        id,
+        policy: Some(at as u16),
+        min_available: policy.size,
+        match_index: values.first().and_then(|value| value.parse().ok()).unwrap_or(0),
+        tasks: Vec::new(),
+    });
+    sub_jobs.len() - 1
+}

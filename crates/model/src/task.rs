@@ -1,0 +1,154 @@
+//! A task: one pod as the scheduler sees it.
+
+use crate::intern::Sym;
+use crate::job::JobIx;
+use crate::node::{Load, NodeIx};
+use crate::object::{Gates, PodObject, PodPhase};
+use crate::shape::ShapeIx;
+use crate::topology::AppearanceIx;
+
+/// Dense index of a task; reused after the pod is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskIx(pub u32);
+
+impl TaskIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a task is in its life (spec/01 §3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TaskStatus {
+    /// Not placed.
+    Pending,
+    /// A node is chosen in this cycle, not yet committed.
+    Allocated,
+    /// Waits on a node for resources that are being released.
+    Pipelined,
+    /// Committed: the Binding is on its way.
+    Binding,
+    /// The API server knows the node; the pod does not run yet.
+    Bound,
+    /// Runs.
+    Running,
+    /// Being deleted or evicted.
+    Releasing,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Not known.
+    Unknown,
+}
+
+/// Number of statuses.
+pub const STATUSES: usize = 10;
+
+impl TaskStatus {
+    /// Holds resources for its job: Bound, Binding, Running, Allocated.
+    pub fn is_allocated(self) -> bool {
+        matches!(self, Self::Bound | Self::Binding | Self::Running | Self::Allocated)
+    }
+
+    /// Its weight on the node it is on, if it is on one.
+    pub fn load(self) -> Option<Load> {
+        match self {
+            Self::Pending | Self::Succeeded | Self::Failed => None,
+            Self::Releasing => Some(Load::Releasing),
+            Self::Pipelined => Some(Load::Pipelined),
+            _ => Some(Load::Held),
+        }
+    }
+
+    /// Status from what the API server says (spec/01 §3.3).
+    pub fn of(pod: &PodObject) -> Self {
+        match (pod.phase, pod.deleting, pod.node.is_some()) {
+            (PodPhase::Running | PodPhase::Pending, true, _) => Self::Releasing,
+            (PodPhase::Running, false, _) => Self::Running,
+            (PodPhase::Pending, false, true) => Self::Bound,
+            (PodPhase::Pending, false, false) => Self::Pending,
+            (PodPhase::Succeeded, ..) => Self::Succeeded,
+            (PodPhase::Failed, ..) => Self::Failed,
+            (PodPhase::Unknown, ..) => Self::Unknown,
+        }
+    }
+
+    /// Volcano's name of the status, as it appears in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Allocated => "Allocated",
+            Self::Pipelined => "Pipelined",
+            Self::Binding => "Binding",
+            Self::Bound => "Bound",
+            Self::Running => "Running",
+            Self::Releasing => "Releasing",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// One pod.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// UID.
+    pub uid: Box<str>,
+    /// Namespace.
+    pub namespace: Sym,
+    /// Name.
+    pub name: Box<str>,
+    /// Creation, seconds since the epoch.
+    pub created_s: i64,
+    /// Number at the end of the name, when the name has at least three `-`-separated parts.
+    pub name_index: Option<u64>,
+    /// Its job; none for pods of other schedulers outside any PodGroup.
+    pub job: Option<JobIx>,
+    /// Sub-job within the job: 0 is the default one.
+    pub sub_job: u16,
+    /// Role within the job, empty for none.
+    pub role: Sym,
+    /// Priority.
+    pub priority: i32,
+    /// Shape.
+    pub shape: ShapeIx,
+    /// Labels.
+    pub labels: Box<[(Sym, Sym)]>,
+    /// Owner references as (kind, name).
+    pub owners: Box<[(Sym, Sym)]>,
+    /// What selectors see of it.
+    pub appearance: AppearanceIx,
+    /// Status.
+    pub status: TaskStatus,
+    /// Node it is on, or would be on when pipelined.
+    pub node: Option<NodeIx>,
+    /// Slot in the node's task list while on a node.
+    pub node_slot: u32,
+    /// `spec.nodeName` of a node that is not known.
+    pub lost_node: Sym,
+    /// Request is empty besides `pods`.
+    pub best_effort: bool,
+    /// Gates.
+    pub gates: Gates,
+    /// May be a victim.
+    pub preemptable: bool,
+    /// Of a critical priority class or namespace: never a victim of `conformance`.
+    pub critical: bool,
+    /// Ours to schedule.
+    pub ours: bool,
+    /// PodGroup name, or empty.
+    pub group: Sym,
+    /// Place in the list of tasks of its job.
+    pub job_slot: u32,
+}
+
+/// The number that orders tasks of one template (spec/01 §5.2).
+pub fn name_index(name: &str) -> Option<u64> {
+    if name.split('-').count() < 3 {
+        return None;
+    }
+    name.rsplit('-').next()?.parse().ok()
+}

@@ -1,0 +1,198 @@
+//! Plugin `binpack`: prefers nodes that end up fuller (spec/02 §9).
+
+use std::ops::Range;
+
+use pumice_conf::{ArgKind, Arguments, PluginSpec};
+use pumice_framework::{Class, NodeScore, Plugin, Points};
+use pumice_model::resource::{CPU, MEMORY};
+use pumice_model::{Nodes, ResIx, State};
+
+use crate::columns::{self, BLOCK};
+use crate::registry::{arg, arg_from};
+
+const WEIGHT: &str = "binpack.weight";
+const WEIGHT_CPU: &str = "binpack.cpu";
+const WEIGHT_MEMORY: &str = "binpack.memory";
+const LISTED: &str = "binpack.resources";
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "binpack",
+    summary: "Prefers nodes that end up fuller.",
+    args: &[
+        arg(
+            WEIGHT,
+            ArgKind::Int,
+            "1",
+            "Weight of the whole score; 0 switches it off.",
+        ),
+        arg_from(
+            0.0,
+            arg(
+                WEIGHT_CPU,
+                ArgKind::Int,
+                "1",
+                "Weight of cpu; 0 ignores it.",
+            ),
+        ),
+        arg_from(
+            0.0,
+            arg(
+                WEIGHT_MEMORY,
+                ArgKind::Int,
+                "1",
+                "Weight of memory; 0 ignores it.",
+            ),
+        ),
+        arg(
+            LISTED,
+            ArgKind::Str,
+            "",
+            "Further resources that count, separated by commas.",
+        ),
+        arg_from(
+            0.0,
+            arg(
+                "binpack.resources.*",
+                ArgKind::Int,
+                "1",
+                "Weight of a listed resource.",
+            ),
+        ),
+    ],
+    built: true,
+};
+
+/// The plugin.
+pub struct Binpack {
+    weight: i64,
+    cpu: i64,
+    memory: i64,
+    /// Listed resources, by name.
+    listed: Vec<(String, i64)>,
+}
+
+impl Binpack {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments) -> Self {
+        let weight_of = |key: &str| {
+            arguments
+                .int(key)
+                .filter(|weight| *weight >= 0)
+                .unwrap_or(1)
+        };
+        let mut listed: Vec<(String, i64)> = arguments
+            .str(LISTED)
+            .unwrap_or_default()
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty() && !matches!(*name, "cpu" | "memory"))
+            .map(|name| (name.to_owned(), weight_of(&format!("{LISTED}.{name}"))))
+            .collect();
+        listed.sort();
+        listed.dedup();
+        Self {
+            weight: arguments.int(WEIGHT).unwrap_or(1),
+            cpu: weight_of(WEIGHT_CPU),
+            memory: weight_of(WEIGHT_MEMORY),
+            listed,
+        }
+    }
+}
+
+impl Plugin for Binpack {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            node_order: self.weight != 0,
+            ..Points::default()
+        }
+    }
+
+    fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
+        let request = &class.shape.request;
+        let listed = self
+            .listed
+            .iter()
+            .filter_map(|(name, weight)| Some((state.resources.get(name)?, *weight)));
+        let parts: Vec<Part> = [(CPU, self.cpu), (MEMORY, self.memory)]
+            .into_iter()
+            .chain(listed)
+            .map(|(resource, weight)| Part {
+                resource,
+                weight,
+                request: request.get(resource),
+            })
+            .filter(|part| part.request > 0)
+            .collect();
+        let weight_sum = parts
+            .iter()
+            .fold(0i64, |sum, part| sum.saturating_add(part.weight));
+        if weight_sum == 0 {
+            return Vec::new();
+        }
+        vec![Box::new(Fullness {
+            parts,
+            weight_sum,
+            weight: self.weight,
+        })]
+    }
+}
+
+/// One resource of the request.
+struct Part {
+    resource: ResIx,
+    request: i64,
+    weight: i64,
+}
+
+/// Weighted mean of (request + used) / capacity, × 100 × weight; 0 for a node it does not fit.
+struct Fullness {
+    parts: Vec<Part>,
+    weight_sum: i64,
+    weight: i64,
+}
+
+impl NodeScore for Fullness {
+    fn add_fraction(&self, nodes: &Nodes, range: Range<usize>, out: &mut [f64]) {
+        for (range, out) in columns::blocks(range.start, out) {
+            self.add_block(nodes, range, out);
+        }
+    }
+
+    fn has_fraction(&self) -> bool {
+        true
+    }
+}
+
+impl Fullness {
+    /// Scores a block. The sums run over the resources in a fixed order, so that the float result
+    /// does not depend on the block.
+    fn add_block(&self, nodes: &Nodes, range: Range<usize>, out: &mut [f64]) {
+        let mut sums = [0.0; BLOCK];
+        let mut over = [false; BLOCK];
+        for part in self.parts.iter().filter(|part| part.weight != 0) {
+            let capacity = columns::block(&nodes.total, part.resource, range.clone());
+            let used = columns::block(&nodes.used, part.resource, range.clone());
+            let weight = part.weight as f64;
+            let load = capacity.iter().zip(used);
+            for ((capacity, used), (sum, over)) in load.zip(sums.iter_mut().zip(&mut over)) {
+                let wanted = part.request.saturating_add(*used);
+                let has_any = *capacity != 0;
+                *over |= has_any && wanted > *capacity;
+                let fullness = wanted as f64 * weight / *capacity as f64;
+                *sum += if has_any { fullness } else { 0.0 };
+            }
+        }
+        for ((out, sum), over) in out.iter_mut().zip(sums).zip(over) {
+            let score = sum / self.weight_sum as f64 * 100.0 * self.weight as f64;
+            *out += if over { 0.0 } else { score };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

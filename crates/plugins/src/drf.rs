@@ -1,0 +1,104 @@
+//! Plugin `drf`: jobs with the smaller dominant share of the cluster go first (spec/02 §5).
+//!
+//! The share of a job is the largest of its amounts as a fraction of the cluster, `pods` included;
+//! what it holds is read live from the state. With `enableHierarchy` queues are ordered by a tree of
+//! weighted shares ([`tree`]). Namespace weights do not exist, as in Volcano today.
+
+mod tree;
+
+use std::cmp::Ordering;
+
+use pumice_conf::PluginSpec;
+use pumice_framework::{CycleInfo, Plugin, Points};
+use pumice_model::{Job, JobIx, QueueIx, State, TaskIx};
+
+use tree::Tree;
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "drf",
+    summary: "Orders jobs by dominant share, and with enableHierarchy queues by a tree of shares.",
+    args: &[],
+    built: true,
+};
+
+/// The plugin.
+pub struct Drf {
+    hierarchy: bool,
+    /// Cluster total by resource index.
+    totals: Vec<f64>,
+    tree: Tree,
+}
+
+impl Drf {
+    /// The plugin; `hierarchy` is its switch `enableHierarchy`.
+    pub fn new(hierarchy: bool) -> Self {
+        Self {
+            hierarchy,
+            totals: Vec::new(),
+            tree: Tree::default(),
+        }
+    }
+
+    fn share(&self, job: &Job) -> f64 {
+        let (allocated, pipelined) = (job.allocated.as_slice(), job.pipelined.as_slice());
+        let of = |amounts: &[i64], at: usize| amounts.get(at).copied().unwrap_or(0);
+        let mut share = 0.0;
+        for (at, total) in self.totals.iter().enumerate() {
+            let held = of(allocated, at) + of(pipelined, at);
+            if held > 0 && *total > 0.0 {
+                share = f64::max(share, held as f64 / total);
+            }
+        }
+        share
+    }
+}
+
+impl Plugin for Drf {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            job_order: true,
+            queue_order: self.hierarchy,
+            // Shares of siblings depend on each other, up to the root.
+            queue_order_is_entangled: self.hierarchy,
+            ..Points::default()
+        }
+    }
+
+    fn open(&mut self, state: &State, _cycle: &CycleInfo) {
+        let totals = state.nodes.cluster_total.as_slice();
+        self.totals.clear();
+        self.totals.extend(totals.iter().map(|total| *total as f64));
+        if self.hierarchy {
+            self.tree = Tree::of(state);
+        }
+    }
+
+    fn placed(&mut self, state: &State, task: TaskIx) {
+        if self.hierarchy {
+            self.tree.hold(state, task);
+        }
+    }
+
+    fn unplaced(&mut self, state: &State, task: TaskIx) {
+        if self.hierarchy {
+            self.tree.release(state, task);
+        }
+    }
+
+    fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
+        self.share(state.job(left))
+            .total_cmp(&self.share(state.job(right)))
+    }
+
+    fn queue_order(&self, _state: &State, left: QueueIx, right: QueueIx) -> Ordering {
+        self.tree.compare(left, right)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+use super::*;
+use crate::testing::*;
+use pumice_model::{NodeIx, TaskStatus};
+
+/// spec/02 §5: one node, three jobs.
+fn example() -> State {
+    Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "64c 256Gi pods=110"))
+        .group(group("a", "default"))
+        .pods(10, "a", on("n", pod("", "100m 64Mi")))
+        .group(group("b", "default"))
+        .pods(2, "b", on("n", pod("", "4c 8Gi")))
+        .group(group("c", "default"))
+        .pods(1, "c", on("n", pod("", "2c 64Gi")))
+        .build()
+}
+
+#[test]
+fn the_share_is_the_largest_fraction_pods_included() {
+    let state = example();
+    let plugin = opened(Drf::new(false), &state);
+    for (name, share) in [("a", 10.0 / 110.0), ("b", 0.125), ("c", 0.25)] {
+        assert_eq!(plugin.share(state.job(job(&state, name))), share, "{name}");
+    }
+    let order = |l, r| plugin.job_order(&state, job(&state, l), job(&state, r));
+    assert_eq!(order("a", "b"), Ordering::Less);
+    assert_eq!(order("c", "b"), Ordering::Greater);
+    assert_eq!(order("b", "b"), Ordering::Equal);
+}
+
+#[test]
+fn placed_and_pipelined_tasks_count_at_once() {
+    let mut state = Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "10c 10Gi pods=100"))
+        .group(group("a", "default"))
+        .pod(pumice_model::object::PodObject {
+            group: Some("a".to_owned()),
+            ..pod("p", "3c")
+        })
+        .build();
+    let plugin = opened(Drf::new(false), &state);
+    let (job, task) = (job(&state, "a"), task(&state, "p"));
+    for status in [
+        TaskStatus::Allocated,
+        TaskStatus::Pipelined,
+        TaskStatus::Binding,
+    ] {
+        state.move_task(task, status, Some(NodeIx(0)));
+        assert_eq!(plugin.share(state.job(job)), 0.3, "{status:?}");
+        state.move_task(task, TaskStatus::Pending, None);
+        assert_eq!(plugin.share(state.job(job)), 0.0, "{status:?}");
+    }
+}
+
+#[test]
+fn queues_are_ordered_only_with_hierarchy() {
+    let flat = Drf::new(false).points();
+    assert!(flat.job_order && !flat.queue_order && !flat.queue_order_is_entangled);
+    let tree = Drf::new(true).points();
+    assert!(tree.job_order && tree.queue_order && tree.queue_order_is_entangled);
+}

@@ -1,0 +1,159 @@
+use super::*;
+use crate::testing::*;
+use pumice_model::object::QueueObject;
+use pumice_model::{NodeIx, TaskStatus};
+
+fn placed_in(name: &str, path: &str, weights: &[f64]) -> QueueObject {
+    QueueObject {
+        hierarchy: path.split('/').map(str::to_owned).collect(),
+        hierarchy_weights: weights.to_vec(),
+        ..queue(name, 1)
+    }
+}
+
+/// spec/02 §5.1: running tasks of sci, dev and prod, and pending ones of each.
+fn example(running: [usize; 3], pending: usize) -> State {
+    let mut cluster = Cluster::default()
+        .node(node("n", "20c 20Gi pods=200"))
+        .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
+        .queue(placed_in("dev", "root/eng/dev", &[1.0, 2.0, 1.0]))
+        .queue(placed_in("prod", "root/eng/prod", &[1.0, 2.0, 3.0]));
+    for (name, running) in ["sci", "dev", "prod"].into_iter().zip(running) {
+        cluster = cluster
+            .group(group(name, name))
+            .pods(running, name, on("n", pod("", "1c 1Gi")))
+            .pods(pending, name, pod("", "1c 1Gi"));
+    }
+    cluster.build()
+}
+
+fn order(state: &State, tree: &Tree) -> String {
+    let mut names = ["dev", "prod", "sci"];
+    names.sort_by(|l, r| tree.compare(queue_ix(state, l), queue_ix(state, r)));
+    names.join(" ")
+}
+
+#[test]
+fn queues_go_by_weighted_share_level_by_level() {
+    let cases = [
+        ([2, 1, 6], 5, "dev prod sci"),
+        ([4, 1, 1], 5, "prod dev sci"),
+        // .10/1 and .30/3 are equal: the names, in order before, stay so.
+        ([1, 2, 6], 5, "sci dev prod"),
+        // Nothing pending: all saturated, nothing is scaled.
+        ([2, 3, 3], 0, "sci prod dev"),
+    ];
+    for (running, pending, expected) in cases {
+        let state = example(running, pending);
+        assert_eq!(order(&state, &Tree::of(&state)), expected, "{running:?}");
+    }
+}
+
+#[test]
+fn shares_equal_but_for_rounding_are_equal() {
+    let state = example([1, 2, 6], 5);
+    let tree = Tree::of(&state);
+    let (dev, prod) = (queue_ix(&state, "dev"), queue_ix(&state, "prod"));
+    assert_eq!(tree.compare(dev, prod), Ordering::Equal);
+}
+
+#[test]
+fn inner_nodes_count_what_all_their_children_have() {
+    let state = example([2, 1, 6], 5);
+    let tree = Tree::of(&state);
+    let share = |name: &str| {
+        let node = tree
+            .inner
+            .iter()
+            .find(|node| node.name == name)
+            .expect("a node");
+        node.share / node.weight
+    };
+    for (name, expected) in [("sci", 0.10), ("eng", 0.05), ("dev", 0.05), ("prod", 0.10)] {
+        assert!(
+            (share(name) - expected).abs() < 1e-12,
+            "{name}: {}",
+            share(name)
+        );
+    }
+}
+
+#[test]
+fn a_saturated_queue_goes_last_however_small_its_share() {
+    // sci has all it wants; dev and prod have more but want yet more.
+    let state = {
+        let mut cluster = Cluster::default()
+            .node(node("n", "20c 20Gi pods=200"))
+            .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
+            .queue(placed_in("dev", "root/dev", &[1.0, 1.0]));
+        cluster = cluster
+            .group(group("s", "sci"))
+            .pods(1, "s", on("n", pod("", "1c 1Gi")));
+        cluster = cluster
+            .group(group("d", "dev"))
+            .pods(9, "d", on("n", pod("", "1c 1Gi")));
+        cluster.pods(1, "d", pod("", "1c 1Gi")).build()
+    };
+    let tree = Tree::of(&state);
+    let (sci, dev) = (queue_ix(&state, "sci"), queue_ix(&state, "dev"));
+    assert_eq!(tree.compare(dev, sci), Ordering::Less);
+}
+
+/// Every number of a tree that decides.
+fn numbers(tree: &Tree) -> Vec<(f64, bool)> {
+    let inner = tree.inner.iter().map(|node| (node.share, node.saturated));
+    inner
+        .chain(tree.leaves.iter().map(|leaf| (leaf.share, leaf.saturated)))
+        .collect()
+}
+
+#[test]
+fn following_placements_gives_the_same_as_building_anew() {
+    // 19 of 20 cores are taken after the last placement but one, 20 after the last: then cpu and
+    // memory are no longer demanded.
+    let mut state = example([2, 3, 3], 8);
+    let mut tree = Tree::of(&state);
+    let start = numbers(&tree);
+    let pending: Vec<TaskIx> = state
+        .tasks()
+        .filter(|(_, t)| t.status == TaskStatus::Pending)
+        .map(|(ix, _)| ix)
+        .collect();
+    for (at, task) in pending.iter().take(12).enumerate() {
+        let status = if at % 3 == 0 {
+            TaskStatus::Pipelined
+        } else {
+            TaskStatus::Allocated
+        };
+        state.move_task(*task, status, Some(NodeIx(0)));
+        tree.hold(&state, *task);
+        assert_eq!(
+            numbers(&tree),
+            numbers(&Tree::of(&state)),
+            "after placement {at}"
+        );
+    }
+    assert_eq!(tree.demanding[0], false);
+    for task in pending.iter().take(12).rev() {
+        tree.release(&state, *task);
+        state.move_task(*task, TaskStatus::Pending, None);
+        assert_eq!(numbers(&tree), numbers(&Tree::of(&state)));
+    }
+    assert_eq!(numbers(&tree), start);
+}
+
+#[test]
+fn a_queue_without_path_hangs_its_jobs_below_the_root() {
+    let state = Cluster::default()
+        .node(node("n", "20c 20Gi pods=200"))
+        .queue(queue("plain", 1))
+        .queue(placed_in("sci", "root/sci", &[]))
+        .group(group("p", "plain"))
+        .group(group("s", "sci"))
+        .build();
+    let tree = Tree::of(&state);
+    assert_eq!(tree.inner[ROOT].jobs.len(), 1);
+    assert_eq!(tree.inner[1].weight, 1.0, "a weight that is not given is 1");
+    let (plain, sci) = (queue_ix(&state, "plain"), queue_ix(&state, "sci"));
+    assert_eq!(tree.compare(plain, sci), Ordering::Equal);
+}

@@ -1,0 +1,149 @@
+//! Plugin `gang`: a job starts with all the tasks it needs or not at all (spec/02 §2).
+//!
+//! Everything is counted over the job's tasks by status. Unlike Volcano, pods without a request
+//! count once they are placed, not before: a gang is bound with at least `minMember` placed pods.
+//! When preemption comes, this plugin will protect the `minMember` of other jobs.
+
+use std::cmp::Ordering;
+
+use pumice_conf::PluginSpec;
+use pumice_framework::{Invalid, Plugin, Points, Vote};
+use pumice_model::job::{RoleCount, SubJob};
+use pumice_model::{Job, JobIx, State, TaskStatus};
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "gang",
+    summary: "Starts a job with minMember pods or not at all.",
+    args: &[],
+    built: true,
+};
+
+/// The plugin.
+pub struct Gang;
+
+impl Plugin for Gang {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            job_order: true,
+            sub_job_order: true,
+            job_ready: true,
+            sub_job_ready: true,
+            job_pipelined: true,
+            sub_job_pipelined: true,
+            job_valid: true,
+            job_starving: true,
+            conditions: true,
+            ..Points::default()
+        }
+    }
+
+    fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
+        state.job(left).is_ready().cmp(&state.job(right).is_ready())
+    }
+
+    fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
+        self.sub_job_ready(state, job, left)
+            .cmp(&self.sub_job_ready(state, job, right))
+    }
+
+    fn job_ready(&self, state: &State, job: JobIx) -> bool {
+        let job = state.job(job);
+        job.is_ready() && job.roles_hold(RoleCount::ready) && sub_jobs_hold(state, job, is_ready)
+    }
+
+    fn sub_job_ready(&self, state: &State, job: JobIx, sub_job: u16) -> bool {
+        is_ready(state, &state.job(job).sub_jobs[sub_job as usize])
+    }
+
+    fn job_pipelined(&self, state: &State, job: JobIx) -> Vote {
+        let job = state.job(job);
+        permit_if(
+            job.is_pipelined()
+                && job.roles_hold(RoleCount::pipelined)
+                && sub_jobs_hold(state, job, is_pipelined),
+        )
+    }
+
+    fn sub_job_pipelined(&self, state: &State, job: JobIx, sub_job: u16) -> Vote {
+        permit_if(is_pipelined(
+            state,
+            &state.job(job).sub_jobs[sub_job as usize],
+        ))
+    }
+
+    fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid> {
+        let job = state.job(job);
+        if !job.roles_hold(RoleCount::valid) {
+            let message = "Not enough valid pods of each task for gang-scheduling".to_owned();
+            return Err(Invalid {
+                reason: "NotEnoughPodsOfTask",
+                message,
+            });
+        }
+        if !sub_jobs_hold(state, job, |_, _| true) {
+            let message = "Not enough valid subGroups of each task for gang-scheduling".to_owned();
+            return Err(Invalid {
+                reason: "NotEnoughPodsOfTask",
+                message,
+            });
+        }
+        let (valid, min) = (job.valid(), job.min_available);
+        if valid < min {
+            let message =
+                format!("Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}");
+            return Err(Invalid {
+                reason: "NotEnoughTasks",
+                message,
+            });
+        }
+        Ok(())
+    }
+
+    fn job_starving(&self, state: &State, job: JobIx) -> bool {
+        !state.job(job).is_pipelined()
+    }
+}
+
+fn permit_if(holds: bool) -> Vote {
+    if holds { Vote::Permit } else { Vote::Reject }
+}
+
+/// Whether every policy has as many sub-jobs that pass the test as its `minSubGroups` asks.
+fn sub_jobs_hold(state: &State, job: &Job, test: impl Fn(&State, &SubJob) -> bool) -> bool {
+    let Some(group) = job.group() else {
+        return true;
+    };
+    group.sub_groups.iter().enumerate().all(|(at, policy)| {
+        let min = usize::try_from(policy.min_groups).unwrap_or(0);
+        min == 0 || state.sub_jobs_passing(job, at as u16, |sub| test(state, sub)) >= min
+    })
+}
+
+fn is_ready(state: &State, sub: &SubJob) -> bool {
+    let placed = count(state, sub, |s| {
+        s.is_allocated() || s == TaskStatus::Succeeded
+    });
+    placed >= i64::from(sub.min_available)
+}
+
+fn is_pipelined(state: &State, sub: &SubJob) -> bool {
+    let counts = |status: TaskStatus| {
+        status.is_allocated() || matches!(status, TaskStatus::Succeeded | TaskStatus::Pipelined)
+    };
+    count(state, sub, counts) >= i64::from(sub.min_available)
+}
+
+fn count(state: &State, sub: &SubJob, counts: impl Fn(TaskStatus) -> bool) -> i64 {
+    sub.tasks
+        .iter()
+        .filter(|task| counts(state.task(**task).status))
+        .count() as i64
+}
+
+#[cfg(test)]
+mod tests;

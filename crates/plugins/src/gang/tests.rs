@@ -1,0 +1,296 @@
+use super::*;
+use crate::testing::*;
+use pumice_model::NodeIx;
+use pumice_model::object::{GroupObject, PodObject, PodPhase, SubGroupPolicy};
+
+/// A job from words: `running`, `allocated`, `pipelined`, `pending`, `succeeded`, `releasing`,
+/// `best` (pending, without request); `role/status` gives the task a role.
+fn job_of(group: GroupObject, tasks: &str) -> (State, JobIx) {
+    let mut cluster = Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "99c pods=99"))
+        .group(group);
+    let mut moves = Vec::new();
+    for (at, word) in tasks.split_whitespace().enumerate() {
+        let (role, word) = word.split_once('/').unwrap_or(("", word));
+        let name = format!("t{at}");
+        let request = if word == "best" { "" } else { "1c" };
+        let plain = PodObject {
+            group: Some("a".to_owned()),
+            role: role.to_owned(),
+            labels: pairs(&format!("part={role}")),
+            ..pod(&name, request)
+        };
+        cluster = cluster.pod(match word {
+            "running" => on("n", plain),
+            "succeeded" => PodObject {
+                phase: PodPhase::Succeeded,
+                ..on("n", plain)
+            },
+            "succeeding" => PodObject {
+                deleting: true,
+                ..on("n", plain)
+            },
+            _ => plain,
+        });
+        match word {
+            "allocated" => moves.push((name, TaskStatus::Allocated)),
+            "pipelined" => moves.push((name, TaskStatus::Pipelined)),
+            _ => {}
+        }
+    }
+    let mut state = cluster.build();
+    for (name, status) in moves {
+        let task = task(&state, &name);
+        state.move_task(task, status, Some(NodeIx(0)));
+    }
+    let job = job(&state, "a");
+    (state, job)
+}
+
+fn sized(min: i32) -> GroupObject {
+    GroupObject {
+        min_member: min,
+        ..group("a", "default")
+    }
+}
+
+#[test]
+fn readiness_counts_placed_tasks_against_min_member() {
+    // tasks, minMember: ready, pipelined, starving
+    let cases = [
+        (
+            "running running allocated pending pending",
+            3,
+            true,
+            true,
+            false,
+        ),
+        (
+            "running running pipelined pending pending",
+            3,
+            false,
+            true,
+            false,
+        ),
+        (
+            "running running pending pending pending",
+            3,
+            false,
+            false,
+            true,
+        ),
+        ("running succeeded", 2, true, true, false),
+        // A terminating pod does not count.
+        ("running succeeding", 2, false, false, true),
+        // A pod without request counts once it is placed.
+        ("running best", 2, false, false, true),
+        ("pending", 0, true, true, false),
+    ];
+    for (tasks, min, ready, pipelined, starving) in cases {
+        let (state, job) = job_of(sized(min), tasks);
+        let vote = if pipelined {
+            Vote::Permit
+        } else {
+            Vote::Reject
+        };
+        assert_eq!(Gang.job_ready(&state, job), ready, "{tasks}, min {min}");
+        assert_eq!(Gang.job_pipelined(&state, job), vote, "{tasks}, min {min}");
+        assert_eq!(
+            Gang.job_starving(&state, job),
+            starving,
+            "{tasks}, min {min}"
+        );
+    }
+}
+
+fn with_roles(min: i32, roles: &[(&str, i32)]) -> GroupObject {
+    let roles = roles
+        .iter()
+        .map(|(role, min)| ((*role).to_owned(), *min))
+        .collect();
+    GroupObject {
+        min_task_member: roles,
+        ..sized(min)
+    }
+}
+
+#[test]
+fn role_minima_hold_too_unless_they_add_up_to_more_than_min_member() {
+    let roles = &[("ps", 1), ("worker", 2)];
+    // tasks, minMember: ready, pipelined, reason of job_valid
+    let cases = [
+        (
+            "ps/running worker/running worker/running",
+            3,
+            true,
+            Vote::Permit,
+            None,
+        ),
+        (
+            "worker/running worker/running worker/running",
+            3,
+            false,
+            Vote::Reject,
+            Some("NotEnoughPodsOfTask"),
+        ),
+        (
+            "ps/pending worker/running worker/running worker/running",
+            3,
+            false,
+            Vote::Reject,
+            None,
+        ),
+        (
+            "ps/pipelined worker/running worker/running worker/running",
+            3,
+            false,
+            Vote::Permit,
+            None,
+        ),
+        ("worker/running worker/running", 2, true, Vote::Permit, None),
+        (
+            "worker/running worker/pending",
+            3,
+            false,
+            Vote::Reject,
+            Some("NotEnoughPodsOfTask"),
+        ),
+    ];
+    for (tasks, min, ready, pipelined, invalid) in cases {
+        let (state, job) = job_of(with_roles(min, roles), tasks);
+        let reason = Gang
+            .job_valid(&state, job)
+            .err()
+            .map(|invalid| invalid.reason);
+        assert_eq!(Gang.job_ready(&state, job), ready, "{tasks}, min {min}");
+        assert_eq!(
+            Gang.job_pipelined(&state, job),
+            pipelined,
+            "{tasks}, min {min}"
+        );
+        assert_eq!(reason, invalid, "{tasks}, min {min}");
+    }
+}
+
+#[test]
+fn a_job_with_too_few_tasks_is_not_valid_and_says_so() {
+    let (state, job) = job_of(sized(3), "running pending succeeding");
+    let invalid = Gang.job_valid(&state, job).expect_err("2 of 3");
+    assert_eq!(invalid.reason, "NotEnoughTasks");
+    let message = "Not enough valid tasks for gang-scheduling, valid: 2, min: 3";
+    assert_eq!(invalid.message, message);
+    let (state, job) = job_of(sized(3), "running pending succeeded");
+    assert_eq!(Gang.job_valid(&state, job), Ok(()));
+}
+
+#[test]
+fn sub_jobs_are_counted_by_policy() {
+    let policy = SubGroupPolicy {
+        name: "p".to_owned(),
+        match_label_keys: vec!["part".to_owned()],
+        size: 2,
+        min_groups: 2,
+        ..SubGroupPolicy::default()
+    };
+    let parted = || GroupObject {
+        sub_groups: vec![policy.clone()],
+        ..sized(2)
+    };
+    let cases = [
+        (
+            "1/running 1/running 2/running 2/running",
+            true,
+            Vote::Permit,
+            None,
+        ),
+        (
+            "1/running 1/running 2/running 2/pipelined",
+            false,
+            Vote::Permit,
+            None,
+        ),
+        (
+            "1/running 1/running 2/running 2/pending",
+            false,
+            Vote::Reject,
+            None,
+        ),
+        (
+            "1/running 1/running",
+            false,
+            Vote::Reject,
+            Some("NotEnoughPodsOfTask"),
+        ),
+    ];
+    for (tasks, ready, pipelined, invalid) in cases {
+        let (state, job) = job_of(parted(), tasks);
+        let reason = Gang
+            .job_valid(&state, job)
+            .err()
+            .map(|invalid| invalid.reason);
+        assert_eq!(Gang.job_ready(&state, job), ready, "{tasks}");
+        assert_eq!(Gang.job_pipelined(&state, job), pipelined, "{tasks}");
+        assert_eq!(reason, invalid, "{tasks}");
+    }
+}
+
+#[test]
+fn a_sub_job_is_ready_with_its_own_size_and_goes_last_then() {
+    let policy = SubGroupPolicy {
+        name: "p".to_owned(),
+        match_label_keys: vec!["part".to_owned()],
+        size: 2,
+        ..SubGroupPolicy::default()
+    };
+    let group = GroupObject {
+        sub_groups: vec![policy],
+        ..sized(2)
+    };
+    let (state, job) = job_of(group, "1/running 1/running 2/running 2/pipelined 3/running");
+    let at = |part: &str| {
+        let id = format!("ns/a/p-{part}");
+        state
+            .job(job)
+            .sub_jobs
+            .iter()
+            .position(|sub| sub.id == id)
+            .expect("a sub-job") as u16
+    };
+    for (part, ready, pipelined) in [
+        ("1", true, Vote::Permit),
+        ("2", false, Vote::Permit),
+        ("3", false, Vote::Reject),
+    ] {
+        assert_eq!(Gang.sub_job_ready(&state, job, at(part)), ready, "{part}");
+        assert_eq!(
+            Gang.sub_job_pipelined(&state, job, at(part)),
+            pipelined,
+            "{part}"
+        );
+    }
+    assert_eq!(
+        Gang.sub_job_order(&state, job, at("2"), at("1")),
+        Ordering::Less
+    );
+    assert_eq!(
+        Gang.sub_job_order(&state, job, at("2"), at("3")),
+        Ordering::Equal
+    );
+}
+
+#[test]
+fn jobs_that_are_not_ready_go_first() {
+    let state = Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "9c pods=9"))
+        .group(group("ready", "default"))
+        .group(group("waiting", "default"))
+        .pods(1, "ready", on("n", pod("", "1c")))
+        .pods(1, "waiting", pod("", "1c"))
+        .build();
+    let (ready, waiting) = (job(&state, "ready"), job(&state, "waiting"));
+    assert_eq!(Gang.job_order(&state, waiting, ready), Ordering::Less);
+    assert_eq!(Gang.job_order(&state, ready, waiting), Ordering::Greater);
+    assert_eq!(Gang.job_order(&state, ready, ready), Ordering::Equal);
+}

@@ -1,0 +1,68 @@
+//! The built-in plugins, one module each, and their static list.
+//!
+//! ```text
+//!   REGISTRY ──► pumice-conf checks the file ──► Config ──► build ──► PluginChain
+//!                                                             │
+//!   order, votes      priority · gang · drf · proportion · overcommit
+//!   nodes             predicates · nodeorder · binpack
+//!   victims (later)   conformance
+//! ```
+//!
+//! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
+//! plugin keeps only what it derives when a cycle opens: shares of the cluster, limits,
+//! reservations. To add a plugin: one module, one line in [`registry`], one in [`build`].
+
+pub mod binpack;
+mod columns;
+pub mod conformance;
+pub mod drf;
+pub mod gang;
+pub mod nodeorder;
+pub mod overcommit;
+pub mod predicates;
+pub mod priority;
+pub mod proportion;
+pub mod registry;
+mod reservation;
+
+use pumice_conf::{Config, PluginConf};
+use pumice_framework::chain::Member;
+use pumice_framework::{Plugin, PluginChain, ReasonTable};
+
+pub use registry::REGISTRY;
+
+/// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
+/// `reasons`.
+pub fn build(conf: &Config, reasons: &mut ReasonTable) -> PluginChain {
+    let mut tiers = Vec::with_capacity(conf.tiers.len());
+    for tier in &conf.tiers {
+        let members = tier
+            .plugins
+            .iter()
+            .filter_map(|plugin| Some(Member::new(make(plugin, reasons)?, &plugin.enabled)));
+        tiers.push(members.collect());
+    }
+    PluginChain::new(tiers)
+}
+
+/// One plugin; none when the name is not a built one, which a checked configuration rules out.
+fn make(conf: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
+    Some(match conf.name.as_str() {
+        "priority" => Box::new(priority::Priority),
+        "gang" => Box::new(gang::Gang),
+        "conformance" => Box::new(conformance::Conformance),
+        "overcommit" => Box::new(overcommit::Overcommit::new(&conf.arguments)),
+        "drf" => Box::new(drf::Drf::new(conf.enabled.hierarchy)),
+        "predicates" => Box::new(predicates::Predicates::new(&conf.arguments, reasons)),
+        "proportion" => Box::new(proportion::Proportion::default()),
+        "nodeorder" => Box::new(nodeorder::NodeOrder::new(&conf.arguments)),
+        "binpack" => Box::new(binpack::Binpack::new(&conf.arguments)),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests;

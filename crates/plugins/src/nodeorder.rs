@@ -1,0 +1,201 @@
+//! Plugin `nodeorder`: the Kubernetes scorers, weighted and summed (spec/02 §8).
+//!
+//! | scorer | form |
+//! |---|---|
+//! | least, most requested | integer score per node load ([`requested`]) |
+//! | balanced | integer score per node load ([`balanced`]) |
+//! | node affinity, taints | raw values of node objects, spread over the candidates |
+//! | image locality | integer score of node objects ([`images`]) |
+//! | pod affinity, topology spread | done by the placement kernel with the weights given here |
+//!
+//! A weight of 0 switches a scorer off, a negative one turns it round.
+
+mod balanced;
+mod images;
+mod requested;
+
+use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec};
+use pumice_framework::node_points::{Class, NodeScore, Normalised, PodPoints, StaticPart};
+use pumice_framework::{Plugin, Points};
+use pumice_model::object::NodeObject;
+use pumice_model::selector::{node_term_holds, untolerated_preferences};
+use pumice_model::{Rules, State};
+
+use crate::registry::arg;
+use balanced::Balanced;
+use requested::{Prefer, Requested};
+
+const LEAST: &str = "leastrequested.weight";
+const MOST: &str = "mostrequested.weight";
+const BALANCED: &str = "balancedresource.weight";
+const NODE_AFFINITY: &str = "nodeaffinity.weight";
+const POD_AFFINITY: &str = "podaffinity.weight";
+const TAINTS: &str = "tainttoleration.weight";
+const SPREAD: &str = "podtopologyspread.weight";
+const IMAGES: &str = "imagelocality.weight";
+
+/// Weights are cut to this size, so that a sum of scores stays an exact integer in a float.
+const MAX_WEIGHT: i64 = 1 << 40;
+
+const fn weight(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
+    arg(name, ArgKind::Int, default, doc)
+}
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "nodeorder",
+    summary: "The Kubernetes scorers, weighted and summed.",
+    args: &[
+        weight(
+            LEAST,
+            "1",
+            "Prefers nodes with much free cpu and memory; 0 switches it off.",
+        ),
+        weight(
+            MOST,
+            "0",
+            "Prefers nodes with little free cpu and memory; 0 switches it off.",
+        ),
+        weight(
+            BALANCED,
+            "1",
+            "Prefers nodes on which cpu, memory and GPUs end up evenly used.",
+        ),
+        weight(NODE_AFFINITY, "2", "Preferred node affinity."),
+        weight(
+            POD_AFFINITY,
+            "2",
+            "Preferred inter-pod affinity and anti-affinity.",
+        ),
+        weight(TAINTS, "3", "Avoids untolerated PreferNoSchedule taints."),
+        weight(
+            SPREAD,
+            "2",
+            "Topology spread constraints with ScheduleAnyway.",
+        ),
+        weight(IMAGES, "1", "Prefers nodes that have the images."),
+    ],
+    built: true,
+};
+
+/// The plugin: the weights of its scorers.
+pub struct NodeOrder {
+    least: i64,
+    most: i64,
+    balanced: i64,
+    node_affinity: i64,
+    pod_affinity: i64,
+    taints: i64,
+    spread: i64,
+    images: i64,
+}
+
+impl NodeOrder {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments) -> Self {
+        let weight = |key: &str, default: i64| {
+            arguments
+                .int(key)
+                .unwrap_or(default)
+                .clamp(-MAX_WEIGHT, MAX_WEIGHT)
+        };
+        Self {
+            least: weight(LEAST, 1),
+            most: weight(MOST, 0),
+            balanced: weight(BALANCED, 1),
+            node_affinity: weight(NODE_AFFINITY, 2),
+            pod_affinity: weight(POD_AFFINITY, 2),
+            taints: weight(TAINTS, 3),
+            spread: weight(SPREAD, 2),
+            images: weight(IMAGES, 1),
+        }
+    }
+}
+
+impl Plugin for NodeOrder {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            node_order: true,
+            ..Points::default()
+        }
+    }
+
+    fn static_score(&self, state: &State, rules: &Rules, part: &mut StaticPart) {
+        if self.node_affinity != 0 && !rules.preferred_node_affinity.is_empty() {
+            let raw = |node: &NodeObject| preferred_weight(rules, node);
+            add_normalised(state, self.node_affinity, false, raw, part);
+        }
+        if self.taints != 0 {
+            let raw = |node: &NodeObject| untolerated_preferences(&rules.tolerations, &node.taints);
+            add_normalised(state, self.taints, true, raw, part);
+        }
+        if self.images != 0 {
+            images::add(state, rules, self.images, &mut part.score);
+        }
+    }
+
+    fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
+        let mut scores: Vec<Box<dyn NodeScore>> = Vec::new();
+        for (weight, prefer) in [(self.least, Prefer::Least), (self.most, Prefer::Most)] {
+            if weight != 0 {
+                scores.push(Box::new(Requested::new(class, prefer, weight)));
+            }
+        }
+        if self.balanced != 0
+            && let Some(score) = Balanced::new(state, class, self.balanced)
+        {
+            scores.push(Box::new(score));
+        }
+        scores
+    }
+
+    fn pod_scores(&self, points: &mut PodPoints) {
+        points.affinity_weight = self.pod_affinity;
+        points.spread_weight = self.spread;
+    }
+}
+
+/// Sum of the weights of matching preferred terms. Kubernetes gives up on the whole batch when a
+/// term cannot be parsed; here such a term matches nothing.
+fn preferred_weight(rules: &Rules, node: &NodeObject) -> i64 {
+    let matching = rules
+        .preferred_node_affinity
+        .iter()
+        .filter(|(_, t)| node_term_holds(t, node));
+    matching.map(|(weight, _)| i64::from(*weight)).sum()
+}
+
+/// Adds a score that is spread over the candidates. When all raw values are 0 it is the same for
+/// every set of candidates and goes into the fixed score.
+fn add_normalised(
+    state: &State,
+    weight: i64,
+    reverse: bool,
+    raw: impl Fn(&NodeObject) -> i64,
+    part: &mut StaticPart,
+) {
+    let nodes = &state.nodes;
+    let raw: Vec<i64> = nodes
+        .indices()
+        .map(|node| raw(nodes.object(node)).max(0))
+        .collect();
+    let is_constant = raw.iter().all(|value| *value == 0);
+    let normalised = Normalised {
+        raw,
+        weight,
+        reverse,
+    };
+    if is_constant {
+        let constant = normalised.score(0, 0);
+        part.score.iter_mut().for_each(|score| *score += constant);
+    } else {
+        part.normalised.push(normalised);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Least and most requested: how full cpu and memory would be with the pod on the node
+//! (spec/02 §8.1).
+
+use std::ops::Range;
+
+use pumice_framework::{Class, NodeScore};
+use pumice_model::Nodes;
+use pumice_model::resource::{CPU, MEMORY};
+
+use crate::columns;
+
+/// What is liked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prefer {
+    /// Free resources.
+    Least,
+    /// Requested resources.
+    Most,
+}
+
+/// The mean over cpu and memory of the free (or requested) percentage, × weight. Containers without
+/// a request count with the Kubernetes defaults.
+pub(super) struct Requested {
+    cpu_milli: i64,
+    memory_bytes: i64,
+    prefer: Prefer,
+    weight: i64,
+}
+
+impl Requested {
+    /// The score of a class.
+    pub fn new(class: &Class, prefer: Prefer, weight: i64) -> Self {
+        Self {
+            cpu_milli: class.shape.nonzero_cpu_milli,
+            memory_bytes: class.shape.nonzero_memory_bytes,
+            prefer,
+            weight,
+        }
+    }
+
+    fn add_block(
+        &self,
+        nodes: &Nodes,
+        range: Range<usize>,
+        out: &mut [i64],
+        score: impl Fn(i64, i64) -> i64,
+    ) {
+        let cpu = columns::block(&nodes.allocatable, CPU, range.clone());
+        let memory = columns::block(&nodes.allocatable, MEMORY, range.clone());
+        let loads = nodes.nonzero_cpu_milli[range.clone()]
+            .iter()
+            .zip(&nodes.nonzero_memory_bytes[range]);
+        for (((cpu, memory), (cpu_load, memory_load)), out) in
+            cpu.iter().zip(memory).zip(loads).zip(out)
+        {
+            let cpu_score = score(cpu_load.saturating_add(self.cpu_milli), *cpu);
+            let memory_score = score(memory_load.saturating_add(self.memory_bytes), *memory);
+            // A resource the node does not have is left out of the mean.
+            let present = i64::from(*cpu > 0) + i64::from(*memory > 0);
+            let sum = cpu_score + memory_score;
+            *out += self.weight * if present == 2 { sum / 2 } else { sum };
+        }
+    }
+}
+
+impl NodeScore for Requested {
+    fn add_whole(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
+        for (range, out) in columns::blocks(range.start, out) {
+            match self.prefer {
+                Prefer::Least => self.add_block(nodes, range, out, least),
+                Prefer::Most => self.add_block(nodes, range, out, most),
+            }
+        }
+    }
+}
+
+/// Free percentage, 0 when over.
+fn least(requested: i64, allocatable: i64) -> i64 {
+    percent((allocatable - requested).max(0), allocatable)
+}
+
+/// Requested percentage, 100 when over.
+fn most(requested: i64, allocatable: i64) -> i64 {
+    percent(requested.min(allocatable), allocatable)
+}
+
+/// `part * 100 / whole` in integers for `0 <= part <= whole`, 0 for a whole of 0. A float quotient
+/// and one exact step of correction replace the slow integer division: the quotient is at most 100,
+/// so its error is far below 1.
+fn percent(part: i64, whole: i64) -> i64 {
+    if whole <= 0 {
+        return 0;
+    }
+    let scaled = part.saturating_mul(100);
+    let quotient = (scaled as f64 / whole as f64) as i64;
+    let rest = scaled.wrapping_sub(quotient.wrapping_mul(whole));
+    quotient + i64::from(rest >= whole) - i64::from(rest < 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn percent_is_the_integer_division() {
+        let mut seed = 1u64;
+        let mut next = || {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 10) as i64 % (1 << 53)
+        };
+        for shift in 0..50 {
+            for _ in 0..200 {
+                let whole = (next() >> shift).max(1);
+                let near = whole / 100 * (next() % 101) + next() % 3 - 1;
+                for part in [next() % (whole + 1), near.clamp(0, whole), 0, whole] {
+                    assert_eq!(
+                        percent(part, whole),
+                        part * 100 / whole,
+                        "{part} of {whole}"
+                    );
+                }
+            }
+        }
+        assert_eq!(percent(0, 0), 0);
+    }
+}

@@ -1,0 +1,104 @@
+//! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
+
+use pumice_conf::{ArgKind, Arguments, PluginSpec};
+use pumice_framework::{CycleInfo, Plugin, Points, Refusal, Vote};
+use pumice_model::{JobIx, ResIx, ResVec, State};
+
+use crate::registry::{arg, arg_from};
+use crate::reservation::{self, amount, is_within, reservation};
+
+const FACTOR: &str = "overcommit-factor";
+const DEFAULT_FACTOR: f64 = 1.2;
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "overcommit",
+    summary: "Limits how many jobs are admitted compared with the size of the cluster.",
+    args: &[arg_from(
+        1.0,
+        arg(
+            FACTOR,
+            ArgKind::Float,
+            "1.2",
+            "Size the cluster is taken to have, as a multiple of its real size; below 1 means 1.2.",
+        ),
+    )],
+    built: true,
+};
+
+/// The plugin.
+pub struct Overcommit {
+    factor: f64,
+    /// Cluster total × factor − used, when the cycle opened.
+    idle: Vec<f64>,
+    /// What admitted jobs reserve.
+    inqueue: ResVec,
+}
+
+impl Overcommit {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments) -> Self {
+        let given = arguments.float(FACTOR).filter(|factor| *factor >= 1.0);
+        let factor = given.unwrap_or(DEFAULT_FACTOR);
+        Self {
+            factor,
+            idle: Vec::new(),
+            inqueue: ResVec::default(),
+        }
+    }
+}
+
+impl Plugin for Overcommit {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            job_enqueueable: true,
+            ..Points::default()
+        }
+    }
+
+    fn open(&mut self, state: &State, _cycle: &CycleInfo) {
+        let idle = |at: usize| {
+            let ix = ResIx(at as u16);
+            let used: i64 = state
+                .nodes
+                .used
+                .column(ix)
+                .map_or(0, |used| used.iter().sum());
+            state.nodes.cluster_total.get(ix) as f64 * self.factor - used as f64
+        };
+        self.idle = (0..state.resources.len()).map(idle).collect();
+        self.inqueue = ResVec::default();
+        for (_, job) in state.jobs() {
+            if let Some(reserved) = reservation::standing_reservation(job) {
+                self.inqueue.add(&reserved);
+            }
+        }
+    }
+
+    fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
+        let Some(wanted) = &state.job(job).min_resources else {
+            return (Vote::Permit, None);
+        };
+        let demand = |ix| self.inqueue.get(ix).saturating_add(wanted.get(ix));
+        let limit = |ix| amount(&self.idle, ix);
+        if is_within(wanted, demand, limit) {
+            return (Vote::Permit, None);
+        }
+        let text = ("resource in cluster is overused", "overused");
+        (
+            Vote::Reject,
+            Some(reservation::refusal(state, text, wanted, demand, limit)),
+        )
+    }
+
+    fn job_enqueued(&mut self, state: &State, job: JobIx) {
+        self.inqueue.add(&reservation(state.job(job)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

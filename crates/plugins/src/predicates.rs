@@ -1,0 +1,246 @@
+//! Plugin `predicates`: the Kubernetes filters (spec/02 §6).
+//!
+//! In the order of §6.3: pod count; node unschedulable, node affinity, taints (node objects only);
+//! host ports; then inter-pod affinity and topology spread, which the placement kernel does itself
+//! once they are switched on here. The volume and DRA filters come with volumes; their switches are
+//! accepted.
+
+use std::ops::Range;
+
+use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec};
+use pumice_framework::node_points::{Class, NodeFilter, PodPoints, StaticPart};
+use pumice_framework::{Plugin, Points, ReasonId, ReasonKind, ReasonTable};
+use pumice_model::object::HostPort;
+use pumice_model::resource::PODS;
+use pumice_model::selector::{
+    node_affinity_conflicts, node_affinity_holds, tolerates_cordon, tolerates_filtering,
+};
+use pumice_model::{NodeIx, Nodes, Rules, State};
+
+use crate::columns;
+use crate::registry::{arg, arg_from};
+
+const NODE_AFFINITY: &str = "predicate.NodeAffinityEnable";
+const NODE_PORTS: &str = "predicate.NodePortsEnable";
+const TAINTS: &str = "predicate.TaintTolerationEnable";
+const POD_AFFINITY: &str = "predicate.PodAffinityEnable";
+const SPREAD: &str = "predicate.PodTopologySpreadEnable";
+
+const NOT_YET: &str = "Accepted; no effect until volumes and resource claims are supported.";
+
+const fn switch(name: &'static str, doc: &'static str) -> ArgSpec {
+    arg(name, ArgKind::Bool, "true", doc)
+}
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "predicates",
+    summary: "The Kubernetes filters: taints, node and pod affinity, ports, spread, pod count.",
+    args: &[
+        switch(
+            NODE_AFFINITY,
+            "Filter by node selector and required node affinity.",
+        ),
+        switch(NODE_PORTS, "Filter by free host ports."),
+        switch(TAINTS, "Filter by taints."),
+        switch(
+            POD_AFFINITY,
+            "Filter by required inter-pod affinity and anti-affinity.",
+        ),
+        switch(
+            SPREAD,
+            "Filter by topology spread constraints with DoNotSchedule.",
+        ),
+        switch("predicate.NodeVolumeLimitsEnable", NOT_YET),
+        switch("predicate.VolumeZoneEnable", NOT_YET),
+        switch("predicate.VolumeBindingEnable", NOT_YET),
+        switch("predicate.DynamicResourceAllocationEnable", NOT_YET),
+        arg(
+            "predicate.CacheEnable",
+            ArgKind::Bool,
+            "false",
+            "Accepted without effect: verdicts are always shared between equal pods, exactly.",
+        ),
+        arg(
+            "volumebinding.bindTimeoutSeconds",
+            ArgKind::Int,
+            "600",
+            NOT_YET,
+        ),
+        arg("volumebinding.weight", ArgKind::Int, "1", NOT_YET),
+        arg("volumebinding.shape", ArgKind::Any, "", NOT_YET),
+        arg_from(
+            0.0,
+            arg(
+                "dynamicresources.filterTimeoutSeconds",
+                ArgKind::Int,
+                "10",
+                NOT_YET,
+            ),
+        ),
+    ],
+    built: true,
+};
+
+/// The plugin.
+pub struct Predicates {
+    node_affinity: bool,
+    node_ports: bool,
+    taints: bool,
+    pod_affinity: bool,
+    spread: bool,
+    reasons: Reasons,
+}
+
+/// Texts of spec/02 §6.7.
+struct Reasons {
+    pod_number: ReasonId,
+    unschedulable: ReasonId,
+    affinity: ReasonId,
+    taint: ReasonId,
+    ports: ReasonId,
+}
+
+impl Reasons {
+    fn new(table: &mut ReasonTable) -> Self {
+        let (soft, hard) = (ReasonKind::Unschedulable, ReasonKind::Unresolvable);
+        let ports = "node(s) didn't have free ports for the requested pod ports";
+        Self {
+            pod_number: table.intern("node(s) pod number exceeded", soft),
+            unschedulable: table.intern("node(s) were unschedulable", hard),
+            affinity: table.intern("node(s) didn't match Pod's node affinity/selector", hard),
+            taint: table.intern("node(s) had untolerated taint(s)", hard),
+            ports: table.intern(ports, soft),
+        }
+    }
+}
+
+impl Predicates {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments, table: &mut ReasonTable) -> Self {
+        let is_on = |key| arguments.bool(key).unwrap_or(true);
+        Self {
+            node_affinity: is_on(NODE_AFFINITY),
+            node_ports: is_on(NODE_PORTS),
+            taints: is_on(TAINTS),
+            pod_affinity: is_on(POD_AFFINITY),
+            spread: is_on(SPREAD),
+            reasons: Reasons::new(table),
+        }
+    }
+}
+
+impl Plugin for Predicates {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            predicate: true,
+            ..Points::default()
+        }
+    }
+
+    fn prefilter(&self, _state: &State, class: &Class) -> Option<String> {
+        let required = class.rules.node_affinity.as_deref();
+        (self.node_affinity && node_affinity_conflicts(required)).then(|| {
+            "plugin NodeAffinity pre-predicates failed pod affinity terms conflict".to_owned()
+        })
+    }
+
+    fn static_filter(&self, state: &State, rules: &Rules, part: &mut StaticPart) {
+        let goes_anywhere = rules.node_selector.is_empty() && rules.node_affinity.is_none();
+        let tolerates_cordon = tolerates_cordon(&rules.tolerations);
+        for (node, verdict) in state.nodes.indices().zip(&mut part.verdict) {
+            let node = state.nodes.object(node);
+            let affinity_holds = || {
+                let required = rules.node_affinity.as_deref();
+                goes_anywhere || node_affinity_holds(&rules.node_selector, required, node)
+            };
+            let found = if node.unschedulable && !tolerates_cordon {
+                self.reasons.unschedulable
+            } else if self.node_affinity && !affinity_holds() {
+                self.reasons.affinity
+            } else if self.taints && !tolerates_filtering(&rules.tolerations, &node.taints) {
+                self.reasons.taint
+            } else {
+                continue;
+            };
+            verdict.get_or_insert(found);
+        }
+    }
+
+    fn node_filters(&self, _state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
+        let mut filters: Vec<Box<dyn NodeFilter>> = vec![Box::new(PodNumber {
+            reason: self.reasons.pod_number,
+        })];
+        if self.node_ports && !class.shape.ports.is_empty() {
+            let wanted = class.shape.ports.clone();
+            filters.push(Box::new(FreePorts {
+                wanted,
+                reason: self.reasons.ports,
+            }));
+        }
+        filters
+    }
+
+    fn pod_filters(&self, points: &mut PodPoints) {
+        points.affinity_filter = self.pod_affinity;
+        points.spread_filter = self.spread;
+    }
+}
+
+/// The node has as many pods as it may have. A node that does not say how many may have none.
+struct PodNumber {
+    reason: ReasonId,
+}
+
+impl NodeFilter for PodNumber {
+    fn before_static(&self) -> bool {
+        true
+    }
+
+    fn reject(&self, nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+        for (range, out) in columns::blocks(range.start, out) {
+            let limits = columns::block(&nodes.allocatable, PODS, range.clone());
+            let counts = &nodes.pod_count[range];
+            for ((limit, count), out) in limits.iter().zip(counts).zip(out) {
+                if limit <= count {
+                    *out = Some(self.reason);
+                }
+            }
+        }
+    }
+}
+
+/// A wanted host port is taken.
+struct FreePorts {
+    wanted: Vec<HostPort>,
+    reason: ReasonId,
+}
+
+impl NodeFilter for FreePorts {
+    fn before_static(&self) -> bool {
+        false
+    }
+
+    fn reject(&self, nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+        for (node, out) in range.zip(out) {
+            let mut taken = nodes.ports(NodeIx(node as u32));
+            if taken.any(|taken| self.wanted.iter().any(|wanted| conflict(wanted, taken))) {
+                *out = Some(self.reason);
+            }
+        }
+    }
+}
+
+/// Same protocol and port, on addresses that overlap.
+fn conflict(one: &HostPort, other: &HostPort) -> bool {
+    const ANY: &str = "0.0.0.0";
+    (one.port, &one.protocol) == (other.port, &other.protocol)
+        && (one.ip == other.ip || one.ip == ANY || other.ip == ANY)
+}
+
+#[cfg(test)]
+mod tests;

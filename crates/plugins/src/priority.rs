@@ -1,0 +1,67 @@
+//! Plugin `priority`: higher priority first (spec/02 §1).
+//!
+//! Job priority is the value of the PodGroup's PriorityClass, task priority that of the pod. When
+//! preemption comes, this plugin will offer pods of lower priority as victims.
+
+use std::cmp::{Ordering, Reverse};
+
+use pumice_conf::PluginSpec;
+use pumice_framework::{Plugin, Points};
+use pumice_model::{JobIx, State, TaskIx};
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "priority",
+    summary: "Orders jobs and tasks by priority.",
+    args: &[],
+    built: true,
+};
+
+/// The plugin.
+pub struct Priority;
+
+impl Plugin for Priority {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            job_order: true,
+            task_order: true,
+            sub_job_order: true,
+            job_starving: true,
+            ..Points::default()
+        }
+    }
+
+    fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
+        Reverse(state.job(left).priority).cmp(&Reverse(state.job(right).priority))
+    }
+
+    fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
+        Reverse(state.task(left).priority).cmp(&Reverse(state.task(right).priority))
+    }
+
+    fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
+        let priority = |at| sub_job_priority(state, job, at);
+        priority(right).cmp(&priority(left))
+    }
+
+    fn job_starving(&self, state: &State, job: JobIx) -> bool {
+        let job = state.job(job);
+        ((job.ready() + job.waiting()) as usize) < job.tasks.len()
+    }
+}
+
+/// The highest priority of its tasks, at least 0.
+fn sub_job_priority(state: &State, job: JobIx, at: u16) -> i32 {
+    let tasks = &state.job(job).sub_jobs[at as usize].tasks;
+    tasks
+        .iter()
+        .map(|task| state.task(*task).priority)
+        .fold(0, i32::max)
+}
+
+#[cfg(test)]
+mod tests;

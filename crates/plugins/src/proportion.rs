@@ -1,0 +1,284 @@
+//! Plugin `proportion`: divides the cluster among queues by weight (spec/02 §7).
+//!
+//! ```text
+//!   open:   queues with jobs ──► entitlement each: deserved (water filling), ceiling, reservations
+//!   search: allocated + pipelined of a queue, live from the state, against its entitlement
+//! ```
+//!
+//! Arguments: none. Not together with hierarchical `drf` in one tier.
+
+mod filling;
+
+use std::cmp::Ordering;
+
+use pumice_conf::PluginSpec;
+use pumice_framework::plugin::QueueView;
+use pumice_framework::{CycleInfo, Plugin, Points, Refusal, Vote};
+use pumice_model::object::QueueState;
+use pumice_model::resource::{CPU, MEMORY, PODS};
+use pumice_model::{JobIx, Origin, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
+
+use crate::reservation::{self, amount, is_within, reservation};
+use filling::Claim;
+
+/// Amounts closer than this count as equal (spec/02 §0.1).
+pub(crate) const EPSILON: f64 = 0.1;
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "proportion",
+    summary: "Divides the cluster among queues by weight.",
+    args: &[],
+    built: true,
+};
+
+/// The plugin.
+#[derive(Default)]
+pub struct Proportion {
+    /// By queue index; none for queues without jobs.
+    queues: Vec<Option<Entitlement>>,
+}
+
+/// What a queue may have in this cycle; amounts by resource index.
+struct Entitlement {
+    deserved: Vec<f64>,
+    /// Most it could ever have: capability, and what others' guarantees leave.
+    ceiling: Vec<f64>,
+    /// Reservations of its admitted jobs.
+    inqueue: ResVec,
+    /// What its jobs hold beyond `minResources`.
+    elastic: ResVec,
+}
+
+impl Proportion {
+    fn of(&self, queue: QueueIx) -> Option<&Entitlement> {
+        self.queues.get(queue.at())?.as_ref()
+    }
+
+    fn share(&self, state: &State, queue: QueueIx) -> f64 {
+        let Some(entitlement) = self.of(queue) else {
+            return 0.0;
+        };
+        let queue = state.queue(queue);
+        let mut share = 0.0;
+        for (at, deserved) in entitlement.deserved.iter().enumerate() {
+            if *deserved >= EPSILON {
+                share = f64::max(share, held(queue, ResIx(at as u16)) as f64 / deserved);
+            }
+        }
+        share
+    }
+}
+
+/// What a queue holds in this cycle.
+fn held(queue: &Queue, ix: ResIx) -> i64 {
+    queue
+        .allocated
+        .get(ix)
+        .saturating_add(queue.pipelined.get(ix))
+}
+
+impl Plugin for Proportion {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points {
+            queue_order: true,
+            overused: true,
+            allocatable: true,
+            job_enqueueable: true,
+            ..Points::default()
+        }
+    }
+
+    fn open(&mut self, state: &State, _cycle: &CycleInfo) {
+        let mut order: Vec<QueueIx> = state
+            .queues()
+            .filter(|(_, queue)| queue.jobs > 0)
+            .map(|(ix, _)| ix)
+            .collect();
+        order.sort_by_key(|ix| &state.queue(*ix).object.name);
+        let total: Vec<f64> = dimensions(state)
+            .map(|ix| state.nodes.cluster_total.get(ix) as f64)
+            .collect();
+        let mut guaranteed = ResVec::default();
+        state
+            .queues()
+            .for_each(|(_, queue)| guaranteed.add(&queue.guarantee));
+        let free = state.nodes.cluster_total.exceeding(&guaranteed);
+        let mut claims: Vec<Claim> = order.iter().map(|ix| claim(state, *ix, &free)).collect();
+        filling::fill(&total, &mut claims);
+        self.queues.clear();
+        for (ix, claim) in order.iter().zip(claims) {
+            if self.queues.len() <= ix.at() {
+                self.queues.resize_with(ix.at() + 1, || None);
+            }
+            self.queues[ix.at()] = Some(Entitlement {
+                deserved: claim.deserved,
+                ceiling: claim.ceiling,
+                inqueue: ResVec::default(),
+                elastic: ResVec::default(),
+            });
+        }
+        for (_, job) in state
+            .jobs()
+            .filter(|(_, job)| job.origin != Origin::Missing)
+        {
+            let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
+            let Some(Some(entitlement)) = entitlement else {
+                continue;
+            };
+            entitlement.elastic.add(&job.elastic());
+            if let Some(reserved) = reservation::standing_reservation(job) {
+                entitlement.inqueue.add(&reserved);
+            }
+        }
+    }
+
+    fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
+        let priority = |queue| state.queue(queue).object.priority;
+        let by_priority = priority(right).cmp(&priority(left));
+        by_priority.then_with(|| self.share(state, left).total_cmp(&self.share(state, right)))
+    }
+
+    fn overused(&self, state: &State, queue: QueueIx) -> bool {
+        let Some(entitlement) = self.of(queue) else {
+            return false;
+        };
+        let queue = state.queue(queue);
+        entitlement
+            .deserved
+            .iter()
+            .enumerate()
+            .all(|(at, deserved)| deserved - (held(queue, ResIx(at as u16)) as f64) < EPSILON)
+    }
+
+    fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let record = state.queue(queue);
+        if !record.is_open() {
+            return Err(not_open(record));
+        }
+        let Some(entitlement) = self.of(queue) else {
+            return Ok(());
+        };
+        let request = &state.shape(task).request;
+        let demand = |ix| held(record, ix).saturating_add(request.get(ix));
+        let limit = |ix| amount(&entitlement.deserved, ix);
+        if is_within(request, demand, limit) {
+            return Ok(());
+        }
+        let text = ("queue resource quota insufficient", "insufficient");
+        Err(reservation::refusal(state, text, request, demand, limit))
+    }
+
+    fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
+        let job = state.job(job);
+        let Some(ix) = job.queue else {
+            return (Vote::Abstain, None);
+        };
+        let queue = state.queue(ix);
+        if !queue.is_open() {
+            return (Vote::Reject, Some(not_open(queue)));
+        }
+        let (Some(wanted), Some(entitlement)) = (&job.min_resources, self.of(ix)) else {
+            return (Vote::Permit, None);
+        };
+        let demand = |ix| {
+            let taken = held(queue, ix).saturating_add(entitlement.inqueue.get(ix));
+            wanted
+                .get(ix)
+                .saturating_add(taken)
+                .saturating_sub(entitlement.elastic.get(ix))
+        };
+        let limit = |ix| amount(&entitlement.ceiling, ix);
+        if is_within(wanted, demand, limit) {
+            return (Vote::Permit, None);
+        }
+        let text = ("queue resource quota insufficient", "insufficient");
+        (
+            Vote::Reject,
+            Some(reservation::refusal(state, text, wanted, demand, limit)),
+        )
+    }
+
+    fn job_enqueued(&mut self, state: &State, job: JobIx) {
+        let job = state.job(job);
+        let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
+        if let Some(Some(entitlement)) = entitlement {
+            entitlement.inqueue.add(&reservation(job));
+        }
+    }
+
+    fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
+        let entitlement = self.of(queue)?;
+        let amounts = entitlement.deserved.iter().enumerate();
+        let deserved = amounts
+            .filter(|(_, amount)| **amount > 0.0)
+            .map(|(at, amount)| (ResIx(at as u16), *amount))
+            .collect();
+        Some(QueueView {
+            deserved,
+            share: self.share(state, queue),
+        })
+    }
+}
+
+fn not_open(queue: &Queue) -> Refusal {
+    let state = match queue.object.state {
+        QueueState::Open => "Open",
+        QueueState::Closed => "Closed",
+        QueueState::Closing => "Closing",
+        QueueState::Unknown => "Unknown",
+    };
+    Refusal {
+        message: format!("queue {} is {state}, not Open", queue.object.name),
+    }
+}
+
+fn dimensions(state: &State) -> impl Iterator<Item = ResIx> + use<> {
+    (0..state.resources.len()).map(|at| ResIx(at as u16))
+}
+
+/// `free` is what no guarantee reserves.
+fn claim(state: &State, ix: QueueIx, free: &ResVec) -> Claim {
+    let queue = state.queue(ix);
+    let as_floats = |amount: &dyn Fn(ResIx) -> i64| -> Vec<f64> {
+        dimensions(state).map(|ix| amount(ix) as f64).collect()
+    };
+    Claim {
+        weight: queue.object.weight as f64,
+        request: as_floats(&|ix| queue.allocated.get(ix) + queue.pending.get(ix)),
+        guarantee: as_floats(&|ix| queue.guarantee.get(ix)),
+        ceiling: ceiling(state, queue, free),
+        deserved: Vec::new(),
+    }
+}
+
+/// What others' guarantees leave, and at most the capability.
+fn ceiling(state: &State, queue: &Queue, free: &ResVec) -> Vec<f64> {
+    let mut ceiling: Vec<f64> = dimensions(state)
+        .map(|ix| (free.get(ix) + queue.guarantee.get(ix)) as f64)
+        .collect();
+    // The vector does not tell a limit of 0 from none, the object does. For cpu and memory both
+    // mean no limit.
+    for (name, limit) in &queue.object.capability {
+        let Some(ix) = state.resources.get(name) else {
+            continue;
+        };
+        if *limit > 0 || !matches!(ix, CPU | MEMORY) {
+            let at = &mut ceiling[ix.0 as usize];
+            *at = at.min(*limit as f64);
+        }
+    }
+    ceiling
+}
+
+/// Whether a dimension does not count when it is asked whether anything is left.
+fn is_pods(at: usize) -> bool {
+    at == PODS.0 as usize
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! What admitted jobs reserve, and the comparison by which `overcommit` and `proportion` admit
+//! further ones (spec/02 §4, §7).
+
+use pumice_framework::Refusal;
+use pumice_model::object::GroupPhase;
+use pumice_model::resource::PODS;
+use pumice_model::{Job, Origin, ResIx, ResVec, State};
+
+/// What a job reserves once admitted: what of `minResources` it does not hold yet, without the
+/// requests of pods that somebody else's scheduling gate keeps back.
+pub(crate) fn reservation(job: &Job) -> ResVec {
+    job.unallocated_minimum().exceeding(&job.gated)
+}
+
+/// The reservation of a job that is admitted already: in phase Inqueue, or Running with at least
+/// `minMember` pods placed.
+pub(crate) fn standing_reservation(job: &Job) -> Option<ResVec> {
+    job.min_resources.as_ref()?;
+    let stands = match job.status.phase {
+        GroupPhase::Inqueue => true,
+        GroupPhase::Running => job.allocated_count() >= job.min_available,
+        _ => false,
+    };
+    (stands && job.origin != Origin::Missing).then(|| reservation(job))
+}
+
+/// Whether `demand` stays within `limit` in every dimension of `request` except `pods`.
+pub(crate) fn is_within(
+    request: &ResVec,
+    demand: impl Fn(ResIx) -> i64,
+    limit: impl Fn(ResIx) -> f64,
+) -> bool {
+    request.iter().all(|(ix, amount)| {
+        let counts = amount > 0 && ix != PODS;
+        !counts || demand(ix) as f64 <= limit(ix)
+    })
+}
+
+/// A refusal that names the resources in which `demand` is above `limit`: `<headline>: <word> cpu,
+/// <word> memory`.
+pub(crate) fn refusal(
+    state: &State,
+    (headline, word): (&str, &str),
+    request: &ResVec,
+    demand: impl Fn(ResIx) -> i64,
+    limit: impl Fn(ResIx) -> f64,
+) -> Refusal {
+    let names: Vec<String> = state
+        .resources
+        .in_order()
+        .iter()
+        .filter(|ix| **ix != PODS && request.get(**ix) > 0)
+        .filter(|ix| demand(**ix) as f64 > limit(**ix))
+        .map(|ix| format!("{word} {}", state.resources.name(*ix)))
+        .collect();
+    Refusal {
+        message: format!("{headline}: {}", names.join(", ")),
+    }
+}
+
+/// Value of one dimension; 0 beyond the end.
+pub(crate) fn amount(amounts: &[f64], ix: ResIx) -> f64 {
+    amounts.get(ix.0 as usize).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,164 @@
+//! From a located YAML tree to typed objects, with the place of whatever does not fit.
+
+use k8s_openapi::serde::de::DeserializeOwned;
+use pumice_conf::scalar::{Scalar, resolve};
+use pumice_conf::tree::{Data, Location, Node};
+use serde_json::{Map, Number, Value};
+
+/// A value that is not what its field wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Where in the text.
+    pub location: Location,
+    /// Path within the object.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Maps whose values are quantities, which may be written as plain numbers.
+const QUANTITY_MAPS: [&str; 13] = [
+    "limits",
+    "requests",
+    "allocatable",
+    "capacity",
+    "overhead",
+    "capability",
+    "deserved",
+    "resource",
+    "minResources",
+    "allocated",
+    "allocatedResources",
+    "hard",
+    "used",
+];
+
+/// A node as JSON. Scalars are typed as the API machinery types them (YAML 1.1).
+pub fn to_json(node: &Node) -> Value {
+    value_of(node, false)
+}
+
+fn value_of(node: &Node, quantity: bool) -> Value {
+    match &node.data {
+        Data::List(items) => Value::Array(items.iter().map(|item| value_of(item, false)).collect()),
+        Data::Map(entries) => {
+            let mut map = Map::new();
+            for entry in entries {
+                let Some(key) = entry.key.text() else { continue };
+                let quantities = QUANTITY_MAPS.contains(&key) && entry.value.entries().is_some();
+                let value = if quantities {
+                    quantities_of(&entry.value)
+                } else {
+                    value_of(&entry.value, quantity)
+                };
+                map.insert(key.to_owned(), value);
+            }
+            Value::Object(map)
+        }
+        Data::Scalar { text, .. } => scalar_of(node, text),
+    }
+}
+
+/// A map of quantities: numbers become the text they were written as.
+fn quantities_of(node: &Node) -> Value {
+    let mut map = Map::new();
+    for entry in node.entries().unwrap_or_default() {
+        let Some(key) = entry.key.text() else { continue };
+        let value = match (&entry.value.data, value_of(&entry.value, false)) {
+            (Data::Scalar { text, .. }, Value::Number(_)) => Value::String(text.to_string()),
+            (_, value) => value,
+        };
+        map.insert(key.to_owned(), value);
+    }
+    Value::Object(map)
+}
+
+fn scalar_of(node: &Node, text: &str) -> Value {
+    match resolve(node) {
+        Some(Ok(Scalar::Null)) => Value::Null,
+        Some(Ok(Scalar::Bool(value))) => Value::Bool(value),
+        Some(Ok(Scalar::Int(value))) => Value::Number(value.into()),
+        Some(Ok(Scalar::Uint(value))) => Value::Number(value.into()),
+        Some(Ok(Scalar::Float(value))) => {
+            Number::from_f64(value).map_or_else(|| Value::String(text.to_owned()), Value::Number)
+        }
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// Reads a typed object.
+///
+/// # Errors
+/// The first field that does not fit, with its place.
+pub fn typed<T: DeserializeOwned>(node: &Node) -> Result<T, Mismatch> {
+    let value = to_json(node);
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().clone();
+        let place = locate(node, path.iter());
+        let message = error.into_inner().to_string();
+        Mismatch { location: place, path: path.to_string(), message }
+    })
+}
+
+/// The place of a path, or of its longest prefix that exists.
+fn locate<'p>(
+    root: &Node,
+    path: impl Iterator<Item = &'p serde_path_to_error::Segment>,
+) -> Location {
+    use serde_path_to_error::Segment;
+    let mut node = root;
+    for segment in path {
+        let next = match segment {
+            Segment::Map { key } => node.get(key),
+            Segment::Seq { index } => node.items().and_then(|items| items.get(*index)),
+            _ => None,
+        };
+        match next {
+            Some(next) => node = next,
+            None => break,
+        }
+    }
+    node.location
+}
+
+/// The place of a dotted path such as `spec.containers[0].image`, as far as it exists.
+pub fn locate_dotted(root: &Node, path: &str) -> Location {
+    let mut node = root;
+    let mut rest = path;
+    while !rest.is_empty() {
+        rest = rest.trim_start_matches('.');
+        if let Some(after) = rest.strip_prefix('[') {
+            let (index, tail) = after.split_once(']').unwrap_or((after, ""));
+            let quoted = index.trim_matches(|c| c == '"' || c == '\'');
+            let item = index
+                .parse::<usize>()
+                .ok()
+                .and_then(|at| node.items().and_then(|items| items.get(at)));
+            match item.or_else(|| node.get(quoted)) {
+                Some(next) => node = next,
+                None => return node.location,
+            }
+            rest = tail;
+            continue;
+        }
+        let Some((next, tail)) = step_by_key(node, rest) else { return node.location };
+        node = next;
+        rest = tail;
+    }
+    node.location
+}
+
+/// The longest key of a map that the rest of a path starts with: keys may contain dots.
+fn step_by_key<'n, 'p>(node: &'n Node<'n>, rest: &'p str) -> Option<(&'n Node<'n>, &'p str)> {
+    let entries = node.entries()?;
+    let found = entries
+        .iter()
+        .filter_map(|entry| {
+            let key = entry.key.text()?;
+            let tail = rest.strip_prefix(key)?;
+            let ends = tail.is_empty() || tail.starts_with(['.', '[']);
+            ends.then_some((key.len(), &entry.value, tail))
+        })
+        .max_by_key(|(length, ..)| *length);
+    found.map(|(_, value, tail)| (value, tail))
+}

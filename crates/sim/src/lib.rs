@@ -1,0 +1,25 @@
+//! Manifests in, a simulated cluster, a report out: the same engine as in production, with a
+//! virtual API server and kubelet around it.
+//!
+//! ```text
+//!  YAML, JSON ─► reader ─► World (virtual API server) ─► Delta ─► Engine ─► Decisions
+//!                            ▲                                                  │
+//!                            └── controllers, kubelet ◄── binds, statuses ──────┘
+//! ```
+//!
+//! * [`reader`]: any mix of manifests to typed objects; broken ones are set aside with their place.
+//! * [`world`]: the objects as an API server would hold them.
+//! * [`run`]: cycles until nothing changes, or a fixed number of them.
+//! * [`report`]: what came of it, in the form the user tool prints.
+
+pub mod decode;
+pub mod manifest;
+pub mod problem;
+pub mod reader;
+pub mod report;
+pub mod run;
+pub mod world;
+
+pub use problem::Problem;
+pub use report::Report;
+pub use run::{Mode, Settings, simulate};

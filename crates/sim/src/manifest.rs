@@ -1,0 +1,72 @@
+//! The kinds of objects a simulation reads.
+
+use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ReplicationController, Service};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use pumice_api::{Job, PodGroup, Queue};
+use pumice_conf::tree;
+
+use crate::decode::{Mismatch, typed};
+
+/// An object that takes part.
+#[derive(Clone, Debug)]
+pub enum Manifest {
+    /// `v1/Node`.
+    Node(Box<Node>),
+    /// `v1/Pod`.
+    Pod(Box<Pod>),
+    /// `scheduling.volcano.sh/v1beta1/PodGroup`.
+    PodGroup(Box<PodGroup>),
+    /// `scheduling.volcano.sh/v1beta1/Queue`.
+    Queue(Box<Queue>),
+    /// `batch.volcano.sh/v1alpha1/Job`.
+    Job(Box<Job>),
+    /// `scheduling.k8s.io/v1/PriorityClass`.
+    PriorityClass(Box<PriorityClass>),
+    /// `v1/Namespace`.
+    Namespace(Box<Namespace>),
+    /// `v1/Service`.
+    Service(Box<Service>),
+    /// `v1/ReplicationController`.
+    ReplicationController(Box<ReplicationController>),
+    /// `apps/v1/ReplicaSet`.
+    ReplicaSet(Box<ReplicaSet>),
+    /// `apps/v1/StatefulSet`.
+    StatefulSet(Box<StatefulSet>),
+}
+
+/// What a document turns out to be.
+#[derive(Debug)]
+pub enum Kind {
+    /// It takes part.
+    Object(Manifest),
+    /// It has no effect on decisions in this version.
+    Ignored(String),
+}
+
+/// API group of `apiVersion`.
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// Reads an object by its `apiVersion` and `kind`.
+///
+/// # Errors
+/// The first field that does not fit its type.
+pub fn read(api_version: &str, kind: &str, node: &tree::Node) -> Result<Kind, Mismatch> {
+    let manifest = match (group_of(api_version), kind) {
+        ("", "Node") => Manifest::Node(Box::new(typed(node)?)),
+        ("", "Pod") => Manifest::Pod(Box::new(typed(node)?)),
+        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node)?)),
+        ("", "Service") => Manifest::Service(Box::new(typed(node)?)),
+        ("", "ReplicationController") => Manifest::ReplicationController(Box::new(typed(node)?)),
+        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node)?)),
+        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node)?)),
+        ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node)?)),
+        ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node)?)),
+        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node)?)),
+        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node)?)),
+        _ => return Ok(Kind::Ignored(kind.to_owned())),
+    };
+    Ok(Kind::Object(manifest))
+}

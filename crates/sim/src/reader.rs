@@ -1,0 +1,234 @@
+//! Reads any mix of manifests: multi-document YAML, JSON, `List`s as kubectl prints them.
+
+use std::collections::BTreeMap;
+
+use pumice_conf::CONF_KEY;
+use pumice_conf::tree::{Budget, Location, Node, documents};
+
+use crate::decode::{locate_dotted, typed};
+use crate::manifest::{Kind, Manifest, read};
+use crate::problem::{Place, Problem};
+
+/// One input.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// File name, or `stdin`.
+    pub name: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// An object and where it was read.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The object.
+    pub object: Manifest,
+    /// Where it begins.
+    pub place: Place,
+}
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub struct Input {
+    /// Objects in the order of the input.
+    pub items: Vec<Item>,
+    /// Text of the scheduler configuration found in a ConfigMap, and where.
+    pub config: Option<(String, Place)>,
+    /// Kinds that have no effect, with their number.
+    pub ignored: BTreeMap<String, u64>,
+    /// What was set aside, or is odd.
+    pub problems: Vec<Problem>,
+    /// Places of fields, kept for problems found later: `file:line:column` by object and path.
+    pub documents: u64,
+}
+
+impl Input {
+    /// Reads one more source.
+    ///
+    /// # Errors
+    /// The source cannot be read at all: it is no UTF-8 text.
+    pub fn read(&mut self, source: &Source) -> Result<(), Problem> {
+        let text = std::str::from_utf8(&source.bytes).map_err(|error| not_utf8(source, error))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut any = false;
+        for document in documents(text, Budget::manifests(text.len())) {
+            match document {
+                Ok(node) if node.is_null() => {}
+                Ok(node) => {
+                    any = true;
+                    self.documents += 1;
+                    self.object(&source.name, &node);
+                }
+                Err(error) => {
+                    any = true;
+                    let message = format!("broken YAML: {error}");
+                    let help = "correct the document; other documents of the file are read";
+                    self.problem(&source.name, error.location, "", message, help);
+                }
+            }
+        }
+        if !any {
+            let help = "give a file with at least one object, as `kubectl get … -o yaml` prints";
+            let start = Location { line: 1, column: 1, offset: 0 };
+            self.problem(&source.name, start, "", "the file is empty".to_owned(), help);
+            self.keep_last_problem();
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, file: &str, node: &Node) {
+        let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+        if node.entries().is_none() {
+            let message = format!("expected an object with apiVersion and kind, found {}", node.describe());
+            self.problem(file, node.location, "", message, "remove it, or make it an object");
+            return;
+        }
+        let Some(kind) = text("kind") else {
+            let message = "the object has no `kind`".to_owned();
+            self.problem(file, node.location, "", message, "add `apiVersion` and `kind`");
+            return;
+        };
+        let api_version = text("apiVersion").unwrap_or_default();
+        if kind.ends_with("List") && node.get("items").is_some() {
+            self.list(file, node, &api_version, &kind);
+            return;
+        }
+        if kind == "ConfigMap" && self.config_map(file, node) {
+            return;
+        }
+        self.typed_object(file, node, &api_version, &kind);
+    }
+
+    fn list(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
+        let items = node.get("items").and_then(Node::items).unwrap_or_default();
+        for item in items {
+            if item.get("kind").is_some() {
+                self.object(file, item);
+            } else if let Some(kind) = kind.strip_suffix("List").filter(|kind| !kind.is_empty()) {
+                // Items of a typed list such as NodeList need not repeat their kind.
+                self.typed_object(file, item, api_version, kind);
+            } else {
+                let message = "an item of the List has no `kind`".to_owned();
+                self.problem(file, item.location, "", message, "add `apiVersion` and `kind`");
+            }
+        }
+    }
+
+    /// Takes the scheduler configuration out of a ConfigMap; false when it holds none.
+    fn config_map(&mut self, file: &str, node: &Node) -> bool {
+        let data = node.get("data");
+        let Some(conf) = data.and_then(|data| data.get(CONF_KEY)).and_then(Node::text) else {
+            return false;
+        };
+        let place = place(file, node.location);
+        if let Some((_, first)) = &self.config {
+            let message = format!("a second {CONF_KEY}: the first one, at {first}, is used");
+            let object = object_name("ConfigMap", node);
+            self.problem(file, node.location, &object, message, "keep only one of them");
+            return true;
+        }
+        self.config = Some((conf.to_owned(), place));
+        true
+    }
+
+    fn typed_object(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
+        match read(api_version, kind, node) {
+            Ok(Kind::Object(object)) => {
+                self.items.push(Item { object, place: place(file, node.location) });
+            }
+            Ok(Kind::Ignored(kind)) => *self.ignored.entry(kind).or_insert(0) += 1,
+            Err(mismatch) => {
+                let object = object_name(kind, node);
+                let at = if mismatch.path.is_empty() || mismatch.path == "." {
+                    String::new()
+                } else {
+                    format!("{}: ", mismatch.path)
+                };
+                let message = format!("{at}{}", mismatch.message);
+                let help = "correct the value";
+                self.problem(file, mismatch.location, &object, message, help);
+            }
+        }
+    }
+
+    fn problem(
+        &mut self,
+        file: &str,
+        location: Location,
+        object: &str,
+        message: String,
+        help: &str,
+    ) {
+        self.problems.push(Problem {
+            place: place(file, location),
+            object: object.to_owned(),
+            message,
+            help: help.to_owned(),
+            kept: false,
+        });
+    }
+
+    fn keep_last_problem(&mut self) {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.kept = true;
+        }
+    }
+}
+
+/// `Kind namespace/name` as far as the document says.
+fn object_name(kind: &str, node: &Node) -> String {
+    let meta = |key: &str| node.get("metadata").and_then(|m| m.get(key)).and_then(Node::text);
+    match (meta("namespace"), meta("name")) {
+        (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+        (None, Some(name)) => format!("{kind} {name}"),
+        _ => kind.to_owned(),
+    }
+}
+
+fn place(file: &str, location: Location) -> Place {
+    Place { file: file.to_owned(), line: location.line, column: location.column }
+}
+
+fn not_utf8(source: &Source, error: std::str::Utf8Error) -> Problem {
+    let good = &source.bytes[..error.valid_up_to()];
+    let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+    let column = 1 + good.iter().rev().take_while(|byte| **byte != b'\n').count();
+    Problem {
+        place: Place { file: source.name.clone(), line: line as u32, column: column as u32 },
+        object: String::new(),
+        message: "the file is not UTF-8 text".to_owned(),
+        help: "save it as UTF-8".to_owned(),
+        kept: false,
+    }
+}
+
+/// The place of a field within the object that begins at a place: the object is found again by
+/// reading its source once more, which only happens for broken objects.
+pub fn place_of_field(source: &Source, at: &Place, path: &str) -> Place {
+    let Ok(text) = std::str::from_utf8(&source.bytes) else { return at.clone() };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for document in documents(text, Budget::manifests(text.len())).flatten() {
+        if let Some(node) = find(&document, at) {
+            return place(&at.file, locate_dotted(node, path));
+        }
+    }
+    at.clone()
+}
+
+fn find<'n>(node: &'n Node<'n>, at: &Place) -> Option<&'n Node<'n>> {
+    let here = node.location.line == at.line && node.location.column == at.column;
+    if here && node.get("items").is_none() {
+        return Some(node);
+    }
+    node.get("items")?.items()?.iter().find_map(|item| find(item, at))
+}
+
+/// Reads a single typed document, for tests.
+///
+/// # Errors
+/// A message with the place.
+pub fn read_one<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    let document = documents(text, Budget::manifests(text.len())).next();
+    let node = document.ok_or("no document")?.map_err(|error| error.to_string())?;
+    typed(&node).map_err(|m| format!("{}:{}: {}", m.location.line, m.location.column, m.message))
+}

@@ -1,0 +1,242 @@
+//! What came of a simulation, in the form users and scripts read it (design.md §5).
+
+use std::collections::BTreeMap;
+
+use pumice_engine::Engine;
+use pumice_model::object::{GroupPhase, QueueState};
+use pumice_model::resource::display_amount;
+use pumice_model::{Queue, TaskStatus};
+use serde::Serialize;
+
+/// A pod that was bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bind {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Node name.
+    pub node: String,
+    /// Annotations the Binding would carry.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// A pod that was evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Eviction {
+    /// `namespace/name`.
+    pub pod: String,
+    /// The job it made room for.
+    pub by: String,
+    /// The action.
+    pub action: String,
+}
+
+/// A pod that waits on a node for resources that are being released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pipelined {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Node name.
+    pub node: String,
+}
+
+/// A PodGroup condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// Type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Status.
+    pub status: String,
+    /// Reason.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+}
+
+/// A PodGroup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PodGroup {
+    /// `namespace/name`.
+    pub name: String,
+    /// Phase.
+    pub phase: &'static str,
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+}
+
+/// A pod that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pending {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Reason of its `PodScheduled` condition.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+}
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueLine {
+    /// Name.
+    pub name: String,
+    /// State.
+    pub state: &'static str,
+    /// What it deserves, as quantities.
+    pub deserved: BTreeMap<String, String>,
+    /// What its jobs hold, as quantities.
+    pub allocated: BTreeMap<String, String>,
+    /// Share.
+    pub share: f64,
+}
+
+/// A batch Job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JobLine {
+    /// `namespace/name`.
+    pub name: String,
+    /// Phase.
+    pub phase: String,
+}
+
+/// Objects of one kind that had no effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ignored {
+    /// Kind.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// An input problem, for machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProblemLine {
+    /// `file:line:column`.
+    pub place: String,
+    /// The object.
+    pub object: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+    /// Whether the object was set aside.
+    #[serde(rename = "setAside")]
+    pub set_aside: bool,
+}
+
+/// The whole result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Binds in the order of the decisions.
+    pub binds: Vec<Bind>,
+    /// Evictions in the order of the decisions.
+    pub evictions: Vec<Eviction>,
+    /// Pods pipelined when the last cycle ended, by name.
+    pub pipelined: Vec<Pipelined>,
+    /// PodGroups by name.
+    pub pod_groups: Vec<PodGroup>,
+    /// Pods that wait, by name.
+    pub pending: Vec<Pending>,
+    /// Queues by name.
+    pub queues: Vec<QueueLine>,
+    /// Batch Jobs by name.
+    pub jobs: Vec<JobLine>,
+    /// Kinds without effect.
+    pub ignored: Vec<Ignored>,
+    /// Cycles run.
+    pub cycles: u32,
+    /// Input problems; absent when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<ProblemLine>,
+}
+
+/// Volcano's name of a phase.
+pub fn phase_name(phase: GroupPhase) -> &'static str {
+    match phase {
+        GroupPhase::Pending => "Pending",
+        GroupPhase::Inqueue => "Inqueue",
+        GroupPhase::Running => "Running",
+        GroupPhase::Unknown => "Unknown",
+        GroupPhase::Completed => "Completed",
+    }
+}
+
+fn state_name(state: QueueState) -> &'static str {
+    match state {
+        QueueState::Open => "Open",
+        QueueState::Closed => "Closed",
+        QueueState::Closing => "Closing",
+        QueueState::Unknown => "Unknown",
+    }
+}
+
+impl Report {
+    /// Fills in everything that the engine's final state shows.
+    pub fn describe(&mut self, engine: &Engine) {
+        let state = engine.state();
+        for (ix, task) in state.tasks() {
+            if task.status == TaskStatus::Pipelined
+                && let Some(node) = task.node
+            {
+                let node = state.nodes.object(node).name.clone();
+                self.pipelined.push(Pipelined { pod: state.task_key(ix), node });
+            }
+            if let Some(why) = engine.why_pending(ix) {
+                self.pending.push(Pending {
+                    pod: state.task_key(ix),
+                    reason: why.reason.to_owned(),
+                    message: why.message,
+                });
+            }
+        }
+        self.pipelined.sort_by(|l, r| l.pod.cmp(&r.pod));
+        self.pending.sort_by(|l, r| l.pod.cmp(&r.pod));
+        self.describe_groups(engine);
+        for (ix, queue) in state.queues() {
+            self.queues.push(queue_line(engine, ix, queue));
+        }
+        self.queues.sort_by(|l, r| l.name.cmp(&r.name));
+    }
+
+    fn describe_groups(&mut self, engine: &Engine) {
+        let state = engine.state();
+        for (ix, job) in state.jobs().filter(|(_, job)| job.group().is_some()) {
+            let conditions = job.status.conditions.iter().map(|c| Condition {
+                kind: c.kind.clone(),
+                status: c.status.clone(),
+                reason: c.reason.clone(),
+                message: c.message.clone(),
+            });
+            self.pod_groups.push(PodGroup {
+                name: state.job_key(ix),
+                phase: phase_name(job.status.phase),
+                conditions: conditions.collect(),
+            });
+        }
+        self.pod_groups.sort_by(|l, r| l.name.cmp(&r.name));
+    }
+}
+
+fn queue_line(engine: &Engine, ix: pumice_model::QueueIx, queue: &Queue) -> QueueLine {
+    let names = &engine.state().resources;
+    let quantity = |ix, amount: i64| {
+        let name = names.name(ix).to_owned();
+        let text = display_amount(&name, amount);
+        (name, text)
+    };
+    let mut allocated: BTreeMap<String, String> =
+        queue.allocated.iter().map(|(ix, amount)| quantity(ix, amount)).collect();
+    for always in ["cpu", "memory"] {
+        allocated.entry(always.to_owned()).or_insert_with(|| "0".to_owned());
+    }
+    let view = engine.queue_view(ix).unwrap_or_default();
+    let deserved = view.deserved.iter().filter(|(_, amount)| *amount >= 0.1);
+    QueueLine {
+        name: queue.object.name.clone(),
+        state: state_name(queue.object.state),
+        deserved: deserved.map(|(ix, amount)| quantity(*ix, *amount as i64)).collect(),
+        allocated,
+        share: view.share,
+    }
+}

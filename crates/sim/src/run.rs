@@ -1,0 +1,108 @@
+//! The simulation loop.
+
+use pumice_conf::Config;
+use pumice_engine::{Decisions, Engine};
+use pumice_ingest::Options;
+
+use crate::reader::{Input, Source};
+use crate::report::{Bind, Ignored, ProblemLine, Report};
+use crate::world::World;
+
+/// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
+/// pod, changes a PodGroup or lets a pod end.
+pub const MAX_CYCLES: u32 = 100_000;
+
+/// How long to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Until nothing changes, with a kubelet and controllers.
+    FixedPoint,
+    /// This many cycles, no kubelet; Bindings are accepted between cycles.
+    Cycles(u32),
+}
+
+/// What the simulation needs to know besides the objects.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long to run.
+    pub mode: Mode,
+    /// Start of the virtual clock, seconds since the epoch.
+    pub now_s: i64,
+    /// Queue of PodGroups without one.
+    pub default_queue: String,
+    /// Scheduler names that are ours.
+    pub options: Options,
+    /// Only nodes with any of these labels take part; empty: all.
+    pub node_selector: Vec<(String, String)>,
+}
+
+/// Runs a simulation. `progress` is called after every cycle with its number and the binds so far.
+pub fn simulate(
+    config: &Config,
+    input: Input,
+    sources: &[Source],
+    settings: &Settings,
+    mut progress: impl FnMut(u32, usize),
+) -> (Report, Vec<crate::Problem>) {
+    let mut report = Report::default();
+    let (mut world, problems) = World::new(input.items, sources, settings, input.problems);
+    let mut engine = Engine::new(config, &settings.default_queue);
+    let most = match settings.mode {
+        Mode::Cycles(cycles) => cycles,
+        Mode::FixedPoint => MAX_CYCLES,
+    };
+    let fixed_point = settings.mode == Mode::FixedPoint;
+    if fixed_point {
+        world.run_controllers(&settings.options);
+    } else {
+        world.make_all_job_pods(&settings.options);
+    }
+    world.take_deltas().into_iter().for_each(|delta| engine.apply(delta));
+    while report.cycles < most {
+        let decisions = engine.cycle(settings.now_s + i64::from(report.cycles));
+        report.cycles += 1;
+        record(&engine, &decisions, &mut world, &mut report);
+        progress(report.cycles, report.binds.len());
+        if fixed_point {
+            world.run_kubelet();
+            world.run_controllers(&settings.options);
+        }
+        let news = world.take_deltas();
+        if fixed_point && decisions.is_empty() && news.is_empty() {
+            break;
+        }
+        if fixed_point || report.cycles < most {
+            news.into_iter().for_each(|delta| engine.apply(delta));
+        }
+    }
+    report.describe(&engine);
+    report.jobs = world.job_lines();
+    report.ignored =
+        input.ignored.into_iter().map(|(kind, count)| Ignored { kind, count }).collect();
+    report.problems = problems.iter().map(problem_line).collect();
+    (report, problems)
+}
+
+/// Writes the decisions of a cycle to the world and the report.
+fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mut Report) {
+    let state = engine.state();
+    for bind in &decisions.binds {
+        let pod = state.task_key(bind.task);
+        let node = state.nodes.object(bind.node).name.clone();
+        world.bind(&pod, &node);
+        report.binds.push(Bind { pod, node, annotations: Default::default() });
+    }
+    for job in &decisions.groups {
+        world.set_group_status(&state.job_key(*job), &state.job(*job).status);
+    }
+}
+
+fn problem_line(problem: &crate::Problem) -> ProblemLine {
+    ProblemLine {
+        place: problem.place.to_string(),
+        object: problem.object.clone(),
+        message: problem.message.clone(),
+        help: problem.help.clone(),
+        set_aside: !problem.kept,
+    }
+}

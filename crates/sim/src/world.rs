@@ -1,0 +1,130 @@
+//! The virtual API server: objects, and the deltas a watch on them would deliver.
+
+mod admit;
+mod jobs;
+
+use std::collections::BTreeMap;
+
+use pumice_model::Delta;
+use pumice_model::object::{
+    GroupObject, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
+};
+
+use crate::manifest::Manifest;
+use crate::problem::{Place, Problem};
+use crate::reader::{Item, Source};
+use crate::run::Settings;
+use jobs::JobRecord;
+
+/// All objects, and what has changed since the engine was last told.
+#[derive(Default)]
+pub struct World {
+    nodes: BTreeMap<String, NodeObject>,
+    pods: BTreeMap<String, PodObject>,
+    groups: BTreeMap<String, GroupObject>,
+    queues: BTreeMap<String, QueueObject>,
+    jobs: BTreeMap<String, JobRecord>,
+    priorities: BTreeMap<String, i32>,
+    /// Where each object was read, by kind and key.
+    places: BTreeMap<(&'static str, String), Place>,
+    deltas: Vec<Delta>,
+    problems: Vec<Problem>,
+}
+
+impl World {
+    /// Puts everything that was read on the virtual API server; problems found on the way are added
+    /// to those of the reader.
+    pub fn new(
+        items: Vec<Item>,
+        sources: &[Source],
+        settings: &Settings,
+        problems: Vec<Problem>,
+    ) -> (Self, Vec<Problem>) {
+        let mut world = Self { problems, ..Self::default() };
+        // Priority classes first: pods and Jobs refer to them.
+        let is_class = |item: &Item| matches!(item.object, Manifest::PriorityClass(_));
+        let (classes, others): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_class);
+        for item in classes.into_iter().chain(others) {
+            world.admit(item, sources, settings);
+        }
+        world.hold_broken_queue_trees();
+        world.make_missing_queues(&settings.default_queue);
+        world.report_unknown_names();
+        world.publish();
+        let problems = std::mem::take(&mut world.problems);
+        (world, problems)
+    }
+
+    fn make_missing_queues(&mut self, default_queue: &str) {
+        for name in ["root", default_queue] {
+            if self.queues.contains_key(name) || self.is_set_aside("Queue", name) {
+                continue;
+            }
+            let queue = QueueObject {
+                name: name.to_owned(),
+                weight: 1,
+                reclaimable: name != "root",
+                ..QueueObject::default()
+            };
+            self.queues.insert(name.to_owned(), queue);
+        }
+    }
+
+    fn is_set_aside(&self, kind: &str, key: &str) -> bool {
+        let object = format!("{kind} {key}");
+        self.problems.iter().any(|problem| !problem.kept && problem.object == object)
+    }
+
+    /// Everything of the first watch, nodes and queues first.
+    fn publish(&mut self) {
+        let mut first: Vec<Delta> = Vec::new();
+        first.extend(self.nodes.values().map(|n| Delta::NodeApply(Box::new(n.clone()))));
+        first.extend(self.queues.values().map(|q| Delta::QueueApply(Box::new(q.clone()))));
+        first.append(&mut self.deltas);
+        first.extend(self.groups.values().map(|g| Delta::GroupApply(Box::new(g.clone()))));
+        first.extend(self.pods.values().map(|p| Delta::PodApply(Box::new(p.clone()))));
+        self.deltas = first;
+    }
+
+    /// What a watch would have delivered since the last call.
+    pub fn take_deltas(&mut self) -> Vec<Delta> {
+        std::mem::take(&mut self.deltas)
+    }
+
+    /// Accepts a Binding: the pod now has a node.
+    pub fn bind(&mut self, pod: &str, node: &str) {
+        if let Some(pod) = self.pods.get_mut(pod) {
+            pod.node = Some(node.to_owned());
+            self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
+        }
+    }
+
+    /// Accepts a PodGroup status.
+    pub fn set_group_status(&mut self, group: &str, status: &GroupStatus) {
+        if let Some(group) = self.groups.get_mut(group) {
+            group.status = status.clone();
+            self.deltas.push(Delta::GroupApply(Box::new(group.clone())));
+        }
+    }
+
+    /// One step of every kubelet: bound pods run, terminating pods go.
+    pub fn run_kubelet(&mut self) {
+        let mut gone = Vec::new();
+        for (key, pod) in &mut self.pods {
+            let Some(node) = &pod.node else { continue };
+            if !self.nodes.contains_key(node) {
+                continue;
+            }
+            if pod.deleting && matches!(pod.phase, PodPhase::Pending | PodPhase::Running) {
+                self.deltas.push(Delta::PodDelete(pod.uid.clone()));
+                gone.push(key.clone());
+            } else if pod.phase == PodPhase::Pending {
+                pod.phase = PodPhase::Running;
+                self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
+            }
+        }
+        for key in gone {
+            self.pods.remove(&key);
+        }
+    }
+}

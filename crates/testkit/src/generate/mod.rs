@@ -1,0 +1,1 @@
+//! Random small clusters and configurations, repeatable by seed.

@@ -1,0 +1,236 @@
+//! Places gangs (spec/01 §6.2).
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_model::object::{Gates, GroupPhase};
+
+use super::Cycle;
+use super::place::{Reach, commit, place};
+use super::state::{Status, SubJob, foreign_gate};
+use super::{gates, order, queue_share};
+
+/// What is left to try of a job: UIDs of its tasks by sub-job, and which sub-jobs come first
+/// because the job needs them.
+#[derive(Clone, Default)]
+struct Worksheet {
+    tasks: BTreeMap<SubJob, Vec<String>>,
+    required: BTreeSet<SubJob>,
+}
+
+/// The action.
+pub fn run(cycle: &mut Cycle) {
+    let mut sheets = collect(cycle);
+    let mut queues: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for key in sheets.keys() {
+        let queue = cycle.world.jobs[key].queue.clone();
+        queues.entry(queue).or_default().insert(key.clone());
+    }
+    while let Some(queue) = order::first(queues.keys(), |l, r| order::queues(cycle, l, r)) {
+        let queue = queue.clone();
+        let jobs = queues.get(&queue).into_iter().flatten();
+        let job = order::first(jobs, |l, r| order::jobs(cycle, l, r)).cloned();
+        let Some(job) = job.filter(|_| !queue_share::overused(cycle, &queue)) else {
+            queues.remove(&queue);
+            continue;
+        };
+        queues.entry(queue.clone()).or_default().remove(&job);
+        let sheet = sheets.entry(job.clone()).or_default();
+        let placed = if cycle.world.jobs[&job].group.sub_groups.is_empty() {
+            allocate_plain_job(cycle, &job, sheet)
+        } else {
+            allocate_job_with_sub_groups(cycle, &job, sheet)
+        };
+        if placed && gates::job_ready(cycle, &job) {
+            commit(cycle, &job);
+            if !sheet.tasks.is_empty() {
+                queues.entry(queue).or_default().insert(job);
+            }
+        }
+    }
+}
+
+/// Worksheets of the jobs that may be placed (spec/01 §6.2.1).
+fn collect(cycle: &mut Cycle) -> BTreeMap<String, Worksheet> {
+    let admits = cycle
+        .config
+        .actions
+        .iter()
+        .any(|action| action == "enqueue");
+    let mut sheets = BTreeMap::new();
+    let keys: Vec<String> = cycle
+        .world
+        .session_jobs()
+        .map(|(key, _)| key.clone())
+        .collect();
+    for key in keys {
+        let Some(job) = cycle.world.jobs.get_mut(&key) else {
+            continue;
+        };
+        if job.group.status.phase == GroupPhase::Pending {
+            if admits {
+                continue;
+            }
+            job.group.status.phase = GroupPhase::Inqueue;
+        }
+        if job.group.wants_topology || gates::invalid_reason(cycle, &key).is_some() {
+            continue;
+        }
+        let sheet = worksheet(cycle, &key);
+        if !sheet.tasks.is_empty() {
+            sheets.insert(key, sheet);
+        }
+    }
+    sheets
+}
+
+fn worksheet(cycle: &Cycle, job: &str) -> Worksheet {
+    let world = &cycle.world;
+    let mut sheet = Worksheet::default();
+    for task in world.tasks_of(job) {
+        if task.status == Status::Pending && !foreign_gate(task) && !task.best_effort() {
+            let tasks = sheet.tasks.entry(task.sub_job.clone()).or_default();
+            tasks.push(task.pod.uid.clone());
+        }
+    }
+    let (ready, mut open): (Vec<SubJob>, Vec<SubJob>) = gates::sub_jobs(world, job)
+        .into_iter()
+        .partition(|sub_job| gates::sub_job_ready(cycle, job, sub_job));
+    let mut numbers: BTreeMap<usize, i64> = BTreeMap::new();
+    for policy in ready.iter().filter_map(|sub_job| sub_job.policy) {
+        *numbers.entry(policy).or_insert(0) += 1;
+    }
+    open.sort_by(|l, r| order::sub_jobs(cycle, job, l, r));
+    for sub_job in open {
+        let Some(policy) = sub_job.policy else {
+            continue;
+        };
+        let needed = i64::from(world.jobs[job].group.sub_groups[policy].min_groups);
+        let number = numbers.entry(policy).or_insert(0);
+        if *number < needed {
+            *number += 1;
+            sheet.required.insert(sub_job);
+        }
+    }
+    sheet
+}
+
+/// Sub-jobs the job needs, then SubJobOrder.
+fn sub_job_order(cycle: &Cycle, job: &str, sheet: &Worksheet, l: &SubJob, r: &SubJob) -> Ordering {
+    let required = |sub_job: &SubJob| sheet.required.contains(sub_job);
+    let by_need = required(r).cmp(&required(l));
+    by_need.then_with(|| order::sub_jobs(cycle, job, l, r))
+}
+
+/// One round of a job without sub-groups; says whether what was placed is to be kept.
+fn allocate_plain_job(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
+    let Some(sub_job) = sheet.tasks.keys().next().cloned() else {
+        return false;
+    };
+    let mut tasks = sheet.tasks.remove(&sub_job).unwrap_or_default();
+    let placed = allocate_tasks(cycle, job, &sub_job, &mut tasks);
+    if !tasks.is_empty() {
+        sheet.tasks.insert(sub_job, tasks);
+    }
+    placed.is_some()
+}
+
+/// One round of a job with sub-groups (spec/01 §6.2.3) within the whole cluster. Best-effort
+/// members that no sub-job placed for itself come last, while the job is not ready (S9).
+fn allocate_job_with_sub_groups(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
+    let before = cycle.world.clone();
+    cycle.failed.retain(|(other, _, _)| other != job);
+    let mut rest = sheet.clone();
+    let mut placed = 0;
+    while let Some(sub_job) = {
+        let compare = |l: &&SubJob, r: &&SubJob| sub_job_order(cycle, job, &rest, l, r);
+        order::first(rest.tasks.keys(), compare).cloned()
+    } {
+        let mut tasks = rest.tasks.remove(&sub_job).unwrap_or_default();
+        cycle.failed.retain(|key| key.0 != job || key.1 != sub_job);
+        match allocate_tasks(cycle, job, &sub_job, &mut tasks) {
+            Some(number) if number > 0 => placed += number,
+            _ => continue,
+        }
+        if !tasks.is_empty() {
+            rest.tasks.insert(sub_job, tasks);
+        }
+        if gates::job_ready(cycle, job) {
+            break;
+        }
+    }
+    let mut extra = best_effort(cycle, job, None);
+    while !gates::job_ready(cycle, job)
+        && let Some(uid) = order::take_first_task(cycle, &mut extra)
+    {
+        let sub_job = cycle.world.tasks[&uid].sub_job.clone();
+        try_task(cycle, job, &sub_job, &uid, &mut placed);
+    }
+    let keep = placed > 0 && (gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job));
+    if keep {
+        *sheet = rest;
+    } else {
+        cycle.world = before;
+    }
+    keep
+}
+
+/// Places tasks of one sub-job until it is ready (spec/01 §6.2.4). Gives the number placed when
+/// they are to be kept; else the world is as it was. The tasks tried leave the list.
+fn allocate_tasks(
+    cycle: &mut Cycle,
+    job: &str,
+    sub_job: &SubJob,
+    tasks: &mut Vec<String>,
+) -> Option<u32> {
+    let before = cycle.world.clone();
+    let mut placed = 0;
+    let mut goes_on = true;
+    while goes_on && let Some(uid) = order::take_first_task(cycle, tasks) {
+        goes_on = try_task(cycle, job, sub_job, &uid, &mut placed);
+    }
+    let mut extra = best_effort(cycle, job, Some(sub_job));
+    while goes_on
+        && !gates::sub_job_ready(cycle, job, sub_job)
+        && let Some(uid) = order::take_first_task(cycle, &mut extra)
+    {
+        goes_on = try_task(cycle, job, sub_job, &uid, &mut placed);
+    }
+    let ready = gates::sub_job_ready(cycle, job, sub_job);
+    if ready || gates::sub_job_pipelined(cycle, job, sub_job) {
+        return Some(placed);
+    }
+    cycle.world = before;
+    None
+}
+
+/// Pending best-effort members of the job, or of one of its sub-jobs.
+fn best_effort(cycle: &Cycle, job: &str, sub_job: Option<&SubJob>) -> Vec<String> {
+    let tasks = cycle.world.tasks_of(job).into_iter();
+    let tasks = tasks.filter(|task| {
+        task.status == Status::Pending
+            && task.best_effort()
+            && !foreign_gate(task)
+            && sub_job.is_none_or(|sub_job| task.sub_job == *sub_job)
+    });
+    tasks.map(|task| task.pod.uid.clone()).collect()
+}
+
+/// Tries one task; says whether to go on with the next one.
+fn try_task(cycle: &mut Cycle, job: &str, sub_job: &SubJob, uid: &str, placed: &mut u32) -> bool {
+    let task = cycle.world.tasks[uid].clone();
+    let role = &task.pod.role;
+    if !queue_share::allocatable(cycle, &cycle.world.jobs[job].queue, &task)
+        || task.pod.gates != Gates::None
+        || (!role.is_empty() && cycle.has_failed(job, sub_job, role))
+    {
+        return true;
+    }
+    if place(cycle, uid, Reach::Future) {
+        *placed += 1;
+        return !gates::sub_job_ready(cycle, job, sub_job);
+    }
+    let key = (job.to_owned(), sub_job.clone(), role.clone());
+    cycle.failed.insert(key);
+    gates::need_continue(cycle, job, sub_job)
+}

@@ -1,0 +1,52 @@
+//! Places tasks that request nothing (spec/01 §6.3; S9).
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::{Gates, GroupPhase};
+
+use super::Cycle;
+use super::place::{Reach, commit, place};
+use super::state::Status;
+use super::{gates, order};
+
+/// The action.
+pub fn run(cycle: &mut Cycle) {
+    let mut left: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, job) in cycle.world.session_jobs() {
+        let pending = job.group.status.phase == GroupPhase::Pending;
+        let valid = gates::invalid_reason(cycle, key).is_none();
+        if !pending && valid && !job.group.wants_topology && !candidates(cycle, key).is_empty() {
+            left.entry(job.queue.clone()).or_default().push(key.clone());
+        }
+    }
+    while let Some(queue) = order::first(left.keys(), |l, r| order::queues(cycle, l, r)) {
+        let queue = queue.clone();
+        let mut jobs = left.remove(&queue).unwrap_or_default();
+        while let Some(job) = order::first(jobs.iter(), |l, r| order::jobs(cycle, l, r)).cloned() {
+            jobs.retain(|other| *other != job);
+            fill(cycle, &job);
+        }
+    }
+}
+
+/// Pending tasks of the job that request nothing and are not held back.
+fn candidates(cycle: &Cycle, job: &str) -> Vec<String> {
+    let tasks = cycle.world.tasks_of(job).into_iter();
+    let tasks = tasks.filter(|task| {
+        task.status == Status::Pending && task.best_effort() && task.pod.gates == Gates::None
+    });
+    tasks.map(|task| task.pod.uid.clone()).collect()
+}
+
+fn fill(cycle: &mut Cycle, job: &str) {
+    let before = cycle.world.clone();
+    let mut uids = candidates(cycle, job);
+    while let Some(uid) = order::take_first_task(cycle, &mut uids) {
+        if place(cycle, &uid, Reach::Idle) && gates::job_ready(cycle, job) {
+            commit(cycle, job);
+        }
+    }
+    if !gates::job_ready(cycle, job) {
+        cycle.world = before;
+    }
+}

@@ -1,0 +1,51 @@
+//! Lets jobs out of Pending (spec/01 §6.1; S15).
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::GroupPhase;
+
+use super::Cycle;
+use super::{gates, order, queue_share};
+
+/// The action.
+pub fn run(cycle: &mut Cycle) {
+    let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, job) in cycle.world.session_jobs() {
+        let jobs = waiting.entry(job.queue.clone()).or_default();
+        if job.group.status.phase == GroupPhase::Pending {
+            jobs.push(key.clone());
+        }
+    }
+    while let Some(queue) = order::first(waiting.keys(), |l, r| order::queues(cycle, l, r)) {
+        let queue = queue.clone();
+        let jobs = waiting.get(&queue).into_iter().flatten();
+        let Some(job) = order::first(jobs, |l, r| order::jobs(cycle, l, r)).cloned() else {
+            waiting.remove(&queue);
+            continue;
+        };
+        waiting
+            .entry(queue)
+            .or_default()
+            .retain(|other| *other != job);
+        let free = cycle.world.jobs[&job].group.min_resources.is_none();
+        if free || admits(cycle, &job) {
+            cycle.admitted.push(job.clone());
+            if let Some(job) = cycle.world.jobs.get_mut(&job) {
+                job.group.status.phase = GroupPhase::Inqueue;
+            }
+        }
+    }
+}
+
+/// JobEnqueueable.
+fn admits(cycle: &Cycle, job: &str) -> bool {
+    gates::vote(cycle, |plugin| {
+        let factor = || plugin.arguments.float("overcommit-factor");
+        match plugin.name.as_str() {
+            _ if !plugin.enabled.job_enqueued => None,
+            "overcommit" => Some(queue_share::overcommit_admits(cycle, factor(), job)),
+            "proportion" => Some(queue_share::proportion_admits(cycle, job)),
+            _ => None,
+        }
+    })
+}

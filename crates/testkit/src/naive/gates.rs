@@ -1,0 +1,201 @@
+//! When a job may start: counting rules of gang scheduling and how plugins' votes are combined
+//! (spec/01 §3.4, §5; spec/02 §2; S9).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_conf::PluginConf;
+
+use super::Cycle;
+use super::state::{Job, Status, SubJob, Task, World};
+
+fn is_ready_status(status: Status) -> bool {
+    status.is_allocated() || status == Status::Succeeded
+}
+
+fn counts(status: Status, with_pipelined: bool) -> bool {
+    is_ready_status(status) || (with_pipelined && status == Status::Pipelined)
+}
+
+fn count(tasks: &[&Task], test: impl Fn(&Task) -> bool) -> i64 {
+    tasks.iter().filter(|task| test(task)).count() as i64
+}
+
+/// Every sub-job of the job that has a task.
+pub fn sub_jobs(world: &World, job: &str) -> BTreeSet<SubJob> {
+    let tasks = world.tasks_of(job);
+    tasks.iter().map(|task| task.sub_job.clone()).collect()
+}
+
+/// All tasks of a sub-job.
+pub fn sub_job_tasks<'a>(world: &'a World, job: &str, sub_job: &SubJob) -> Vec<&'a Task> {
+    let tasks = world.tasks_of(job).into_iter();
+    tasks.filter(|task| task.sub_job == *sub_job).collect()
+}
+
+/// Tasks a sub-job needs (spec/01 §3.5).
+pub fn sub_job_min(job: &Job, sub_job: &SubJob) -> i64 {
+    match sub_job.policy {
+        Some(index) => i64::from(job.group.sub_groups[index].size),
+        None if job.group.sub_groups.is_empty() => i64::from(job.group.min_member),
+        None => 1,
+    }
+}
+
+fn sub_job_has_enough(world: &World, key: &str, sub_job: &SubJob, with_pipelined: bool) -> bool {
+    let tasks = sub_job_tasks(world, key, sub_job);
+    let ready = count(&tasks, |task| counts(task.status, with_pipelined));
+    ready >= sub_job_min(&world.jobs[key], sub_job)
+}
+
+/// Enough members are ready, by number alone.
+pub fn is_ready(world: &World, key: &str) -> bool {
+    let ready = count(&world.tasks_of(key), |task| is_ready_status(task.status));
+    ready >= i64::from(world.jobs[key].group.min_member)
+}
+
+/// Enough members of the sub-job are ready, by number alone.
+pub fn is_sub_job_ready(world: &World, key: &str, sub_job: &SubJob) -> bool {
+    sub_job_has_enough(world, key, sub_job, false)
+}
+
+fn role_minima(job: &Job) -> BTreeMap<&str, i64> {
+    let minima = job.group.min_task_member.iter();
+    minima
+        .map(|(role, min)| (role.as_str(), i64::from(*min)))
+        .collect()
+}
+
+/// The role minima are not looked at because they add up to more than minMember.
+fn roles_are_skipped(job: &Job) -> bool {
+    i64::from(job.group.min_member) < role_minima(job).values().sum()
+}
+
+fn roles_hold(world: &World, key: &str, counts: impl Fn(Status) -> bool) -> bool {
+    let job = &world.jobs[key];
+    let tasks = world.tasks_of(key);
+    roles_are_skipped(job)
+        || role_minima(job).into_iter().all(|(role, min)| {
+            count(&tasks, |task| task.pod.role == role && counts(task.status)) >= min
+        })
+}
+
+fn policies_hold(world: &World, key: &str, good: impl Fn(&SubJob) -> bool) -> bool {
+    let policies = world.jobs[key].group.sub_groups.iter().enumerate();
+    policies.into_iter().all(|(index, policy)| {
+        let of_policy = sub_jobs(world, key).into_iter();
+        let number = of_policy
+            .filter(|sub_job| sub_job.policy == Some(index) && good(sub_job))
+            .count();
+        number as i64 >= i64::from(policy.min_groups)
+    })
+}
+
+fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
+    let number = count(&world.tasks_of(key), |task| {
+        counts(task.status, with_pipelined)
+    });
+    roles_hold(world, key, |status| counts(status, with_pipelined))
+        && policies_hold(world, key, |sub_job| {
+            sub_job_has_enough(world, key, sub_job, with_pipelined)
+        })
+        && number >= i64::from(world.jobs[key].group.min_member)
+}
+
+/// Why the job cannot become ready whatever the nodes are like: the reason of JobValid.
+pub fn invalid_reason(cycle: &Cycle, key: &str) -> Option<&'static str> {
+    cycle.plugin("gang")?;
+    let world = &cycle.world;
+    let valid = |status: Status| counts(status, true) || status == Status::Pending;
+    let number = count(&world.tasks_of(key), |task| valid(task.status));
+    if !roles_hold(world, key, valid) || !policies_hold(world, key, |_| true) {
+        Some("NotEnoughPodsOfTask")
+    } else if number < i64::from(world.jobs[key].group.min_member) {
+        Some("NotEnoughTasks")
+    } else {
+        None
+    }
+}
+
+fn all_of(cycle: &Cycle, asked: impl Fn(&PluginConf) -> bool, gang: impl Fn() -> bool) -> bool {
+    let mut plugins = cycle.plugins();
+    plugins.all(|plugin| !asked(plugin) || plugin.name != "gang" || gang())
+}
+
+/// Votes tier by tier (spec/01 §5.4); a plugin that is not asked abstains.
+pub fn vote(cycle: &Cycle, opinion: impl Fn(&PluginConf) -> Option<bool>) -> bool {
+    for tier in &cycle.config.tiers {
+        let votes: Vec<bool> = tier.plugins.iter().filter_map(&opinion).collect();
+        if votes.contains(&false) {
+            return false;
+        }
+        if votes.contains(&true) {
+            return true;
+        }
+    }
+    true
+}
+
+/// JobReady.
+pub fn job_ready(cycle: &Cycle, key: &str) -> bool {
+    let gang = || gang_holds(&cycle.world, key, false);
+    all_of(cycle, |plugin| plugin.enabled.job_ready, gang)
+}
+
+/// JobPipelined.
+pub fn job_pipelined(cycle: &Cycle, key: &str) -> bool {
+    vote(cycle, |plugin| {
+        let asked = plugin.enabled.job_pipelined && plugin.name == "gang";
+        asked.then(|| gang_holds(&cycle.world, key, true))
+    })
+}
+
+/// SubJobReady.
+pub fn sub_job_ready(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
+    if cycle.world.jobs[key].group.sub_groups.is_empty() {
+        return job_ready(cycle, key);
+    }
+    let gang = || sub_job_has_enough(&cycle.world, key, sub_job, false);
+    all_of(cycle, |plugin| plugin.enabled.sub_job_ready, gang)
+}
+
+/// SubJobPipelined.
+pub fn sub_job_pipelined(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
+    if cycle.world.jobs[key].group.sub_groups.is_empty() {
+        return job_pipelined(cycle, key);
+    }
+    vote(cycle, |plugin| {
+        let asked = plugin.enabled.sub_job_pipelined && plugin.name == "gang";
+        asked.then(|| sub_job_has_enough(&cycle.world, key, sub_job, true))
+    })
+}
+
+/// Whether to go on with the job's other tasks after one found no node (spec/01 §3.4).
+pub fn need_continue(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
+    let world = &cycle.world;
+    let job = &world.jobs[key];
+    let min = i64::from(job.group.min_member);
+    let tasks = world.tasks_of(key);
+    if min == tasks.len() as i64 {
+        return false;
+    }
+    if sub_job_min(job, sub_job) >= sub_job_tasks(world, key, sub_job).len() as i64 {
+        return false;
+    }
+    if !job.group.sub_groups.is_empty() {
+        return true;
+    }
+    let has_failed = |role: &str| cycle.has_failed(key, sub_job, role);
+    if roles_are_skipped(job) {
+        let ready = count(&tasks, |task| is_ready_status(task.status));
+        let left = count(&tasks, |task| {
+            task.status == Status::Pending && !has_failed(&task.pod.role)
+        });
+        return ready + left >= min;
+    }
+    role_minima(job).into_iter().all(|(role, min)| {
+        let number = count(&tasks, |task| {
+            task.pod.role == role && is_ready_status(task.status)
+        });
+        !has_failed(role) || number >= min
+    })
+}

@@ -1,0 +1,145 @@
+//! The naive reference scheduler: one scheduling cycle as the specification words it.
+//!
+//! ```text
+//!  Delta… ─► World ─► for each cycle: for each action ─► enqueue │ allocate │ backfill
+//!                                          close: conditions, phases ─► next cycle
+//! ```
+//!
+//! Plain maps and loops; every question is answered from scratch over all tasks and nodes, and a
+//! transaction is undone by putting a copy of the world back. Slow on purpose: it is what the fast
+//! engine is held against, binding for binding.
+
+mod affinity;
+mod allocate;
+mod backfill;
+mod enqueue;
+mod filters;
+mod gates;
+mod hdrf;
+mod order;
+mod place;
+mod queue_share;
+mod scores;
+mod spread;
+mod state;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_conf::{Config, PluginConf};
+use pumice_model::delta::Delta;
+
+use state::{Status, SubJob, World, phase_name};
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Committed placements as (`namespace/pod`, node), in decision order, over all cycles.
+    pub binds: Vec<(String, String)>,
+    /// Pods that wait on a node for resources being released, at the end of the last cycle before
+    /// anything is forgotten, as (`namespace/pod`, node), by pod.
+    pub pipelined: Vec<(String, String)>,
+    /// Phase of every PodGroup by `namespace/name`. The group that stands for a bare pod is
+    /// `namespace/podgroup-<pod UID>`.
+    pub phases: BTreeMap<String, String>,
+    /// Conditions of every PodGroup that has any, as (type, status, reason), in stored order.
+    pub conditions: BTreeMap<String, Vec<(String, String, String)>>,
+}
+
+/// Runs `cycles` scheduling cycles over the objects, of which only `…Apply` deltas count.
+///
+/// Queues `default_queue` and `root` exist with weight 1 even when no object names them. Between
+/// two cycles no kubelet acts: a committed pod is Bound, a pipelined one Pending again (S18).
+#[must_use]
+pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
+    let mut world = World::new(objects, default_queue);
+    let mut outcome = Outcome::default();
+    for _ in 0..cycles {
+        let mut cycle = Cycle::new(config, world);
+        cycle.run();
+        world = cycle.world;
+        outcome.pipelined = pipelined(&world);
+        world.next_cycle();
+    }
+    for (key, job) in &world.jobs {
+        let status = &job.group.status;
+        let phase = phase_name(status.phase).to_owned();
+        outcome.phases.insert(key.clone(), phase);
+        let all = status.conditions.iter();
+        let all: Vec<_> = all
+            .map(|c| (c.kind.clone(), c.status.clone(), c.reason.clone()))
+            .collect();
+        if !all.is_empty() {
+            outcome.conditions.insert(key.clone(), all);
+        }
+    }
+    outcome.binds = world.binds;
+    outcome
+}
+
+fn pipelined(world: &World) -> Vec<(String, String)> {
+    let tasks = world.tasks.values();
+    let waiting = tasks.filter(|task| task.status == Status::Pipelined);
+    let mut pairs: Vec<_> = waiting
+        .filter_map(|task| Some((task.name(), task.node.clone()?)))
+        .collect();
+    pairs.sort();
+    pairs
+}
+
+/// One scheduling cycle.
+struct Cycle<'a> {
+    config: &'a Config,
+    /// The world as it was when the cycle began.
+    open: World,
+    /// Deserved amounts of the queues, which hold for the whole cycle (spec/02 §7.1).
+    deserved: BTreeMap<String, queue_share::Shares>,
+    /// The world now.
+    world: World,
+    /// Jobs that left Pending through the enqueue action, in order.
+    admitted: Vec<String>,
+    /// (job, sub-job, role) of tasks that found no node in this cycle.
+    failed: BTreeSet<(String, SubJob, String)>,
+}
+
+impl<'a> Cycle<'a> {
+    fn new(config: &'a Config, world: World) -> Self {
+        Self {
+            config,
+            open: world.clone(),
+            deserved: queue_share::deserved(&world),
+            world,
+            admitted: Vec::new(),
+            failed: BTreeSet::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        for action in &self.config.actions {
+            match action.as_str() {
+                "enqueue" => enqueue::run(self),
+                "allocate" => allocate::run(self),
+                "backfill" => backfill::run(self),
+                _ => {}
+            }
+        }
+        status::close(self);
+    }
+
+    /// All plugins in conf order.
+    fn plugins(&self) -> impl Iterator<Item = &'a PluginConf> + use<'a> {
+        self.config.tiers.iter().flat_map(|tier| &tier.plugins)
+    }
+
+    fn plugin(&self, name: &str) -> Option<&'a PluginConf> {
+        self.plugins().find(|plugin| plugin.name == name)
+    }
+
+    /// A task of that role and sub-job found no node.
+    fn has_failed(&self, job: &str, sub_job: &SubJob, role: &str) -> bool {
+        let key = (job.to_owned(), sub_job.clone(), role.to_owned());
+        self.failed.contains(&key)
+    }
+}

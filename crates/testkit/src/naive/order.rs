@@ -1,0 +1,152 @@
+//! Who comes first: queues, jobs, sub-jobs and tasks (spec/01 §5; S2).
+
+use std::cmp::Ordering;
+
+use super::Cycle;
+use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
+use super::state::{SubJob, Task};
+use super::{hdrf, queue_share};
+
+/// The smallest item under a comparison; the first one among equals.
+pub fn first<T>(
+    items: impl IntoIterator<Item = T>,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Option<T> {
+    items.into_iter().min_by(|l, r| compare(l, r))
+}
+
+fn by_float(l: f64, r: f64) -> Ordering {
+    l.partial_cmp(&r).unwrap_or(Ordering::Equal)
+}
+
+/// Queues, by name.
+pub fn queues(cycle: &Cycle, l: &str, r: &str) -> Ordering {
+    let (left, right) = (&cycle.world.queues[l], &cycle.world.queues[r]);
+    for plugin in cycle.plugins().filter(|plugin| plugin.enabled.queue_order) {
+        let order = match plugin.name.as_str() {
+            "drf" if plugin.enabled.hierarchy => hdrf::compare_queues(cycle, l, r),
+            "proportion" => right.priority.cmp(&left.priority).then_with(|| {
+                by_float(
+                    queue_share::queue_share(cycle, l),
+                    queue_share::queue_share(cycle, r),
+                )
+            }),
+            _ => Ordering::Equal,
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    (left.created_s, &left.name).cmp(&(right.created_s, &right.name))
+}
+
+/// Jobs, by key.
+pub fn jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
+    let (left, right) = (&cycle.world.jobs[l], &cycle.world.jobs[r]);
+    for plugin in cycle.plugins().filter(|plugin| plugin.enabled.job_order) {
+        let order = match plugin.name.as_str() {
+            "priority" => right.priority.cmp(&left.priority),
+            "gang" => is_ready(&cycle.world, l).cmp(&is_ready(&cycle.world, r)),
+            "drf" => by_float(hdrf::job_share(cycle, l), hdrf::job_share(cycle, r)),
+            _ => Ordering::Equal,
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    let uid = |key: &str| {
+        let group = &cycle.world.jobs[key].group;
+        if group.uid.is_empty() {
+            key.to_owned()
+        } else {
+            group.uid.clone()
+        }
+    };
+    let created = left.group.created_s.cmp(&right.group.created_s);
+    created.then_with(|| uid(l).cmp(&uid(r)))
+}
+
+/// Sub-jobs of one job.
+pub fn sub_jobs(cycle: &Cycle, job: &str, l: &SubJob, r: &SubJob) -> Ordering {
+    let world = &cycle.world;
+    let priority = |sub_job: &SubJob| {
+        let tasks = sub_job_tasks(world, job, sub_job).into_iter();
+        tasks
+            .map(|task| task.pod.priority)
+            .max()
+            .unwrap_or(0)
+            .max(0)
+    };
+    for plugin in cycle.plugins() {
+        if !plugin.enabled.sub_job_order {
+            continue;
+        }
+        let order = match plugin.name.as_str() {
+            "priority" => priority(r).cmp(&priority(l)),
+            "gang" => is_sub_job_ready(world, job, l).cmp(&is_sub_job_ready(world, job, r)),
+            _ => Ordering::Equal,
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    (l.match_index, &l.id).cmp(&(r.match_index, &r.id))
+}
+
+/// Tasks of one job.
+pub fn tasks(cycle: &Cycle, l: &Task, r: &Task) -> Ordering {
+    for plugin in cycle.plugins() {
+        if plugin.enabled.task_order && plugin.name == "priority" {
+            let order = r.pod.priority.cmp(&l.pod.priority);
+            if order != Ordering::Equal {
+                return order;
+            }
+        }
+    }
+    default_task_order(l, r)
+}
+
+/// Takes the task that comes first out of the list of UIDs.
+pub fn take_first_task(cycle: &Cycle, uids: &mut Vec<String>) -> Option<String> {
+    let all = &cycle.world.tasks;
+    let uid = first(uids.iter(), |l, r| tasks(cycle, &all[*l], &all[*r]))?.clone();
+    uids.retain(|other| *other != uid);
+    Some(uid)
+}
+
+/// Older first, except that two names with an index each go by it (spec/01 §5.2).
+fn default_task_order(l: &Task, r: &Task) -> Ordering {
+    let by_index = match (name_index(&l.pod.name), name_index(&r.pod.name)) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        _ => Ordering::Equal,
+    };
+    by_index
+        .then(l.pod.created_s.cmp(&r.pod.created_s))
+        .then_with(|| l.pod.uid.cmp(&r.pod.uid))
+}
+
+fn name_index(name: &str) -> Option<i64> {
+    let parts: Vec<&str> = name.split('-').collect();
+    match parts.as_slice() {
+        [_, _, .., last] => last.parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_index;
+
+    #[test]
+    fn only_a_name_of_three_parts_with_a_number_at_its_end_has_an_index() {
+        for (name, index) in [
+            ("job-worker-2", Some(2)),
+            ("a-b-c-10", Some(10)),
+            ("job-2", None),
+            ("job-worker-x", None),
+            ("a--3", Some(3)),
+        ] {
+            assert_eq!(name_index(name), index, "{name}");
+        }
+    }
+}

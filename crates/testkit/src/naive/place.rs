@@ -1,0 +1,76 @@
+//! Puts one task on its best node, and makes placements final (spec/01 §6.2.4, §6.2.5).
+
+use pumice_model::object::NodeObject;
+
+use super::Cycle;
+use super::state::{Status, Task, fits};
+use super::{filters, scores};
+
+/// Which nodes are considered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Nodes with enough idle resources, else those with enough future idle ones.
+    Future,
+    /// Nodes with enough idle resources only.
+    Idle,
+}
+
+/// The best node for the task and whether its request fits what is idle there.
+fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
+    let world = &cycle.world;
+    let request = task.request();
+    let feasible: Vec<&NodeObject> = world
+        .nodes
+        .values()
+        .map(|node| &**node)
+        .filter(|node| fits(&request, &world.future_idle(node)))
+        .filter(|node| filters::passes(cycle, task, node))
+        .collect();
+    let is_idle = |node: &&NodeObject| fits(&request, &world.idle(node));
+    let idle: Vec<&NodeObject> = feasible.iter().copied().filter(is_idle).collect();
+    let from_idle = !idle.is_empty() || reach == Reach::Idle;
+    let group = if from_idle { idle } else { feasible };
+    let scores = scores::scores(cycle, task, &group);
+    let mut best: Option<(&NodeObject, f64)> = None;
+    for (node, score) in group.into_iter().zip(scores) {
+        if best.is_none_or(|(_, known)| score > known) {
+            best = Some((node, score));
+        }
+    }
+    best.map(|(node, _)| (node.name.clone(), from_idle))
+}
+
+/// Places the task, if any node takes it; says whether one did.
+pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
+    let Some((node, idle)) = choose(cycle, &cycle.world.tasks[uid], reach) else {
+        return false;
+    };
+    cycle.world.placements += 1;
+    let number = cycle.world.placements;
+    if let Some(task) = cycle.world.tasks.get_mut(uid) {
+        task.node = Some(node);
+        task.placed = number;
+        task.status = if idle {
+            Status::Allocated
+        } else {
+            Status::Pipelined
+        };
+    }
+    true
+}
+
+/// Binds every allocated task of the job, in the order they were placed.
+pub fn commit(cycle: &mut Cycle, job: &str) {
+    let world = &mut cycle.world;
+    let mut tasks: Vec<&mut Task> = world
+        .tasks
+        .values_mut()
+        .filter(|task| task.job.as_deref() == Some(job) && task.status == Status::Allocated)
+        .collect();
+    tasks.sort_by_key(|task| task.placed);
+    for task in tasks {
+        task.status = Status::Binding;
+        let node = task.node.clone().unwrap_or_default();
+        world.binds.push((task.name(), node));
+    }
+}

@@ -1,0 +1,315 @@
+//! What a queue may have and what may leave Pending: `proportion` (spec/02 §7; S7) and
+//! `overcommit` (spec/02 §4; S8).
+//!
+//! Weights, requests and reservations are those of the cycle's start; what is allocated is live.
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::{GroupPhase, QueueState};
+
+use super::Cycle;
+use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, to_res};
+
+/// Amounts while they are divided.
+pub type Shares = BTreeMap<String, f64>;
+
+/// Amounts below this count as nothing where shares are compared.
+const EPSILON: f64 = 0.1;
+
+fn share_of(shares: &Shares, name: &str) -> f64 {
+    shares.get(name).copied().unwrap_or(0.0)
+}
+
+fn at_most(left: f64, right: f64) -> bool {
+    left < right || (left - right).abs() < EPSILON
+}
+
+fn jobs_of<'a>(world: &'a World, queue: &'a str) -> impl Iterator<Item = (&'a String, &'a Job)> {
+    world.jobs.iter().filter(move |(_, job)| job.queue == queue)
+}
+
+/// Positive part of the difference, in the dimensions of the first.
+fn exceeded(left: &Res, right: &Res) -> Res {
+    let part = |(name, amount): (&String, &i64)| (name.clone(), (amount - get(right, name)).max(0));
+    left.iter().map(part).collect()
+}
+
+fn guarantee(world: &World, queue: &str) -> Res {
+    to_res(&world.queues[queue].guarantee)
+}
+
+/// Upper limit of a queue in one dimension (spec/02 §7.1).
+pub fn real_capability(world: &World, queue: &str, name: &str) -> i64 {
+    let mut guaranteed = Res::new();
+    for queue in world.queues.values() {
+        add(&mut guaranteed, &to_res(&queue.guarantee));
+    }
+    let free = (get(&world.total(), name) - get(&guaranteed, name)).max(0);
+    let limit = free + get(&guarantee(world, queue), name);
+    let capability = to_res(&world.queues[queue].capability);
+    let basic = name == "cpu" || name == "memory";
+    match capability.get(name) {
+        Some(amount) if !basic || *amount > 0 => limit.min(*amount),
+        _ => limit,
+    }
+}
+
+/// Allocated and pending requests of a queue.
+fn request(world: &World, queue: &str) -> Res {
+    let mut sum = Res::new();
+    for (key, _) in jobs_of(world, queue) {
+        for task in world.tasks_of(key) {
+            if task.status.is_allocated() || task.status == Status::Pending {
+                add(&mut sum, &task.request());
+            }
+        }
+    }
+    sum
+}
+
+/// Deserved amounts of every queue that has a job (spec/02 §7.2).
+pub fn deserved(world: &World) -> BTreeMap<String, Shares> {
+    let total = world.total();
+    let dims: Vec<&String> = total
+        .iter()
+        .filter(|(_, t)| **t > 0)
+        .map(|(n, _)| n)
+        .collect();
+    let names: Vec<&String> = world
+        .queues
+        .keys()
+        .filter(|queue| jobs_of(world, queue).next().is_some())
+        .collect();
+    let empty: Shares = dims.iter().map(|name| ((*name).clone(), 0.0)).collect();
+    let mut deserved: BTreeMap<String, Shares> = names
+        .iter()
+        .map(|queue| ((*queue).clone(), empty.clone()))
+        .collect();
+    let mut remaining: Shares = dims
+        .iter()
+        .map(|name| ((*name).clone(), get(&total, name) as f64))
+        .collect();
+    let mut met: Vec<&String> = Vec::new();
+    loop {
+        let unmet: Vec<&String> = names.iter().copied().filter(|q| !met.contains(q)).collect();
+        let weights: i64 = unmet.iter().map(|q| world.queues[*q].weight).sum();
+        if weights == 0 {
+            return deserved;
+        }
+        let old = remaining.clone();
+        let (mut more, mut less) = (empty.clone(), empty.clone());
+        for queue in unmet {
+            let before = deserved[queue].clone();
+            let after = next_deserved(world, queue, &before, &old, weights);
+            let request = request(world, queue);
+            let satisfied = request
+                .iter()
+                .all(|(name, amount)| at_most(*amount as f64, share_of(&after, name)));
+            if satisfied || after == before {
+                met.push(queue);
+            }
+            for name in &dims {
+                let change = after[*name] - before[*name];
+                *more.entry((*name).clone()).or_default() += change.max(0.0);
+                *less.entry((*name).clone()).or_default() += (-change).max(0.0);
+            }
+            deserved.insert(queue.clone(), after);
+        }
+        for (name, amount) in &mut remaining {
+            *amount = (*amount + less[name] - more[name]).max(0.0);
+        }
+        let left = remaining.iter().filter(|(name, _)| *name != "pods");
+        if left.into_iter().all(|(_, amount)| *amount < EPSILON) || remaining == old {
+            return deserved;
+        }
+    }
+}
+
+fn next_deserved(
+    world: &World,
+    queue: &str,
+    before: &Shares,
+    remaining: &Shares,
+    weights: i64,
+) -> Shares {
+    let request = request(world, queue);
+    let guarantee = guarantee(world, queue);
+    let weight = world.queues[queue].weight as f64;
+    let next = |(name, before): (&String, &f64)| {
+        let offered = before + remaining[name] * (weight / weights as f64);
+        let amount = offered
+            .min(real_capability(world, queue, name) as f64)
+            .min(get(&request, name) as f64)
+            .max(get(&guarantee, name) as f64);
+        (name.clone(), amount)
+    };
+    before.iter().map(next).collect()
+}
+
+fn deserved_of(cycle: &Cycle, queue: &str) -> Shares {
+    cycle.deserved.get(queue).cloned().unwrap_or_default()
+}
+
+/// Live requests of what is allocated or waits for resources in the queue.
+fn allocated(cycle: &Cycle, queue: &str) -> Res {
+    let mut sum = Res::new();
+    for (key, _) in jobs_of(&cycle.world, queue) {
+        add(&mut sum, &cycle.world.allocated(key, true));
+    }
+    sum
+}
+
+/// Dominant share of a queue under `proportion`.
+pub fn queue_share(cycle: &Cycle, queue: &str) -> f64 {
+    let allocated = allocated(cycle, queue);
+    let deserved = deserved_of(cycle, queue);
+    let real = deserved.iter().filter(|(_, amount)| **amount >= EPSILON);
+    real.map(|(name, amount)| get(&allocated, name) as f64 / amount)
+        .fold(0.0, f64::max)
+}
+
+fn proportion_overused(cycle: &Cycle, queue: &str) -> bool {
+    let allocated = allocated(cycle, queue);
+    let deserved = deserved_of(cycle, queue);
+    let mut all = deserved.iter();
+    all.all(|(name, amount)| at_most(*amount, get(&allocated, name) as f64))
+}
+
+/// Overused.
+pub fn overused(cycle: &Cycle, queue: &str) -> bool {
+    let mut plugins = cycle.plugins();
+    plugins.any(|plugin| {
+        plugin.enabled.overused && plugin.name == "proportion" && proportion_overused(cycle, queue)
+    })
+}
+
+fn is_open(cycle: &Cycle, queue: &str) -> bool {
+    cycle.world.queues[queue].state == QueueState::Open
+}
+
+fn proportion_allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
+    let allocated = allocated(cycle, queue);
+    let deserved = deserved_of(cycle, queue);
+    let request = task.request();
+    let mut wanted = request
+        .iter()
+        .filter(|(name, r)| *name != "pods" && **r > 0);
+    is_open(cycle, queue)
+        && wanted.all(|(name, r)| (get(&allocated, name) + r) as f64 <= share_of(&deserved, name))
+}
+
+/// Allocatable.
+pub fn allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
+    let mut plugins = cycle.plugins();
+    plugins.all(|plugin| {
+        !plugin.enabled.allocatable
+            || plugin.name != "proportion"
+            || proportion_allocatable(cycle, queue, task)
+    })
+}
+
+/// The amounts less the requests of the job's tasks that somebody else holds back.
+fn gated(world: &World, key: &str, amounts: Res) -> Res {
+    let mut held = Res::new();
+    for task in world.tasks_of(key) {
+        if foreign_gate(task) {
+            add(&mut held, &task.request());
+        }
+    }
+    exceeded(&amounts, &held)
+}
+
+/// What an admitted job may still claim, as seen at the start of the cycle.
+fn reservation(world: &World, key: &str) -> Res {
+    let job = &world.jobs[key];
+    let Some(minimum) = &job.group.min_resources else {
+        return Res::new();
+    };
+    let tasks = world.tasks_of(key);
+    let placed = tasks
+        .iter()
+        .filter(|task| task.status.is_allocated())
+        .count() as i64;
+    let counts = match job.group.status.phase {
+        GroupPhase::Inqueue => true,
+        GroupPhase::Running => placed >= i64::from(job.group.min_member),
+        _ => false,
+    };
+    if !counts {
+        return Res::new();
+    }
+    let rest = exceeded(&to_res(minimum), &world.allocated(key, false));
+    gated(world, key, rest)
+}
+
+fn minimum(job: &Job) -> Res {
+    job.group
+        .min_resources
+        .as_ref()
+        .map(to_res)
+        .unwrap_or_default()
+}
+
+/// Reservations of the jobs that pass, with those admitted in this cycle.
+fn reserved(cycle: &Cycle, counts: impl Fn(&Job) -> bool) -> Res {
+    let mut sum = Res::new();
+    for (key, job) in cycle.open.session_jobs() {
+        if counts(job) {
+            add(&mut sum, &reservation(&cycle.open, key));
+        }
+    }
+    for key in &cycle.admitted {
+        let job = &cycle.world.jobs[key];
+        if counts(job) {
+            add(&mut sum, &gated(&cycle.world, key, minimum(job)));
+        }
+    }
+    sum
+}
+
+fn requested(minimum: &Res) -> impl Iterator<Item = (&String, &i64)> {
+    minimum
+        .iter()
+        .filter(|(name, amount)| *name != "pods" && **amount > 0)
+}
+
+/// JobEnqueueable of `overcommit`.
+pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str) -> bool {
+    let factor = factor.filter(|factor| *factor >= 1.0).unwrap_or(1.2);
+    let minimum = minimum(&cycle.world.jobs[key]);
+    let reserved = reserved(cycle, |_| true);
+    let total = cycle.open.total();
+    let mut used = Res::new();
+    for node in cycle.open.nodes.keys() {
+        add(&mut used, &cycle.open.used(node));
+    }
+    requested(&minimum).all(|(name, amount)| {
+        let idle = get(&total, name) as f64 * factor - get(&used, name) as f64;
+        (get(&reserved, name) + amount) as f64 <= idle
+    })
+}
+
+/// JobEnqueueable of `proportion`.
+pub fn proportion_admits(cycle: &Cycle, key: &str) -> bool {
+    let job = &cycle.world.jobs[key];
+    let queue = &job.queue;
+    let minimum = minimum(job);
+    let reserved = reserved(cycle, |job| job.queue == *queue);
+    let allocated = allocated(cycle, queue);
+    let mut elastic = Res::new();
+    for (key, job) in jobs_of(&cycle.open, queue) {
+        let mut least = Res::new();
+        if let Some(amounts) = &job.group.min_resources {
+            least = to_res(amounts);
+        }
+        add(
+            &mut elastic,
+            &exceeded(&cycle.open.allocated(key, false), &least),
+        );
+    }
+    is_open(cycle, queue)
+        && requested(&minimum).all(|(name, amount)| {
+            let claim = amount + get(&allocated, name) + get(&reserved, name) - get(&elastic, name);
+            claim <= real_capability(&cycle.open, queue, name)
+        })
+}

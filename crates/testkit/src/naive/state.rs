@@ -1,0 +1,493 @@
+//! The whole cluster as plain maps: what the naive scheduler reads, and clones to undo.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use pumice_model::delta::Delta;
+use pumice_model::object::{
+    Amounts, Gates, GroupCondition, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase,
+    PriorityClassObject, QueueObject, Selector, SelectorOp, SubGroupPolicy, WorkloadObject,
+};
+
+/// Resource name to amount in stored units; an absent name is 0.
+pub type Res = BTreeMap<String, i64>;
+
+/// State of a task (spec/01 §3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Has no node.
+    Pending,
+    /// Has a node since this cycle, not committed.
+    Allocated,
+    /// Waits for resources that are being released.
+    Pipelined,
+    /// Committed in this cycle.
+    Binding,
+    /// Has a node, not started.
+    Bound,
+    /// Runs.
+    Running,
+    /// Is being deleted.
+    Releasing,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Not known.
+    Unknown,
+}
+
+impl Status {
+    /// One of Bound, Binding, Running, Allocated.
+    pub fn is_allocated(self) -> bool {
+        matches!(
+            self,
+            Self::Bound | Self::Binding | Self::Running | Self::Allocated
+        )
+    }
+}
+
+/// Which sub-job a task belongs to (spec/01 §3.5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SubJob {
+    /// Index of the policy in the group; `None` for the default sub-job.
+    pub policy: Option<usize>,
+    /// Integer of the first match label value, else 0.
+    pub match_index: i64,
+    /// Id within the cluster.
+    pub id: String,
+}
+
+/// One pod.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The object it came from.
+    pub pod: Rc<PodObject>,
+    /// Key of its job, `namespace/name`; `None` when it has none.
+    pub job: Option<String>,
+    /// Its sub-job; the default one when it has no job.
+    pub sub_job: SubJob,
+    /// State.
+    pub status: Status,
+    /// Node, for every state but Pending.
+    pub node: Option<String>,
+    /// When it was placed in this run, as a running number; 0 when it was not.
+    pub placed: u64,
+}
+
+impl Task {
+    /// `namespace/name` of the pod.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.pod.namespace, self.pod.name)
+    }
+
+    /// The request as a map.
+    pub fn request(&self) -> Res {
+        to_res(&self.pod.request)
+    }
+
+    /// Nothing is requested besides a pod slot.
+    pub fn best_effort(&self) -> bool {
+        self.pod
+            .request
+            .iter()
+            .all(|(name, amount)| name == "pods" || *amount <= 0)
+    }
+
+    /// Takes part in what a node shows of its pods (spec/02 §6.2).
+    pub fn is_on(&self, node: &str) -> bool {
+        self.node.as_deref() == Some(node)
+            && !matches!(
+                self.status,
+                Status::Pending | Status::Succeeded | Status::Failed
+            )
+    }
+}
+
+/// A PodGroup, or what stands for one around a bare pod.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The group; for a bare pod a made-up one (S12).
+    pub group: GroupObject,
+    /// Queue after the default is filled in.
+    pub queue: String,
+    /// Priority by its class.
+    pub priority: i64,
+    /// This cycle wrote condition Unschedulable=True.
+    pub stamped: bool,
+}
+
+/// Everything.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Nodes by name.
+    pub nodes: BTreeMap<String, Rc<NodeObject>>,
+    /// Tasks by pod UID.
+    pub tasks: BTreeMap<String, Task>,
+    /// Jobs by `namespace/name`.
+    pub jobs: BTreeMap<String, Job>,
+    /// Queues by name.
+    pub queues: BTreeMap<String, Rc<QueueObject>>,
+    /// Labels of namespaces by name.
+    pub namespaces: BTreeMap<String, Rc<BTreeMap<String, String>>>,
+    /// Services and workloads.
+    pub workloads: Vec<Rc<WorkloadObject>>,
+    /// Committed placements in order.
+    pub binds: Vec<(String, String)>,
+    /// Number of placements so far.
+    pub placements: u64,
+}
+
+/// The amounts as a map.
+pub fn to_res(amounts: &Amounts) -> Res {
+    amounts.iter().cloned().collect()
+}
+
+/// The amount of one resource.
+pub fn get(res: &Res, name: &str) -> i64 {
+    res.get(name).copied().unwrap_or(0)
+}
+
+/// Adds the second to the first.
+pub fn add(to: &mut Res, other: &Res) {
+    for (name, amount) in other {
+        *to.entry(name.clone()).or_insert(0) += amount;
+    }
+}
+
+/// Subtracts the second from the first.
+pub fn sub(from: &mut Res, other: &Res) {
+    for (name, amount) in other {
+        *from.entry(name.clone()).or_insert(0) -= amount;
+    }
+}
+
+/// Every dimension that is really requested fits (S5).
+pub fn fits(request: &Res, room: &Res) -> bool {
+    request
+        .iter()
+        .all(|(name, amount)| *amount <= 0 || *amount <= get(room, name))
+}
+
+/// Value of a label-like pair.
+pub fn label<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    pairs
+        .iter()
+        .find(|(known, _)| known == key)
+        .map(|(_, value)| value.as_str())
+}
+
+/// The selector holds for labels looked up by `find`.
+pub fn selects<'a>(selector: &Selector, find: impl Fn(&str) -> Option<&'a str>) -> bool {
+    selector.requirements.iter().all(|requirement| {
+        let value = find(&requirement.key);
+        match &requirement.op {
+            SelectorOp::In(values) => value.is_some_and(|v| values.iter().any(|x| x == v)),
+            SelectorOp::NotIn(values) => !value.is_some_and(|v| values.iter().any(|x| x == v)),
+            SelectorOp::Exists => value.is_some(),
+            SelectorOp::DoesNotExist => value.is_none(),
+        }
+    })
+}
+
+/// The selector, where there is one, holds for the labels of this pod; none matches nothing.
+pub fn selects_pod(selector: Option<&Selector>, pod: &PodObject) -> bool {
+    selector.is_some_and(|s| selects(s, |key| label(&pod.labels, key)))
+}
+
+impl World {
+    /// The cluster the deltas describe. Only `…Apply` is meaningful here.
+    pub fn new(objects: &[Delta], default_queue: &str) -> Self {
+        let mut world = Self::default();
+        for name in [default_queue, "root"] {
+            let queue = QueueObject {
+                name: name.to_owned(),
+                weight: 1,
+                reclaimable: true,
+                ..QueueObject::default()
+            };
+            world.queues.insert(name.to_owned(), Rc::new(queue));
+        }
+        let mut classes = BTreeMap::new();
+        for object in objects {
+            world.take(object, &mut classes);
+        }
+        for object in objects {
+            if let Delta::GroupApply(group) = object {
+                world.add_job(GroupObject::clone(group), default_queue, &classes);
+            }
+        }
+        for object in objects {
+            if let Delta::PodApply(pod) = object {
+                world.add_pod(pod, default_queue, &classes);
+            }
+        }
+        world
+    }
+
+    fn take(&mut self, object: &Delta, classes: &mut BTreeMap<String, PriorityClassObject>) {
+        match object {
+            Delta::NodeApply(node) => {
+                self.nodes
+                    .insert(node.name.clone(), Rc::new(NodeObject::clone(node)));
+            }
+            Delta::QueueApply(queue) => {
+                self.queues
+                    .insert(queue.name.clone(), Rc::new(QueueObject::clone(queue)));
+            }
+            Delta::NamespaceApply(namespace) => {
+                let labels = namespace.labels.iter().cloned().collect();
+                self.namespaces
+                    .insert(namespace.name.clone(), Rc::new(labels));
+            }
+            Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
+            Delta::PriorityClassApply(class) => {
+                classes.insert(class.name.clone(), class.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn add_job(
+        &mut self,
+        group: GroupObject,
+        default_queue: &str,
+        classes: &BTreeMap<String, PriorityClassObject>,
+    ) {
+        let queue = if group.queue.is_empty() {
+            default_queue.to_owned()
+        } else {
+            group.queue.clone()
+        };
+        let class = classes
+            .get(&group.priority_class)
+            .or_else(|| classes.values().find(|class| class.global_default));
+        let priority = class.map_or(0, |class| i64::from(class.value));
+        let key = format!("{}/{}", group.namespace, group.name);
+        let stamped = false;
+        self.jobs.insert(
+            key,
+            Job {
+                group,
+                queue,
+                priority,
+                stamped,
+            },
+        );
+    }
+
+    fn add_pod(
+        &mut self,
+        pod: &PodObject,
+        default_queue: &str,
+        classes: &BTreeMap<String, PriorityClassObject>,
+    ) {
+        if !pod.ours && pod.node.is_none() {
+            return;
+        }
+        let status = status_of(pod);
+        let job = match &pod.group {
+            Some(name) => Some(format!("{}/{name}", pod.namespace)),
+            None if pod.ours => {
+                let group = group_of_bare_pod(pod);
+                let key = format!("{}/{}", group.namespace, group.name);
+                self.add_job(group, default_queue, classes);
+                Some(key)
+            }
+            None => None,
+        };
+        let job = job.filter(|key| self.jobs.contains_key(key));
+        let sub_job = match &job {
+            Some(key) => sub_job_of(key, &self.jobs[key].group, pod),
+            None => SubJob::default(),
+        };
+        let task = Task {
+            node: pod.node.clone().filter(|_| status != Status::Pending),
+            pod: Rc::new(pod.clone()),
+            job,
+            sub_job,
+            status,
+            placed: 0,
+        };
+        self.tasks.insert(pod.uid.clone(), task);
+    }
+
+    /// Undoes what does not outlive a cycle: placements that were not committed become Pending,
+    /// committed ones Bound (S18).
+    pub fn next_cycle(&mut self) {
+        for task in self.tasks.values_mut() {
+            match task.status {
+                Status::Allocated | Status::Pipelined => {
+                    task.status = Status::Pending;
+                    task.node = None;
+                }
+                Status::Binding => task.status = Status::Bound,
+                _ => {}
+            }
+        }
+        for job in self.jobs.values_mut() {
+            job.stamped = false;
+        }
+    }
+
+    /// Jobs with an existing queue: the others are left out of everything (S11).
+    pub fn session_jobs(&self) -> impl Iterator<Item = (&String, &Job)> {
+        self.jobs
+            .iter()
+            .filter(|(_, job)| self.queues.contains_key(&job.queue))
+    }
+
+    /// All tasks of a job, by UID.
+    pub fn tasks_of(&self, job: &str) -> Vec<&Task> {
+        self.tasks
+            .values()
+            .filter(|task| task.job.as_deref() == Some(job))
+            .collect()
+    }
+
+    /// All tasks a node shows, by UID.
+    pub fn tasks_on(&self, node: &str) -> Vec<&Task> {
+        self.tasks
+            .values()
+            .filter(|task| task.is_on(node))
+            .collect()
+    }
+
+    /// What the node offers with oversubscription.
+    pub fn capacity(&self, node: &NodeObject) -> Res {
+        let mut total = to_res(&node.allocatable);
+        add(&mut total, &to_res(&node.oversubscription));
+        total
+    }
+
+    /// Sum of what all nodes offer.
+    pub fn total(&self) -> Res {
+        let mut total = Res::new();
+        for node in self.nodes.values() {
+            add(&mut total, &self.capacity(node));
+        }
+        total
+    }
+
+    fn sum_on(&self, node: &str, counts: impl Fn(Status) -> bool) -> Res {
+        let mut sum = Res::new();
+        for task in self.tasks_on(node) {
+            if counts(task.status) {
+                add(&mut sum, &task.request());
+            }
+        }
+        sum
+    }
+
+    /// Requests of the tasks that hold resources of the node.
+    pub fn used(&self, node: &str) -> Res {
+        self.sum_on(node, |status| status != Status::Pipelined)
+    }
+
+    /// Capacity less used.
+    pub fn idle(&self, node: &NodeObject) -> Res {
+        let mut idle = self.capacity(node);
+        sub(&mut idle, &self.used(&node.name));
+        idle
+    }
+
+    /// Idle, plus what is being released, less what already waits for it.
+    pub fn future_idle(&self, node: &NodeObject) -> Res {
+        let mut idle = self.idle(node);
+        add(
+            &mut idle,
+            &self.sum_on(&node.name, |status| status == Status::Releasing),
+        );
+        sub(
+            &mut idle,
+            &self.sum_on(&node.name, |status| status == Status::Pipelined),
+        );
+        idle
+    }
+
+    /// Requests of the job's tasks with an allocated status, and of Pipelined ones where asked.
+    pub fn allocated(&self, job: &str, with_pipelined: bool) -> Res {
+        let mut sum = Res::new();
+        for task in self.tasks_of(job) {
+            let pipelined = with_pipelined && task.status == Status::Pipelined;
+            if task.status.is_allocated() || pipelined {
+                add(&mut sum, &task.request());
+            }
+        }
+        sum
+    }
+}
+
+fn status_of(pod: &PodObject) -> Status {
+    match pod.phase {
+        PodPhase::Running | PodPhase::Pending if pod.deleting => Status::Releasing,
+        PodPhase::Running => Status::Running,
+        PodPhase::Pending if pod.node.is_some() => Status::Bound,
+        PodPhase::Pending => Status::Pending,
+        PodPhase::Succeeded => Status::Succeeded,
+        PodPhase::Failed => Status::Failed,
+        PodPhase::Unknown => Status::Unknown,
+    }
+}
+
+fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
+    GroupObject {
+        namespace: pod.namespace.clone(),
+        name: format!("podgroup-{}", pod.uid),
+        uid: format!("podgroup-{}", pod.uid),
+        created_s: pod.created_s,
+        min_member: 1,
+        queue: pod.queue.clone().unwrap_or_default(),
+        priority_class: pod.priority_class.clone(),
+        min_resources: Some(pod.request.clone()),
+        ..GroupObject::default()
+    }
+}
+
+fn sub_job_of(key: &str, group: &GroupObject, pod: &PodObject) -> SubJob {
+    for (index, policy) in group.sub_groups.iter().enumerate() {
+        let selected = policy.selector.is_none() || selects_pod(policy.selector.as_ref(), pod);
+        if let Some(values) = match_values(policy, pod).filter(|_| selected) {
+            let first = values.first().and_then(|value| value.parse().ok());
+            return SubJob {
+                policy: Some(index),
+                match_index: first.unwrap_or(0),
+                id: format!("{key}/{}-{}", policy.name, values.join("-")),
+            };
+        }
+    }
+    SubJob {
+        id: key.to_owned(),
+        ..SubJob::default()
+    }
+}
+
+/// Values of the policy's match labels; `None` when the pod lacks one.
+fn match_values<'a>(policy: &SubGroupPolicy, pod: &'a PodObject) -> Option<Vec<&'a str>> {
+    let value = |key: &String| label(&pod.labels, key).filter(|value| !value.is_empty());
+    policy.match_label_keys.iter().map(value).collect()
+}
+
+/// The phase as text.
+pub fn phase_name(phase: GroupPhase) -> &'static str {
+    match phase {
+        GroupPhase::Pending => "Pending",
+        GroupPhase::Inqueue => "Inqueue",
+        GroupPhase::Running => "Running",
+        GroupPhase::Unknown => "Unknown",
+        GroupPhase::Completed => "Completed",
+    }
+}
+
+/// Replaces the condition of that kind or adds it.
+pub fn set_condition(conditions: &mut Vec<GroupCondition>, new: GroupCondition) {
+    match conditions.iter_mut().find(|old| old.kind == new.kind) {
+        Some(old) => *old = new,
+        None => conditions.push(new),
+    }
+}
+
+/// Gated by somebody other than the scheduler itself.
+pub fn foreign_gate(task: &Task) -> bool {
+    task.pod.gates == Gates::Foreign
+}

@@ -1,0 +1,113 @@
+//! What the end of a cycle writes on PodGroups (spec/01 §4.4; S10, S14).
+
+use pumice_model::object::{GroupCondition, GroupPhase};
+
+use super::Cycle;
+use super::gates;
+use super::state::{Status, World, set_condition};
+
+/// Conditions, then phases, of every job in the session.
+pub fn close(cycle: &mut Cycle) {
+    let jobs: Vec<String> = cycle
+        .world
+        .session_jobs()
+        .map(|(key, _)| key.clone())
+        .collect();
+    if cycle.plugin("gang").is_some() {
+        for job in &jobs {
+            write_conditions(cycle, job);
+        }
+    }
+    for key in &jobs {
+        let phase = phase(&cycle.world, key);
+        if let Some(job) = cycle.world.jobs.get_mut(key) {
+            job.group.status.phase = phase;
+        }
+    }
+}
+
+fn count(world: &World, key: &str, status: Status) -> i64 {
+    let tasks = world.tasks_of(key).into_iter();
+    tasks.filter(|task| task.status == status).count() as i64
+}
+
+fn releasing_on_nodes(world: &World, key: &str) -> i64 {
+    let tasks = world.tasks_of(key).into_iter();
+    let releasing = tasks.filter(|task| task.status == Status::Releasing && task.node.is_some());
+    releasing.count() as i64
+}
+
+/// Running, Bound and finished tasks, and those still on a node while being deleted.
+fn scheduled(world: &World, key: &str) -> i64 {
+    let placed = [
+        Status::Running,
+        Status::Bound,
+        Status::Failed,
+        Status::Succeeded,
+    ];
+    let placed: i64 = placed.iter().map(|status| count(world, key, *status)).sum();
+    placed + releasing_on_nodes(world, key)
+}
+
+/// The job is short only because members are being deleted, and nothing waits for a node.
+fn is_only_releasing(world: &World, key: &str) -> bool {
+    releasing_on_nodes(world, key) > 0
+        && count(world, key, Status::Pending) == 0
+        && count(world, key, Status::Pipelined) == 0
+        && scheduled(world, key) >= i64::from(world.jobs[key].group.min_member)
+}
+
+fn write_conditions(cycle: &mut Cycle, key: &str) {
+    if cycle.world.tasks_of(key).is_empty() {
+        return;
+    }
+    let ready = gates::is_ready(&cycle.world, key);
+    if !ready && is_only_releasing(&cycle.world, key) {
+        return;
+    }
+    let reason = gates::invalid_reason(cycle, key).unwrap_or("NotEnoughResources");
+    let Some(job) = cycle.world.jobs.get_mut(key) else {
+        return;
+    };
+    let conditions = &mut job.group.status.conditions;
+    if ready {
+        for old in conditions.iter_mut() {
+            if old.kind == "Unschedulable" && old.status == "True" {
+                old.status = "False".to_owned();
+            }
+        }
+    }
+    let (kind, reason) = if ready {
+        ("Scheduled", "tasks in gang are ready to be scheduled")
+    } else {
+        ("Unschedulable", reason)
+    };
+    let new = GroupCondition {
+        kind: kind.to_owned(),
+        status: "True".to_owned(),
+        reason: reason.to_owned(),
+        ..GroupCondition::default()
+    };
+    set_condition(conditions, new);
+    job.stamped = !ready;
+}
+
+fn phase(world: &World, key: &str) -> GroupPhase {
+    let job = &world.jobs[key];
+    let scheduled = scheduled(world, key);
+    let completed = count(world, key, Status::Failed) + count(world, key, Status::Succeeded);
+    let min = i64::from(job.group.min_member);
+    if count(world, key, Status::Running) > 0 && job.stamped {
+        GroupPhase::Unknown
+    } else if scheduled >= min && scheduled > 0 {
+        if scheduled == completed {
+            GroupPhase::Completed
+        } else {
+            GroupPhase::Running
+        }
+    } else if job.group.status.phase == GroupPhase::Inqueue {
+        GroupPhase::Inqueue
+    } else {
+        GroupPhase::Pending
+    }
+}

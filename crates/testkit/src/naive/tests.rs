@@ -1,0 +1,7 @@
+//! The worked examples of the specification.
+
+mod builders;
+mod cycles;
+mod gang_and_queues;
+mod node_filters;
+mod node_scores;
