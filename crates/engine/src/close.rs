@@ -1,6 +1,5 @@
 //! The end of a cycle: phase, counters and conditions of every PodGroup (spec/01 §4.4).
 
-use pumice_framework::Skip;
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, TaskStatus};
 
@@ -60,10 +59,9 @@ impl Engine {
 
     /// Reason and message of an unready job.
     fn unschedulable(&self, ix: JobIx) -> (&'static str, String) {
-        let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
-        match skip {
-            Some(Skip::Invalid(invalid)) => (invalid.reason, invalid.message.clone()),
-            _ => ("NotEnoughResources", self.gang_message(ix)),
+        match self.chain.job_valid(&self.state, ix) {
+            Err(invalid) => (invalid.reason, invalid.message),
+            Ok(()) => ("NotEnoughResources", self.gang_message(ix)),
         }
     }
 

@@ -6,8 +6,9 @@ use pumice_conf::{ArgKind, Arguments, PluginSpec};
 use pumice_framework::{Class, NodeScore, Plugin, Points};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
+use smallvec::SmallVec;
 
-use crate::columns::{self, BLOCK};
+use crate::columns;
 use crate::registry::{arg, arg_from};
 
 const WEIGHT: &str = "binpack.weight";
@@ -169,27 +170,29 @@ impl NodeScore for Fullness {
 }
 
 impl Fullness {
-    /// Scores a block. The sums run over the resources in a fixed order, so that the float result
-    /// does not depend on the block.
+    /// Scores a block. The sum of a node runs over the resources in a fixed order.
     fn add_block(&self, nodes: &Nodes, range: Range<usize>, out: &mut [f64]) {
-        let mut sums = [0.0; BLOCK];
-        let mut over = [false; BLOCK];
-        for part in self.parts.iter().filter(|part| part.weight != 0) {
-            let capacity = columns::block(&nodes.total, part.resource, range.clone());
-            let used = columns::block(&nodes.used, part.resource, range.clone());
-            let weight = part.weight as f64;
-            let load = capacity.iter().zip(used);
-            for ((capacity, used), (sum, over)) in load.zip(sums.iter_mut().zip(&mut over)) {
-                let wanted = part.request.saturating_add(*used);
-                let has_any = *capacity != 0;
-                *over |= has_any && wanted > *capacity;
-                let fullness = wanted as f64 * weight / *capacity as f64;
-                *sum += if has_any { fullness } else { 0.0 };
+        let counted = self.parts.iter().filter(|part| part.weight != 0);
+        let columns: SmallVec<[_; 4]> = counted
+            .map(|part| {
+                let capacity = columns::block(&nodes.total, part.resource, range.clone());
+                let used = columns::block(&nodes.used, part.resource, range.clone());
+                (part.request, part.weight as f64, capacity, used)
+            })
+            .collect();
+        for (at, out) in out.iter_mut().enumerate() {
+            let (mut sum, mut is_over) = (0.0, false);
+            for (request, weight, capacity, used) in &columns {
+                let (wanted, capacity) = (request.saturating_add(used[at]), capacity[at]);
+                // A resource the node does not have adds nothing, and its weight still counts.
+                if capacity != 0 {
+                    is_over |= wanted > capacity;
+                    sum += wanted as f64 * weight / capacity as f64;
+                }
             }
-        }
-        for ((out, sum), over) in out.iter_mut().zip(sums).zip(over) {
-            let score = sum / self.weight_sum as f64 * 100.0 * self.weight as f64;
-            *out += if over { 0.0 } else { score };
+            if !is_over {
+                *out += sum / self.weight_sum as f64 * 100.0 * self.weight as f64;
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reading node columns in blocks: scores run as plain loops over slices of at most [`BLOCK`] nodes.
+//! Reading node columns in blocks: scores run as loops over slices of at most [`BLOCK`] nodes.
 
 use std::ops::Range;
 

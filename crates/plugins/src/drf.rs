@@ -1,8 +1,8 @@
 //! Plugin `drf`: jobs with the smaller dominant share of the cluster go first (spec/02 §5).
 //!
 //! The share of a job is the largest of its amounts as a fraction of the cluster, `pods` included;
-//! what it holds is read live from the state. With `enableHierarchy` queues are ordered by a tree of
-//! weighted shares ([`tree`]). Namespace weights do not exist, as in Volcano today.
+//! what it holds is read live from the state. With `enableHierarchy`, queues are ordered by a tree
+//! of weighted shares. Namespace weights do not exist, as in Volcano today.
 
 mod tree;
 

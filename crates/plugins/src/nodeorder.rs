@@ -2,10 +2,10 @@
 //!
 //! | scorer | form |
 //! |---|---|
-//! | least, most requested | integer score per node load ([`requested`]) |
-//! | balanced | integer score per node load ([`balanced`]) |
+//! | least, most requested | integer score per node load (`requested`) |
+//! | balanced | integer score per node load (`balanced`) |
 //! | node affinity, taints | raw values of node objects, spread over the candidates |
-//! | image locality | integer score of node objects ([`images`]) |
+//! | image locality | integer score of node objects (`images`) |
 //! | pod affinity, topology spread | done by the placement kernel with the weights given here |
 //!
 //! A weight of 0 switches a scorer off, a negative one turns it round.

@@ -76,11 +76,14 @@ const ERROR_CACHE: ArgSpec = arg(
 );
 
 const GANG_EVICTION: &[ArgSpec] = &[
-    arg(
-        "maxDomains",
-        ArgKind::Int,
-        "8",
-        "Most topology domains looked at.",
+    arg_from(
+        1.0,
+        arg(
+            "maxDomains",
+            ArgKind::Int,
+            "8",
+            "Most topology domains looked at.",
+        ),
     ),
     arg(
         "allowWholeBundle",

@@ -21,7 +21,8 @@ pub(crate) fn standing_reservation(job: &Job) -> Option<ResVec> {
         GroupPhase::Running => job.allocated_count() >= job.min_available,
         _ => false,
     };
-    (stands && job.origin != Origin::Missing).then(|| reservation(job))
+    let takes_part = job.queue.is_some() && job.origin != Origin::Missing;
+    (stands && takes_part).then(|| reservation(job))
 }
 
 /// Whether `demand` stays within `limit` in every dimension of `request` except `pods`.

@@ -1,3 +1,5 @@
+//! The static list, and configurations built from it.
+
 use pumice_conf::{CHART_CONF, DEFAULT_CONF, PluginConf};
 use pumice_framework::ReasonTable;
 use rustc_hash::FxHashSet;

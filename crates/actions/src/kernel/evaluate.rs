@@ -6,8 +6,10 @@ use std::rc::Rc;
 use pumice_framework::{
     Class, NodeFilter, NodeScore, PluginChain, ReasonId, ReasonTable, SetId, StaticPart,
 };
-use pumice_model::{Nodes, ResIx, State};
+use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
+
+use super::Choice;
 
 /// Nodes looked at in one go.
 pub const BLOCK: usize = 64;
@@ -129,6 +131,41 @@ impl Program {
         }
     }
 
+    /// The best node of all by itself, in one pass; `None` when none fits, or when scores depend on
+    /// who the other candidates are.
+    pub fn best(
+        &self,
+        nodes: &Nodes,
+        table: &mut ReasonTable,
+        block: &mut Block,
+    ) -> Option<Choice> {
+        if !self.fixed.normalised.is_empty() {
+            return None;
+        }
+        let mut best: [Option<(f64, usize)>; 2] = [None, None];
+        for start in (0..nodes.len()).step_by(BLOCK) {
+            let range = start..(start + BLOCK).min(nodes.len());
+            let count = range.len();
+            self.evaluate(nodes, table, range, block);
+            for at in 0..count {
+                if !block.verdict[at].fits() {
+                    continue;
+                }
+                let fraction = if self.has_fraction { block.fraction[at] } else { 0.0 };
+                let key = block.whole[at] as f64 + fraction;
+                let best = &mut best[usize::from(block.verdict[at].0)];
+                if best.is_none_or(|(other, _)| key > other) {
+                    *best = Some((key, start + at));
+                }
+            }
+        }
+        let [idle, future] = best;
+        let choice = |idle: bool| {
+            move |(_, node): (f64, usize)| Choice { node: NodeIx(node as u32), idle }
+        };
+        idle.map(choice(true)).or(future.map(choice(false)))
+    }
+
     fn fit(&self, nodes: &Nodes, range: Range<usize>, verdict: &mut [Verdict]) {
         verdict.fill(Verdict::IDLE);
         if nodes.in_transit == 0 {
@@ -147,7 +184,7 @@ impl Program {
             return;
         }
         for (verdict, node) in verdict.iter_mut().zip(range) {
-            let node = pumice_model::NodeIx(node as u32);
+            let node = NodeIx(node as u32);
             for need in &self.needs {
                 if need.amount > nodes.future_idle(need.resource, node) {
                     *verdict = Verdict::unfit(need.reason);
@@ -205,7 +242,7 @@ impl Program {
     }
 
     /// What a node lacks, in stored units, counting what is being released.
-    pub fn shortage(&self, nodes: &Nodes, node: pumice_model::NodeIx) -> Vec<(ResIx, i64)> {
+    pub fn shortage(&self, nodes: &Nodes, node: NodeIx) -> Vec<(ResIx, i64)> {
         self.needs
             .iter()
             .map(|need| (need.resource, need.amount - nodes.future_idle(need.resource, node)))

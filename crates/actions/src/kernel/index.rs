@@ -1,14 +1,14 @@
 //! The ordered node index of one class.
 
 use pumice_framework::reason::NearestMiss;
-use pumice_framework::{Class, FitError, PluginChain, ReasonTable, SetId};
+use pumice_framework::{FitError, ReasonTable, SetId};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::Choice;
 use super::evaluate::{BLOCK, Block, Program, Verdict};
 use super::group::Group;
-use super::pod_filter::{PodFilter, PodReasons};
+use super::pod_filter::PodFilter;
 use super::pod_score::PodScore;
 use super::wide_max::NOT_A_CANDIDATE;
 
@@ -37,15 +37,11 @@ struct Parts {
 impl ClassIndex {
     /// An index that knows nothing yet.
     pub fn new(
-        state: &mut State,
-        chain: &PluginChain,
-        class: &Class,
+        state: &State,
         program: Program,
-        reasons: PodReasons,
+        pod_filter: Option<PodFilter>,
+        pod_score: Option<PodScore>,
     ) -> Self {
-        let points = chain.pod_points();
-        let pod_filter = PodFilter::new(state, class, &points, reasons);
-        let pod_score = PodScore::new(state, class, &points);
         let nodes = state.nodes.len();
         let normalised = program.fixed.normalised.len();
         // What other pods say decides who the candidates are, and so what normalised scores are.
@@ -53,7 +49,7 @@ impl ClassIndex {
         let parts = whole_picture
             .then(|| Parts { whole: vec![0; nodes], fraction: vec![0.0; nodes] });
         let mut index = Self {
-            idle: Group::new(nodes, pod_filter.as_ref().map(|f| &f.layout), normalised),
+            idle: Group::new(nodes, pod_filter.as_ref().map(|f| f.layout.as_ref()), normalised),
             future: None,
             program,
             pod_filter,
@@ -90,7 +86,7 @@ impl ClassIndex {
     /// Looks again at everything that was touched since it was last asked.
     pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
         if state.nodes.in_transit > 0 && self.future.is_none() {
-            let layout = self.pod_filter.as_ref().map(|f| &f.layout);
+            let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
             let normalised = self.program.fixed.normalised.len();
             self.future = Some(Group::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
@@ -191,7 +187,7 @@ impl ClassIndex {
             parts.whole[node] = whole;
             parts.fraction[node] = fraction;
         }
-        let layout = self.pod_filter.as_ref().map(|f| &f.layout);
+        let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
         let put = |group: &mut Group, member: bool| {
             let key = if member {
                 let normalised = &self.program.fixed.normalised;
@@ -273,7 +269,7 @@ impl ClassIndex {
         if self.parts.is_some() {
             return self.best_of_whole_picture(state);
         }
-        let layout = self.pod_filter.as_ref().map(|f| &f.layout);
+        let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
             return Some(Choice { node: NodeIx(node), idle: true });
         }

@@ -26,14 +26,18 @@ use pumice_framework::node_points::ClassKey;
 use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{NodeIx, State, TaskIx};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use evaluate::{Block, Program};
 use index::ClassIndex;
-use pod_filter::PodReasons;
+use pod_filter::{PodFilter, PodReasons, TopologyKeys};
+use pod_score::PodScore;
 
 /// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
-pub const INDEX_BUDGET_BYTES: usize = 1 << 30;
+pub const INDEX_BUDGET_BYTES: usize = 2 << 30;
+
+/// Most classes remembered as asked once.
+const MAX_ASKED_ONCE: usize = 1 << 20;
 
 /// A node for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +59,8 @@ pub struct Kernel {
     indexes: FxHashMap<ClassId, ClassIndex>,
     fixed: FxHashMap<u64, Rc<StaticPart>>,
     refused: FxHashMap<ClassId, Option<String>>,
+    asked_once: FxHashSet<ClassId>,
+    keys: TopologyKeys,
     scratch: Box<Block>,
     epoch: (u64, u64),
     cycle: u64,
@@ -72,6 +78,8 @@ impl Kernel {
             indexes: FxHashMap::default(),
             fixed: FxHashMap::default(),
             refused: FxHashMap::default(),
+            asked_once: FxHashSet::default(),
+            keys: TopologyKeys::default(),
             scratch: Box::default(),
             epoch: (0, 0),
             cycle: 0,
@@ -108,7 +116,20 @@ impl Kernel {
                 self.bytes -= index.bytes();
                 index
             }
-            None => self.new_index(state, chain, key),
+            None => {
+                let class = Self::class(state, key);
+                let program = self.program(state, chain, &class);
+                let points = chain.pod_points();
+                let (reasons, keys) = (self.pod_reasons, &mut self.keys);
+                let filter = PodFilter::new(state, &class, &points, reasons, keys);
+                let score = PodScore::new(state, &class, &points, keys);
+                // An index pays only for classes that are asked again.
+                let scan = filter.is_none() && score.is_none() && self.asked_once.insert(id);
+                if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
+                    return Ok(found);
+                }
+                ClassIndex::new(state, program, filter, score)
+            }
         };
         self.questions += 1;
         index.last_used = self.questions;
@@ -129,6 +150,8 @@ impl Kernel {
             self.indexes.clear();
             self.fixed.clear();
             self.refused.clear();
+            self.asked_once.clear();
+            self.keys = TopologyKeys::default();
             self.bytes = 0;
             self.epoch = epoch;
         }
@@ -154,15 +177,22 @@ impl Kernel {
         known.clone()
     }
 
-    fn new_index(&mut self, state: &mut State, chain: &PluginChain, key: ClassKey) -> ClassIndex {
-        let class = Self::class(state, key);
+    fn program(&mut self, state: &State, chain: &PluginChain, class: &Class) -> Program {
         let fixed = self
             .fixed
             .entry(state.shapes.rules_serial(class.shape.rules))
             .or_insert_with(|| Rc::new(chain.static_part(state, &class.rules)))
             .clone();
-        let program = Program::new(state, chain, &mut self.reasons, &class, fixed);
-        ClassIndex::new(state, chain, &class, program, self.pod_reasons)
+        Program::new(state, chain, &mut self.reasons, class, fixed)
+    }
+
+    /// The best node for a class that is asked for the first time, by one pass over the nodes;
+    /// `None` when nothing fits or only an index can tell.
+    fn scan(&mut self, state: &State, program: &Program) -> Option<Choice> {
+        if self.asked_once.len() > MAX_ASKED_ONCE {
+            self.asked_once.clear();
+        }
+        program.best(&state.nodes, &mut self.reasons, &mut self.scratch)
     }
 
     fn stay_within_budget(&mut self) {

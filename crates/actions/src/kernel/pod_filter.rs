@@ -7,6 +7,7 @@ use pumice_model::object::{PodTerm, Selector, SpreadConstraint, Unsatisfiable};
 use pumice_model::selector::{node_affinity_holds, selects, tolerates_filtering};
 use pumice_model::topology::{Carried, Domains, Query};
 use pumice_model::{NodeIx, State};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::domain_sum::{DomainSum, Source};
@@ -65,28 +66,57 @@ pub struct PodFilter {
     spread: Vec<Spread>,
     reasons: PodReasons,
     /// Cells of nodes about which the filters say the same.
-    pub layout: Layout,
+    pub layout: Rc<Layout>,
 }
 
-/// Topology keys of a class, each once, with their domains.
+/// Domains of topology keys and layouts over them: they depend on node labels alone, so all classes
+/// share them.
 #[derive(Default)]
-pub struct KeySet {
-    names: Vec<String>,
-    domains: Vec<Rc<Domains>>,
+pub struct TopologyKeys {
+    domains: FxHashMap<String, Rc<Domains>>,
+    layouts: FxHashMap<Vec<String>, Rc<Layout>>,
 }
 
-impl KeySet {
+impl TopologyKeys {
+    /// Domains of a key.
+    pub fn domains(&mut self, state: &State, key: &str) -> Rc<Domains> {
+        if let Some(domains) = self.domains.get(key) {
+            return domains.clone();
+        }
+        let domains = Rc::new(Domains::of(&state.nodes, key));
+        self.domains.insert(key.to_owned(), domains.clone());
+        domains
+    }
+
+    fn layout(&mut self, state: &State, keys: &[String]) -> Rc<Layout> {
+        if let Some(layout) = self.layouts.get(keys) {
+            return layout.clone();
+        }
+        let domains: Vec<Rc<Domains>> = keys.iter().map(|key| self.domains(state, key)).collect();
+        let layout = Rc::new(Layout::of(state.nodes.len(), &domains));
+        self.layouts.insert(keys.to_vec(), layout.clone());
+        layout
+    }
+}
+
+/// Topology keys of one class, each once, in order of first use.
+struct KeySet<'a> {
+    names: Vec<String>,
+    all: &'a mut TopologyKeys,
+}
+
+impl KeySet<'_> {
     /// Number and domains of a key.
-    pub fn add(&mut self, state: &State, key: &str) -> (usize, Rc<Domains>) {
+    fn add(&mut self, state: &State, key: &str) -> (usize, Rc<Domains>) {
+        let domains = self.all.domains(state, key);
         let at = match self.names.iter().position(|name| name == key) {
             Some(at) => at,
             None => {
                 self.names.push(key.to_owned());
-                self.domains.push(Rc::new(Domains::of(&state.nodes, key)));
                 self.names.len() - 1
             }
         };
-        (at, self.domains[at].clone())
+        (at, domains)
     }
 }
 
@@ -124,9 +154,10 @@ impl PodFilter {
         class: &Class,
         points: &PodPoints,
         reasons: PodReasons,
+        all: &mut TopologyKeys,
     ) -> Option<Self> {
         let rules = class.rules.clone();
-        let mut keys = KeySet::default();
+        let mut keys = KeySet { names: Vec::new(), all };
         let mut filter = Self {
             sums: Vec::new(),
             affinity: Vec::new(),
@@ -135,7 +166,7 @@ impl PodFilter {
             existing: Vec::new(),
             spread: Vec::new(),
             reasons,
-            layout: Layout::default(),
+            layout: Rc::default(),
         };
         if points.affinity_filter && state.topology.is_active() {
             filter.add_affinity(state, class, &rules.affinity, &mut keys);
@@ -152,8 +183,7 @@ impl PodFilter {
         if filter.sums.is_empty() {
             return None;
         }
-        let domains: Vec<Domains> = keys.domains.iter().map(|d| d.as_ref().clone()).collect();
-        filter.layout = Layout::of(state.nodes.len(), &domains);
+        filter.layout = keys.all.layout(state, &keys.names);
         Some(filter)
     }
 

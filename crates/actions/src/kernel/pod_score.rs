@@ -12,7 +12,7 @@ use pumice_model::{NodeIx, State};
 use rustc_hash::FxHashSet;
 
 use super::domain_sum::{DomainSum, Source};
-use super::pod_filter::{KeySet, constraint_selectors, eligible_nodes};
+use super::pod_filter::{TopologyKeys, constraint_selectors, eligible_nodes};
 
 /// Node label whose domains are single nodes for the spread score.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -40,7 +40,12 @@ pub struct PodScore {
 
 impl PodScore {
     /// The scores of a class; `None` when they cannot tell nodes apart.
-    pub fn new(state: &mut State, class: &Class, points: &PodPoints) -> Option<Self> {
+    pub fn new(
+        state: &mut State,
+        class: &Class,
+        points: &PodPoints,
+        keys: &mut TopologyKeys,
+    ) -> Option<Self> {
         let mut score = Self {
             affinity: Vec::new(),
             affinity_weight: points.affinity_weight,
@@ -49,14 +54,13 @@ impl PodScore {
             require_all_keys: true,
             raw: Vec::new(),
         };
-        let mut keys = KeySet::default();
         if points.affinity_weight != 0 && state.topology.is_active() {
-            score.add_own(state, &class.rules.preferred_affinity, 1, &mut keys);
-            score.add_own(state, &class.rules.preferred_anti_affinity, -1, &mut keys);
-            score.add_carried(state, class, &mut keys);
+            score.add_own(state, &class.rules.preferred_affinity, 1, keys);
+            score.add_own(state, &class.rules.preferred_anti_affinity, -1, keys);
+            score.add_carried(state, class, keys);
         }
         if points.spread_weight != 0 {
-            score.add_spread(state, class, &mut keys);
+            score.add_spread(state, class, keys);
         }
         (!score.affinity.is_empty() || !score.spread.is_empty()).then_some(score)
     }
@@ -66,17 +70,17 @@ impl PodScore {
         state: &mut State,
         terms: &[(i32, PodTerm)],
         sign: i64,
-        keys: &mut KeySet,
+        keys: &mut TopologyKeys,
     ) {
         for (weight, term) in terms {
             let source = Source::Counter(state.counter(Query::Terms(vec![term.clone()])));
-            let (key, domains) = keys.add(state, &term.topology_key);
-            let sum = DomainSum::new(&state.topology, source, domains, key, None);
+            let domains = keys.domains(state, &term.topology_key);
+            let sum = DomainSum::new(&state.topology, source, domains, 0, None);
             self.affinity.push((sign * i64::from(*weight), sum));
         }
     }
 
-    fn add_carried(&mut self, state: &State, class: &Class, keys: &mut KeySet) {
+    fn add_carried(&mut self, state: &State, class: &Class, keys: &mut TopologyKeys) {
         for (at, owned) in state.topology.owned_terms().iter().enumerate() {
             let weight = match owned.carried {
                 Carried::RequiredAnti => continue,
@@ -84,15 +88,15 @@ impl PodScore {
                 Carried::PreferredAnti(weight) => -i64::from(weight),
             };
             if state.topology.term_selects(&state.names, &owned.term, class.key.appearance) {
-                let (key, domains) = keys.add(state, &owned.term.topology_key);
+                let domains = keys.domains(state, &owned.term.topology_key);
                 let source = Source::Carried(at as u32);
-                let sum = DomainSum::new(&state.topology, source, domains, key, None);
+                let sum = DomainSum::new(&state.topology, source, domains, 0, None);
                 self.affinity.push((weight, sum));
             }
         }
     }
 
-    fn add_spread(&mut self, state: &mut State, class: &Class, keys: &mut KeySet) {
+    fn add_spread(&mut self, state: &mut State, class: &Class, keys: &mut TopologyKeys) {
         let look = state.topology.look_of(class.key.appearance).clone();
         let namespace = state.names.text(look.namespace).to_owned();
         let (soft, selectors) = if class.rules.spread.is_empty() {
@@ -107,7 +111,7 @@ impl PodScore {
             (soft.filter(|c| c.when == Unsatisfiable::ScheduleAnyway).cloned().collect(), None)
         };
         let all_keys: Vec<Rc<Domains>> = if self.require_all_keys {
-            soft.iter().map(|c| keys.add(state, &c.topology_key).1).collect()
+            soft.iter().map(|c| keys.domains(state, &c.topology_key)).collect()
         } else {
             Vec::new()
         };
@@ -116,9 +120,9 @@ impl PodScore {
             let query = Query::Spread { namespace: namespace.clone(), selectors };
             let source = Source::Counter(state.counter(query));
             let eligible = eligible_nodes(state, class, constraint, &all_keys);
-            let (key, domains) = keys.add(state, &constraint.topology_key);
+            let domains = keys.domains(state, &constraint.topology_key);
             self.spread.push(Soft {
-                sum: DomainSum::new(&state.topology, source, domains, key, Some(eligible)),
+                sum: DomainSum::new(&state.topology, source, domains, 0, Some(eligible)),
                 hostname: constraint.topology_key == HOSTNAME,
                 max_skew: i64::from(constraint.max_skew),
             });

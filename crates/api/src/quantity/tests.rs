@@ -80,6 +80,8 @@ fn digits_beyond_a_billionth_round_up_exactly() {
     // 2^10 × 0.5 × 10^-9 is exactly 512 billionths: nothing is rounded.
     assert_eq!(nano_of("0.0000000005Ki"), 512);
     assert_eq!(nano_of("0.00000000050Ki"), 512);
+    // 2^10 × 5 × 10^-11 is 51.2 billionths: what is lost lies before the first digit.
+    assert_eq!(nano_of("0.00000000005Ki"), 52);
     assert_eq!(nano_of("1.0000000001"), NANO + 1);
     assert_eq!(nano_of(&format!("1.{}", "0".repeat(500))), NANO);
     assert_eq!(nano_of(&format!("1.{}1", "0".repeat(500))), NANO + 1);

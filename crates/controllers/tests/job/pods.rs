@@ -1,6 +1,7 @@
 //! The pods of a Job.
 
-use pumice_api::Job;
+use k8s_openapi::api::core::v1::Pod;
+use pumice_api::{Job, keys};
 use pumice_controllers::job;
 use serde_json::{Value, json};
 
@@ -26,7 +27,15 @@ fn pods_carry_what_the_scheduler_reads() {
     .unwrap();
     job::defaults(&mut job);
     let pods = job::pods(&job, "j-u1");
-    assert_eq!(pods.len(), 4);
+    let partition = |pod: &Pod| {
+        pod.metadata
+            .labels
+            .as_ref()?
+            .get(keys::PARTITION_ID)
+            .cloned()
+    };
+    let partitions: Vec<_> = pods.iter().filter_map(partition).collect();
+    assert_eq!(partitions, ["0", "0", "1", "1"]);
     let expected = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {

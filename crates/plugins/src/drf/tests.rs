@@ -1,3 +1,5 @@
+//! Dominant shares (examples of spec/02 §5).
+
 use super::*;
 use crate::testing::*;
 use pumice_model::{NodeIx, TaskStatus};

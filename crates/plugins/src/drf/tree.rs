@@ -91,8 +91,9 @@ impl Tree {
             let Some(queue) = job.queue.filter(|_| job.origin != Origin::Missing) else {
                 continue;
             };
-            let parent = tree.path_of[queue.at()]
-                .last()
+            let path = tree.path_of.get(queue.at());
+            let parent = path
+                .and_then(|path| path.last())
                 .map_or(ROOT, |node| *node as usize);
             let mut held = job.allocated.clone();
             held.add(&job.pipelined);

@@ -1,3 +1,5 @@
+//! Gang tests over jobs whose tasks are in given statuses.
+
 use super::*;
 use crate::testing::*;
 use pumice_model::NodeIx;

@@ -1,3 +1,5 @@
+//! Admission against the size of the cluster (examples of spec/02 §4).
+
 use super::*;
 use crate::testing::*;
 use pumice_conf::Value;

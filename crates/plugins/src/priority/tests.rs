@@ -1,3 +1,5 @@
+//! Order of jobs, tasks and sub-jobs by priority, and starvation.
+
 use super::*;
 use crate::testing::*;
 use pumice_model::Delta;

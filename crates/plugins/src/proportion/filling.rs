@@ -3,7 +3,7 @@
 
 use super::{EPSILON, is_pods};
 
-/// Rounds after which the division is taken as it is. Rounds either settle a queue or shrink what is
+/// Rounds after which the division is taken as it is. A round settles a queue or shrinks what is
 /// left geometrically, so a real cluster needs a few dozen at most.
 const MAX_ROUNDS: usize = 10_000;
 

@@ -1,1 +1,284 @@
-//! placeholder
+//! Shares of queues (examples of spec/02 §7.5).
+
+use super::*;
+use crate::testing::*;
+use pumice_model::object::{Gates, GroupPhase, PodObject, QueueObject};
+
+/// One node of 10c/20Gi/100 pods, queues qa and qb with a job each.
+fn cluster(qa: QueueObject, qb: QueueObject) -> Cluster {
+    Cluster::default()
+        .node(node("n", "10c 20Gi pods=100"))
+        .queue(qa)
+        .queue(qb)
+        .group(group("a", "qa"))
+        .group(group("b", "qb"))
+}
+
+/// What a queue deserves, by resource name.
+fn deserved(plugin: &Proportion, state: &State, name: &str) -> Vec<(String, f64)> {
+    let view = plugin
+        .queue_view(state, queue_ix(state, name))
+        .expect("a queue with jobs");
+    let name = |ix: &ResIx| state.resources.name(*ix).to_owned();
+    view.deserved
+        .iter()
+        .map(|(ix, amount)| (name(ix), *amount))
+        .collect()
+}
+
+#[track_caller]
+fn check_deserved(plugin: &Proportion, state: &State, name: &str, expected: &str) {
+    let found = deserved(plugin, state, name);
+    for (resource, expected) in amounts(expected) {
+        let amount = found
+            .iter()
+            .find(|(name, _)| *name == resource)
+            .map_or(0.0, |(_, n)| *n);
+        let close = (amount - expected as f64).abs() < EPSILON;
+        assert!(
+            close,
+            "{name} deserves {amount} {resource}, expected {expected}"
+        );
+    }
+}
+
+#[test]
+fn the_cluster_is_divided_by_weight_within_request_capability_and_guarantee() {
+    let capped = |queue: QueueObject, text: &str| QueueObject {
+        capability: amounts(text),
+        ..queue
+    };
+    let sure = |queue: QueueObject, text: &str| QueueObject {
+        guarantee: amounts(text),
+        ..queue
+    };
+    let small = || pod("", "1c 1Gi");
+    // spec/02 §7.5, examples 1 to 4
+    let cases = [
+        (
+            cluster(queue("qa", 1), queue("qb", 3))
+                .pods(9, "a", small())
+                .pods(4, "b", small()),
+            ["6c 9Gi pods=9", "4c 4Gi pods=4"],
+        ),
+        (
+            cluster(capped(queue("qa", 1), "2c"), queue("qb", 1))
+                .pods(9, "a", small())
+                .pods(12, "b", small()),
+            ["2c 9Gi", "8c 11Gi"],
+        ),
+        (
+            cluster(sure(queue("qa", 1), "6c"), queue("qb", 1))
+                .pods(2, "a", small())
+                .pods(12, "b", small()),
+            ["6c 2Gi", "4c 12Gi"],
+        ),
+        (
+            cluster(queue("qa", 1), queue("qb", 1))
+                .pods(3, "a", on("n", pod("", "2c 2Gi")))
+                .pods(2, "a", pod("", "2c 2Gi"))
+                .pods(6, "b", small()),
+            ["5c 10Gi pods=5", "5c 6Gi pods=6"],
+        ),
+        // A capability of 0 is no limit for cpu, but one for anything else.
+        (
+            cluster(capped(queue("qa", 1), "0c gpu=0"), queue("qb", 1))
+                .node(node("m", "gpu=8 pods=1"))
+                .pods(1, "a", pod("", "1c gpu=1"))
+                .pods(1, "b", pod("", "1c gpu=1")),
+            ["1c gpu=0", "1c gpu=1"],
+        ),
+    ];
+    for (cluster, [qa, qb]) in cases {
+        let state = cluster.build();
+        let plugin = opened(Proportion::default(), &state);
+        check_deserved(&plugin, &state, "qa", qa);
+        check_deserved(&plugin, &state, "qb", qb);
+    }
+}
+
+fn example_4() -> State {
+    cluster(queue("qa", 1), queue("qb", 1))
+        .pods(3, "a", on("n", pod("", "2c 2Gi")))
+        .pods(1, "a", pod("", "2c 2Gi"))
+        .pod(PodObject {
+            group: Some("a".to_owned()),
+            ..pod("next-a", "2c 2Gi")
+        })
+        .pods(5, "b", pod("", "1c 1Gi"))
+        .pod(PodObject {
+            group: Some("b".to_owned()),
+            ..pod("next-b", "1c 1Gi")
+        })
+        .build()
+}
+
+#[test]
+fn a_queue_is_held_to_what_it_deserves() {
+    let state = example_4();
+    let plugin = opened(Proportion::default(), &state);
+    let (qa, qb) = (queue_ix(&state, "qa"), queue_ix(&state, "qb"));
+    assert!((plugin.share(&state, qa) - 1.2).abs() < 1e-9);
+    assert_eq!(plugin.share(&state, qb), 0.0);
+    assert_eq!(plugin.queue_order(&state, qb, qa), Ordering::Less);
+    assert!(
+        !plugin.overused(&state, qa),
+        "memory is below what it deserves"
+    );
+    let refusal = plugin
+        .allocatable(&state, qa, task(&state, "next-a"))
+        .expect_err("8 of 5 cores");
+    assert_eq!(
+        refusal.message,
+        "queue resource quota insufficient: insufficient cpu"
+    );
+    assert_eq!(
+        plugin.allocatable(&state, qb, task(&state, "next-b")),
+        Ok(())
+    );
+}
+
+#[test]
+fn pipelined_tasks_count_and_stop_counting_when_undone() {
+    let mut state = example_4();
+    let plugin = opened(Proportion::default(), &state);
+    let (qb, next) = (queue_ix(&state, "qb"), task(&state, "next-b"));
+    state.move_task(
+        next,
+        pumice_model::TaskStatus::Pipelined,
+        Some(pumice_model::NodeIx(0)),
+    );
+    assert!((plugin.share(&state, qb) - 0.2).abs() < 1e-9);
+    state.move_task(next, pumice_model::TaskStatus::Pending, None);
+    assert_eq!(plugin.share(&state, qb), 0.0);
+}
+
+#[test]
+fn a_queue_with_all_it_deserves_is_overused() {
+    let state = cluster(queue("qa", 1), queue("qb", 1))
+        .pods(2, "a", on("n", pod("", "1c 1Gi")))
+        .pods(1, "b", pod("", "1c 1Gi"))
+        .build();
+    let plugin = opened(Proportion::default(), &state);
+    assert!(plugin.overused(&state, queue_ix(&state, "qa")));
+    assert!(!plugin.overused(&state, queue_ix(&state, "qb")));
+}
+
+#[test]
+fn priority_of_a_queue_goes_before_its_share() {
+    let state = cluster(
+        QueueObject {
+            priority: 1,
+            ..queue("qa", 1)
+        },
+        queue("qb", 1),
+    )
+    .pods(2, "a", on("n", pod("", "1c 1Gi")))
+    .build();
+    let plugin = opened(Proportion::default(), &state);
+    let (qa, qb) = (queue_ix(&state, "qa"), queue_ix(&state, "qb"));
+    assert_eq!(plugin.queue_order(&state, qa, qb), Ordering::Less);
+}
+
+#[test]
+fn jobs_are_admitted_within_the_capability() {
+    // spec/02 §7.5, example 5: 3 wanted + 2 allocated + 4 reserved - 1 elastic = 8.
+    for (capability, vote) in [
+        ("8c", Vote::Permit),
+        ("7c", Vote::Reject),
+        ("6c", Vote::Reject),
+    ] {
+        let state = Cluster::default()
+            .node(node("n", "10c 20Gi pods=100"))
+            .queue(QueueObject {
+                capability: amounts(capability),
+                ..queue("q", 1)
+            })
+            .group(asking(GroupPhase::Running, "1c 1Gi", group("r", "q")))
+            .pods(2, "r", on("n", pod("", "1c 1Gi")))
+            .group(asking(GroupPhase::Inqueue, "4c", group("i", "q")))
+            .group(asking(GroupPhase::Pending, "3c", group("x", "q")))
+            .build();
+        let plugin = opened(Proportion::default(), &state);
+        let (answer, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
+        assert_eq!(answer, vote, "{capability}");
+        let message = "queue resource quota insufficient: insufficient cpu".to_owned();
+        let expected = (vote == Vote::Reject).then_some(Refusal { message });
+        assert_eq!(refusal, expected, "{capability}");
+    }
+}
+
+#[test]
+fn an_admission_reserves_and_gated_pods_do_not() {
+    let state = Cluster::default()
+        .node(node("n", "10c 20Gi pods=100"))
+        .queue(queue("q", 1))
+        .group(asking(GroupPhase::Pending, "6c", group("first", "q")))
+        .pods(
+            1,
+            "first",
+            PodObject {
+                gates: Gates::Foreign,
+                ..pod("", "2c")
+            },
+        )
+        .group(asking(GroupPhase::Pending, "6c", group("fits", "q")))
+        .group(asking(GroupPhase::Pending, "7c", group("large", "q")))
+        .build();
+    let mut plugin = opened(Proportion::default(), &state);
+    let vote = |plugin: &Proportion, name| plugin.job_enqueueable(&state, job(&state, name)).0;
+    assert_eq!(vote(&plugin, "large"), Vote::Permit);
+    plugin.job_enqueued(&state, job(&state, "first"));
+    assert_eq!(vote(&plugin, "large"), Vote::Reject);
+    assert_eq!(vote(&plugin, "fits"), Vote::Permit);
+}
+
+#[test]
+fn a_closed_queue_takes_nothing() {
+    let closed = QueueObject {
+        state: QueueState::Closed,
+        ..queue("qa", 1)
+    };
+    let state = cluster(closed, queue("qb", 1))
+        .group(asking(GroupPhase::Pending, "1c", group("x", "qa")))
+        .pod(PodObject {
+            group: Some("a".to_owned()),
+            ..pod("next", "1c")
+        })
+        .build();
+    let plugin = opened(Proportion::default(), &state);
+    let message = "queue qa is Closed, not Open";
+    let refusal = plugin.allocatable(&state, queue_ix(&state, "qa"), task(&state, "next"));
+    assert_eq!(refusal.expect_err("closed").message, message);
+    let (vote, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
+    assert_eq!(vote, Vote::Reject);
+    assert_eq!(refusal.expect("a refusal").message, message);
+}
+
+#[test]
+fn a_resource_the_cluster_lacks_is_deserved_by_nobody_and_ends_the_search() {
+    let state = cluster(
+        QueueObject {
+            guarantee: amounts("gpu=4"),
+            ..queue("qa", 1)
+        },
+        queue("qb", 1),
+    )
+    .pods(1, "a", pod("", "1c gpu=1"))
+    .pods(1, "b", pod("", "1c gpu=1"))
+    .build();
+    let plugin = opened(Proportion::default(), &state);
+    for name in ["qa", "qb"] {
+        check_deserved(&plugin, &state, name, "1c gpu=0");
+    }
+}
+
+#[test]
+fn a_queue_without_jobs_has_no_part() {
+    let state = cluster(queue("qa", 1), queue("qb", 1))
+        .queue(queue("idle", 100))
+        .build();
+    let plugin = opened(Proportion::default(), &state);
+    assert_eq!(plugin.queue_view(&state, queue_ix(&state, "idle")), None);
+    assert!(plugin.queue_view(&state, queue_ix(&state, "qa")).is_some());
+}

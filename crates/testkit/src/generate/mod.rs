@@ -1,1 +1,132 @@
 //! Random small clusters and configurations, repeatable by seed.
+//!
+//! ```text
+//!  seed ─► theme (which features this cluster has) ─► classes, queues, nodes, groups ─► pods
+//!  seed ─► conf text: one of the shipped ones, or a random choice of plugins and arguments
+//! ```
+//!
+//! Amounts come from few values, so nodes tie often and fill up. Every cluster has only some of the
+//! features: one with all of them would seldom place anything.
+
+mod conf;
+mod constraints;
+mod groups;
+mod nodes;
+mod pods;
+mod rng;
+#[cfg(test)]
+mod tests;
+
+use pumice_model::delta::Delta;
+use pumice_model::object::{NodeObject, Pairs, PodObject};
+
+pub use conf::conf_text;
+use rng::Rng;
+
+const MIB: i64 = 1024 * 1024;
+const GPU: &str = "nvidia.com/gpu";
+
+/// A cluster of 1 to 12 nodes and 0 to 40 pods: only `…Apply` deltas, each identity once, in an
+/// order that means nothing.
+#[must_use]
+pub fn cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 1);
+    let theme = Theme::new(&mut rng);
+    let nodes = nodes::nodes(&mut rng, &theme);
+    let queues = groups::queues(&mut rng, &theme);
+    let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
+    let mut groups = groups::groups(&mut rng, &theme, &names);
+    let pods = pods::pods(&mut rng, &theme, &nodes, &mut groups, &names);
+    let mut all = nodes::surroundings(&mut rng, &theme);
+    all.extend(
+        nodes
+            .into_iter()
+            .map(|node| Delta::NodeApply(Box::new(node))),
+    );
+    all.extend(
+        queues
+            .into_iter()
+            .map(|queue| Delta::QueueApply(Box::new(queue))),
+    );
+    all.extend(
+        groups
+            .into_iter()
+            .map(|group| Delta::GroupApply(Box::new(group))),
+    );
+    all.extend(pods.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
+    rng.shuffle(&mut all);
+    all
+}
+
+/// Which features a cluster has.
+struct Theme {
+    taints: bool,
+    gpu: bool,
+    oversubscription: bool,
+    images: bool,
+    node_affinity: bool,
+    pod_affinity: bool,
+    spread: bool,
+    ports: bool,
+    gates: bool,
+    best_effort: bool,
+    roles: bool,
+    sub_groups: bool,
+    queue_limits: bool,
+    hierarchy: bool,
+    odd: bool,
+    /// Most pods are of the same size and unconstrained.
+    uniform: bool,
+    /// Few nodes, so that pods compete.
+    tight: bool,
+}
+
+impl Theme {
+    fn new(rng: &mut Rng) -> Self {
+        Self {
+            taints: rng.one_in(3),
+            gpu: rng.one_in(3),
+            oversubscription: rng.one_in(5),
+            images: rng.one_in(4),
+            node_affinity: rng.one_in(3),
+            pod_affinity: rng.one_in(3),
+            spread: rng.one_in(3),
+            ports: rng.one_in(5),
+            gates: rng.one_in(6),
+            best_effort: rng.one_in(3),
+            roles: rng.one_in(3),
+            sub_groups: rng.one_in(4),
+            queue_limits: rng.one_in(2),
+            hierarchy: rng.one_in(2),
+            odd: rng.one_in(3),
+            uniform: rng.one_in(4),
+            tight: rng.one_in(2),
+        }
+    }
+}
+
+fn pairs(list: &[(&str, &str)]) -> Pairs {
+    let mut pairs: Pairs = list
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    pairs.sort();
+    pairs
+}
+
+fn amount(list: &[(String, i64)], name: &str) -> i64 {
+    let found = list.iter().find(|(known, _)| known == name);
+    found.map_or(0, |(_, amount)| *amount)
+}
+
+/// What the pods on the node leave of what it offers covers the request.
+fn has_room(node: &NodeObject, pods: &[PodObject], pod: &PodObject) -> bool {
+    let there = pods
+        .iter()
+        .filter(|other| other.node.as_ref() == Some(&node.name));
+    let there: Vec<&PodObject> = there.collect();
+    pod.request.iter().all(|(name, wanted)| {
+        let used: i64 = there.iter().map(|other| amount(&other.request, name)).sum();
+        used + wanted <= amount(&node.allocatable, name)
+    })
+}

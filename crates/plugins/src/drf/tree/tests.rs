@@ -1,3 +1,5 @@
+//! The hierarchy (examples of spec/02 §5.1), and that it follows placements exactly.
+
 use super::*;
 use crate::testing::*;
 use pumice_model::object::QueueObject;
@@ -109,8 +111,8 @@ fn numbers(tree: &Tree) -> Vec<(f64, bool)> {
 
 #[test]
 fn following_placements_gives_the_same_as_building_anew() {
-    // 19 of 20 cores are taken after the last placement but one, 20 after the last: then cpu and
-    // memory are no longer demanded.
+    // With the last placement all 20 cores are taken: then cpu and memory are no longer demanded,
+    // which changes leaves far away.
     let mut state = example([2, 3, 3], 8);
     let mut tree = Tree::of(&state);
     let start = numbers(&tree);
@@ -133,7 +135,7 @@ fn following_placements_gives_the_same_as_building_anew() {
             "after placement {at}"
         );
     }
-    assert_eq!(tree.demanding[0], false);
+    assert!(!tree.demanding[0]);
     for task in pending.iter().take(12).rev() {
         tree.release(&state, *task);
         state.move_task(*task, TaskStatus::Pending, None);

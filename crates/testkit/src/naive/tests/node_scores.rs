@@ -101,11 +101,12 @@ fn spreading() -> PodObject {
     new
 }
 
-#[test]
-fn scorers_give_the_numbers_of_the_worked_node_set() {
+type Row = (&'static str, Config, PodObject, [f64; 3]);
+
+fn rows() -> Vec<Row> {
     let plain = || web(1000, GI);
     let defaults = config(&[], vec![plugin("nodeorder", &[])]);
-    let cases = [
+    vec![
         (
             "least",
             only("leastrequested", 1),
@@ -167,8 +168,12 @@ fn scorers_give_the_numbers_of_the_worked_node_set() {
             [56.0, 142.0, 200.0],
         ),
         ("defaults", defaults, plain(), [128.0, 282.0, 462.0]),
-    ];
-    for (name, config, new, expected) in cases {
+    ]
+}
+
+#[test]
+fn scorers_give_the_numbers_of_the_worked_node_set() {
+    for (name, config, new, expected) in rows() {
         let cluster = Cluster::default()
             .nodes(three_nodes())
             .pods(running())

@@ -1,0 +1,157 @@
+//! Random texts of `volcano-scheduler.conf`.
+
+use std::fmt::Write;
+
+use pumice_conf::{CHART_CONF, DEFAULT_CONF};
+
+use super::rng::Rng;
+
+const ACTIONS: &[&str] = &[
+    "enqueue, allocate, backfill",
+    "enqueue, allocate, backfill",
+    "enqueue, allocate, backfill",
+    "enqueue, allocate",
+    "enqueue, backfill, allocate",
+    "allocate, backfill",
+    "allocate",
+];
+
+const PLUGINS: &[&str] = &[
+    "priority",
+    "gang",
+    "conformance",
+    "overcommit",
+    "drf",
+    "predicates",
+    "proportion",
+    "nodeorder",
+    "binpack",
+];
+
+/// Switches that change what these actions do, with the plugins that answer there.
+const SWITCHES: &[(&str, &[&str])] = &[
+    ("enableJobOrder", &["priority", "gang", "drf"]),
+    ("enableTaskOrder", &["priority"]),
+    ("enabledSubJobOrder", &["priority", "gang"]),
+    ("enableJobReady", &["gang"]),
+    ("enableJobPipelined", &["gang"]),
+    ("enabledSubJobReady", &["gang"]),
+    ("enabledSubJobPipelined", &["gang"]),
+    ("enableJobEnqueued", &["overcommit", "proportion"]),
+    ("enableQueueOrder", &["drf", "proportion"]),
+    ("enabledOverused", &["proportion"]),
+    ("enabledAllocatable", &["proportion"]),
+    ("enablePredicate", &["predicates"]),
+    ("enableNodeOrder", &["nodeorder", "binpack"]),
+];
+
+/// A configuration that is accepted: often a shipped one, else a random choice and order of the
+/// plugins, their switches and arguments.
+#[must_use]
+pub fn conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 2);
+    match rng.below(6) {
+        0 => DEFAULT_CONF.to_owned(),
+        1 => CHART_CONF.to_owned(),
+        _ => random_conf(&mut rng),
+    }
+}
+
+fn random_conf(rng: &mut Rng) -> String {
+    let hierarchy = rng.one_in(4);
+    let mut names: Vec<&str> = PLUGINS
+        .iter()
+        .copied()
+        .filter(|name| match *name {
+            // These two exclude each other.
+            "proportion" => !hierarchy && !rng.one_in(4),
+            "drf" => hierarchy || !rng.one_in(4),
+            "gang" | "predicates" | "nodeorder" => !rng.one_in(8),
+            _ => !rng.one_in(4),
+        })
+        .collect();
+    if rng.one_in(2) {
+        rng.shuffle(&mut names);
+    }
+    let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
+    let mut starts_tier = true;
+    for name in names {
+        if starts_tier {
+            text.push_str("- plugins:\n");
+        }
+        let _ = writeln!(text, "  - name: {name}");
+        if name == "drf" && hierarchy {
+            text.push_str("    enableHierarchy: true\n");
+        }
+        for (key, plugins) in SWITCHES {
+            if plugins.contains(&name) && rng.one_in(16) {
+                let _ = writeln!(text, "    {key}: false");
+            }
+        }
+        arguments(rng, name, &mut text);
+        starts_tier = rng.one_in(3);
+    }
+    text
+}
+
+fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
+    let weights = ["0", "1", "2", "5", "10", "-1"];
+    let mut lines: Vec<String> = Vec::new();
+    let mut maybe = |rng: &mut Rng, odds: usize, key: &str, values: &[&str]| {
+        if rng.one_in(odds) {
+            lines.push(format!("      {key}: {}", rng.pick(values)));
+        }
+    };
+    match plugin {
+        "overcommit" => maybe(
+            rng,
+            2,
+            "overcommit-factor",
+            &["1.0", "1.5", "2", "0.5", "10"],
+        ),
+        "nodeorder" => {
+            for scorer in [
+                "leastrequested",
+                "mostrequested",
+                "balancedresource",
+                "nodeaffinity",
+                "podaffinity",
+                "tainttoleration",
+                "podtopologyspread",
+                "imagelocality",
+            ] {
+                maybe(rng, 3, &format!("{scorer}.weight"), &weights);
+            }
+        }
+        "binpack" => {
+            for name in ["weight", "cpu", "memory"] {
+                maybe(rng, 3, &format!("binpack.{name}"), &weights);
+            }
+            if rng.one_in(2) {
+                maybe(
+                    rng,
+                    1,
+                    "binpack.resources",
+                    &["nvidia.com/gpu", "\"nvidia.com/gpu, pods\""],
+                );
+                maybe(rng, 2, "binpack.resources.nvidia.com/gpu", &["0", "2", "5"]);
+            }
+        }
+        "predicates" => {
+            for filter in [
+                "NodeAffinity",
+                "NodePorts",
+                "TaintToleration",
+                "PodAffinity",
+                "PodTopologySpread",
+            ] {
+                let key = format!("predicate.{filter}Enable");
+                maybe(rng, 12, &key, &["false", "true"]);
+            }
+        }
+        _ => {}
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(text, "    arguments:\n{}", lines.join("\n"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Queues and PodGroups.
+
+use pumice_model::object::{
+    GroupCondition, GroupObject, GroupPhase, QueueObject, QueueState, SubGroupPolicy,
+};
+
+use super::nodes::{NAMESPACES, is};
+use super::rng::Rng;
+use super::{GPU, MIB, Theme};
+
+/// Place in the hierarchy and weights; a shared part has one weight everywhere.
+const PLACES: &[(&[&str], &[f64])] = &[
+    (&["root", "x", "a"], &[1.0, 2.0, 1.0]),
+    (&["root", "x", "b"], &[1.0, 2.0, 3.0]),
+    (&["root", "y"], &[1.0, 1.0]),
+    (&["root", "z", "c"], &[1.0, 3.0, 1.0]),
+];
+
+pub fn queues(rng: &mut Rng, theme: &Theme) -> Vec<QueueObject> {
+    let number = rng.between(1, 4);
+    let names = ["default", "q1", "q2", "q3"];
+    let mut queues: Vec<QueueObject> = names
+        .iter()
+        .zip(PLACES)
+        .take(number)
+        .map(|(name, place)| queue(rng, theme, name, place))
+        .collect();
+    if rng.one_in(5) {
+        queues.retain(|queue| queue.name != "default");
+    }
+    queues
+}
+
+fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])) -> QueueObject {
+    let mut queue = QueueObject {
+        name: name.to_owned(),
+        created_s: rng.pick(&[0, 10, 20]),
+        weight: rng.pick(&[1, 1, 2, 3, 5]),
+        priority: rng.pick(&[0, 0, 0, 0, 5]),
+        reclaimable: true,
+        ..QueueObject::default()
+    };
+    if theme.queue_limits && rng.one_in(3) {
+        queue
+            .capability
+            .push(("cpu".to_owned(), rng.pick(&[0, 2000, 4000, 8000])));
+        if rng.one_in(2) {
+            let memory = rng.pick(&[4096, 8192]) * MIB;
+            queue.capability.push(("memory".to_owned(), memory));
+        }
+        if theme.gpu && rng.one_in(2) {
+            queue
+                .capability
+                .push((GPU.to_owned(), rng.pick(&[0, 1000, 2000])));
+        }
+    }
+    if theme.queue_limits && rng.one_in(4) {
+        queue
+            .guarantee
+            .push(("cpu".to_owned(), rng.pick(&[1000, 2000])));
+    }
+    if theme.odd && rng.one_in(6) {
+        let states = [QueueState::Closed, QueueState::Closing, QueueState::Unknown];
+        queue.state = rng.pick(&states);
+    }
+    if theme.hierarchy && !rng.one_in(8) {
+        queue.hierarchy = place.0.iter().map(|part| (*part).to_owned()).collect();
+        queue.hierarchy_weights = place.1.to_vec();
+    }
+    queue
+}
+
+/// PodGroups without minResources, which depend on their pods.
+pub fn groups(rng: &mut Rng, theme: &Theme, queues: &[String]) -> Vec<GroupObject> {
+    let number = rng.between(1, 8);
+    (0..number)
+        .map(|index| group(rng, theme, index, queues))
+        .collect()
+}
+
+fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> GroupObject {
+    let name = format!("g{index}");
+    let phases = [
+        GroupPhase::Pending,
+        GroupPhase::Pending,
+        GroupPhase::Pending,
+        GroupPhase::Inqueue,
+        GroupPhase::Running,
+        GroupPhase::Unknown,
+    ];
+    let mut group = GroupObject {
+        namespace: rng
+            .pick(&[NAMESPACES[0], NAMESPACES[0], NAMESPACES[1]])
+            .to_owned(),
+        uid: format!("{:04x}-{name}", rng.below(0x1_0000)),
+        created_s: rng.pick(&[0, 10, 20]),
+        min_member: rng.pick(&[1, 1, 2, 3, 4]),
+        queue: queue_name(rng, theme, queues),
+        priority_class: rng.pick(&["", "", "low", "high", "absent"]).to_owned(),
+        wants_topology: theme.odd && rng.one_in(16),
+        name,
+        ..GroupObject::default()
+    };
+    if theme.odd && rng.one_in(8) {
+        group.min_member = 0;
+    }
+    if theme.roles && rng.one_in(2) {
+        let least = [("master", 1), ("worker", rng.between(1, 3))];
+        let least = least.map(|(role, min)| (role.to_owned(), min as i32));
+        group.min_task_member = least.to_vec();
+        let sum: i32 = least.iter().map(|(_, min)| min).sum();
+        group.min_member = rng.pick(&[sum, sum, sum + 1, 1]);
+    }
+    if theme.sub_groups && rng.one_in(2) {
+        group.sub_groups = policies(rng);
+    }
+    group.status.phase = rng.pick(&phases);
+    if rng.one_in(8) {
+        group.status.conditions.push(GroupCondition {
+            kind: "Unschedulable".to_owned(),
+            status: "True".to_owned(),
+            reason: "NotEnoughResources".to_owned(),
+            ..GroupCondition::default()
+        });
+    }
+    group
+}
+
+/// A queue that exists, mostly; empty is the default one.
+pub fn queue_name(rng: &mut Rng, theme: &Theme, queues: &[String]) -> String {
+    if theme.odd && rng.one_in(10) {
+        "absent".to_owned()
+    } else if queues.is_empty() || rng.one_in(6) {
+        String::new()
+    } else {
+        rng.pick(queues)
+    }
+}
+
+fn policies(rng: &mut Rng) -> Vec<SubGroupPolicy> {
+    let slices = SubGroupPolicy {
+        name: "slices".to_owned(),
+        selector: None,
+        match_label_keys: vec!["slice".to_owned()],
+        size: rng.pick(&[1, 2, 2, 3]),
+        min_groups: rng.pick(&[0, 1, 2]),
+    };
+    if rng.one_in(2) {
+        return vec![slices];
+    }
+    let masters = SubGroupPolicy {
+        name: "masters".to_owned(),
+        selector: Some(is("role", "master")),
+        match_label_keys: vec!["app".to_owned()],
+        size: 1,
+        min_groups: rng.pick(&[0, 1]),
+    };
+    vec![masters, slices]
+}

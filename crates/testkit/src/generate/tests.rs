@@ -1,0 +1,254 @@
+//! What the generated inputs are like, and laws the naive scheduler keeps on them.
+
+mod influence;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Config, PluginSpec, Registry, parse};
+use pumice_model::delta::Delta;
+use pumice_model::object::{NodeObject, PodObject, PodPhase};
+
+use super::{amount, cluster, conf_text};
+use crate::naive::{Outcome, schedule};
+
+const fn arg(name: &'static str, kind: ArgKind) -> ArgSpec {
+    ArgSpec {
+        name,
+        kind,
+        default: "",
+        min: None,
+        max: None,
+        doc: "",
+    }
+}
+
+const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
+    PluginSpec {
+        name,
+        summary: "",
+        args,
+        built: true,
+    }
+}
+
+const fn action(name: &'static str) -> ActionSpec {
+    ActionSpec {
+        name,
+        summary: "",
+        args: &[],
+        built: true,
+    }
+}
+
+static REGISTRY: Registry = Registry {
+    plugins: &[
+        plugin("priority", &[]),
+        plugin("gang", &[]),
+        plugin("conformance", &[]),
+        plugin("overcommit", &[arg("overcommit-factor", ArgKind::Float)]),
+        plugin("drf", &[]),
+        plugin("predicates", &[arg("predicate.*", ArgKind::Bool)]),
+        plugin("proportion", &[]),
+        plugin(
+            "nodeorder",
+            &[
+                arg("leastrequested.weight", ArgKind::Int),
+                arg("mostrequested.weight", ArgKind::Int),
+                arg("balancedresource.weight", ArgKind::Int),
+                arg("nodeaffinity.weight", ArgKind::Int),
+                arg("podaffinity.weight", ArgKind::Int),
+                arg("tainttoleration.weight", ArgKind::Int),
+                arg("podtopologyspread.weight", ArgKind::Int),
+                arg("imagelocality.weight", ArgKind::Int),
+            ],
+        ),
+        plugin(
+            "binpack",
+            &[
+                arg("binpack.weight", ArgKind::Int),
+                arg("binpack.cpu", ArgKind::Int),
+                arg("binpack.memory", ArgKind::Int),
+                arg("binpack.resources", ArgKind::Str),
+                arg("binpack.resources.*", ArgKind::Int),
+            ],
+        ),
+    ],
+    actions: &[action("enqueue"), action("allocate"), action("backfill")],
+};
+
+const SEEDS: u64 = 400;
+
+fn config(seed: u64) -> Config {
+    let text = conf_text(seed);
+    let outcome = parse(&text, &REGISTRY);
+    let problem = || panic!("{:?} in:\n{text}", outcome.diagnostics);
+    outcome.config.clone().unwrap_or_else(problem)
+}
+
+fn nodes(objects: &[Delta]) -> BTreeMap<&str, &NodeObject> {
+    let mut nodes = BTreeMap::new();
+    for object in objects {
+        if let Delta::NodeApply(node) = object {
+            nodes.insert(node.name.as_str(), &**node);
+        }
+    }
+    nodes
+}
+
+fn pods(objects: &[Delta]) -> BTreeMap<String, &PodObject> {
+    let mut pods = BTreeMap::new();
+    for object in objects {
+        if let Delta::PodApply(pod) = object {
+            pods.insert(format!("{}/{}", pod.namespace, pod.name), &**pod);
+        }
+    }
+    pods
+}
+
+/// Where a pod counts: on its node, unless it has ended.
+fn place(pod: &PodObject) -> Option<&str> {
+    let ended = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
+    pod.node.as_deref().filter(|_| !ended)
+}
+
+fn identity(object: &Delta) -> String {
+    match object {
+        Delta::NodeApply(node) => format!("node {}", node.name),
+        Delta::PodApply(pod) => format!("pod {}/{}", pod.namespace, pod.name),
+        Delta::GroupApply(group) => format!("group {}/{}", group.namespace, group.name),
+        Delta::QueueApply(queue) => format!("queue {}", queue.name),
+        Delta::PriorityClassApply(class) => format!("class {}", class.name),
+        Delta::NamespaceApply(namespace) => format!("namespace {}", namespace.name),
+        Delta::WorkloadApply(w) => format!("{} {}/{}", w.kind, w.namespace, w.name),
+        other => panic!("not an object: {other:?}"),
+    }
+}
+
+#[test]
+fn a_seed_always_gives_the_same_cluster_and_configuration() {
+    for seed in 0..20 {
+        assert_eq!(cluster(seed), cluster(seed));
+        assert_eq!(conf_text(seed), conf_text(seed));
+        assert_ne!(cluster(seed), cluster(seed + 1));
+    }
+}
+
+#[test]
+fn clusters_are_small_and_name_each_object_once() {
+    for seed in 0..SEEDS {
+        let objects = cluster(seed);
+        let identities: BTreeSet<String> = objects.iter().map(identity).collect();
+        assert_eq!(identities.len(), objects.len(), "{seed}");
+        assert!((1..=12).contains(&nodes(&objects).len()));
+        let pods = pods(&objects);
+        assert!(pods.len() <= 40);
+        let uids: BTreeSet<&str> = pods.values().map(|pod| pod.uid.as_str()).collect();
+        assert_eq!(uids.len(), pods.len());
+        for list in pods.values().map(|pod| &pod.request) {
+            assert!(list.is_sorted(), "{list:?}");
+        }
+    }
+}
+
+fn run(seed: u64) -> (Vec<Delta>, Config, Outcome) {
+    let (objects, config) = (cluster(seed), config(seed));
+    let outcome = schedule(&config, &objects, "default", 3);
+    (objects, config, outcome)
+}
+
+#[test]
+fn no_node_that_was_not_over_its_capacity_gets_over_it() {
+    for seed in 0..SEEDS {
+        let (objects, _, outcome) = run(seed);
+        let pods = pods(&objects);
+        for (name, node) in nodes(&objects) {
+            let bound = outcome.binds.iter().filter(|(_, to)| to == name);
+            let new: Vec<&PodObject> = bound.map(|(pod, _)| pods[pod]).collect();
+            let old = pods.values().filter(|pod| place(pod) == Some(name));
+            let all: Vec<&PodObject> = old.copied().chain(new.iter().copied()).collect();
+            for (dim, _) in new.iter().flat_map(|pod| &pod.request) {
+                let used: i64 = all.iter().map(|pod| amount(&pod.request, dim)).sum();
+                let extra = amount(&node.oversubscription, dim);
+                assert!(
+                    used <= amount(&node.allocatable, dim) + extra,
+                    "{seed} {name} {dim}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gang_gets_its_minimum_or_nothing() {
+    for seed in 0..SEEDS {
+        let (objects, config, outcome) = run(seed);
+        if !config
+            .plugin("gang")
+            .is_some_and(|gang| gang.enabled.job_ready)
+        {
+            continue;
+        }
+        let pods = pods(&objects);
+        let bound: BTreeSet<&str> = outcome.binds.iter().map(|(pod, _)| pod.as_str()).collect();
+        for object in &objects {
+            let Delta::GroupApply(group) = object else {
+                continue;
+            };
+            let members = pods.iter().filter(|(_, pod)| {
+                pod.namespace == group.namespace && pod.group.as_ref() == Some(&group.name)
+            });
+            let members: Vec<_> = members.collect();
+            let new = members
+                .iter()
+                .filter(|(name, _)| bound.contains(name.as_str()))
+                .count();
+            let ready = members.iter().filter(|(_, pod)| {
+                !matches!(pod.phase, PodPhase::Failed | PodPhase::Unknown)
+                    && (!pod.deleting || pod.phase == PodPhase::Succeeded)
+                    && pod.node.is_some()
+            });
+            let total = (ready.count() + new) as i64;
+            let enough = total >= i64::from(group.min_member);
+            assert!(new == 0 || enough, "{seed} {} {new} {total}", group.name);
+        }
+    }
+}
+
+#[test]
+fn only_open_pods_of_ours_are_bound_and_each_once() {
+    for seed in 0..SEEDS {
+        let (objects, _, outcome) = run(seed);
+        let pods = pods(&objects);
+        let mut seen = BTreeSet::new();
+        for (name, node) in &outcome.binds {
+            let pod = pods[name];
+            assert!(seen.insert(name), "{seed} {name}");
+            assert!(
+                pod.ours && pod.node.is_none() && !pod.deleting,
+                "{seed} {name}"
+            );
+            assert!(nodes(&objects).contains_key(node.as_str()));
+        }
+    }
+}
+
+#[test]
+fn the_clusters_are_neither_idle_nor_hopeless() {
+    let mut binds = 0;
+    let mut busy = 0;
+    let mut pipelined = 0;
+    let mut phases: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in 0..SEEDS {
+        let (_, _, outcome) = run(seed);
+        binds += outcome.binds.len();
+        busy += usize::from(!outcome.binds.is_empty());
+        pipelined += usize::from(!outcome.pipelined.is_empty());
+        for phase in outcome.phases.into_values() {
+            *phases.entry(phase).or_default() += 1;
+        }
+    }
+    assert!(binds as u64 > 3 * SEEDS);
+    assert!(busy as u64 > SEEDS / 2);
+    assert!(pipelined as u64 > SEEDS / 50);
+    assert_eq!(phases.len(), 5);
+}
