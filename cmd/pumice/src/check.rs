@@ -60,10 +60,13 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The configuration has errors, which were printed.
-pub fn configuration(name: &str, bytes: &[u8]) -> anyhow::Result<Config> {
-    let outcome = parse_bytes(bytes, &pumice_plugins::REGISTRY);
+pub fn configuration(name: &str, outcome: Outcome) -> anyhow::Result<Config> {
     print_diagnostics(name, &outcome);
-    outcome
-        .config
-        .ok_or_else(|| BadInput(format!("error: {name}: the configuration is not valid")).into())
+    outcome.config.ok_or_else(|| {
+        let text = format!(
+            "error: {name}: the configuration is not valid, nothing was simulated\n  = help: \
+             correct the errors above; `pumice check` shows them without a simulation"
+        );
+        BadInput(text).into()
+    })
 }

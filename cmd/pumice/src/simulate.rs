@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pumice_conf::{Config, DEFAULT_CONF};
+use pumice_conf::{Config, DEFAULT_CONF, parse_bytes};
 use pumice_ingest::Options;
+use pumice_plugins::REGISTRY;
 use pumice_sim::reader::{Input, Source};
 use pumice_sim::{Mode, Settings};
 
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let text = format!("{}\nerror: no object could be read", problems.join("\n"));
         return Err(BadInput(text.trim_start().to_owned()).into());
     }
-    let config = chosen_config(arguments, &input)?;
+    let config = chosen_config(arguments, &input, &sources)?;
     let progress = Progress::new(arguments.output);
     let (report, problems) = pumice_sim::simulate(&config, input, &sources, &settings, |n, b| {
         progress.show(n, b);
@@ -141,13 +142,20 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
     })
 }
 
-fn chosen_config(arguments: &Arguments, input: &Input) -> anyhow::Result<Config> {
+fn chosen_config(
+    arguments: &Arguments,
+    input: &Input,
+    sources: &[Source],
+) -> anyhow::Result<Config> {
     if let Some(path) = &arguments.config {
-        return configuration(&path.display().to_string(), &read(path)?);
+        let outcome = parse_bytes(&read(path)?, &REGISTRY);
+        return configuration(&path.display().to_string(), outcome);
     }
     match &input.config {
-        Some((text, place)) => configuration(&place.to_string(), text.as_bytes()),
-        None => configuration("built-in configuration", DEFAULT_CONF.as_bytes()),
+        Some(conf) => configuration(&conf.place.file, conf.check(sources, &REGISTRY)),
+        None => {
+            configuration("built-in configuration", parse_bytes(DEFAULT_CONF.as_bytes(), &REGISTRY))
+        }
     }
 }
 

@@ -25,8 +25,13 @@ use crate::worksheet::{Kind, TaskQueue, has_tasks};
 /// What is left to do for each job.
 pub(crate) type Worksheets = FxHashMap<JobIx, Worksheet>;
 
-/// Tasks of one job that have not been tried, by sub-job (entry 0 when there are none).
-pub(crate) type Worksheet = Vec<TaskQueue>;
+/// Tasks of one job that have not been tried.
+pub(crate) struct Worksheet {
+    /// By sub-job; one entry when the job has none.
+    pub tasks: Vec<TaskQueue>,
+    /// Sub-jobs the job needs to reach `minSubGroups`.
+    pub required: Vec<bool>,
+}
 
 /// Places tasks until no queue has a job left that could have another turn.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
@@ -62,7 +67,7 @@ fn turn(
     let worksheet = worksheets.entry(job).or_insert_with(|| worksheet(session, job));
     let start = session.checkpoint();
     let placed = if session.state.job(job).sub_jobs.is_empty() {
-        allocate_tasks(session, kernel, queue, job, 0, &mut worksheet[0])
+        allocate_tasks(session, kernel, queue, job, 0, &mut worksheet.tasks[0])
     } else {
         sub_jobs::allocate(session, kernel, queue, job, worksheet)
     };
@@ -71,7 +76,7 @@ fn turn(
     }
     if session.chain.job_ready(session.state, job) {
         session.commit_from(start);
-        return worksheet.iter().any(|tasks| !tasks.is_empty());
+        return worksheet.tasks.iter().any(|tasks| !tasks.is_empty());
     }
     session.keep_from(start);
     false
@@ -82,9 +87,10 @@ fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     let order =
         |tasks: &[TaskIx]| TaskQueue::new(session.state, session.chain, tasks, Kind::Requesting);
     if record.sub_jobs.is_empty() {
-        return vec![order(&record.tasks)];
+        return Worksheet { tasks: vec![order(&record.tasks)], required: vec![true] };
     }
-    record.sub_jobs.iter().map(|sub| order(&sub.tasks)).collect()
+    let tasks = record.sub_jobs.iter().map(|sub| order(&sub.tasks)).collect();
+    Worksheet { tasks, required: sub_jobs::required(session, job) }
 }
 
 /// Tries tasks of one sub-job in turn until it is ready. True when the placements are to stand: the
@@ -98,16 +104,13 @@ pub(crate) fn allocate_tasks(
     tasks: &mut TaskQueue,
 ) -> bool {
     let start = session.checkpoint();
-    while let Some(task) = tasks.pop() {
-        let outcome = try_task(session, kernel, queue, job, task);
-        if outcome == Outcome::NoNode && !goes_on_after_failure(session, job, sub_job) {
-            break;
-        }
-        if session.chain.sub_job_ready(session.state, job, sub_job) {
-            break;
-        }
+    let mut goes_on = true;
+    while goes_on && let Some(task) = tasks.pop() {
+        goes_on = try_task(session, kernel, queue, job, task);
     }
-    add_best_effort(session, kernel, queue, job, sub_job);
+    if goes_on {
+        add_best_effort(session, kernel, queue, job, sub_job);
+    }
     if session.chain.sub_job_ready(session.state, job, sub_job)
         || session.chain.sub_job_pipelined(session.state, job, sub_job)
     {
@@ -117,44 +120,35 @@ pub(crate) fn allocate_tasks(
     false
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Placed or pipelined.
-    Placed,
-    /// Not tried.
-    Skipped,
-    /// No node fits.
-    NoNode,
-}
-
-/// Tries to place one task.
+/// Tries to place one task; whether to go on with the next one of its sub-job.
 pub(crate) fn try_task(
     session: &mut Session,
     kernel: &mut Kernel,
     queue: QueueIx,
     job: JobIx,
     task: TaskIx,
-) -> Outcome {
+) -> bool {
     if let Err(refusal) = session.chain.allocatable(session.state, queue, task) {
         session.note(job).refusal.get_or_insert(refusal);
-        return Outcome::Skipped;
+        return true;
     }
     if session.state.task(task).gates != Gates::None {
-        return Outcome::Skipped;
+        return true;
     }
     if role_has_failed(session, job, task) {
         session.note(job).unplaced.push((task, Unplaced::RoleFailed));
-        return Outcome::Skipped;
+        return true;
     }
+    let sub_job = session.state.task(task).sub_job;
     match kernel.choose(session.state, session.chain, task) {
         Ok(choice) if choice.idle => session.allocate(task, choice.node),
         Ok(choice) => session.pipeline(task, choice.node),
         Err(error) => {
             note_no_node(session, job, task, error);
-            return Outcome::NoNode;
+            return goes_on_after_failure(session, job, sub_job);
         }
     }
-    Outcome::Placed
+    !session.chain.sub_job_ready(session.state, job, sub_job)
 }
 
 /// Notes that a task found no node.
@@ -216,8 +210,11 @@ fn add_best_effort(
         None => record.tasks.clone(),
     };
     let mut tasks = TaskQueue::new(session.state, session.chain, &members, Kind::BestEffort);
-    while !session.chain.sub_job_ready(session.state, job, sub_job) {
-        let Some(task) = tasks.pop() else { return };
-        try_task(session, kernel, queue, job, task);
+    while !session.chain.sub_job_ready(session.state, job, sub_job)
+        && let Some(task) = tasks.pop()
+    {
+        if !try_task(session, kernel, queue, job, task) {
+            return;
+        }
     }
 }

@@ -32,11 +32,15 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
     while let Some(task) = tasks.pop() {
         match kernel.choose(session.state, session.chain, task) {
             Ok(choice) if choice.idle => session.allocate(task, choice.node),
-            Ok(choice) => session.pipeline(task, choice.node),
-            Err(error) => note_no_node(session, job, task, error),
+            Ok(_) => continue,
+            Err(error) => {
+                note_no_node(session, job, task, error);
+                continue;
+            }
         }
         if session.chain.job_ready(session.state, job) {
             session.commit_from(start);
+            session.commit_kept(job);
         }
     }
     session.undo_to(start);

@@ -6,8 +6,9 @@
 use pumice_framework::Session;
 use pumice_model::{JobIx, QueueIx};
 
-use crate::allocate::{Worksheet, allocate_tasks};
+use crate::allocate::{Worksheet, allocate_tasks, try_task};
 use crate::kernel::Kernel;
+use crate::worksheet::{Kind, TaskQueue};
 
 /// Places sub-jobs in turn until the job is ready. True when the placements are to stand.
 pub(crate) fn allocate(
@@ -18,23 +19,22 @@ pub(crate) fn allocate(
     worksheet: &mut Worksheet,
 ) -> bool {
     let start = session.checkpoint();
-    let mut turns = in_order(session, job, worksheet);
-    turns.reverse();
-    while let Some(sub) = turns.pop() {
+    forget_failures(session, job, None);
+    while let Some(sub) = next_sub_job(session, job, worksheet) {
         let before = session.checkpoint();
-        let tasks = &mut worksheet[sub as usize];
-        let placed = allocate_tasks(session, kernel, queue, job, sub, tasks);
+        forget_failures(session, job, Some(sub));
+        let mut tasks = std::mem::take(&mut worksheet.tasks[sub as usize]);
+        let placed = allocate_tasks(session, kernel, queue, job, sub, &mut tasks);
         if !placed || session.steps_since(before) == 0 {
+            // A sub-job that failed has no other turn in this cycle.
             continue;
         }
+        worksheet.tasks[sub as usize] = tasks;
         if session.chain.job_ready(session.state, job) {
             break;
         }
-        if !tasks.is_empty() {
-            // A sub-job that is ready may take more once the others have had their turn.
-            turns.insert(0, sub);
-        }
     }
+    add_best_effort(session, kernel, queue, job);
     let stands = session.steps_since(start) > 0
         && (session.chain.job_ready(session.state, job)
             || session.chain.job_pipelined(session.state, job));
@@ -44,37 +44,64 @@ pub(crate) fn allocate(
     stands
 }
 
-/// Sub-jobs with tasks to place: first those needed to reach `minSubGroups` of each policy, then
-/// the others, each part in SubJobOrder.
-fn in_order(session: &Session, job: JobIx, worksheet: &Worksheet) -> Vec<u16> {
+/// Failures of an earlier attempt do not count for this one.
+fn forget_failures(session: &mut Session, job: JobIx, sub_job: Option<u16>) {
+    if let Some(note) = session.notes.get_mut(&job) {
+        note.failed_roles.retain(|(_, sub)| sub_job.is_some_and(|other| other != *sub));
+    }
+}
+
+/// Best-effort members that no sub-job placed for itself, while the job is not ready.
+fn add_best_effort(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) {
+    if session.state.job(job).pending_best_effort == 0 {
+        return;
+    }
+    let members = session.state.job(job).tasks.clone();
+    let mut tasks = TaskQueue::new(session.state, session.chain, &members, Kind::BestEffort);
+    while !session.chain.job_ready(session.state, job)
+        && let Some(task) = tasks.pop()
+    {
+        try_task(session, kernel, queue, job, task);
+    }
+}
+
+/// The sub-job with tasks left whose turn it is: those the job needs first, then SubJobOrder.
+fn next_sub_job(session: &Session, job: JobIx, worksheet: &Worksheet) -> Option<u16> {
+    let (state, chain) = (&*session.state, &*session.chain);
+    let needed = |sub: u16| worksheet.required[sub as usize];
+    (0..worksheet.tasks.len() as u16)
+        .filter(|sub| !worksheet.tasks[*sub as usize].is_empty())
+        .min_by(|l, r| {
+            needed(*r)
+                .cmp(&needed(*l))
+                .then_with(|| chain.sub_job_order(state, job, *l, *r))
+        })
+}
+
+/// Sub-jobs needed to reach `minSubGroups` of their policy: as many that are not ready, in
+/// SubJobOrder, as ready ones are missing.
+pub(crate) fn required(session: &Session, job: JobIx) -> Vec<bool> {
     let (state, chain) = (&*session.state, &*session.chain);
     let record = state.job(job);
     let mut all: Vec<u16> = (0..record.sub_jobs.len() as u16).collect();
     all.sort_by(|l, r| chain.sub_job_order(state, job, *l, *r));
     let ready = |sub: u16| chain.sub_job_ready(state, job, sub);
-    let policies = record.group().map_or(0, |group| group.sub_groups.len());
-    let mut missing: Vec<i32> = (0..policies)
-        .map(|policy| {
-            let min = record.group().map_or(0, |group| group.sub_groups[policy].min_groups);
-            let of_policy = |sub: &&u16| {
-                record.sub_jobs[**sub as usize].policy == Some(policy as u16) && ready(**sub)
-            };
-            min - all.iter().filter(of_policy).count() as i32
-        })
-        .collect();
-    let (mut required, mut others) = (Vec::new(), Vec::new());
-    for sub in all {
-        let policy = record.sub_jobs[sub as usize].policy;
-        let needed = policy.and_then(|policy| missing.get_mut(policy as usize));
-        match needed {
-            Some(missing) if *missing > 0 && !ready(sub) => {
-                *missing -= 1;
-                required.push(sub);
-            }
-            _ => others.push(sub),
+    let policy_of = |sub: u16| record.sub_jobs[sub as usize].policy;
+    let policies = record.group().map_or(&[][..], |group| group.sub_groups.as_slice());
+    let mut missing: Vec<i32> = policies.iter().map(|policy| policy.min_groups).collect();
+    for sub in all.iter().filter(|sub| ready(**sub)) {
+        if let Some(policy) = policy_of(*sub) {
+            missing[policy as usize] -= 1;
         }
     }
-    required.extend(others);
-    required.retain(|sub| !worksheet[*sub as usize].is_empty());
+    let mut required = vec![false; all.len()];
+    for sub in all.into_iter().filter(|sub| !ready(*sub)) {
+        if let Some(missing) = policy_of(sub).map(|policy| &mut missing[policy as usize])
+            && *missing > 0
+        {
+            *missing -= 1;
+            required[sub as usize] = true;
+        }
+    }
     required
 }

@@ -160,6 +160,22 @@ impl<'a> Session<'a> {
         self.steps.truncate(checkpoint.0);
     }
 
+    /// Makes placements of a job that were left standing decisions as well: it has become ready.
+    pub fn commit_kept(&mut self, job: JobIx) {
+        let of_job = |task: &TaskIx| {
+            let task = self.state.task(*task);
+            task.job == Some(job) && task.status == TaskStatus::Allocated
+        };
+        let (ready, kept) = self.kept.iter().partition(|task| of_job(task));
+        self.kept = kept;
+        let ready: Vec<TaskIx> = ready;
+        for task in ready {
+            if let Some(node) = self.state.task(task).node {
+                self.decide(task, node);
+            }
+        }
+    }
+
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         self.binds.push(Bind { task, node });
@@ -204,22 +220,24 @@ impl<'a> Session<'a> {
 
     fn is_active(&mut self, ix: JobIx) -> bool {
         let job = self.state.job(ix);
-        if !job.is_schedulable() {
-            let why = if job.origin == pumice_model::Origin::Missing {
-                Skip::NoGroup
-            } else if job.queue.is_none() {
-                Skip::NoQueue
-            } else {
-                Skip::Topology
-            };
-            self.skip(ix, why);
+        if job.origin == pumice_model::Origin::Missing {
+            self.skip(ix, Skip::NoGroup);
             return false;
         }
-        if job.is_pending() {
-            if self.has_enqueue() {
-                return false;
-            }
+        if job.queue.is_none() {
+            self.skip(ix, Skip::NoQueue);
+            return false;
+        }
+        let (waits, wants_topology) = (job.is_pending(), job.wants_topology());
+        if waits && self.has_enqueue() {
+            return false;
+        }
+        if waits {
             self.state.set_phase(ix, GroupPhase::Inqueue);
+        }
+        if wants_topology {
+            self.skip(ix, Skip::Topology);
+            return false;
         }
         match self.chain.job_valid(self.state, ix) {
             Ok(()) => true,

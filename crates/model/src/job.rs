@@ -97,6 +97,8 @@ pub struct Job {
     pub queue_name: Sym,
     /// Queue, if it exists.
     pub queue: Option<QueueIx>,
+    /// Its PriorityClass by name, empty for none.
+    pub priority_class: Box<str>,
     /// Priority of its PriorityClass.
     pub priority: i32,
     /// `minMember`.
@@ -201,11 +203,6 @@ impl Job {
             Origin::Group(group) => Some(group),
             _ => None,
         }
-    }
-
-    /// Whether the job may be looked at by actions: its group and queue exist.
-    pub fn is_schedulable(&self) -> bool {
-        self.queue.is_some() && self.origin != Origin::Missing && !self.wants_topology()
     }
 
     /// The group asks for a network topology, which this version does not place.

@@ -84,7 +84,7 @@ fn node_requirement_holds(requirement: &NodeRequirement, labels: &Pairs) -> bool
 /// Whether one node affinity term matches a node.
 pub fn node_term_holds(term: &NodeTerm, node: &NodeObject) -> bool {
     !term.broken
-        && !(term.expressions.is_empty() && term.fields.is_empty())
+        && (!term.expressions.is_empty() || !term.fields.is_empty())
         && term.expressions.iter().all(|r| node_requirement_holds(r, &node.labels))
         && term.fields.iter().all(|(within, name)| (*name == node.name) == *within)
 }

@@ -137,12 +137,21 @@ pub struct Task {
     pub preemptable: bool,
     /// Of a critical priority class or namespace: never a victim of `conformance`.
     pub critical: bool,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
     /// Ours to schedule.
     pub ours: bool,
     /// PodGroup name, or empty.
     pub group: Sym,
     /// Place in the list of tasks of its job.
     pub job_slot: u32,
+}
+
+impl Task {
+    /// On its way out: topology spread does not count it.
+    pub fn is_terminating(&self) -> bool {
+        self.deleting || self.status == TaskStatus::Releasing
+    }
 }
 
 /// The number that orders tasks of one template (spec/01 §5.2).

@@ -110,3 +110,16 @@ tiers:
     assert_eq!((points.affinity_weight, points.spread_weight), (4, 6));
     assert!(!chain.writes_conditions(), "no gang");
 }
+
+#[test]
+fn enable_hierarchy_makes_drf_order_queues() {
+    for (switch, entangled) in [("false", false), ("true", true)] {
+        let text = format!(
+            "actions: allocate\ntiers:\n- plugins:\n  - name: drf\n    enableHierarchy: {switch}\n"
+        );
+        let outcome = pumice_conf::parse(&text, &REGISTRY);
+        let config = outcome.config.expect("a configuration");
+        let chain = build(&config, &mut ReasonTable::default());
+        assert_eq!(chain.queue_order_is_entangled(), entangled, "{switch}");
+    }
+}

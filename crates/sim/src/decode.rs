@@ -1,5 +1,7 @@
 //! From a located YAML tree to typed objects, with the place of whatever does not fit.
 
+mod mismatch;
+
 use k8s_openapi::serde::de::DeserializeOwned;
 use pumice_conf::scalar::{Scalar, resolve};
 use pumice_conf::tree::{Data, Location, Node};
@@ -14,6 +16,8 @@ pub struct Mismatch {
     pub path: String,
     /// What is wrong.
     pub message: String,
+    /// What to do.
+    pub help: String,
 }
 
 /// Maps whose values are quantities, which may be written as plain numbers.
@@ -95,8 +99,8 @@ pub fn typed<T: DeserializeOwned>(node: &Node) -> Result<T, Mismatch> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().clone();
         let place = locate(node, path.iter());
-        let message = error.into_inner().to_string();
-        Mismatch { location: place, path: path.to_string(), message }
+        let (message, help) = mismatch::explain(&error.into_inner().to_string());
+        Mismatch { location: place, path: path.to_string(), message, help }
     })
 }
 
@@ -162,3 +166,6 @@ fn step_by_key<'n, 'p>(node: &'n Node<'n>, rest: &'p str) -> Option<(&'n Node<'n
         .max_by_key(|(length, ..)| *length);
     found.map(|(_, value, tail)| (value, tail))
 }
+
+#[cfg(test)]
+mod tests;

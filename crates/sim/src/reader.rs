@@ -1,11 +1,12 @@
 //! Reads any mix of manifests: multi-document YAML, JSON, `List`s as kubectl prints them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use pumice_conf::CONF_KEY;
-use pumice_conf::tree::{Budget, Location, Node, documents};
+use pumice_conf::tree::{Budget, Data, Location, Node, documents};
+use pumice_conf::{CONF_KEY, Outcome, Registry, parse_node};
 
-use crate::decode::{locate_dotted, typed};
+use crate::decode::locate_dotted;
 use crate::manifest::{Kind, Manifest, read};
 use crate::problem::{Place, Problem};
 
@@ -27,19 +28,34 @@ pub struct Item {
     pub place: Place,
 }
 
+/// A scheduler configuration within a ConfigMap.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    /// Where the ConfigMap begins.
+    pub place: Place,
+    node: Node<'static>,
+}
+
+impl Embedded {
+    /// Checks the configuration; findings carry line and column of the manifest.
+    pub fn check(&self, sources: &[Source], registry: &Registry) -> Outcome {
+        let source = sources.iter().find(|source| source.name == self.place.file);
+        let text = source.and_then(|source| std::str::from_utf8(&source.bytes).ok());
+        parse_node(text.unwrap_or_default(), &self.node, registry)
+    }
+}
+
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Input {
     /// Objects in the order of the input.
     pub items: Vec<Item>,
-    /// Text of the scheduler configuration found in a ConfigMap, and where.
-    pub config: Option<(String, Place)>,
+    /// The scheduler configuration found in a ConfigMap.
+    pub config: Option<Embedded>,
     /// Kinds that have no effect, with their number.
     pub ignored: BTreeMap<String, u64>,
     /// What was set aside, or is odd.
     pub problems: Vec<Problem>,
-    /// Places of fields, kept for problems found later: `file:line:column` by object and path.
-    pub documents: u64,
 }
 
 impl Input {
@@ -49,20 +65,18 @@ impl Input {
     /// The source cannot be read at all: it is no UTF-8 text.
     pub fn read(&mut self, source: &Source) -> Result<(), Problem> {
         let text = std::str::from_utf8(&source.bytes).map_err(|error| not_utf8(source, error))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut any = false;
         for document in documents(text, Budget::manifests(text.len())) {
             match document {
                 Ok(node) if node.is_null() => {}
                 Ok(node) => {
                     any = true;
-                    self.documents += 1;
                     self.object(&source.name, &node);
                 }
                 Err(error) => {
                     any = true;
-                    let message = format!("broken YAML: {error}");
-                    let help = "correct the document; other documents of the file are read";
+                    let message = format!("broken YAML: {}", error.kind);
+                    let help = "correct the document; it is left out, the others are read";
                     self.problem(&source.name, error.location, "", message, help);
                 }
             }
@@ -116,18 +130,17 @@ impl Input {
 
     /// Takes the scheduler configuration out of a ConfigMap; false when it holds none.
     fn config_map(&mut self, file: &str, node: &Node) -> bool {
-        let data = node.get("data");
-        let Some(conf) = data.and_then(|data| data.get(CONF_KEY)).and_then(Node::text) else {
+        let Some(conf) = node.get("data").and_then(|data| data.get(CONF_KEY)) else {
             return false;
         };
         let place = place(file, node.location);
-        if let Some((_, first)) = &self.config {
-            let message = format!("a second {CONF_KEY}: the first one, at {first}, is used");
+        if let Some(first) = &self.config {
+            let message = format!("a second {CONF_KEY}: the first one, at {}, is used", first.place);
             let object = object_name("ConfigMap", node);
             self.problem(file, node.location, &object, message, "keep only one of them");
             return true;
         }
-        self.config = Some((conf.to_owned(), place));
+        self.config = Some(Embedded { place, node: owned(conf) });
         true
     }
 
@@ -145,8 +158,7 @@ impl Input {
                     format!("{}: ", mismatch.path)
                 };
                 let message = format!("{at}{}", mismatch.message);
-                let help = "correct the value";
-                self.problem(file, mismatch.location, &object, message, help);
+                self.problem(file, mismatch.location, &object, message, &mismatch.help);
             }
         }
     }
@@ -185,6 +197,18 @@ fn object_name(kind: &str, node: &Node) -> String {
     }
 }
 
+/// A scalar that outlives the text it was read from; of a list or map, only that it is one.
+fn owned(node: &Node) -> Node<'static> {
+    let data = match &node.data {
+        Data::Scalar { text, style } => {
+            Data::Scalar { text: Cow::Owned(text.to_string()), style: *style }
+        }
+        Data::List(_) => Data::List(Vec::new()),
+        Data::Map(_) => Data::Map(Vec::new()),
+    };
+    Node { location: node.location, end: node.end, tag: node.tag.clone(), data }
+}
+
 fn place(file: &str, location: Location) -> Place {
     Place { file: file.to_owned(), line: location.line, column: location.column }
 }
@@ -192,12 +216,14 @@ fn place(file: &str, location: Location) -> Place {
 fn not_utf8(source: &Source, error: std::str::Utf8Error) -> Problem {
     let good = &source.bytes[..error.valid_up_to()];
     let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-    let column = 1 + good.iter().rev().take_while(|byte| **byte != b'\n').count();
+    let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let column = 1 + String::from_utf8_lossy(&good[start..]).chars().count();
+    let byte = source.bytes.get(error.valid_up_to()).copied().unwrap_or_default();
     Problem {
         place: Place { file: source.name.clone(), line: line as u32, column: column as u32 },
         object: String::new(),
-        message: "the file is not UTF-8 text".to_owned(),
-        help: "save it as UTF-8".to_owned(),
+        message: format!("the byte 0x{byte:02x} is not valid UTF-8"),
+        help: "save the file in the UTF-8 encoding".to_owned(),
         kept: false,
     }
 }
@@ -223,12 +249,5 @@ fn find<'n>(node: &'n Node<'n>, at: &Place) -> Option<&'n Node<'n>> {
     node.get("items")?.items()?.iter().find_map(|item| find(item, at))
 }
 
-/// Reads a single typed document, for tests.
-///
-/// # Errors
-/// A message with the place.
-pub fn read_one<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    let document = documents(text, Budget::manifests(text.len())).next();
-    let node = document.ok_or("no document")?.map_err(|error| error.to_string())?;
-    typed(&node).map_err(|m| format!("{}:{}: {}", m.location.line, m.location.column, m.message))
-}
+#[cfg(test)]
+mod tests;

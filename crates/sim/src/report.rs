@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_engine::Engine;
 use pumice_model::object::{GroupPhase, QueueState};
 use pumice_model::resource::display_amount;
-use pumice_model::{Queue, TaskStatus};
+use pumice_model::{Job, JobIx, Queue, TaskStatus};
 use serde::Serialize;
 
 /// A pod that was bound.
@@ -17,6 +17,9 @@ pub struct Bind {
     pub node: String,
     /// Annotations the Binding would carry.
     pub annotations: BTreeMap<String, String>,
+    /// PodGroup of the pod, or the pod itself when it has none.
+    #[serde(skip)]
+    pub group: String,
 }
 
 /// A pod that was evicted.
@@ -62,6 +65,10 @@ pub struct PodGroup {
     pub phase: &'static str,
     /// Conditions.
     pub conditions: Vec<Condition>,
+    /// Why it is not running, when no condition tells: those of Volcano say nothing about a group
+    /// that has no pods yet because it was not admitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
 }
 
 /// A pod that waits.
@@ -73,6 +80,9 @@ pub struct Pending {
     pub reason: String,
     /// Message.
     pub message: String,
+    /// PodGroup of the pod, or the pod itself when it has none.
+    #[serde(skip)]
+    pub group: String,
 }
 
 /// A queue.
@@ -97,6 +107,9 @@ pub struct JobLine {
     pub name: String,
     /// Phase.
     pub phase: String,
+    /// Its PodGroup, `namespace/name`.
+    #[serde(skip)]
+    pub group: String,
 }
 
 /// Objects of one kind that had no effect.
@@ -187,6 +200,7 @@ impl Report {
                     pod: state.task_key(ix),
                     reason: why.reason.to_owned(),
                     message: why.message,
+                    group: task.job.map(|job| state.job_key(job)).unwrap_or_default(),
                 });
             }
         }
@@ -212,10 +226,20 @@ impl Report {
                 name: state.job_key(ix),
                 phase: phase_name(job.status.phase),
                 conditions: conditions.collect(),
+                waiting: waiting(engine, ix, job),
             });
         }
         self.pod_groups.sort_by(|l, r| l.name.cmp(&r.name));
     }
+}
+
+/// Why a group without pods waits.
+fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
+    if job.status.phase != GroupPhase::Pending || !job.tasks.is_empty() {
+        return None;
+    }
+    let message = engine.gang_message(ix);
+    message.split_once(". Origin reason is ").map(|(_, reason)| reason.to_owned())
 }
 
 fn queue_line(engine: &Engine, ix: pumice_model::QueueIx, queue: &Queue) -> QueueLine {

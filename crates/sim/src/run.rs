@@ -90,7 +90,8 @@ fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mu
         let pod = state.task_key(bind.task);
         let node = state.nodes.object(bind.node).name.clone();
         world.bind(&pod, &node);
-        report.binds.push(Bind { pod, node, annotations: Default::default() });
+        let group = state.task(bind.task).job.map(|job| state.job_key(job)).unwrap_or_default();
+        report.binds.push(Bind { pod, node, annotations: Default::default(), group });
     }
     for job in &decisions.groups {
         world.set_group_status(&state.job_key(*job), &state.job(*job).status);

@@ -149,9 +149,85 @@ fn one_cycle_decides_what_the_naive_loop_decides() {
 
 #[test]
 #[ignore]
+fn dump() {
+    let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
+    let cycles = if seed % 4 == 3 { 3 } else { 1 };
+    println!("{}", conf_text(seed));
+    let objects = cluster(seed);
+    for o in &objects {
+        match o {
+            Delta::PodApply(p) => println!(
+                "POD {}/{} uid={} ours={} node={:?} ph={:?} del={} grp={:?} role={} pri={} class={} req={:?} nz={},{} gates={:?} created={} labels={:?} sel={:?} aff={:?} pref={:?} tol={:?} ports={:?} paff={:?} panti={:?} ppref={:?} ppanti={:?} spread={:?} img={:?} owners={:?}",
+                p.namespace,
+                p.name,
+                p.uid,
+                p.ours,
+                p.node,
+                p.phase,
+                p.deleting,
+                p.group,
+                p.role,
+                p.priority,
+                p.priority_class,
+                p.request,
+                p.nonzero_cpu_milli,
+                p.nonzero_memory_bytes,
+                p.gates,
+                p.created_s,
+                p.labels,
+                p.node_selector,
+                p.node_affinity,
+                p.preferred_node_affinity,
+                p.tolerations,
+                p.host_ports,
+                p.affinity,
+                p.anti_affinity,
+                p.preferred_affinity,
+                p.preferred_anti_affinity,
+                p.spread,
+                p.images,
+                p.owners
+            ),
+            o => println!("{o:?}"),
+        }
+    }
+    let config = config(seed);
+    let (engine, f) = fast(&config, &objects, cycles);
+    let s = slow(&config, &objects, cycles);
+    println!("FAST {:?}\nSLOW {:?}", f.binds, s.binds);
+    println!("FAST pipe {:?}\nSLOW pipe {:?}", f.pipelined, s.pipelined);
+    for k in f.phases.keys() {
+        if f.phases[k] != s.phases[k] {
+            println!("PHASE {k} fast {} slow {}", f.phases[k], s.phases[k]);
+        }
+    }
+    for (ix, t) in engine.state().tasks() {
+        if let Some(w) = engine.why_pending(ix) {
+            println!(
+                "WHY {} {:?} {} {}",
+                engine.state().task_key(ix),
+                t.status,
+                w.reason,
+                w.message
+            );
+        }
+    }
+    for (ix, q) in engine.state().queues() {
+        println!(
+            "Q {} alloc {:?} view {:?}",
+            q.object.name,
+            q.allocated,
+            engine.queue_view(ix)
+        );
+    }
+}
+
+#[test]
+#[ignore]
 fn survey() {
-    let mut bad: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     std::panic::set_hook(Box::new(|_| {}));
+    let mut n = 0;
+    let mut shown = 0;
     for seed in 0..4000 {
         let r = std::panic::catch_unwind(|| check(seed, if seed % 4 == 3 { 3 } else { 1 }));
         if let Err(e) = r {
@@ -160,13 +236,14 @@ fn survey() {
                     .map(|s| s.to_string())
                     .unwrap_or_default()
             });
-            let kind: String = text.lines().next().unwrap_or("").chars().take(60).collect();
-            bad.entry(kind).or_default().push(seed);
+            n += 1;
+            if shown < 8 {
+                shown += 1;
+                println!("BAD {text}\n");
+            }
         }
     }
-    for (k, v) in bad {
-        println!("{k}: {} {:?}", v.len(), &v[..v.len().min(12)]);
-    }
+    println!("TOTAL {n}");
 }
 
 #[test]

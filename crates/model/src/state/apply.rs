@@ -165,6 +165,7 @@ impl State {
             gates: pod.gates,
             preemptable: pod.preemptable,
             critical: is_critical(pod),
+            deleting: pod.deleting,
             ours: pod.ours,
             group: pod.group.as_ref().map_or(Sym::default(), |name| self.names.intern(name)),
             job_slot: 0,
@@ -250,6 +251,7 @@ impl State {
             origin,
             queue_name: self.default_queue,
             queue: None,
+            priority_class: "".into(),
             priority: 0,
             min_available: 1,
             role_min_total: 0,
@@ -288,12 +290,12 @@ impl State {
             "" => self.default_queue,
             name => self.names.intern(name),
         };
-        self.move_job(ix, queue_name);
         let min_resources = group.min_resources.as_ref().map(|m| self.resources.vector(m));
         let priority = self.priority_of(&group.priority_class);
         let job = &mut self.jobs[ix.at()];
         job.uid = group.uid.as_str().into();
         job.created_s = group.created_s;
+        job.priority_class = group.priority_class.as_str().into();
         job.priority = priority;
         job.min_available = group.min_member;
         job.role_min_total = group.min_task_member.iter().map(|(_, min)| min).sum();
@@ -308,6 +310,7 @@ impl State {
             self.sub_jobs_stale.insert(ix);
         }
         job.origin = Origin::Group(group);
+        self.move_job(ix, queue_name);
     }
 
     fn delete_group(&mut self, namespace: &str, name: &str) {
@@ -317,17 +320,21 @@ impl State {
         job.origin = Origin::Missing;
         job.min_resources = None;
         job.sub_jobs.clear();
+        self.move_job(ix, self.default_queue);
         self.drop_job_if_empty(ix);
     }
 
+    /// Lets a job belong to the queue with a name. Without its PodGroup it belongs to none.
     fn move_job(&mut self, ix: JobIx, queue_name: Sym) {
         let job = &mut self.jobs[ix.at()];
-        if job.queue_name == queue_name && job.queue.is_some() {
+        job.queue_name = queue_name;
+        let found = match job.origin {
+            Origin::Missing => None,
+            _ => self.queue_by_name.get(&queue_name).copied(),
+        };
+        if job.queue == found {
             return;
         }
-        job.queue_name = queue_name;
-        let found = self.queue_by_name.get(&queue_name).copied();
-        let job = &mut self.jobs[ix.at()];
         if let Some(old) = std::mem::replace(&mut job.queue, found) {
             let queue = &mut self.queues[old.at()];
             queue.allocated.sub(&job.allocated);
@@ -356,12 +363,9 @@ impl State {
 
     fn reprioritise(&mut self) {
         self.generation += 1;
-        let jobs: Vec<(usize, String)> = self
-            .jobs
-            .iter()
-            .filter_map(|(at, job)| job.group().map(|g| (at, g.priority_class.clone())))
-            .collect();
-        for (at, class) in jobs {
+        let classes: Vec<(usize, Box<str>)> =
+            self.jobs.iter().map(|(at, job)| (at, job.priority_class.clone())).collect();
+        for (at, class) in classes {
             self.jobs[at].priority = self.priority_of(&class);
         }
     }
@@ -402,9 +406,7 @@ impl State {
         let Some(ix) = self.queue_by_name(name) else { return };
         self.generation += 1;
         for (_, job) in &mut self.jobs {
-            if job.queue == Some(ix) {
-                job.queue = None;
-            }
+            job.queue = job.queue.filter(|queue| *queue != ix);
         }
         self.queues.remove(ix.at());
         let name = self.names.intern(name);
@@ -453,6 +455,7 @@ impl State {
         let priority = self.priority_of(&pod.priority_class);
         let job = &mut self.jobs[ix.at()];
         job.created_s = pod.created_s;
+        job.priority_class = pod.priority_class.as_str().into();
         job.priority = priority;
         job.min_resources = min_resources;
         ix
@@ -472,6 +475,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
         && (old.shape, old.appearance, old.job) == (new.shape, new.appearance, new.job)
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
+        && old.deleting == new.deleting
         && old.labels == new.labels
         && old.owners == new.owners
         && old.name == new.name

@@ -182,7 +182,7 @@ impl State {
     fn leave_node(&mut self, ix: TaskIx, shape: &Shape) {
         let task = &self.tasks[ix.at()];
         let (Some(node), Some(load)) = (task.node, task.status.load()) else { return };
-        let (slot, terminating) = (task.node_slot, task.status == TaskStatus::Releasing);
+        let (slot, terminating) = (task.node_slot, task.is_terminating());
         self.topology.shift(&self.names, shape.rules, task.appearance, terminating, node, -1);
         if let Some(moved) = self.nodes.take(node, slot, load, &burden(shape)) {
             self.tasks[moved.at()].node_slot = slot;
@@ -192,7 +192,7 @@ impl State {
     fn enter_node(&mut self, ix: TaskIx, shape: &Shape) {
         let task = &self.tasks[ix.at()];
         let (Some(node), Some(load)) = (task.node, task.status.load()) else { return };
-        let terminating = task.status == TaskStatus::Releasing;
+        let terminating = task.is_terminating();
         self.topology.shift(&self.names, shape.rules, task.appearance, terminating, node, 1);
         let slot = self.nodes.put(node, ix, load, &burden(shape));
         self.tasks[ix.at()].node_slot = slot;
@@ -262,7 +262,7 @@ impl State {
         if new {
             for (_, task) in &self.tasks {
                 if let (Some(node), Some(_)) = (task.node, task.status.load()) {
-                    let terminating = task.status == TaskStatus::Releasing;
+                    let terminating = task.is_terminating();
                     self.topology.count_in(
                         &self.names,
                         counter,

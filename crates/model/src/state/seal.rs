@@ -1,7 +1,7 @@
 //! The end of a batch of changes: everything that is cheaper once for all of them.
 
 use super::State;
-use crate::job::{Job, JobIx, SubJob};
+use crate::job::{Job, JobIx, Origin, SubJob};
 use crate::node::NodeIx;
 use crate::intern::{Interner, Sym};
 use crate::object::SubGroupPolicy;
@@ -58,7 +58,7 @@ impl State {
         for (_, task) in &self.tasks {
             if let (Some(node), Some(_)) = (task.node, task.status.load()) {
                 let rules = self.shapes.get(task.shape).rules;
-                let terminating = task.status == crate::TaskStatus::Releasing;
+                let terminating = task.is_terminating();
                 self.topology.shift(&self.names, rules, task.appearance, terminating, node, 1);
             }
         }
@@ -92,7 +92,10 @@ impl State {
             queue.jobs = 0;
         }
         for (_, job) in &mut self.jobs {
-            job.queue = self.queue_by_name.get(&job.queue_name).copied();
+            job.queue = match job.origin {
+                Origin::Missing => None,
+                _ => self.queue_by_name.get(&job.queue_name).copied(),
+            };
             if let Some(ix) = job.queue {
                 let queue = &mut self.queues[ix.at()];
                 queue.allocated.add(&job.allocated);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
+use pumice_model::object::NodeObject;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
@@ -98,4 +99,20 @@ fn blocks_do_not_show_in_the_result() {
     }
     assert_eq!(at_once, singly);
     assert!(at_once.iter().all(|score| *score > 0.0));
+}
+
+#[test]
+fn oversold_amounts_count_as_capacity() {
+    let oversold = NodeObject {
+        oversubscription: amounts("2c 3Gi"),
+        ..node("n", "2c 1Gi pods=9")
+    };
+    let state = Cluster::default()
+        .node(oversold)
+        .pod(pod("x", "1c 1Gi"))
+        .build();
+    let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
+    let mut out = [0.0];
+    scores[0].add_fraction(&state.nodes, 0..1, &mut out);
+    assert_eq!(out, [25.0]);
 }

@@ -245,3 +245,17 @@ fn the_kernel_is_told_the_weights_of_what_looks_at_pods() {
     NodeOrder::new(&Arguments::default()).pod_scores(&mut points);
     assert_eq!((points.affinity_weight, points.spread_weight), (2, 2));
 }
+
+#[test]
+fn oversold_amounts_do_not_count() {
+    let oversold = NodeObject {
+        oversubscription: amounts("92c 90Gi"),
+        ..node("n", "8c 10Gi pods=9")
+    };
+    let state = Cluster::default()
+        .node(oversold)
+        .pod(pod("x", "2c 5Gi"))
+        .build();
+    // cpu 75, memory 50.
+    assert_eq!(scores(&only(&[(LEAST, 1)]), &state), [62]);
+}

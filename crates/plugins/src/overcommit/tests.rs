@@ -118,3 +118,30 @@ fn a_job_without_min_resources_is_permitted() {
         (Vote::Permit, None)
     );
 }
+
+#[test]
+fn jobs_that_cannot_run_reserve_nothing() {
+    // Its queue does not exist.
+    let state = Cluster::default()
+        .node(node("n", "10c 20Gi pods=100"))
+        .group(asking(GroupPhase::Inqueue, "6c", group("i", "nowhere")))
+        .build();
+    let plugin = opened(plugin(None), &state);
+    assert!(plugin.inqueue.is_zero());
+}
+
+#[test]
+fn pods_are_not_counted_for_admission() {
+    let state = Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "10c 20Gi pods=1"))
+        .group(asking(
+            GroupPhase::Pending,
+            "1c pods=900",
+            group("x", "default"),
+        ))
+        .build();
+    let plugin = opened(plugin(None), &state);
+    let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
+    assert_eq!(vote, Vote::Permit);
+}

@@ -165,7 +165,7 @@ impl World {
                 "" => "Pending",
                 phase => phase,
             };
-            JobLine { name: name.clone(), phase: phase.to_owned() }
+            JobLine { name: name.clone(), phase: phase.to_owned(), group: record.group_key() }
         };
         self.jobs.iter().map(line).collect()
     }

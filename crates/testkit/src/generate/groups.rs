@@ -17,7 +17,7 @@ const PLACES: &[(&[&str], &[f64])] = &[
 ];
 
 pub fn queues(rng: &mut Rng, theme: &Theme) -> Vec<QueueObject> {
-    let number = rng.between(1, 4);
+    let number = rng.pick(&[1, 2, 3, 3, 4, 4]);
     let names = ["default", "q1", "q2", "q3"];
     let mut queues: Vec<QueueObject> = names
         .iter()
@@ -72,7 +72,7 @@ fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])) ->
 
 /// PodGroups without minResources, which depend on their pods.
 pub fn groups(rng: &mut Rng, theme: &Theme, queues: &[String]) -> Vec<GroupObject> {
-    let number = rng.between(1, 8);
+    let number = rng.between(if theme.tight { 4 } else { 1 }, 8);
     (0..number)
         .map(|index| group(rng, theme, index, queues))
         .collect()
@@ -111,7 +111,7 @@ fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> Group
         let sum: i32 = least.iter().map(|(_, min)| min).sum();
         group.min_member = rng.pick(&[sum, sum, sum + 1, 1]);
     }
-    if theme.sub_groups && rng.one_in(2) {
+    if theme.sub_groups && !rng.one_in(4) {
         group.sub_groups = policies(rng);
     }
     group.status.phase = rng.pick(&phases);

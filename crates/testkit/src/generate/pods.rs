@@ -136,7 +136,7 @@ fn vary(rng: &mut Rng, theme: &Theme, pod: &mut PodObject, role: &str, index: us
     }
     pod.labels.sort();
     pod.created_s = rng.pick(&[0, 10, 20]);
-    if rng.one_in(6) {
+    if rng.one_in(if theme.sub_groups { 3 } else { 6 }) {
         pod.priority = rng.pick(&[0, 1, 5]);
     }
     if theme.gates && rng.one_in(5) {

@@ -101,6 +101,29 @@ fn a_saturated_queue_goes_last_however_small_its_share() {
     assert_eq!(tree.compare(dev, sci), Ordering::Less);
 }
 
+#[test]
+fn a_job_that_holds_what_the_cluster_has_no_more_of_is_saturated() {
+    // Both jobs want more cores; memory is left in any case.
+    for cores_left in [false, true] {
+        let more = if cores_left { "1c 1Gi" } else { "1Gi" };
+        let state = Cluster::default()
+            .node(node("n", "20c 40Gi pods=200"))
+            .node(node("m", &format!("{more} pods=1")))
+            .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
+            .queue(placed_in("dev", "root/dev", &[1.0, 1.0]))
+            .group(group("s", "sci"))
+            .pods(5, "s", on("n", pod("", "1c 1Gi")))
+            .pods(1, "s", pod("", "1c 1Gi"))
+            .group(group("d", "dev"))
+            .pods(15, "d", on("n", pod("", "1c 1Gi")))
+            .pods(1, "d", pod("", "1c 1Gi"))
+            .build();
+        let tree = Tree::of(&state);
+        let saturated: Vec<bool> = tree.leaves.iter().map(|leaf| leaf.saturated).collect();
+        assert_eq!(saturated, [!cores_left; 2]);
+    }
+}
+
 /// Every number of a tree that decides.
 fn numbers(tree: &Tree) -> Vec<(f64, bool)> {
     let inner = tree.inner.iter().map(|node| (node.share, node.saturated));
