@@ -60,7 +60,15 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The configuration has errors, which were printed.
-pub fn configuration(name: &str, outcome: Outcome) -> anyhow::Result<Config> {
+pub fn configuration(name: &str, bytes: &[u8]) -> anyhow::Result<Config> {
+    accepted(name, parse_bytes(bytes, &pumice_plugins::REGISTRY))
+}
+
+/// The configuration of a check; findings go to standard error.
+///
+/// # Errors
+/// The configuration has errors, which were printed.
+pub fn accepted(name: &str, outcome: Outcome) -> anyhow::Result<Config> {
     print_diagnostics(name, &outcome);
     outcome.config.ok_or_else(|| {
         let text = format!(

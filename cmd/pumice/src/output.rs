@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use pumice_sim::Report;
+use pumice_sim::report::{Pending, PodGroup, QueueLine};
 
 use crate::simulate::Format;
 
@@ -46,7 +47,8 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 
 fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let (bound, waiting) = (report.binds.len(), report.pending.len());
-    let colour = if waiting == 0 { GOOD } else { BAD };
+    let held = report.pod_groups.iter().filter(|group| group.waiting.is_some()).count();
+    let colour = if waiting + held == 0 { GOOD } else { BAD };
     let cycles = if report.cycles == 1 { "cycle" } else { "cycles" };
     writeln!(
         out,
@@ -63,36 +65,37 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Pods by the job their name tells, with their nodes.
+/// Bound pods by job and node.
 fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     if report.binds.is_empty() {
         return Ok(());
     }
-    let mut by_job: BTreeMap<String, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    let jobs = job_names(report);
+    let mut by_job: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for bind in &report.binds {
-        let nodes = by_job.entry(family(report, &bind.pod)).or_default();
-        let name = bind.pod.split_once('/').map_or(bind.pod.as_str(), |(_, name)| name);
-        nodes.entry(&bind.node).or_default().push(name);
+        let job = jobs.get(bind.group.as_str()).copied().unwrap_or(&bind.group);
+        let nodes = by_job.entry(job).or_default();
+        nodes.entry(&bind.node).or_default().push(short(&bind.pod));
     }
     section(out, "BOUND")?;
     let mut rows = Vec::new();
     for (job, nodes) in by_job {
         for (at, (node, pods)) in nodes.into_iter().enumerate() {
-            let job = if at == 0 { job.clone() } else { String::new() };
+            let job = if at == 0 { job.to_owned() } else { String::new() };
             rows.push([job, node.to_owned(), pods.len().to_string(), abridged(&pods)]);
         }
     }
     columns(out, ["JOB", "NODE", "PODS", ""], rows)
 }
 
-/// The PodGroup or Job whose name begins a pod's name, else the pod itself.
-fn family(report: &Report, pod: &str) -> String {
-    let jobs = report.jobs.iter().map(|job| job.name.as_str());
-    let groups = report.pod_groups.iter().map(|group| group.name.as_str());
-    let found = jobs.chain(groups).filter(|name| {
-        pod.strip_prefix(name).is_some_and(|rest| rest.starts_with('-') || rest.is_empty())
-    });
-    found.max_by_key(|name| name.len()).unwrap_or(pod).to_owned()
+/// Name of the Job that made a PodGroup, by the PodGroup's name.
+fn job_names(report: &Report) -> BTreeMap<&str, &str> {
+    report.jobs.iter().map(|job| (job.group.as_str(), job.name.as_str())).collect()
+}
+
+/// A name without its namespace.
+fn short(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(_, name)| name)
 }
 
 fn abridged(pods: &[&str]) -> String {
@@ -102,26 +105,79 @@ fn abridged(pods: &[&str]) -> String {
     }
 }
 
-/// Waiting pods, those with the same message together.
+/// What waits, job by job: why the job does, then its pods, those with the same reason together.
 fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
-    if report.pending.is_empty() {
+    let jobs = job_names(report);
+    let mut waiting: BTreeMap<&str, Vec<&Pending>> = BTreeMap::new();
+    for pod in &report.pending {
+        waiting.entry(&pod.group).or_default().push(pod);
+    }
+    let groups: BTreeMap<&str, &PodGroup> =
+        report.pod_groups.iter().map(|group| (group.name.as_str(), group)).collect();
+    for group in report.pod_groups.iter().filter(|group| group.waiting.is_some()) {
+        waiting.entry(&group.name).or_default();
+    }
+    if waiting.is_empty() {
         return Ok(());
     }
     section(out, "PENDING")?;
-    let mut by_message: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-    let mut index: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for pod in &report.pending {
-        let at = *index.entry((&pod.reason, &pod.message)).or_insert_with(|| {
-            by_message.push((&pod.reason, &pod.message, Vec::new()));
-            by_message.len() - 1
-        });
-        by_message[at].2.push(&pod.pod);
-    }
-    for (reason, message, pods) in by_message {
-        writeln!(out, "{} {BAD}{reason}{BAD:#}", abridged(&pods))?;
-        writeln!(out, "    {message}")?;
+    for (name, pods) in waiting {
+        let job = jobs.get(name).copied().unwrap_or(name);
+        let group = groups.get(name);
+        let headline = headline(group.copied(), pods.len());
+        writeln!(out, "{job}  {BAD}{headline}{BAD:#}")?;
+        if let Some(why) = group.and_then(|group| group.waiting.as_ref()) {
+            writeln!(out, "    {why}")?;
+        }
+        pending_pods(out, &pods, group.is_some())?;
     }
     Ok(())
+}
+
+/// `Inqueue, 3 pods pending, 2/3 tasks in gang unschedulable`.
+fn headline(group: Option<&PodGroup>, pods: usize) -> String {
+    let mut parts = Vec::new();
+    if let Some(group) = group {
+        parts.push(group.phase.to_owned());
+    }
+    match pods {
+        0 => parts.push("no pods yet".to_owned()),
+        1 => parts.push("1 pod pending".to_owned()),
+        _ => parts.push(format!("{pods} pods pending")),
+    }
+    let conditions = group.map(|group| group.conditions.as_slice()).unwrap_or_default();
+    let short = conditions.iter().find(|c| c.kind == "Unschedulable" && c.status == "True");
+    if let Some((gang, _)) = short.and_then(|condition| condition.message.split_once(':')) {
+        parts.push(gang.to_owned());
+    }
+    parts.join(", ")
+}
+
+fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow::Result<()> {
+    let mut by_message: Vec<(&str, String, Vec<&str>)> = Vec::new();
+    let mut index: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for pod in pods {
+        let message = without_name(pod);
+        let at = *index.entry((&pod.reason, message.clone())).or_insert_with(|| {
+            by_message.push((&pod.reason, message, Vec::new()));
+            by_message.len() - 1
+        });
+        by_message[at].2.push(short(&pod.pod));
+    }
+    for (reason, message, pods) in by_message {
+        if named {
+            writeln!(out, "  {}", abridged(&pods))?;
+        }
+        writeln!(out, "    {reason}: {message}")?;
+    }
+    Ok(())
+}
+
+/// The message without the pod's own name, so that pods with the same reason come together.
+fn without_name(pod: &Pending) -> String {
+    let own = format!("Pod {} can", pod.pod);
+    let task = format!("Task {} with", short(&pod.pod));
+    pod.message.replacen(&own, "Pod can", 1).replacen(&task, "Task with", 1)
 }
 
 fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
@@ -130,7 +186,9 @@ fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         let text: Vec<String> = map.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
         if text.is_empty() { "-".to_owned() } else { text.join(", ") }
     };
-    let rows = report.queues.iter().map(|queue| {
+    // The root is of interest only where something stands directly in it.
+    let idle_root = |queue: &&QueueLine| queue.name == "root" && queue.deserved.is_empty();
+    let rows = report.queues.iter().filter(|queue| !idle_root(queue)).map(|queue| {
         let share = format!("{:.2}", queue.share);
         [queue.name.clone(), queue.state.to_owned(), share, amounts(&queue.allocated), amounts(&queue.deserved)]
     });

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pumice_conf::{Config, DEFAULT_CONF, parse_bytes};
+use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_ingest::Options;
 use pumice_plugins::REGISTRY;
 use pumice_sim::reader::{Input, Source};
 use pumice_sim::{Mode, Settings};
 
-use crate::check::{configuration, read};
+use crate::check::{accepted, configuration, read};
 use crate::{BadInput, output};
 
 /// How results are printed.
@@ -94,7 +94,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let mut input = Input::default();
     for source in &sources {
-        input.read(source).map_err(|problem| BadInput(problem.to_string()))?;
+        // A source that is no text is set aside like a broken object: the others are read.
+        if let Err(problem) = input.read(source) {
+            input.problems.push(problem);
+        }
     }
     if input.items.is_empty() && input.config.is_none() && input.ignored.is_empty() {
         let problems: Vec<String> = input.problems.iter().map(ToString::to_string).collect();
@@ -148,14 +151,11 @@ fn chosen_config(
     sources: &[Source],
 ) -> anyhow::Result<Config> {
     if let Some(path) = &arguments.config {
-        let outcome = parse_bytes(&read(path)?, &REGISTRY);
-        return configuration(&path.display().to_string(), outcome);
+        return configuration(&path.display().to_string(), &read(path)?);
     }
     match &input.config {
-        Some(conf) => configuration(&conf.place.file, conf.check(sources, &REGISTRY)),
-        None => {
-            configuration("built-in configuration", parse_bytes(DEFAULT_CONF.as_bytes(), &REGISTRY))
-        }
+        Some(conf) => accepted(&conf.place.file, conf.check(sources, &REGISTRY)),
+        None => configuration("built-in configuration", DEFAULT_CONF.as_bytes()),
     }
 }
 

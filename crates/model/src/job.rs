@@ -125,7 +125,7 @@ pub struct Job {
     pub pending: ResVec,
     /// Requests of all tasks.
     pub total: ResVec,
-    /// Requests of pending tasks with a foreign scheduling gate.
+    /// Requests of tasks with a foreign scheduling gate.
     pub gated: ResVec,
     /// Releasing tasks that are on a node.
     pub releasing_on_node: u32,

@@ -125,7 +125,7 @@ impl Plugin for NodeOrder {
     }
 
     fn static_score(&self, state: &State, rules: &Rules, part: &mut StaticPart) {
-        if self.node_affinity != 0 && !rules.preferred_node_affinity.is_empty() {
+        if self.node_affinity != 0 && has_preferences(rules) {
             let raw = |node: &NodeObject| preferred_weight(rules, node);
             add_normalised(state, self.node_affinity, false, raw, part);
         }
@@ -159,8 +159,14 @@ impl Plugin for NodeOrder {
     }
 }
 
-/// Sum of the weights of matching preferred terms. Kubernetes gives up on the whole batch when a
-/// term cannot be parsed; here such a term matches nothing.
+/// Whether preferred node affinity says anything. Kubernetes gives up on the whole batch when a term
+/// cannot be parsed; here only this scorer is left out.
+fn has_preferences(rules: &Rules) -> bool {
+    let mut terms = rules.preferred_node_affinity.iter().filter(|(weight, _)| *weight != 0);
+    !rules.preferred_node_affinity.is_empty() && terms.all(|(_, term)| !term.broken)
+}
+
+/// Sum of the weights of matching preferred terms.
 fn preferred_weight(rules: &Rules, node: &NodeObject) -> i64 {
     let matching = rules
         .preferred_node_affinity

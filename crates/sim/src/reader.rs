@@ -1,5 +1,7 @@
 //! Reads any mix of manifests: multi-document YAML, JSON, `List`s as kubectl prints them.
 
+mod text;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -40,8 +42,8 @@ impl Embedded {
     /// Checks the configuration; findings carry line and column of the manifest.
     pub fn check(&self, sources: &[Source], registry: &Registry) -> Outcome {
         let source = sources.iter().find(|source| source.name == self.place.file);
-        let text = source.and_then(|source| std::str::from_utf8(&source.bytes).ok());
-        parse_node(text.unwrap_or_default(), &self.node, registry)
+        let text = source.map(|source| text::readable(source).0);
+        parse_node(&text.unwrap_or_default(), &self.node, registry)
     }
 }
 
@@ -59,14 +61,21 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads one more source.
+    /// Reads one more source. Documents with bytes that are no text are set aside, the rest is
+    /// read.
     ///
     /// # Errors
-    /// The source cannot be read at all: it is no UTF-8 text.
+    /// None of the source is text.
     pub fn read(&mut self, source: &Source) -> Result<(), Problem> {
-        let text = std::str::from_utf8(&source.bytes).map_err(|error| not_utf8(source, error))?;
+        let (text, unreadable) = text::readable(source);
+        if text.trim().is_empty()
+            && let Some(problem) = unreadable.first()
+        {
+            return Err(problem.clone());
+        }
+        self.problems.extend(unreadable);
         let mut any = false;
-        for document in documents(text, Budget::manifests(text.len())) {
+        for document in documents(&text, Budget::manifests(text.len())) {
             match document {
                 Ok(node) if node.is_null() => {}
                 Ok(node) => {
@@ -213,27 +222,11 @@ fn place(file: &str, location: Location) -> Place {
     Place { file: file.to_owned(), line: location.line, column: location.column }
 }
 
-fn not_utf8(source: &Source, error: std::str::Utf8Error) -> Problem {
-    let good = &source.bytes[..error.valid_up_to()];
-    let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-    let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let column = 1 + String::from_utf8_lossy(&good[start..]).chars().count();
-    let byte = source.bytes.get(error.valid_up_to()).copied().unwrap_or_default();
-    Problem {
-        place: Place { file: source.name.clone(), line: line as u32, column: column as u32 },
-        object: String::new(),
-        message: format!("the byte 0x{byte:02x} is not valid UTF-8"),
-        help: "save the file in the UTF-8 encoding".to_owned(),
-        kept: false,
-    }
-}
-
 /// The place of a field within the object that begins at a place: the object is found again by
 /// reading its source once more, which only happens for broken objects.
 pub fn place_of_field(source: &Source, at: &Place, path: &str) -> Place {
-    let Ok(text) = std::str::from_utf8(&source.bytes) else { return at.clone() };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for document in documents(text, Budget::manifests(text.len())).flatten() {
+    let (text, _) = text::readable(source);
+    for document in documents(&text, Budget::manifests(text.len())).flatten() {
         if let Some(node) = find(&document, at) {
             return place(&at.file, locate_dotted(node, path));
         }

@@ -215,7 +215,7 @@ impl State {
         if status == TaskStatus::Releasing && (node.is_some() || task.lost_node != Sym::default()) {
             step(&mut job.releasing_on_node);
         }
-        if status == TaskStatus::Pending && task.gates == Gates::Foreign {
+        if task.gates == Gates::Foreign {
             shift(&mut job.gated, request, by);
         }
         shift(&mut job.total, request, by);

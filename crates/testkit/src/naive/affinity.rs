@@ -114,7 +114,8 @@ pub fn scores(world: &World, pod: &PodObject, nodes: &[&NodeObject]) -> Vec<i64>
         if max == min {
             0
         } else {
-            100 * (raw - min) / (max - min)
+            // Kubernetes divides in floating point here.
+            (100.0 * ((raw - min) as f64 / (max - min) as f64)) as i64
         }
     };
     raw.into_iter().map(scale).collect()

@@ -261,7 +261,9 @@ fn reserved(cycle: &Cycle, counts: impl Fn(&Job) -> bool) -> Res {
     for key in &cycle.admitted {
         let job = &cycle.world.jobs[key];
         if counts(job) {
-            add(&mut sum, &gated(&cycle.world, key, minimum(job)));
+            let held = cycle.world.allocated(key, false);
+            let rest = exceeded(&minimum(job), &held);
+            add(&mut sum, &gated(&cycle.world, key, rest));
         }
     }
     sum
