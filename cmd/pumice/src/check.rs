@@ -23,7 +23,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let outcome = parse_bytes(&read(&arguments.file)?, &pumice_plugins::REGISTRY);
     let name = arguments.file.display().to_string();
     print_diagnostics(&name, &outcome);
-    let count = |severity| outcome.diagnostics.iter().filter(|d| d.severity == severity).count();
+    let count = |severity| {
+        outcome
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
+    };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors > 0 {
         anstream::eprintln!("{name}: {errors} error(s), {warnings} warning(s)");
@@ -31,12 +37,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     anstream::println!("{name}: valid, {warnings} warning(s)");
     let failed = arguments.strict && warnings > 0;
-    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if failed {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn print_diagnostics(name: &str, outcome: &Outcome) {
     for diagnostic in &outcome.diagnostics {
-        anstream::eprintln!("{}\n", diagnostic.render(name));
+        anstream::eprintln!("{}", diagnostic.render(name));
     }
 }
 

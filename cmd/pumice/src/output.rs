@@ -32,14 +32,20 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     binds(out, report)?;
     if !report.pipelined.is_empty() {
         section(out, "PIPELINED (waiting for resources being released)")?;
-        let rows = report.pipelined.iter().map(|p| [p.pod.clone(), p.node.clone()]);
+        let rows = report
+            .pipelined
+            .iter()
+            .map(|p| [p.pod.clone(), p.node.clone()]);
         columns(out, ["POD", "NODE"], rows.collect())?;
     }
     pending(out, report)?;
     queues(out, report)?;
     if !report.ignored.is_empty() {
-        let kinds: Vec<String> =
-            report.ignored.iter().map(|i| format!("{} {}", i.count, i.kind)).collect();
+        let kinds: Vec<String> = report
+            .ignored
+            .iter()
+            .map(|i| format!("{} {}", i.count, i.kind))
+            .collect();
         writeln!(out, "\nNo effect here: {}", kinds.join(", "))?;
     }
     Ok(())
@@ -47,17 +53,40 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 
 fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let (bound, waiting) = (report.binds.len(), report.pending.len());
-    let held = report.pod_groups.iter().filter(|group| group.waiting.is_some()).count();
+    let held = report
+        .pod_groups
+        .iter()
+        .filter(|group| group.waiting.is_some())
+        .count();
     let colour = if waiting + held == 0 { GOOD } else { BAD };
-    let cycles = if report.cycles == 1 { "cycle" } else { "cycles" };
+    let cycles = if report.cycles == 1 {
+        "cycle"
+    } else {
+        "cycles"
+    };
     writeln!(
         out,
-        "{HEAD}{bound} bound{HEAD:#}, {colour}{waiting} pending{colour:#}, {} evicted in {} {cycles}",
+        "{HEAD}{bound} bound{HEAD:#}, {colour}{waiting} pending{colour:#}, {} evicted in {} \
+         {cycles}",
         report.evictions.len(),
         report.cycles
     )?;
+    let aside = report
+        .problems
+        .iter()
+        .filter(|problem| problem.set_aside)
+        .count();
+    if aside > 0 {
+        writeln!(
+            out,
+            "{BAD}Set aside: {aside} broken{BAD:#} (see the errors)"
+        )?;
+    }
     let mut phases: BTreeMap<&str, usize> = BTreeMap::new();
-    report.pod_groups.iter().for_each(|group| *phases.entry(group.phase).or_insert(0) += 1);
+    report
+        .pod_groups
+        .iter()
+        .for_each(|group| *phases.entry(group.phase).or_insert(0) += 1);
     if !phases.is_empty() {
         let text: Vec<String> = phases.iter().map(|(p, n)| format!("{n} {p}")).collect();
         writeln!(out, "PodGroups: {}", text.join(", "))?;
@@ -73,7 +102,10 @@ fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let jobs = job_names(report);
     let mut by_job: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for bind in &report.binds {
-        let job = jobs.get(bind.group.as_str()).copied().unwrap_or(&bind.group);
+        let job = jobs
+            .get(bind.group.as_str())
+            .copied()
+            .unwrap_or(&bind.group);
         let nodes = by_job.entry(job).or_default();
         nodes.entry(&bind.node).or_default().push(short(&bind.pod));
     }
@@ -81,8 +113,17 @@ fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for (job, nodes) in by_job {
         for (at, (node, pods)) in nodes.into_iter().enumerate() {
-            let job = if at == 0 { job.to_owned() } else { String::new() };
-            rows.push([job, node.to_owned(), pods.len().to_string(), abridged(&pods)]);
+            let job = if at == 0 {
+                job.to_owned()
+            } else {
+                String::new()
+            };
+            rows.push([
+                job,
+                node.to_owned(),
+                pods.len().to_string(),
+                abridged(&pods),
+            ]);
         }
     }
     columns(out, ["JOB", "NODE", "PODS", ""], rows)
@@ -90,7 +131,11 @@ fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 
 /// Name of the Job that made a PodGroup, by the PodGroup's name.
 fn job_names(report: &Report) -> BTreeMap<&str, &str> {
-    report.jobs.iter().map(|job| (job.group.as_str(), job.name.as_str())).collect()
+    report
+        .jobs
+        .iter()
+        .map(|job| (job.group.as_str(), job.name.as_str()))
+        .collect()
 }
 
 /// A name without its namespace.
@@ -112,9 +157,16 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for pod in &report.pending {
         waiting.entry(&pod.group).or_default().push(pod);
     }
-    let groups: BTreeMap<&str, &PodGroup> =
-        report.pod_groups.iter().map(|group| (group.name.as_str(), group)).collect();
-    for group in report.pod_groups.iter().filter(|group| group.waiting.is_some()) {
+    let groups: BTreeMap<&str, &PodGroup> = report
+        .pod_groups
+        .iter()
+        .map(|group| (group.name.as_str(), group))
+        .collect();
+    for group in report
+        .pod_groups
+        .iter()
+        .filter(|group| group.waiting.is_some())
+    {
         waiting.entry(&group.name).or_default();
     }
     if waiting.is_empty() {
@@ -145,9 +197,15 @@ fn headline(group: Option<&PodGroup>, pods: usize) -> String {
         1 => parts.push("1 pod pending".to_owned()),
         _ => parts.push(format!("{pods} pods pending")),
     }
-    let conditions = group.map(|group| group.conditions.as_slice()).unwrap_or_default();
-    let short = conditions.iter().find(|c| c.kind == "Unschedulable" && c.status == "True");
-    if let Some((gang, _)) = short.and_then(|condition| condition.message.split_once(':')) {
+    let conditions = group
+        .map(|group| group.conditions.as_slice())
+        .unwrap_or_default();
+    let short = conditions
+        .iter()
+        .find(|c| c.kind == "Unschedulable" && c.status == "True");
+    let gang = short.and_then(|condition| condition.message.split_once(':'));
+    if let Some((gang, _)) = gang.filter(|(gang, _)| gang.ends_with("tasks in gang unschedulable"))
+    {
         parts.push(gang.to_owned());
     }
     parts.join(", ")
@@ -158,10 +216,12 @@ fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow:
     let mut index: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for pod in pods {
         let message = without_name(pod);
-        let at = *index.entry((&pod.reason, message.clone())).or_insert_with(|| {
-            by_message.push((&pod.reason, message, Vec::new()));
-            by_message.len() - 1
-        });
+        let at = *index
+            .entry((&pod.reason, message.clone()))
+            .or_insert_with(|| {
+                by_message.push((&pod.reason, message, Vec::new()));
+                by_message.len() - 1
+            });
         by_message[at].2.push(short(&pod.pod));
     }
     for (reason, message, pods) in by_message {
@@ -177,22 +237,45 @@ fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow:
 fn without_name(pod: &Pending) -> String {
     let own = format!("Pod {} can", pod.pod);
     let task = format!("Task {} with", short(&pod.pod));
-    pod.message.replacen(&own, "Pod can", 1).replacen(&task, "Task with", 1)
+    pod.message
+        .replacen(&own, "Pod can", 1)
+        .replacen(&task, "Task with", 1)
 }
 
 fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     section(out, "QUEUES")?;
     let amounts = |map: &BTreeMap<String, String>| {
-        let text: Vec<String> = map.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
-        if text.is_empty() { "-".to_owned() } else { text.join(", ") }
+        let text: Vec<String> = map
+            .iter()
+            .map(|(name, amount)| format!("{name} {amount}"))
+            .collect();
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            text.join(", ")
+        }
     };
     // The root is of interest only where something stands directly in it.
     let idle_root = |queue: &&QueueLine| queue.name == "root" && queue.deserved.is_empty();
-    let rows = report.queues.iter().filter(|queue| !idle_root(queue)).map(|queue| {
-        let share = format!("{:.2}", queue.share);
-        [queue.name.clone(), queue.state.to_owned(), share, amounts(&queue.allocated), amounts(&queue.deserved)]
-    });
-    columns(out, ["NAME", "STATE", "SHARE", "ALLOCATED", "DESERVED"], rows.collect())
+    let rows = report
+        .queues
+        .iter()
+        .filter(|queue| !idle_root(queue))
+        .map(|queue| {
+            let share = format!("{:.2}", queue.share);
+            [
+                queue.name.clone(),
+                queue.state.to_owned(),
+                share,
+                amounts(&queue.allocated),
+                amounts(&queue.deserved),
+            ]
+        });
+    columns(
+        out,
+        ["NAME", "STATE", "SHARE", "ALLOCATED", "DESERVED"],
+        rows.collect(),
+    )
 }
 
 fn section(out: &mut impl Write, title: &str) -> anyhow::Result<()> {
@@ -214,8 +297,11 @@ fn columns<const N: usize>(
     }
     let head = head.map(str::to_owned);
     for row in std::iter::once(&head).chain(&rows) {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
     Ok(())

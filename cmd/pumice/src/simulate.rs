@@ -9,10 +9,13 @@ use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_ingest::Options;
 use pumice_plugins::REGISTRY;
 use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, Settings};
+use pumice_sim::{Mode, Problem, Settings};
 
 use crate::check::{accepted, configuration, read};
 use crate::{BadInput, output};
+
+/// Most errors, and most warnings, shown on standard error.
+const MAX_SHOWN: usize = 50;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,7 +60,11 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "table")]
     output: Format,
     /// Scheduler names that are ours (repeat for several)
-    #[arg(long = "scheduler-name", default_value = "volcano", value_name = "NAME")]
+    #[arg(
+        long = "scheduler-name",
+        default_value = "volcano",
+        value_name = "NAME"
+    )]
     scheduler_names: Vec<String>,
     /// Queue of PodGroups and pods that name none
     #[arg(long, default_value = "default", value_name = "NAME")]
@@ -90,7 +97,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let mut sources = Vec::new();
     for path in paths {
+        let before = sources.len();
         gather(path, &mut sources)?;
+        if sources.len() == before {
+            anstream::eprintln!(
+                "warning: {}: no .yaml, .yml or .json file in this directory\n  = help: name a \
+                 directory with manifests",
+                path.display()
+            );
+        }
     }
     let mut input = Input::default();
     for source in &sources {
@@ -100,9 +115,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     if input.items.is_empty() && input.config.is_none() && input.ignored.is_empty() {
-        let problems: Vec<String> = input.problems.iter().map(ToString::to_string).collect();
-        let text = format!("{}\nerror: no object could be read", problems.join("\n"));
-        return Err(BadInput(text.trim_start().to_owned()).into());
+        print_problems(&input.problems);
+        let text = "error: no object could be read\n  = help: give at least the Nodes and what to \
+                    place on them, as `kubectl get … -o yaml` prints them";
+        return Err(BadInput(text.to_owned()).into());
     }
     let config = chosen_config(arguments, &input, &sources)?;
     let progress = Progress::new(arguments.output);
@@ -110,11 +126,26 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         progress.show(n, b);
     });
     progress.finish();
-    for problem in &problems {
-        anstream::eprintln!("{problem}");
-    }
+    print_problems(&problems);
     output::print(&report, arguments.output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Errors, then warnings; of each only the first ones, because what is wrong with thousands of
+/// objects has one cause.
+fn print_problems(problems: &[Problem]) {
+    for (kept, word) in [(false, "errors"), (true, "warnings")] {
+        let of_kind = || problems.iter().filter(|problem| problem.kept == kept);
+        for problem in of_kind().take(MAX_SHOWN) {
+            anstream::eprintln!("{problem}");
+        }
+        let hidden = of_kind().count().saturating_sub(MAX_SHOWN);
+        if hidden > 0 {
+            anstream::eprintln!(
+                "… and {hidden} more {word}\n  = help: `--output json` lists all under `problems`"
+            );
+        }
+    }
 }
 
 fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
@@ -125,8 +156,11 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
     }
     let now_s = match &arguments.now {
         None => 0,
-        Some(text) => text.parse::<jiff::Timestamp>().map(|now| now.as_second()).map_err(|e| {
-            BadInput(format!("error: --now {text}: {e}\n  = help: write 2026-01-31T12:00:00Z"))
+        Some(text) => text.parse::<jiff::Timestamp>().map(|now| now.as_second()).map_err(|_| {
+            BadInput(format!(
+                "error: --now: {text:?} is not a time in the form of RFC 3339\n  = help: write it \
+                 like 2026-01-31T12:00:00Z"
+            ))
         })?,
     };
     let mut node_selector = Vec::new();
@@ -140,7 +174,9 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
         mode: arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles),
         now_s,
         default_queue: arguments.default_queue.clone(),
-        options: Options { scheduler_names: arguments.scheduler_names.clone() },
+        options: Options {
+            scheduler_names: arguments.scheduler_names.clone(),
+        },
         node_selector,
     })
 }
@@ -163,12 +199,17 @@ fn chosen_config(
 fn gather(path: &Path, sources: &mut Vec<Source>) -> anyhow::Result<()> {
     if !path.is_dir() {
         let bytes = read(path)?;
-        let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
+        let name = if path == Path::new("-") {
+            "stdin".to_owned()
+        } else {
+            path.display().to_string()
+        };
         sources.push(Source { name, bytes });
         return Ok(());
     }
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(path)?.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<Result<_, _>>()?;
     entries.sort();
     for entry in entries {
         let extension = entry.extension().and_then(|extension| extension.to_str());

@@ -151,8 +151,8 @@ pub(crate) fn try_task(
     !session.chain.sub_job_ready(session.state, job, sub_job)
 }
 
-/// Notes that a task found no node.
-pub(crate) fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, error: FitError) {
+/// Notes that a task found no node, for itself and for the others of its role.
+fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, error: FitError) {
     let role = (session.state.task(task).role, session.state.task(task).sub_job);
     let note = session.note(job);
     note.unplaced.push((task, Unplaced::NoNode(Rc::new(error))));

@@ -3,10 +3,12 @@
 //! A job that is ready gets each of its tasks bound as it is placed. One that is not ready gets them
 //! only if they make it ready: a gang is bound with at least `minMember` placed pods or not at all.
 
+use std::rc::Rc;
+
 use pumice_framework::Session;
+use pumice_framework::session::Unplaced;
 use pumice_model::JobIx;
 
-use crate::allocate::note_no_node;
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::{Kind, TaskQueue, has_tasks};
@@ -34,13 +36,15 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             Ok(choice) if choice.idle => session.allocate(task, choice.node),
             Ok(_) => continue,
             Err(error) => {
-                note_no_node(session, job, task, error);
+                // Not noted for the role: what failed beside placements that are undone here says
+                // nothing about an `allocate` that comes later in the cycle.
+                session.note(job).unplaced.push((task, Unplaced::NoNode(Rc::new(error))));
                 continue;
             }
         }
         if session.chain.job_ready(session.state, job) {
-            session.commit_from(start);
             session.commit_kept(job);
+            session.commit_from(start);
         }
     }
     session.undo_to(start);

@@ -1,4 +1,9 @@
 //! Jobs by queue, both in live order: the frame of every action that goes through jobs.
+//!
+//! Under the queue hierarchy (spec/02 §5.1) the order of queues need not be transitive: a queue
+//! whose path is a prefix of another's is equal to it there, and creation and name decide. Then the
+//! queue in turn is defined by one pass in name order, in which the first one stays that no later
+//! one comes strictly before.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +16,8 @@ use crate::heap::Heap;
 #[derive(Default)]
 pub struct ByQueue {
     queues: Heap<QueueIx>,
+    /// In place of the heap, descending by name, when a placement in one queue may reorder others.
+    entangled: Vec<QueueIx>,
     jobs: BTreeMap<QueueIx, Heap<JobIx>>,
 }
 
@@ -20,7 +27,7 @@ impl ByQueue {
         let (state, chain) = (&*session.state, &*session.chain);
         let Some(queue) = state.job(job).queue else { return };
         if !self.jobs.contains_key(&queue) {
-            self.queues.push(queue, |l, r| chain.queue_order(state, l, r));
+            self.put_back(session, queue);
         }
         let jobs = self.jobs.entry(queue).or_default();
         jobs.push(job, |l, r| chain.job_order(state, l, r));
@@ -30,11 +37,13 @@ impl ByQueue {
     pub fn next_queue(&mut self, session: &Session) -> Option<QueueIx> {
         let (state, chain) = (&*session.state, &*session.chain);
         let order = |l, r| chain.queue_order(state, l, r);
-        if chain.queue_order_is_entangled() {
-            self.queues.pop_by_scan(order)
-        } else {
-            self.queues.pop(order)
+        if !chain.queue_order_is_entangled() {
+            return self.queues.pop(order);
         }
+        // From the back, which is the first name. `min_by` keeps the earlier one of two equals.
+        let all = self.entangled.iter().enumerate().rev();
+        let (at, _) = all.min_by(|(_, l), (_, r)| order(**l, **r))?;
+        Some(self.entangled.remove(at))
     }
 
     /// Takes the next job of a queue.
@@ -46,7 +55,13 @@ impl ByQueue {
     /// Lets a queue have another turn.
     pub fn put_back(&mut self, session: &Session, queue: QueueIx) {
         let (state, chain) = (&*session.state, &*session.chain);
-        self.queues.push(queue, |l, r| chain.queue_order(state, l, r));
+        if !chain.queue_order_is_entangled() {
+            self.queues.push(queue, |l, r| chain.queue_order(state, l, r));
+            return;
+        }
+        let name = |queue: QueueIx| &state.queue(queue).object.name;
+        let at = self.entangled.partition_point(|other| name(*other) > name(queue));
+        self.entangled.insert(at, queue);
     }
 
     /// Takes all jobs a queue has left.

@@ -50,13 +50,6 @@ impl<T: Copy> Heap<T> {
         }
     }
 
-    /// Takes the smallest element by looking at all of them: right also when the order of elements
-    /// in the heap has changed.
-    pub fn pop_by_scan(&mut self, order: impl Fn(T, T) -> Ordering) -> Option<T> {
-        let at = (0..self.0.len()).min_by(|l, r| order(self.0[*l], self.0[*r]))?;
-        Some(self.0.swap_remove(at))
-    }
-
     /// All elements, in no particular order.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         self.0.drain(..)

@@ -18,6 +18,37 @@ pub(crate) fn block(columns: &Columns, ix: ResIx, range: Range<usize>) -> &[i64]
     }
 }
 
+/// A score of one node of a block. Implementations are `#[inline(always)]` and free of branches, so
+/// that [`add_scores`] becomes vector instructions.
+pub(crate) trait BlockScore {
+    /// Score of the node at a position below [`BLOCK`].
+    fn at(&self, at: usize) -> i64;
+}
+
+/// Adds the scores of a full block, with the widest vector instructions the processor has.
+pub(crate) fn add_scores(score: impl BlockScore, out: &mut [i64; BLOCK]) {
+    struct Run<'a, S>(S, &'a mut [i64; BLOCK]);
+    impl<S: BlockScore> pulp::NullaryFnOnce for Run<'_, S> {
+        type Output = ();
+
+        #[inline(always)]
+        fn call(self) {
+            for at in 0..BLOCK {
+                self.1[at] += self.0.at(at);
+            }
+        }
+    }
+    pulp::Arch::new().dispatch(Run(score, out));
+}
+
+/// The values of one resource for a full block of nodes.
+pub(crate) fn full_block(columns: &Columns, ix: ResIx, range: Range<usize>) -> Option<&Full> {
+    block(columns, ix, range).try_into().ok()
+}
+
+/// Values of a full block.
+pub(crate) type Full = [i64; BLOCK];
+
 /// Cuts the results of consecutive nodes from `start` into blocks.
 pub(crate) fn blocks<T>(
     start: usize,
@@ -27,4 +58,17 @@ pub(crate) fn blocks<T>(
         let from = start + at * BLOCK;
         (from..from + out.len(), out)
     })
+}
+
+/// The largest whole number up to `value`, for `0 <= value < 2^51`. Adding and taking away 2^52
+/// rounds to a whole number, without the conversion that keeps a loop from being vectorised.
+#[inline(always)]
+pub(crate) fn floor(value: f64) -> f64 {
+    const TO_WHOLE: f64 = (1u64 << 52) as f64;
+    let rounded = (value + TO_WHOLE) - TO_WHOLE;
+    if rounded > value {
+        rounded - 1.0
+    } else {
+        rounded
+    }
 }

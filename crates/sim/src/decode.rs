@@ -39,21 +39,23 @@ const QUANTITY_MAPS: [&str; 13] = [
 
 /// A node as JSON. Scalars are typed as the API machinery types them (YAML 1.1).
 pub fn to_json(node: &Node) -> Value {
-    value_of(node, false)
+    value_of(node)
 }
 
-fn value_of(node: &Node, quantity: bool) -> Value {
+fn value_of(node: &Node) -> Value {
     match &node.data {
-        Data::List(items) => Value::Array(items.iter().map(|item| value_of(item, false)).collect()),
+        Data::List(items) => Value::Array(items.iter().map(|item| value_of(item)).collect()),
         Data::Map(entries) => {
             let mut map = Map::new();
             for entry in entries {
-                let Some(key) = entry.key.text() else { continue };
+                let Some(key) = entry.key.text() else {
+                    continue;
+                };
                 let quantities = QUANTITY_MAPS.contains(&key) && entry.value.entries().is_some();
                 let value = if quantities {
                     quantities_of(&entry.value)
                 } else {
-                    value_of(&entry.value, quantity)
+                    value_of(&entry.value)
                 };
                 map.insert(key.to_owned(), value);
             }
@@ -67,8 +69,10 @@ fn value_of(node: &Node, quantity: bool) -> Value {
 fn quantities_of(node: &Node) -> Value {
     let mut map = Map::new();
     for entry in node.entries().unwrap_or_default() {
-        let Some(key) = entry.key.text() else { continue };
-        let value = match (&entry.value.data, value_of(&entry.value, false)) {
+        let Some(key) = entry.key.text() else {
+            continue;
+        };
+        let value = match (&entry.value.data, value_of(&entry.value)) {
             (Data::Scalar { text, .. }, Value::Number(_)) => Value::String(text.to_string()),
             (_, value) => value,
         };
@@ -100,7 +104,12 @@ pub fn typed<T: DeserializeOwned>(node: &Node) -> Result<T, Mismatch> {
         let path = error.path().clone();
         let place = locate(node, path.iter());
         let (message, help) = mismatch::explain(&error.into_inner().to_string());
-        Mismatch { location: place, path: path.to_string(), message, help }
+        Mismatch {
+            location: place,
+            path: path.to_string(),
+            message,
+            help,
+        }
     })
 }
 
@@ -145,7 +154,9 @@ pub fn locate_dotted(root: &Node, path: &str) -> Location {
             rest = tail;
             continue;
         }
-        let Some((next, tail)) = step_by_key(node, rest) else { return node.location };
+        let Some((next, tail)) = step_by_key(node, rest) else {
+            return node.location;
+        };
         node = next;
         rest = tail;
     }

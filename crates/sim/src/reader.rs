@@ -80,7 +80,7 @@ impl Input {
                 Ok(node) if node.is_null() => {}
                 Ok(node) => {
                     any = true;
-                    self.object(&source.name, &node);
+                    self.object(&source.name, node);
                 }
                 Err(error) => {
                     any = true;
@@ -92,23 +92,48 @@ impl Input {
         }
         if !any {
             let help = "give a file with at least one object, as `kubectl get … -o yaml` prints";
-            let start = Location { line: 1, column: 1, offset: 0 };
-            self.problem(&source.name, start, "", "the file is empty".to_owned(), help);
+            let start = Location {
+                line: 1,
+                column: 1,
+                offset: 0,
+            };
+            self.problem(
+                &source.name,
+                start,
+                "",
+                "the file is empty".to_owned(),
+                help,
+            );
             self.keep_last_problem();
         }
         Ok(())
     }
 
-    fn object(&mut self, file: &str, node: &Node) {
+    fn object(&mut self, file: &str, node: Node) {
         let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
         if node.entries().is_none() {
-            let message = format!("expected an object with apiVersion and kind, found {}", node.describe());
-            self.problem(file, node.location, "", message, "remove it, or make it an object");
+            let message = format!(
+                "expected an object with apiVersion and kind, found {}",
+                node.describe()
+            );
+            self.problem(
+                file,
+                node.location,
+                "",
+                message,
+                "remove it, or make it an object",
+            );
             return;
         }
         let Some(kind) = text("kind") else {
             let message = "the object has no `kind`".to_owned();
-            self.problem(file, node.location, "", message, "add `apiVersion` and `kind`");
+            self.problem(
+                file,
+                node.location,
+                "",
+                message,
+                "add `apiVersion` and `kind`",
+            );
             return;
         };
         let api_version = text("apiVersion").unwrap_or_default();
@@ -116,23 +141,38 @@ impl Input {
             self.list(file, node, &api_version, &kind);
             return;
         }
-        if kind == "ConfigMap" && self.config_map(file, node) {
+        if kind == "ConfigMap" && self.config_map(file, &node) {
             return;
         }
-        self.typed_object(file, node, &api_version, &kind);
+        self.typed_object(file, &node, &api_version, &kind);
     }
 
-    fn list(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
-        let items = node.get("items").and_then(Node::items).unwrap_or_default();
+    /// Takes the list apart: each item is let go as soon as it is read, for lists can be large.
+    fn list(&mut self, file: &str, node: Node, api_version: &str, kind: &str) {
+        let Data::Map(entries) = node.data else {
+            return;
+        };
+        let items = entries
+            .into_iter()
+            .rfind(|entry| entry.key.text() == Some("items"));
+        let Some(Data::List(items)) = items.map(|entry| entry.value.data) else {
+            return;
+        };
         for item in items {
-            if item.get("kind").is_some() {
+            if item.get("kind").is_some() || item.entries().is_none() {
                 self.object(file, item);
             } else if let Some(kind) = kind.strip_suffix("List").filter(|kind| !kind.is_empty()) {
                 // Items of a typed list such as NodeList need not repeat their kind.
-                self.typed_object(file, item, api_version, kind);
+                self.typed_object(file, &item, api_version, kind);
             } else {
                 let message = "an item of the List has no `kind`".to_owned();
-                self.problem(file, item.location, "", message, "add `apiVersion` and `kind`");
+                self.problem(
+                    file,
+                    item.location,
+                    "",
+                    message,
+                    "add `apiVersion` and `kind`",
+                );
             }
         }
     }
@@ -144,19 +184,34 @@ impl Input {
         };
         let place = place(file, node.location);
         if let Some(first) = &self.config {
-            let message = format!("a second {CONF_KEY}: the first one, at {}, is used", first.place);
+            let message = format!(
+                "a second {CONF_KEY}: the first one, at {}, is used",
+                first.place
+            );
             let object = object_name("ConfigMap", node);
-            self.problem(file, node.location, &object, message, "keep only one of them");
+            self.problem(
+                file,
+                node.location,
+                &object,
+                message,
+                "keep only one of them",
+            );
             return true;
         }
-        self.config = Some(Embedded { place, node: owned(conf) });
+        self.config = Some(Embedded {
+            place,
+            node: owned(conf),
+        });
         true
     }
 
     fn typed_object(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
         match read(api_version, kind, node) {
             Ok(Kind::Object(object)) => {
-                self.items.push(Item { object, place: place(file, node.location) });
+                self.items.push(Item {
+                    object,
+                    place: place(file, node.location),
+                });
             }
             Ok(Kind::Ignored(kind)) => *self.ignored.entry(kind).or_insert(0) += 1,
             Err(mismatch) => {
@@ -198,7 +253,11 @@ impl Input {
 
 /// `Kind namespace/name` as far as the document says.
 fn object_name(kind: &str, node: &Node) -> String {
-    let meta = |key: &str| node.get("metadata").and_then(|m| m.get(key)).and_then(Node::text);
+    let meta = |key: &str| {
+        node.get("metadata")
+            .and_then(|m| m.get(key))
+            .and_then(Node::text)
+    };
     match (meta("namespace"), meta("name")) {
         (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
         (None, Some(name)) => format!("{kind} {name}"),
@@ -209,37 +268,58 @@ fn object_name(kind: &str, node: &Node) -> String {
 /// A scalar that outlives the text it was read from; of a list or map, only that it is one.
 fn owned(node: &Node) -> Node<'static> {
     let data = match &node.data {
-        Data::Scalar { text, style } => {
-            Data::Scalar { text: Cow::Owned(text.to_string()), style: *style }
-        }
+        Data::Scalar { text, style } => Data::Scalar {
+            text: Cow::Owned(text.to_string()),
+            style: *style,
+        },
         Data::List(_) => Data::List(Vec::new()),
         Data::Map(_) => Data::Map(Vec::new()),
     };
-    Node { location: node.location, end: node.end, tag: node.tag.clone(), data }
+    Node {
+        location: node.location,
+        end: node.end,
+        tag: node.tag.clone(),
+        data,
+    }
 }
 
 fn place(file: &str, location: Location) -> Place {
-    Place { file: file.to_owned(), line: location.line, column: location.column }
+    Place {
+        file: file.to_owned(),
+        line: location.line,
+        column: location.column,
+    }
 }
 
-/// The place of a field within the object that begins at a place: the object is found again by
-/// reading its source once more, which only happens for broken objects.
-pub fn place_of_field(source: &Source, at: &Place, path: &str) -> Place {
+/// Turns places of objects into places of fields within them, given as dotted paths: the source is
+/// read once more for that, and only when there is something to report.
+pub fn locate_fields(source: &Source, wanted: &mut [(&mut Place, &str)]) {
+    let mut by_place: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
+    for (at, (place, _)) in wanted.iter().enumerate() {
+        by_place
+            .entry((place.line, place.column))
+            .or_default()
+            .push(at);
+    }
     let (text, _) = text::readable(source);
     for document in documents(&text, Budget::manifests(text.len())).flatten() {
-        if let Some(node) = find(&document, at) {
-            return place(&at.file, locate_dotted(node, path));
-        }
+        visit(&document, &mut |object| {
+            let here = (object.location.line, object.location.column);
+            for at in by_place.get(&here).into_iter().flatten() {
+                let (place, path) = &mut wanted[*at];
+                let found = locate_dotted(object, path);
+                (place.line, place.column) = (found.line, found.column);
+            }
+        });
     }
-    at.clone()
 }
 
-fn find<'n>(node: &'n Node<'n>, at: &Place) -> Option<&'n Node<'n>> {
-    let here = node.location.line == at.line && node.location.column == at.column;
-    if here && node.get("items").is_none() {
-        return Some(node);
+/// Every object of a document, those inside lists too.
+fn visit(node: &Node, found: &mut impl FnMut(&Node)) {
+    match node.get("items").and_then(Node::items) {
+        Some(items) => items.iter().for_each(|item| visit(item, found)),
+        None => found(node),
     }
-    node.get("items")?.items()?.iter().find_map(|item| find(item, at))
 }
 
 #[cfg(test)]

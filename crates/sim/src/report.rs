@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use pumice_api::keys::ROOT_QUEUE;
 use pumice_engine::Engine;
 use pumice_model::object::{GroupPhase, QueueState};
 use pumice_model::resource::display_amount;
-use pumice_model::{Job, JobIx, Queue, TaskStatus};
+use pumice_model::{Job, JobIx, Queue, QueueIx, ResVec, TaskStatus};
 use serde::Serialize;
 
 /// A pod that was bound.
@@ -94,7 +95,7 @@ pub struct QueueLine {
     pub state: &'static str,
     /// What it deserves, as quantities.
     pub deserved: BTreeMap<String, String>,
-    /// What its jobs hold, as quantities.
+    /// What its jobs and those of the queues below it hold, as quantities.
     pub allocated: BTreeMap<String, String>,
     /// Share.
     pub share: f64,
@@ -193,7 +194,10 @@ impl Report {
                 && let Some(node) = task.node
             {
                 let node = state.nodes.object(node).name.clone();
-                self.pipelined.push(Pipelined { pod: state.task_key(ix), node });
+                self.pipelined.push(Pipelined {
+                    pod: state.task_key(ix),
+                    node,
+                });
             }
             if let Some(why) = engine.why_pending(ix) {
                 self.pending.push(Pending {
@@ -207,8 +211,11 @@ impl Report {
         self.pipelined.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.pending.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.describe_groups(engine);
+        let held = allocated_by_tree(engine);
         for (ix, queue) in state.queues() {
-            self.queues.push(queue_line(engine, ix, queue));
+            let name = queue.object.name.as_str();
+            let allocated = held.get(name).unwrap_or(&queue.allocated);
+            self.queues.push(queue_line(engine, ix, queue, allocated));
         }
         self.queues.sort_by(|l, r| l.name.cmp(&r.name));
     }
@@ -239,27 +246,66 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
         return None;
     }
     let message = engine.gang_message(ix);
-    message.split_once(". Origin reason is ").map(|(_, reason)| reason.to_owned())
+    message
+        .split_once(". Origin reason is ")
+        .map(|(_, reason)| reason.to_owned())
 }
 
-fn queue_line(engine: &Engine, ix: pumice_model::QueueIx, queue: &Queue) -> QueueLine {
+/// What the jobs of each queue and of the queues below it hold (spec/01 §4.5). A queue without
+/// parent stands below `root`.
+fn allocated_by_tree(engine: &Engine) -> BTreeMap<&str, ResVec> {
+    let queues: BTreeMap<&str, &Queue> = engine
+        .state()
+        .queues()
+        .map(|(_, queue)| (queue.object.name.as_str(), queue))
+        .collect();
+    let mut held: BTreeMap<&str, ResVec> = BTreeMap::new();
+    for (&name, queue) in &queues {
+        let mut at = name;
+        // No path is longer than there are queues, whatever the parents say.
+        for _ in 0..queues.len() {
+            held.entry(at).or_default().add(&queue.allocated);
+            let parent = queues
+                .get(at)
+                .map_or("", |queue| queue.object.parent.as_str());
+            let parent = if parent.is_empty() {
+                ROOT_QUEUE
+            } else {
+                parent
+            };
+            if at == ROOT_QUEUE || parent == name || !queues.contains_key(parent) {
+                break;
+            }
+            at = parent;
+        }
+    }
+    held
+}
+
+fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -> QueueLine {
     let names = &engine.state().resources;
     let quantity = |ix, amount: i64| {
         let name = names.name(ix).to_owned();
         let text = display_amount(&name, amount);
         (name, text)
     };
-    let mut allocated: BTreeMap<String, String> =
-        queue.allocated.iter().map(|(ix, amount)| quantity(ix, amount)).collect();
+    let mut allocated: BTreeMap<String, String> = allocated
+        .iter()
+        .map(|(ix, amount)| quantity(ix, amount))
+        .collect();
     for always in ["cpu", "memory"] {
-        allocated.entry(always.to_owned()).or_insert_with(|| "0".to_owned());
+        allocated
+            .entry(always.to_owned())
+            .or_insert_with(|| "0".to_owned());
     }
     let view = engine.queue_view(ix).unwrap_or_default();
     let deserved = view.deserved.iter().filter(|(_, amount)| *amount >= 0.1);
     QueueLine {
         name: queue.object.name.clone(),
         state: state_name(queue.object.state),
-        deserved: deserved.map(|(ix, amount)| quantity(*ix, *amount as i64)).collect(),
+        deserved: deserved
+            .map(|(ix, amount)| quantity(*ix, *amount as i64))
+            .collect(),
         allocated,
         share: view.share,
     }

@@ -57,7 +57,10 @@ pub fn simulate(
     } else {
         world.make_all_job_pods(&settings.options);
     }
-    world.take_deltas().into_iter().for_each(|delta| engine.apply(delta));
+    world
+        .take_deltas()
+        .into_iter()
+        .for_each(|delta| engine.apply(delta));
     while report.cycles < most {
         let decisions = engine.cycle(settings.now_s + i64::from(report.cycles));
         report.cycles += 1;
@@ -77,8 +80,11 @@ pub fn simulate(
     }
     report.describe(&engine);
     report.jobs = world.job_lines();
-    report.ignored =
-        input.ignored.into_iter().map(|(kind, count)| Ignored { kind, count }).collect();
+    report.ignored = input
+        .ignored
+        .into_iter()
+        .map(|(kind, count)| Ignored { kind, count })
+        .collect();
     report.problems = problems.iter().map(problem_line).collect();
     (report, problems)
 }
@@ -90,8 +96,17 @@ fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mu
         let pod = state.task_key(bind.task);
         let node = state.nodes.object(bind.node).name.clone();
         world.bind(&pod, &node);
-        let group = state.task(bind.task).job.map(|job| state.job_key(job)).unwrap_or_default();
-        report.binds.push(Bind { pod, node, annotations: Default::default(), group });
+        let group = state
+            .task(bind.task)
+            .job
+            .map(|job| state.job_key(job))
+            .unwrap_or_default();
+        report.binds.push(Bind {
+            pod,
+            node,
+            annotations: Default::default(),
+            group,
+        });
     }
     for job in &decisions.groups {
         world.set_group_status(&state.job_key(*job), &state.job(*job).status);
@@ -107,3 +122,6 @@ fn problem_line(problem: &crate::Problem) -> ProblemLine {
         set_aside: !problem.kept,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,8 @@ pub struct World {
     places: BTreeMap<(&'static str, String), Place>,
     deltas: Vec<Delta>,
     problems: Vec<Problem>,
+    /// Problems, by index, whose place is still that of the object, and the field they are about.
+    in_fields: Vec<(usize, String)>,
 }
 
 impl World {
@@ -40,16 +42,20 @@ impl World {
         settings: &Settings,
         problems: Vec<Problem>,
     ) -> (Self, Vec<Problem>) {
-        let mut world = Self { problems, ..Self::default() };
+        let mut world = Self {
+            problems,
+            ..Self::default()
+        };
         // Priority classes first: pods and Jobs refer to them.
         let is_class = |item: &Item| matches!(item.object, Manifest::PriorityClass(_));
         let (classes, others): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_class);
         for item in classes.into_iter().chain(others) {
-            world.admit(item, sources, settings);
+            world.admit(item, settings);
         }
         world.hold_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
         world.report_unknown_names();
+        world.locate_problems(sources);
         world.publish();
         let problems = std::mem::take(&mut world.problems);
         (world, problems)
@@ -72,17 +78,40 @@ impl World {
 
     fn is_set_aside(&self, kind: &str, key: &str) -> bool {
         let object = format!("{kind} {key}");
-        self.problems.iter().any(|problem| !problem.kept && problem.object == object)
+        self.objects_set_aside().any(|aside| aside == object)
+    }
+
+    fn objects_set_aside(&self) -> impl Iterator<Item = &str> {
+        self.problems
+            .iter()
+            .filter(|problem| !problem.kept)
+            .map(|problem| problem.object.as_str())
     }
 
     /// Everything of the first watch, nodes and queues first.
     fn publish(&mut self) {
         let mut first: Vec<Delta> = Vec::new();
-        first.extend(self.nodes.values().map(|n| Delta::NodeApply(Box::new(n.clone()))));
-        first.extend(self.queues.values().map(|q| Delta::QueueApply(Box::new(q.clone()))));
+        first.extend(
+            self.nodes
+                .values()
+                .map(|n| Delta::NodeApply(Box::new(n.clone()))),
+        );
+        first.extend(
+            self.queues
+                .values()
+                .map(|q| Delta::QueueApply(Box::new(q.clone()))),
+        );
         first.append(&mut self.deltas);
-        first.extend(self.groups.values().map(|g| Delta::GroupApply(Box::new(g.clone()))));
-        first.extend(self.pods.values().map(|p| Delta::PodApply(Box::new(p.clone()))));
+        first.extend(
+            self.groups
+                .values()
+                .map(|g| Delta::GroupApply(Box::new(g.clone()))),
+        );
+        first.extend(
+            self.pods
+                .values()
+                .map(|p| Delta::PodApply(Box::new(p.clone()))),
+        );
         self.deltas = first;
     }
 

@@ -12,6 +12,9 @@ use super::pod_filter::PodFilter;
 use super::pod_score::PodScore;
 use super::wide_max::NOT_A_CANDIDATE;
 
+/// From this many touched nodes of a block on, the whole block is evaluated.
+const FULL_BLOCK: u8 = 6;
+
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
     program: Program,
@@ -23,6 +26,7 @@ pub struct ClassIndex {
     future: Option<Group>,
     parts: Option<Parts>,
     cursor: u64,
+    in_block: Vec<u8>,
     nearest: Option<(u64, Option<NearestMiss>)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
@@ -58,6 +62,7 @@ impl ClassIndex {
             counts: Vec::new(),
             parts,
             cursor: 0,
+            in_block: Vec::new(),
             nearest: None,
             last_used: 0,
         };
@@ -69,7 +74,7 @@ impl ClassIndex {
     pub fn bytes(&self) -> usize {
         let groups = self.idle.bytes() + self.future.as_ref().map_or(0, Group::bytes);
         let parts = self.parts.as_ref().map_or(0, |parts| parts.whole.len() * 16);
-        self.verdict.len() * 2 + groups + parts
+        self.verdict.len() * 2 + self.in_block.len() + groups + parts
     }
 
     fn settle_cells(&mut self) {
@@ -99,7 +104,7 @@ impl ClassIndex {
         match touched {
             Some(touched) if touched.len() * 4 < self.verdict.len() => {
                 self.catch_up_pods(state, &touched);
-                self.look_at_each(state, table, scratch, touched);
+                self.look_at_each(state, table, scratch, &touched);
             }
             _ => {
                 let all: Vec<NodeIx> = match &self.pod_filter {
@@ -131,28 +136,38 @@ impl ClassIndex {
         });
     }
 
-    /// Evaluates touched nodes; neighbours that were touched together are evaluated together.
+    /// Evaluates touched nodes; where many of a block were touched, the whole block at once.
     fn look_at_each(
         &mut self,
         state: &State,
         table: &mut ReasonTable,
         scratch: &mut Block,
-        mut touched: Vec<NodeIx>,
+        touched: &[NodeIx],
     ) {
-        touched.sort_unstable();
-        let mut from = 0;
-        while from < touched.len() {
-            let first = touched[from].at();
-            let mut to = from + 1;
-            while to < touched.len()
-                && touched[to].at() - touched[to - 1].at() <= 2
-                && touched[to].at() - first < BLOCK
-            {
-                to += 1;
-            }
-            self.look_at_range(state, table, scratch, first, touched[to - 1].at() + 1);
-            from = to;
+        let mut in_block = std::mem::take(&mut self.in_block);
+        in_block.resize(self.verdict.len().div_ceil(BLOCK), 0);
+        for node in touched {
+            let count = &mut in_block[node.at() / BLOCK];
+            *count = count.saturating_add(1);
         }
+        for node in touched {
+            let block = node.at() / BLOCK;
+            match std::mem::take(&mut in_block[block]) {
+                // The block was looked at when its first node came up.
+                0 => {}
+                few @ 1..FULL_BLOCK => {
+                    in_block[block] = few;
+                    self.look_at_range(state, table, scratch, node.at(), node.at() + 1);
+                }
+                _ => {
+                    let from = block * BLOCK;
+                    let to = (from + BLOCK).min(self.verdict.len());
+                    self.look_at_range(state, table, scratch, from, to);
+                }
+            }
+        }
+        touched.iter().for_each(|node| in_block[node.at() / BLOCK] = 0);
+        self.in_block = in_block;
     }
 
     fn look_at_range(

@@ -71,7 +71,12 @@ impl State {
 
     fn delete_node(&mut self, name: &str) {
         let Some(node) = self.nodes.find(name) else { return };
-        for ix in self.nodes.tasks(node).to_vec() {
+        // Pods that have ended are on it too, though it does not count them.
+        let on_it = |(at, task): (usize, &Task)| {
+            (task.node == Some(node)).then_some(TaskIx(at as u32))
+        };
+        let there: Vec<TaskIx> = self.tasks.iter().filter_map(on_it).collect();
+        for ix in there {
             let status = self.task(ix).status;
             // Its pods stay known, on a node that is not.
             self.tasks[ix.at()].lost_node = self.names.intern(name);

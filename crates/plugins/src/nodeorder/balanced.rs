@@ -7,7 +7,7 @@ use pumice_framework::{Class, NodeScore};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
 
-use crate::columns;
+use crate::columns::{self, BLOCK, BlockScore, Full};
 
 /// The third resource that counts, if the pod requests it.
 const GPU: &str = "nvidia.com/gpu";
@@ -66,9 +66,74 @@ impl Balanced {
 impl NodeScore for Balanced {
     fn add_whole(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
         for (range, out) in columns::blocks(range.start, out) {
-            self.add_block(nodes, range, out);
+            match (self.plain(nodes, range.clone()), (&mut *out).try_into()) {
+                (Some(plain), Ok(out)) => columns::add_scores(plain, out),
+                _ => self.add_block(nodes, range, out),
+            }
         }
     }
+}
+
+/// cpu and memory on a full block of nodes that have both.
+struct Plain<'a> {
+    cpu: FullLoad<'a>,
+    memory: FullLoad<'a>,
+    weight: i64,
+}
+
+/// One resource on a full block.
+struct FullLoad<'a> {
+    request: i64,
+    allocatable: &'a Full,
+    used: &'a Full,
+    pipelined: &'a Full,
+}
+
+impl Balanced {
+    fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<Plain<'a>> {
+        let load = |ix, request| {
+            let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
+            allocatable.iter().all(|amount| *amount > 0).then_some(FullLoad {
+                request,
+                allocatable,
+                used: columns::full_block(&nodes.used, ix, range.clone())?,
+                pipelined: columns::full_block(&nodes.pipelined, ix, range.clone())?,
+            })
+        };
+        if range.len() < BLOCK || self.gpu.is_some() {
+            return None;
+        }
+        let (cpu, memory) = (load(CPU, self.cpu)?, load(MEMORY, self.memory)?);
+        Some(Plain { cpu, memory, weight: self.weight })
+    }
+}
+
+impl FullLoad<'_> {
+    /// Used fractions with the pod and without it.
+    #[inline(always)]
+    fn fractions(&self, at: usize) -> (f64, f64) {
+        let load = self.used[at] + self.pipelined[at];
+        let allocatable = self.allocatable[at] as f64;
+        let most_one = |fraction: f64| if fraction > 1.0 { 1.0 } else { fraction };
+        let with = (load + self.request) as f64 / allocatable;
+        (most_one(with), most_one(load as f64 / allocatable))
+    }
+}
+
+impl BlockScore for Plain<'_> {
+    #[inline(always)]
+    fn at(&self, at: usize) -> i64 {
+        let (cpu, memory) = (self.cpu.fractions(at), self.memory.fractions(at));
+        let (with, without) = (whole_evenness(cpu.0, memory.0), whole_evenness(cpu.1, memory.1));
+        let half = (50.0 + with - without) * 0.5;
+        self.weight * (50 + half as i64)
+    }
+}
+
+/// [`evenness`] as a float.
+#[inline(always)]
+fn whole_evenness(one: f64, other: f64) -> f64 {
+    columns::floor((1.0 - ((one - other) / 2.0).abs()) * 100.0)
 }
 
 /// One resource on the nodes of a block.

@@ -7,7 +7,7 @@ use pumice_framework::{Class, NodeScore};
 use pumice_model::Nodes;
 use pumice_model::resource::{CPU, MEMORY};
 
-use crate::columns;
+use crate::columns::{self, BlockScore, Full};
 
 /// What is liked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +66,85 @@ impl Requested {
 impl NodeScore for Requested {
     fn add_whole(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
         for (range, out) in columns::blocks(range.start, out) {
+            if let (Some(plain), Ok(out)) = (self.plain(nodes, range.clone()), (&mut *out).try_into())
+            {
+                columns::add_scores(plain, out);
+                continue;
+            }
             match self.prefer {
                 Prefer::Least => self.add_block(nodes, range, out, least),
                 Prefer::Most => self.add_block(nodes, range, out, most),
             }
         }
     }
+}
+
+/// Up to here a hundredfold amount is still exact as a float.
+const EXACT_WHOLE: i64 = (1 << 53) / 128;
+
+/// A full block of nodes that have both resources in ordinary amounts.
+struct Plain<'a> {
+    cpu: FullLoad<'a>,
+    memory: FullLoad<'a>,
+    least: bool,
+    weight: i64,
+}
+
+/// One resource on a full block.
+struct FullLoad<'a> {
+    request: i64,
+    allocatable: &'a Full,
+    load: &'a Full,
+}
+
+impl Requested {
+    fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<Plain<'a>> {
+        let load = |ix, request, load: &'a [i64]| {
+            let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
+            let ordinary = allocatable.iter().all(|amount| (1..=EXACT_WHOLE).contains(amount));
+            let load = load[range.clone()].try_into().ok()?;
+            ordinary.then_some(FullLoad { request, allocatable, load })
+        };
+        if range.len() < columns::BLOCK {
+            return None;
+        }
+        Some(Plain {
+            cpu: load(CPU, self.cpu_milli, &nodes.nonzero_cpu_milli)?,
+            memory: load(MEMORY, self.memory_bytes, &nodes.nonzero_memory_bytes)?,
+            least: self.prefer == Prefer::Least,
+            weight: self.weight,
+        })
+    }
+}
+
+impl FullLoad<'_> {
+    #[inline(always)]
+    fn percent(&self, at: usize, least: bool) -> f64 {
+        let whole = self.allocatable[at];
+        let free = (whole - self.load[at] - self.request).max(0);
+        let part = if least { free } else { whole - free };
+        exact_percent(part as f64, whole as f64)
+    }
+}
+
+impl BlockScore for Plain<'_> {
+    #[inline(always)]
+    fn at(&self, at: usize) -> i64 {
+        let sum = self.cpu.percent(at, self.least) + self.memory.percent(at, self.least);
+        self.weight * columns::floor(sum * 0.5) as i64
+    }
+}
+
+/// [`percent`] in floats, for `0 <= part <= whole <= EXACT_WHOLE`: all products are exact, so one
+/// step of correction either way gives the integer quotient.
+#[inline(always)]
+fn exact_percent(part: f64, whole: f64) -> f64 {
+    let scaled = part * 100.0;
+    let quotient = columns::floor(scaled / whole);
+    let rest = scaled - quotient * whole;
+    let up = if rest >= whole { 1.0 } else { 0.0 };
+    let down = if rest < 0.0 { 1.0 } else { 0.0 };
+    quotient + up - down
 }
 
 /// Free percentage, 0 when over.
@@ -99,7 +172,7 @@ fn percent(part: i64, whole: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::percent;
+    use super::{EXACT_WHOLE, exact_percent, percent};
 
     #[test]
     fn percent_is_the_integer_division() {
@@ -120,6 +193,10 @@ mod tests {
                         part * 100 / whole,
                         "{part} of {whole}"
                     );
+                    if whole <= EXACT_WHOLE {
+                        let exact = exact_percent(part as f64, whole as f64);
+                        assert_eq!(exact, (part * 100 / whole) as f64, "{part} of {whole}");
+                    }
                 }
             }
         }

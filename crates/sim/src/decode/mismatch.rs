@@ -8,7 +8,9 @@ pub(super) fn explain(text: &str) -> (String, String) {
         return wrong_kind(rest, text);
     }
     if let Some(rest) = text.strip_prefix("invalid value: ") {
-        let (found, wanted) = rest.split_once(", expected ").unwrap_or((rest, "another value"));
+        let (found, wanted) = rest
+            .split_once(", expected ")
+            .unwrap_or((rest, "another value"));
         let help = "write a number within the range of the field".to_owned();
         let fault = match wanted_text(wanted) {
             number if number.contains("number") => "is out of range".to_owned(),
@@ -18,7 +20,10 @@ pub(super) fn explain(text: &str) -> (String, String) {
     }
     if let Some(field) = text.strip_prefix("missing field ") {
         let field = field.replace('`', "");
-        return (format!("the field {field} is missing"), format!("add {field}"));
+        return (
+            format!("the field {field} is missing"),
+            format!("add {field}"),
+        );
     }
     (text.to_owned(), "correct the value".to_owned())
 }
@@ -27,9 +32,17 @@ fn wrong_kind(rest: &str, text: &str) -> (String, String) {
     let Some((found, wanted)) = rest.rsplit_once(", expected ") else {
         return (text.to_owned(), "correct the value".to_owned());
     };
-    let message = format!("expected {}, found {}", wanted_text(wanted), found_text(found));
-    let quoted = found.strip_prefix("string \"").and_then(|rest| rest.strip_suffix('"'));
-    let bare = found.split_once('`').map(|(_, rest)| rest.trim_end_matches('`'));
+    let message = format!(
+        "expected {}, found {}",
+        wanted_text(wanted),
+        found_text(found)
+    );
+    let quoted = found
+        .strip_prefix("string \"")
+        .and_then(|rest| rest.strip_suffix('"'));
+    let bare = found
+        .split_once('`')
+        .map(|(_, rest)| rest.trim_end_matches('`'));
     let help = match (wanted_text(wanted).as_str(), quoted, bare) {
         ("a whole number", Some(value), _) if value.parse::<i64>().is_ok() => {
             format!("write it without quotes: {value}")
@@ -66,7 +79,9 @@ fn wanted_text(wanted: &str) -> String {
 
 /// What stands there.
 fn found_text(found: &str) -> String {
-    let value = found.split_once('`').map(|(_, rest)| rest.trim_end_matches('`'));
+    let value = found
+        .split_once('`')
+        .map(|(_, rest)| rest.trim_end_matches('`'));
     match found {
         "null" | "unit value" | "Option value" => "nothing".to_owned(),
         "sequence" => "a list".to_owned(),
@@ -119,11 +134,19 @@ mod tests {
                 "the number 99999999999 is out of range",
                 "write a number within the range of the field",
             ),
-            ("missing field `name`", "the field name is missing", "add name"),
+            (
+                "missing field `name`",
+                "the field name is missing",
+                "add name",
+            ),
             ("something else", "something else", "correct the value"),
         ];
         for (text, message, help) in cases {
-            assert_eq!(explain(text), (message.to_owned(), help.to_owned()), "{text}");
+            assert_eq!(
+                explain(text),
+                (message.to_owned(), help.to_owned()),
+                "{text}"
+            );
         }
     }
 }

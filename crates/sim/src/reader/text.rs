@@ -52,7 +52,9 @@ fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Offset of the first byte that is not text.
 fn first_fault(document: &[u8]) -> Option<usize> {
     let control = document.iter().position(|byte| is_forbidden(*byte));
-    let broken = std::str::from_utf8(document).err().map(|error| error.valid_up_to());
+    let broken = std::str::from_utf8(document)
+        .err()
+        .map(|error| error.valid_up_to());
     match (control, broken) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
@@ -62,16 +64,29 @@ fn first_fault(document: &[u8]) -> Option<usize> {
 fn problem(source: &Source, document: &[u8], at: usize, first_line: usize) -> Problem {
     let good = &document[..at];
     let line = first_line + good.iter().filter(|byte| **byte == b'\n').count();
-    let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let start = good
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
     let column = 1 + String::from_utf8_lossy(&good[start..]).chars().count();
     let byte = document[at];
     let (message, help) = if is_forbidden(byte) {
-        (format!("the control character 0x{byte:02x} is not allowed in YAML"), "remove it")
+        (
+            format!("the control character 0x{byte:02x} is not allowed in YAML"),
+            "remove it",
+        )
     } else {
-        (format!("the byte 0x{byte:02x} is not valid UTF-8"), "save the file in the UTF-8 encoding")
+        (
+            format!("the byte 0x{byte:02x} is not valid UTF-8"),
+            "save the file in the UTF-8 encoding",
+        )
     };
     Problem {
-        place: Place { file: source.name.clone(), line: line as u32, column: column as u32 },
+        place: Place {
+            file: source.name.clone(),
+            line: line as u32,
+            column: column as u32,
+        },
         object: String::new(),
         message: format!("{message}; the document is left out"),
         help: help.to_owned(),

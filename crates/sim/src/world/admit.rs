@@ -1,6 +1,6 @@
 //! Objects on their way to the virtual API server: converted, checked, set aside when broken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_ingest as ingest;
@@ -9,17 +9,20 @@ use pumice_model::Delta;
 use super::World;
 use crate::manifest::Manifest;
 use crate::problem::{Place, Problem};
-use crate::reader::{Item, Source, place_of_field};
+use crate::reader::{Item, Source, locate_fields};
 use crate::run::Settings;
+
+/// Where a pod names its PodGroup.
+const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
 
 type Admitted = Result<(), Vec<ingest::Problem>>;
 
 impl World {
     /// Adds one object, unless it is broken or one with its name is there already.
-    pub(super) fn admit(&mut self, item: Item, sources: &[Source], settings: &Settings) {
+    pub(super) fn admit(&mut self, item: Item, settings: &Settings) {
         let Item { object, place } = item;
         let (kind, key) = identity(&object);
-        let name = format!("{kind} {key}");
+        let name = format!("{kind} {key}").trim_end().to_owned();
         if let Some(first) = self.places.get(&(kind, key.clone())) {
             let message = format!("given twice: the first one is at {first}");
             self.set_aside(place, name, message, "remove one of them");
@@ -34,22 +37,55 @@ impl World {
                 self.places.insert((kind, key), place);
             }
             Err(found) => {
-                let source = sources.iter().find(|source| source.name == place.file);
                 for problem in found {
-                    let at = match source {
-                        Some(source) => place_of_field(source, &place, &problem.path),
-                        None => place.clone(),
-                    };
                     let message = format!("{}: {}", problem.path, problem.message);
-                    self.set_aside(at, name.clone(), message, &problem.help);
+                    self.set_aside(place.clone(), name.clone(), message, &problem.help);
+                    self.in_field(problem.path);
                 }
             }
         }
     }
 
+    /// The last problem is one of a field: its place is looked up when all are known.
+    fn in_field(&mut self, path: String) {
+        self.in_fields.push((self.problems.len() - 1, path));
+    }
+
+    /// Puts the places of fields in, with one look at each source.
+    pub(super) fn locate_problems(&mut self, sources: &[Source]) {
+        let mut paths: BTreeMap<usize, String> =
+            std::mem::take(&mut self.in_fields).into_iter().collect();
+        let mut wanted: BTreeMap<String, Vec<(&mut Place, String)>> = BTreeMap::new();
+        for (at, problem) in self.problems.iter_mut().enumerate() {
+            if let Some(path) = paths.remove(&at) {
+                let file = problem.place.file.clone();
+                wanted
+                    .entry(file)
+                    .or_default()
+                    .push((&mut problem.place, path));
+            }
+        }
+        for source in sources {
+            let Some(mut places) = wanted.remove(&source.name) else {
+                continue;
+            };
+            let mut places: Vec<(&mut Place, &str)> = places
+                .iter_mut()
+                .map(|(place, path)| (&mut **place, path.as_str()))
+                .collect();
+            locate_fields(source, &mut places);
+        }
+    }
+
     fn set_aside(&mut self, place: Place, object: String, message: String, help: &str) {
         let help = help.to_owned();
-        self.problems.push(Problem { place, object, message, help, kept: false });
+        self.problems.push(Problem {
+            place,
+            object,
+            message,
+            help,
+            kept: false,
+        });
     }
 
     fn convert(&mut self, object: Manifest, key: &str, settings: &Settings) -> Admitted {
@@ -78,28 +114,32 @@ impl World {
                 self.deltas.push(Delta::PriorityClassApply(class));
             }
             Manifest::Namespace(namespace) => {
-                self.deltas.push(Delta::NamespaceApply(ingest::namespace(&namespace)?));
+                self.deltas
+                    .push(Delta::NamespaceApply(ingest::namespace(&namespace)?));
             }
             Manifest::Service(service) => {
-                self.deltas.push(Delta::WorkloadApply(ingest::service(&service)?));
+                self.deltas
+                    .push(Delta::WorkloadApply(ingest::service(&service)?));
             }
             Manifest::ReplicationController(controller) => {
                 let workload = ingest::replication_controller(&controller)?;
                 self.deltas.push(Delta::WorkloadApply(workload));
             }
             Manifest::ReplicaSet(set) => {
-                self.deltas.push(Delta::WorkloadApply(ingest::replica_set(&set)?));
+                self.deltas
+                    .push(Delta::WorkloadApply(ingest::replica_set(&set)?));
             }
             Manifest::StatefulSet(set) => {
-                self.deltas.push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
+                self.deltas
+                    .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
             }
             Manifest::Job(_) => {}
         }
         Ok(())
     }
 
-    /// Sets aside queues whose parent does not exist or that are their own ancestor, with all queues
-    /// below them; the rest of the tree is not concerned.
+    /// Sets aside queues whose parent does not exist or that are their own ancestor, with all
+    /// queues below them; the rest of the tree is not concerned.
     pub(super) fn hold_broken_queue_trees(&mut self) {
         let names: Vec<String> = self.queues.keys().cloned().collect();
         let broken: Vec<(String, String)> = names
@@ -108,9 +148,19 @@ impl World {
             .collect();
         for (name, why) in broken {
             self.queues.remove(&name);
-            let place = self.places.get(&("Queue", name.clone())).cloned().unwrap_or_default();
+            let place = self
+                .places
+                .get(&("Queue", name.clone()))
+                .cloned()
+                .unwrap_or_default();
             let help = "name an existing parent queue in spec.parent, or none";
-            self.set_aside(place, format!("Queue {name}"), why, help);
+            self.set_aside(
+                place,
+                format!("Queue {name}"),
+                format!("spec.parent: {why}"),
+                help,
+            );
+            self.in_field("spec.parent".to_owned());
         }
     }
 
@@ -123,10 +173,10 @@ impl World {
                 return None;
             }
             if !self.queues.contains_key(parent) {
-                return Some(format!("spec.parent: queue \"{parent}\" above it does not exist"));
+                return Some(format!("queue \"{parent}\" above it does not exist"));
             }
             if !visited.insert(parent) {
-                return Some(format!("spec.parent: queue \"{parent}\" is its own ancestor"));
+                return Some(format!("queue \"{parent}\" is its own ancestor"));
             }
             at = parent;
         }
@@ -134,38 +184,64 @@ impl World {
 
     /// Warns of names that lead nowhere; the objects take part all the same.
     pub(super) fn report_unknown_names(&mut self) {
+        let aside: BTreeSet<&str> = self.objects_set_aside().collect();
+        // `queue "a" does not exist`, or that it was set aside.
+        let missing = |kind: &str, name: &str| {
+            let known = aside.contains(format!("{kind} {name}").as_str());
+            let why = if known {
+                "was set aside"
+            } else {
+                "does not exist"
+            };
+            format!("{kind} \"{name}\" {why}")
+        };
         let mut found = Vec::new();
         for (key, pod) in &self.pods {
-            if let Some(node) = pod.node.as_ref().filter(|node| !self.nodes.contains_key(*node)) {
-                found.push((
-                    ("Pod", key.clone()),
-                    format!("spec.nodeName: node \"{node}\" does not exist"),
-                    "give the node too; until then the pod counts on no node",
-                ));
+            if let Some(node) = pod
+                .node
+                .as_ref()
+                .filter(|node| !self.nodes.contains_key(*node))
+            {
+                let missing = missing("Node", node);
+                let help = "give the node too; until then the pod counts on no node";
+                found.push((("Pod", key), "spec.nodeName", missing, help));
             }
-            let group = pod.group.as_ref().map(|group| format!("{}/{group}", pod.namespace));
+            let group = pod
+                .group
+                .as_ref()
+                .map(|group| format!("{}/{group}", pod.namespace));
             if let Some(group) = group.filter(|g| pod.ours && !self.groups.contains_key(g)) {
-                found.push((
-                    ("Pod", key.clone()),
-                    format!("PodGroup \"{group}\" does not exist"),
-                    "give the PodGroup too, or remove annotation scheduling.k8s.io/group-name",
-                ));
+                let missing = missing("PodGroup", &group);
+                let help = "give the PodGroup too, or remove the annotation";
+                found.push((("Pod", key), GROUP_NAME, missing, help));
             }
         }
         for (key, group) in &self.groups {
             if !group.queue.is_empty() && !self.queues.contains_key(&group.queue) {
-                found.push((
-                    ("PodGroup", key.clone()),
-                    format!("spec.queue: queue \"{}\" does not exist", group.queue),
-                    "give the queue too, or name another one",
-                ));
+                let missing = missing("Queue", &group.queue);
+                let help = "give the queue too, or name another one";
+                found.push((("PodGroup", key), "spec.queue", missing, help));
             }
         }
-        for (id, message, help) in found {
-            let place = self.places.get(&id).cloned().unwrap_or_default();
-            let object = format!("{} {}", id.0, id.1);
-            let help = help.to_owned();
-            self.problems.push(Problem { place, object, message, help, kept: true });
+        let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
+            let place = self
+                .places
+                .get(&(kind, key.clone()))
+                .cloned()
+                .unwrap_or_default();
+            let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
+            let problem = Problem {
+                place,
+                object,
+                message,
+                help: help.to_owned(),
+                kept: true,
+            };
+            (problem, path.to_owned())
+        });
+        for (problem, path) in warnings.collect::<Vec<_>>() {
+            self.problems.push(problem);
+            self.in_field(path);
         }
     }
 }
@@ -174,7 +250,10 @@ impl World {
 fn identity(object: &Manifest) -> (&'static str, String) {
     let spaced = |kind: &'static str, meta: &ObjectMeta| {
         let namespace = meta.namespace.as_deref().unwrap_or("default");
-        (kind, format!("{namespace}/{}", meta.name.as_deref().unwrap_or_default()))
+        (
+            kind,
+            format!("{namespace}/{}", meta.name.as_deref().unwrap_or_default()),
+        )
     };
     let plain =
         |kind: &'static str, meta: &ObjectMeta| (kind, meta.name.clone().unwrap_or_default());

@@ -45,7 +45,7 @@ impl World {
             let to_problem = |p: controller::Problem| Problem {
                 path: p.path,
                 message: p.message,
-                help: "correct the Job".to_owned(),
+                help: "correct the field; an API server would refuse the Job as well".to_owned(),
             };
             return Err(refused.into_iter().map(to_problem).collect());
         }
@@ -62,7 +62,15 @@ impl World {
             }
             pods.push(made);
         }
-        self.jobs.insert(key, JobRecord { job, group, pods, made: BTreeSet::new() });
+        self.jobs.insert(
+            key,
+            JobRecord {
+                job,
+                group,
+                pods,
+                made: BTreeSet::new(),
+            },
+        );
         Ok(())
     }
 
@@ -125,7 +133,9 @@ impl World {
 
     fn create(&mut self, pod: &Pod, group: &str, options: &Options) {
         // The template was converted once before, so this cannot fail for want of a valid pod.
-        let Ok(mut pod) = ingest::pod(pod, options) else { return };
+        let Ok(mut pod) = ingest::pod(pod, options) else {
+            return;
+        };
         pod.group = Some(group.to_owned());
         let key = format!("{}/{}", pod.namespace, pod.name);
         if !self.pods.contains_key(&key) {
@@ -141,18 +151,32 @@ impl World {
             let name = pod.metadata.name.as_deref().unwrap_or_default();
             let found = self.pods.get(&format!("{namespace}/{name}"))?;
             let phase = Some(phase_name(found).to_owned());
-            let status = Some(PodStatus { phase, ..PodStatus::default() });
-            Some(Pod { metadata: pod.metadata.clone(), spec: None, status })
+            let status = Some(PodStatus {
+                phase,
+                ..PodStatus::default()
+            });
+            Some(Pod {
+                metadata: pod.metadata.clone(),
+                spec: None,
+                status,
+            })
         };
-        record.pods.iter().flatten().filter_map(with_phase).collect()
+        record
+            .pods
+            .iter()
+            .flatten()
+            .filter_map(with_phase)
+            .collect()
     }
 
     /// What admission does with a priority class that is known.
     pub(super) fn resolve_priority(&self, pod: &mut Pod) {
         let Some(spec) = &mut pod.spec else { return };
         if spec.priority.is_none()
-            && let Some(value) =
-                spec.priority_class_name.as_ref().and_then(|class| self.priorities.get(class))
+            && let Some(value) = spec
+                .priority_class_name
+                .as_ref()
+                .and_then(|class| self.priorities.get(class))
         {
             spec.priority = Some(*value);
         }
@@ -165,7 +189,11 @@ impl World {
                 "" => "Pending",
                 phase => phase,
             };
-            JobLine { name: name.clone(), phase: phase.to_owned(), group: record.group_key() }
+            JobLine {
+                name: name.clone(),
+                phase: phase.to_owned(),
+                group: record.group_key(),
+            }
         };
         self.jobs.iter().map(line).collect()
     }

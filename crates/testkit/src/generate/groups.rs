@@ -9,7 +9,7 @@ use super::rng::Rng;
 use super::{GPU, MIB, Theme};
 
 /// Place in the hierarchy and weights; a shared part has one weight everywhere.
-const PLACES: &[(&[&str], &[f64])] = &[
+pub const PLACES: &[(&[&str], &[f64])] = &[
     (&["root", "x", "a"], &[1.0, 2.0, 1.0]),
     (&["root", "x", "b"], &[1.0, 2.0, 3.0]),
     (&["root", "y"], &[1.0, 1.0]),
@@ -31,7 +31,12 @@ pub fn queues(rng: &mut Rng, theme: &Theme) -> Vec<QueueObject> {
     queues
 }
 
-fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])) -> QueueObject {
+pub fn queue(
+    rng: &mut Rng,
+    theme: &Theme,
+    name: &str,
+    place: &(&[&str], &[f64]),
+) -> QueueObject {
     let mut queue = QueueObject {
         name: name.to_owned(),
         created_s: rng.pick(&[0, 10, 20]),
@@ -72,13 +77,16 @@ fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])) ->
 
 /// PodGroups without minResources, which depend on their pods.
 pub fn groups(rng: &mut Rng, theme: &Theme, queues: &[String]) -> Vec<GroupObject> {
-    let number = rng.between(if theme.tight { 4 } else { 1 }, 8);
+    let number = match theme.is_wide() {
+        true => rng.between(8, 16),
+        false => rng.between(if theme.tight { 4 } else { 1 }, 8),
+    };
     (0..number)
         .map(|index| group(rng, theme, index, queues))
         .collect()
 }
 
-fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> GroupObject {
+pub fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> GroupObject {
     let name = format!("g{index}");
     let phases = [
         GroupPhase::Pending,
@@ -94,7 +102,10 @@ fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> Group
             .to_owned(),
         uid: format!("{:04x}-{name}", rng.below(0x1_0000)),
         created_s: rng.pick(&[0, 10, 20]),
-        min_member: rng.pick(&[1, 1, 2, 3, 4]),
+        min_member: match theme.is_wide() {
+            true => rng.pick(&[1, 4, 8, 12]),
+            false => rng.pick(&[1, 1, 2, 3, 4]),
+        },
         queue: queue_name(rng, theme, queues),
         priority_class: rng.pick(&["", "", "low", "high", "absent"]).to_owned(),
         wants_topology: theme.odd && rng.one_in(16),

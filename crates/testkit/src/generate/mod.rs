@@ -3,11 +3,13 @@
 //! ```text
 //!  seed ─► theme (which features this cluster has) ─► classes, queues, nodes, groups ─► pods
 //!  seed ─► conf text: one of the shipped ones, or a random choice of plugins and arguments
+//!  seed ─► a cluster that changes: step by step, the deltas of what happened to it
 //! ```
 //!
 //! Amounts come from few values, so nodes tie often and fill up. Every cluster has only some of the
 //! features: one with all of them would seldom place anything.
 
+mod changes;
 mod conf;
 mod constraints;
 mod groups;
@@ -20,6 +22,7 @@ mod tests;
 use pumice_model::delta::Delta;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
+pub use changes::Changing;
 pub use conf::conf_text;
 use rng::Rng;
 
@@ -32,12 +35,25 @@ const GPU: &str = "nvidia.com/gpu";
 pub fn cluster(seed: u64) -> Vec<Delta> {
     let mut rng = Rng::new(seed, 1);
     let theme = Theme::new(&mut rng);
-    let nodes = nodes::nodes(&mut rng, &theme);
-    let queues = groups::queues(&mut rng, &theme);
+    objects(&mut rng, &theme)
+}
+
+/// A cluster of 100 to 400 nodes and about 60 to 200 pods of few kinds, so that the same question
+/// is asked many times; otherwise as [`cluster`].
+#[must_use]
+pub fn wide_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 3);
+    let theme = Theme::wide(&mut rng);
+    objects(&mut rng, &theme)
+}
+
+fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
+    let nodes = nodes::nodes(rng, theme);
+    let queues = groups::queues(rng, theme);
     let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
-    let mut groups = groups::groups(&mut rng, &theme, &names);
-    let pods = pods::pods(&mut rng, &theme, &nodes, &mut groups, &names);
-    let mut all = nodes::surroundings(&mut rng, &theme);
+    let mut groups = groups::groups(rng, theme, &names);
+    let pods = pods::pods(rng, theme, &nodes, &mut groups, &names);
+    let mut all = nodes::surroundings(rng, theme);
     all.extend(
         nodes
             .into_iter()
@@ -79,6 +95,8 @@ struct Theme {
     uniform: bool,
     /// Few nodes, so that pods compete.
     tight: bool,
+    /// Hundreds of nodes, and pods of the kinds these seeds stand for; few nodes when empty.
+    kinds: Vec<u64>,
 }
 
 impl Theme {
@@ -101,7 +119,27 @@ impl Theme {
             odd: rng.one_in(3),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
+            kinds: Vec::new(),
         }
+    }
+
+    /// Constraints that tie a pod to others are more frequent than in a small cluster, what tells
+    /// members of one group apart is rarer.
+    fn wide(rng: &mut Rng) -> Self {
+        let kinds = (0..rng.between(1, 4)).map(|_| rng.next()).collect();
+        Self {
+            pod_affinity: rng.one_in(2),
+            spread: rng.one_in(2),
+            roles: rng.one_in(6),
+            sub_groups: rng.one_in(8),
+            tight: false,
+            kinds,
+            ..Self::new(rng)
+        }
+    }
+
+    fn is_wide(&self) -> bool {
+        !self.kinds.is_empty()
     }
 }
 

@@ -19,15 +19,22 @@ pub const APPS: &[&str] = &["web", "db", "cache"];
 pub const NAMESPACES: &[&str] = &["ns0", "ns1"];
 
 pub fn nodes(rng: &mut Rng, theme: &Theme) -> Vec<NodeObject> {
-    let most = if theme.tight { 4 } else { 12 };
-    let number = rng.between(1, most);
-    let cores = if theme.tight { 4 } else { rng.pick(&[2, 4, 8]) };
+    let number = match (theme.is_wide(), theme.tight) {
+        (true, _) => rng.between(100, 400),
+        (false, true) => rng.between(1, 4),
+        (false, false) => rng.between(1, 12),
+    };
+    let cores = match (theme.is_wide(), theme.tight) {
+        (true, _) => rng.pick(&[1, 1, 2, 4]),
+        (false, true) => 4,
+        (false, false) => rng.pick(&[2, 4, 8]),
+    };
     (0..number)
         .map(|index| node(rng, theme, index, cores))
         .collect()
 }
 
-fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObject {
+pub fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObject {
     let name = format!("n{index}");
     let mut labels = vec![("gen", rng.pick(&["1", "2", "3"]))];
     if !rng.one_in(16) {
@@ -80,7 +87,7 @@ fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObject {
     }
 }
 
-fn taints(rng: &mut Rng, theme: &Theme) -> Vec<Taint> {
+pub fn taints(rng: &mut Rng, theme: &Theme) -> Vec<Taint> {
     let mut taints = Vec::new();
     for (key, effect) in [
         ("dedicated", TaintEffect::NoSchedule),

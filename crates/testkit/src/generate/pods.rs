@@ -11,6 +11,8 @@ use super::{GPU, MIB, Theme, groups, has_room, pairs};
 
 const MOST: usize = 40;
 
+const MOST_IN_A_WIDE_CLUSTER: usize = 200;
+
 pub fn pods(
     rng: &mut Rng,
     theme: &Theme,
@@ -45,19 +47,27 @@ pub fn pods(
         pod.group = Some("nobody".to_owned());
         pods.push(pod);
     }
-    pods.truncate(MOST);
-    for pod in &mut pods {
-        pod.uid = format!("{:04x}-{}-{}", rng.below(0x1_0000), pod.namespace, pod.name);
-    }
+    pods.truncate(match theme.is_wide() {
+        true => MOST_IN_A_WIDE_CLUSTER,
+        false => MOST,
+    });
+    name_uids(rng, &mut pods);
     pods
 }
 
-fn any_namespace(rng: &mut Rng) -> &'static str {
+/// UIDs whose order has nothing to do with that of the names.
+pub fn name_uids(rng: &mut Rng, pods: &mut [PodObject]) {
+    for pod in pods {
+        pod.uid = format!("{:04x}-{}-{}", rng.below(0x1_0000), pod.namespace, pod.name);
+    }
+}
+
+pub fn any_namespace(rng: &mut Rng) -> &'static str {
     rng.pick(&[NAMESPACES[0], NAMESPACES[0], NAMESPACES[1]])
 }
 
 /// Pods of one group, and what follows from them: minResources, a believable phase.
-fn members(
+pub fn members(
     rng: &mut Rng,
     theme: &Theme,
     nodes: &[NodeObject],
@@ -79,7 +89,7 @@ fn members(
     let number = if rng.one_in(10) {
         least.saturating_sub(1)
     } else {
-        least + rng.below(4)
+        least + rng.below(if theme.is_wide() { 10 } else { 4 })
     };
     let indexed = rng.one_in(2);
     let started = group.status.phase != GroupPhase::Pending || rng.one_in(8);
@@ -147,7 +157,15 @@ fn vary(rng: &mut Rng, theme: &Theme, pod: &mut PodObject, role: &str, index: us
     }
 }
 
-fn template(rng: &mut Rng, theme: &Theme, namespace: &str) -> PodObject {
+pub fn template(rng: &mut Rng, theme: &Theme, namespace: &str) -> PodObject {
+    if theme.is_wide() && !rng.one_in(16) {
+        let mut rng = Rng::new(rng.pick(&theme.kinds), 4);
+        return any_template(&mut rng, theme, namespace);
+    }
+    any_template(rng, theme, namespace)
+}
+
+fn any_template(rng: &mut Rng, theme: &Theme, namespace: &str) -> PodObject {
     let app = rng.pick(APPS);
     let mut pod = PodObject {
         namespace: namespace.to_owned(),
@@ -207,7 +225,7 @@ fn request(pod: &mut PodObject, cpu_milli: i64, memory_mib: i64, gpu_milli: i64)
 }
 
 /// Puts the pod on a node with room where it is to have started, and gives it a state.
-fn settle(
+pub fn settle(
     rng: &mut Rng,
     nodes: &[NodeObject],
     pods: &[PodObject],

@@ -39,44 +39,63 @@ fn placed(world: &World) -> Vec<(&PodObject, &NodeObject)> {
         .collect()
 }
 
-/// Required affinity, required anti-affinity, and that of the pods already there.
-pub fn passes(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
-    let mut wanted = BTreeSet::new();
-    let mut unwanted = BTreeSet::new();
-    let mut forbidden = BTreeSet::new();
-    for (other, place) in placed(world) {
-        let mut all = pod.affinity.iter();
-        if all.all(|term| term_selects(world, term, other)) {
-            let terms = pod.affinity.iter();
-            wanted.extend(terms.filter_map(|term| pair(place, &term.topology_key)));
-        }
-        for term in &pod.anti_affinity {
-            if term_selects(world, term, other) {
-                unwanted.extend(pair(place, &term.topology_key));
+/// Domains that matter to one pod, by what is placed there.
+pub struct Company {
+    /// A pod that its required affinity asks for is there.
+    wanted: BTreeSet<Pair>,
+    /// A pod that its required anti-affinity avoids is there.
+    unwanted: BTreeSet<Pair>,
+    /// A pod is there that avoids it.
+    forbidden: BTreeSet<Pair>,
+}
+
+impl Company {
+    /// Looks at all pods there are.
+    pub fn of(world: &World, pod: &PodObject) -> Self {
+        let mut wanted = BTreeSet::new();
+        let mut unwanted = BTreeSet::new();
+        let mut forbidden = BTreeSet::new();
+        for (other, place) in placed(world) {
+            let mut all = pod.affinity.iter();
+            if all.all(|term| term_selects(world, term, other)) {
+                let terms = pod.affinity.iter();
+                wanted.extend(terms.filter_map(|term| pair(place, &term.topology_key)));
+            }
+            for term in &pod.anti_affinity {
+                if term_selects(world, term, other) {
+                    unwanted.extend(pair(place, &term.topology_key));
+                }
+            }
+            for term in &other.anti_affinity {
+                if term_selects(world, term, pod) {
+                    forbidden.extend(pair(place, &term.topology_key));
+                }
             }
         }
-        for term in &other.anti_affinity {
-            if term_selects(world, term, pod) {
-                forbidden.extend(pair(place, &term.topology_key));
-            }
+        Self {
+            wanted,
+            unwanted,
+            forbidden,
         }
     }
-    let is_in = |set: &BTreeSet<Pair>, term: &PodTerm| {
-        pair(node, &term.topology_key).is_some_and(|pair| set.contains(&pair))
-    };
-    let has_keys = pod
-        .affinity
-        .iter()
-        .all(|term| pair(node, &term.topology_key).is_some());
-    let is_first = wanted.is_empty()
-        && pod
-            .affinity
-            .iter()
-            .all(|term| term_selects(world, term, pod));
-    has_keys
-        && (is_first || pod.affinity.iter().all(|term| is_in(&wanted, term)))
-        && !pod.anti_affinity.iter().any(|term| is_in(&unwanted, term))
-        && !node.labels.iter().any(|label| forbidden.contains(label))
+
+    /// Required affinity, required anti-affinity, and that of the pods already there, let the pod
+    /// onto the node.
+    pub fn lets(&self, world: &World, pod: &PodObject, node: &NodeObject) -> bool {
+        let is_in = |set: &BTreeSet<Pair>, term: &PodTerm| {
+            pair(node, &term.topology_key).is_some_and(|pair| set.contains(&pair))
+        };
+        let mut affinity = pod.affinity.iter();
+        let has_keys = affinity.all(|term| pair(node, &term.topology_key).is_some());
+        let mut affinity = pod.affinity.iter();
+        let is_first = self.wanted.is_empty() && affinity.all(|t| term_selects(world, t, pod));
+        let mut affinity = pod.affinity.iter();
+        let mut anti_affinity = pod.anti_affinity.iter();
+        has_keys
+            && (is_first || affinity.all(|term| is_in(&self.wanted, term)))
+            && !anti_affinity.any(|term| is_in(&self.unwanted, term))
+            && !node.labels.iter().any(|l| self.forbidden.contains(l))
+    }
 }
 
 /// Scores 0..=100 of the nodes, in their order.

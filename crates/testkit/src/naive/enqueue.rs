@@ -11,8 +11,8 @@ use super::{gates, order, queue_share};
 pub fn run(cycle: &mut Cycle) {
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
-        let jobs = waiting.entry(job.queue.clone()).or_default();
         if job.group.status.phase == GroupPhase::Pending {
+            let jobs = waiting.entry(job.queue.clone()).or_default();
             jobs.push(key.clone());
         }
     }

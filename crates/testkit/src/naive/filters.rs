@@ -1,41 +1,62 @@
 //! Which nodes a pod may run on: the Kubernetes filters of plugin `predicates` (spec/02 §6.8).
 
+use pumice_conf::PluginConf;
 use pumice_model::object::{
     HostPort, NodeObject, NodeOp, NodeTerm, PodObject, Taint, TaintEffect, Toleration, TolerationOp,
 };
 
 use super::Cycle;
-use super::state::{Task, get, label, to_res};
+use super::state::{Task, World, get, label, to_res};
 use super::{affinity, spread};
 
-/// Every filter lets the task onto the node. Resources are not looked at.
-pub fn passes(cycle: &Cycle, task: &Task, node: &NodeObject) -> bool {
-    let Some(plugin) = cycle.plugin("predicates") else {
-        return true;
-    };
-    if !plugin.enabled.predicate {
-        return true;
+/// The filters of one task over the world as it is now.
+pub struct Filters<'a> {
+    world: &'a World,
+    pod: &'a PodObject,
+    /// The plugin, where it is there and switched on.
+    plugin: Option<&'a PluginConf>,
+    company: affinity::Company,
+    spread: spread::Counts,
+}
+
+impl<'a> Filters<'a> {
+    /// Looks at all pods there are.
+    pub fn new(cycle: &'a Cycle, task: &'a Task) -> Self {
+        let plugin = cycle.plugin("predicates");
+        Self {
+            world: &cycle.world,
+            pod: &task.pod,
+            plugin: plugin.filter(|plugin| plugin.enabled.predicate),
+            company: affinity::Company::of(&cycle.world, &task.pod),
+            spread: spread::Counts::of(&cycle.world, &task.pod),
+        }
     }
-    let on = |name: &str| {
-        let name = format!("predicate.{name}Enable");
-        plugin.arguments.bool(&name).unwrap_or(true)
-    };
-    let pod = &task.pod;
-    let world = &cycle.world;
-    let present = world.tasks_on(&node.name);
-    let slots = get(&to_res(&node.allocatable), "pods");
-    let ports = || present.iter().flat_map(|other| &other.pod.host_ports);
-    slots > present.len() as i64
-        && is_schedulable(pod, node)
-        && (!on("NodeAffinity") || (!terms_conflict(pod) && matches_required(pod, node)))
-        && (!on("TaintToleration") || tolerates_filtering_taints(pod, node))
-        && (!on("NodePorts")
-            || !pod
-                .host_ports
-                .iter()
-                .any(|want| ports().any(|p| clash(want, p))))
-        && (!on("PodAffinity") || affinity::passes(world, pod, node))
-        && (!on("PodTopologySpread") || spread::passes(world, pod, node))
+
+    /// Every filter lets the task onto the node. Resources are not looked at.
+    pub fn pass(&self, node: &NodeObject) -> bool {
+        let Some(plugin) = self.plugin else {
+            return true;
+        };
+        let on = |name: &str| {
+            let name = format!("predicate.{name}Enable");
+            plugin.arguments.bool(&name).unwrap_or(true)
+        };
+        let pod = self.pod;
+        let present = self.world.tasks_on(&node.name);
+        let slots = get(&to_res(&node.allocatable), "pods");
+        let ports = || present.iter().flat_map(|other| &other.pod.host_ports);
+        slots > present.len() as i64
+            && is_schedulable(pod, node)
+            && (!on("NodeAffinity") || (!terms_conflict(pod) && matches_required(pod, node)))
+            && (!on("TaintToleration") || tolerates_filtering_taints(pod, node))
+            && (!on("NodePorts")
+                || !pod
+                    .host_ports
+                    .iter()
+                    .any(|want| ports().any(|p| clash(want, p))))
+            && (!on("PodAffinity") || self.company.lets(self.world, pod, node))
+            && (!on("PodTopologySpread") || self.spread.let_onto(pod, node))
+    }
 }
 
 /// Not cordoned, or the pod tolerates that.

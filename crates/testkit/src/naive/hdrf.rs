@@ -26,7 +26,7 @@ fn to_shares(amounts: &Res) -> Shares {
 /// Dominant share of a job.
 pub fn job_share(cycle: &Cycle, job: &str) -> f64 {
     let allocated = cycle.world.allocated(job, true);
-    share(&cycle.world.total(), &to_shares(&allocated))
+    share(&cycle.world.total, &to_shares(&allocated))
 }
 
 /// A node of the queue tree.
@@ -126,7 +126,7 @@ fn fill(world: &World, total: &Res, demanding: &BTreeSet<&String>, branch: &mut 
 /// QueueOrder with hierarchy.
 pub fn compare_queues(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     let world = &cycle.world;
-    let total = world.total();
+    let total = &world.total;
     let mut allocated = Res::new();
     for (job, _) in world.session_jobs() {
         add(&mut allocated, &world.allocated(job, true));
@@ -137,7 +137,7 @@ pub fn compare_queues(cycle: &Cycle, l: &str, r: &str) -> Ordering {
         .map(|(name, _)| name)
         .collect();
     let mut root = tree(world);
-    fill(world, &total, &demanding, &mut root);
+    fill(world, total, &demanding, &mut root);
     let (left, right) = (path(world, l), path(world, r));
     let (mut on_left, mut on_right) = (&root, &root);
     for level in 0..left.len().min(right.len()) {

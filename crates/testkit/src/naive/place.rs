@@ -3,8 +3,9 @@
 use pumice_model::object::NodeObject;
 
 use super::Cycle;
+use super::filters::Filters;
+use super::scores;
 use super::state::{Status, Task, fits};
-use super::{filters, scores};
 
 /// Which nodes are considered.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,12 +20,13 @@ pub enum Reach {
 fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
     let world = &cycle.world;
     let request = task.request();
+    let filters = Filters::new(cycle, task);
     let feasible: Vec<&NodeObject> = world
         .nodes
         .values()
         .map(|node| &**node)
         .filter(|node| fits(&request, &world.future_idle(node)))
-        .filter(|node| filters::passes(cycle, task, node))
+        .filter(|node| filters.pass(node))
         .collect();
     let is_idle = |node: &&NodeObject| fits(&request, &world.idle(node));
     let idle: Vec<&NodeObject> = feasible.iter().copied().filter(is_idle).collect();
@@ -47,8 +49,8 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     };
     cycle.world.placements += 1;
     let number = cycle.world.placements;
+    cycle.world.set_node(uid, Some(node));
     if let Some(task) = cycle.world.tasks.get_mut(uid) {
-        task.node = Some(node);
         task.placed = number;
         task.status = if idle {
             Status::Allocated

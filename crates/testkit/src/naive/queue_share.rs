@@ -44,7 +44,7 @@ pub fn real_capability(world: &World, queue: &str, name: &str) -> i64 {
     for queue in world.queues.values() {
         add(&mut guaranteed, &to_res(&queue.guarantee));
     }
-    let free = (get(&world.total(), name) - get(&guaranteed, name)).max(0);
+    let free = (get(&world.total, name) - get(&guaranteed, name)).max(0);
     let limit = free + get(&guarantee(world, queue), name);
     let capability = to_res(&world.queues[queue].capability);
     let basic = name == "cpu" || name == "memory";
@@ -69,7 +69,7 @@ fn request(world: &World, queue: &str) -> Res {
 
 /// Deserved amounts of every queue that has a job (spec/02 §7.2).
 pub fn deserved(world: &World) -> BTreeMap<String, Shares> {
-    let total = world.total();
+    let total = &world.total;
     let dims: Vec<&String> = total
         .iter()
         .filter(|(_, t)| **t > 0)
@@ -87,7 +87,7 @@ pub fn deserved(world: &World) -> BTreeMap<String, Shares> {
         .collect();
     let mut remaining: Shares = dims
         .iter()
-        .map(|name| ((*name).clone(), get(&total, name) as f64))
+        .map(|name| ((*name).clone(), get(total, name) as f64))
         .collect();
     let mut met: Vec<&String> = Vec::new();
     loop {
@@ -280,13 +280,13 @@ pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str) -> bool 
     let factor = factor.filter(|factor| *factor >= 1.0).unwrap_or(1.2);
     let minimum = minimum(&cycle.world.jobs[key]);
     let reserved = reserved(cycle, |_| true);
-    let total = cycle.open.total();
+    let total = &cycle.open.total;
     let mut used = Res::new();
     for node in cycle.open.nodes.keys() {
         add(&mut used, &cycle.open.used(node));
     }
     requested(&minimum).all(|(name, amount)| {
-        let idle = get(&total, name) as f64 * factor - get(&used, name) as f64;
+        let idle = get(total, name) as f64 * factor - get(&used, name) as f64;
         (get(&reserved, name) + amount) as f64 <= idle
     })
 }

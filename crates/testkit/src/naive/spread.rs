@@ -44,28 +44,41 @@ fn of_kind(pod: &PodObject, kind: Unsatisfiable) -> Vec<SpreadConstraint> {
         .collect()
 }
 
-/// Every DoNotSchedule constraint holds with the pod on that node.
-pub fn passes(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
-    let constraints = of_kind(pod, Unsatisfiable::DoNotSchedule);
-    constraints.iter().all(|constraint| {
-        let key = &constraint.topology_key;
-        let Some(value) = label(&node.labels, key) else {
-            return false;
-        };
-        let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
-        for other in world.nodes.values() {
-            if has_all_keys(other, &constraints) && included(pod, other, constraint) {
-                let domain = label(&other.labels, key).unwrap_or_default();
-                *counts.entry(domain).or_insert(0) +=
-                    matching(world, other, constraint, &pod.namespace);
+/// What the DoNotSchedule constraints of one pod count, by domain.
+pub struct Counts(Vec<(SpreadConstraint, BTreeMap<String, i64>)>);
+
+impl Counts {
+    /// Counts all pods there are.
+    pub fn of(world: &World, pod: &PodObject) -> Self {
+        let constraints = of_kind(pod, Unsatisfiable::DoNotSchedule);
+        let count = |constraint: &SpreadConstraint| {
+            let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+            for other in world.nodes.values() {
+                if has_all_keys(other, &constraints) && included(pod, other, constraint) {
+                    let domain = label(&other.labels, &constraint.topology_key);
+                    *counts
+                        .entry(domain.unwrap_or_default().to_owned())
+                        .or_insert(0) += matching(world, other, constraint, &pod.namespace);
+                }
             }
-        }
-        let enough_domains = counts.len() as i64 >= i64::from(constraint.min_domains);
-        let min = counts.values().min().copied().filter(|_| enough_domains);
-        let itself = i64::from(selects_pod(constraint.selector.as_ref(), pod));
-        let here = counts.get(value).copied().unwrap_or(0);
-        here + itself - min.unwrap_or(0) <= i64::from(constraint.max_skew)
-    })
+            counts
+        };
+        Self(constraints.iter().map(|c| (c.clone(), count(c))).collect())
+    }
+
+    /// Every DoNotSchedule constraint holds with the pod on that node.
+    pub fn let_onto(&self, pod: &PodObject, node: &NodeObject) -> bool {
+        self.0.iter().all(|(constraint, counts)| {
+            let Some(value) = label(&node.labels, &constraint.topology_key) else {
+                return false;
+            };
+            let enough_domains = counts.len() as i64 >= i64::from(constraint.min_domains);
+            let min = counts.values().min().copied().filter(|_| enough_domains);
+            let itself = i64::from(selects_pod(constraint.selector.as_ref(), pod));
+            let here = counts.get(value).copied().unwrap_or(0);
+            here + itself - min.unwrap_or(0) <= i64::from(constraint.max_skew)
+        })
+    }
 }
 
 /// The constraints that score a pod without any of its own (S21).
@@ -118,12 +131,13 @@ pub fn scores(world: &World, pod: &PodObject, nodes: &[&NodeObject]) -> Option<V
     }
     // Without constraints of its own a pod is also scored on nodes that lack a key.
     let takes_part = |node: &NodeObject| !own || has_all_keys(node, &constraints);
+    let domains: Vec<Domains> = constraints
+        .iter()
+        .map(|constraint| Domains::of(world, pod, nodes, constraint, &takes_part))
+        .collect();
     let raw: Vec<Option<i64>> = nodes
         .iter()
-        .map(|node| {
-            let sum = || raw_score(world, pod, node, nodes, &constraints, &takes_part);
-            takes_part(node).then(sum)
-        })
+        .map(|node| takes_part(node).then(|| raw_score(world, pod, node, &domains)))
         .collect();
     let min = raw.iter().flatten().min().copied().unwrap_or(0);
     let max = raw.iter().flatten().max().copied().unwrap_or(0);
@@ -135,40 +149,68 @@ pub fn scores(world: &World, pod: &PodObject, nodes: &[&NodeObject]) -> Option<V
     Some(raw.into_iter().map(scale).collect())
 }
 
-fn raw_score(
-    world: &World,
-    pod: &PodObject,
-    node: &NodeObject,
-    candidates: &[&NodeObject],
-    constraints: &[SpreadConstraint],
-    takes_part: &impl Fn(&NodeObject) -> bool,
-) -> i64 {
-    let mut score = 0.0;
-    let present = || candidates.iter().filter(|node| takes_part(node));
-    for constraint in constraints {
+/// What a scoring constraint counts.
+struct Domains<'a> {
+    constraint: &'a SpreadConstraint,
+    /// Pods by domain; for the host name they are counted on the node itself.
+    pods: BTreeMap<String, i64>,
+    /// Number of domains the candidates are in.
+    size: usize,
+}
+
+impl<'a> Domains<'a> {
+    fn of(
+        world: &World,
+        pod: &PodObject,
+        candidates: &[&NodeObject],
+        constraint: &'a SpreadConstraint,
+        takes_part: &impl Fn(&NodeObject) -> bool,
+    ) -> Self {
         let key = &constraint.topology_key;
+        let present = || candidates.iter().filter(|node| takes_part(node));
+        let mut pods = BTreeMap::new();
+        if key == HOSTNAME {
+            let size = present().count();
+            return Self {
+                constraint,
+                pods,
+                size,
+            };
+        }
+        for node in world.nodes.values() {
+            let value = label(&node.labels, key).filter(|_| takes_part(node));
+            if let Some(value) = value.filter(|_| included(pod, node, constraint)) {
+                *pods.entry(value.to_owned()).or_insert(0) +=
+                    matching(world, node, constraint, &pod.namespace);
+            }
+        }
+        // A candidate without the key is a domain of its own, with the empty value.
+        let domains: BTreeSet<&str> = present()
+            .map(|node| label(&node.labels, key).unwrap_or_default())
+            .collect();
+        let size = domains.len();
+        Self {
+            constraint,
+            pods,
+            size,
+        }
+    }
+}
+
+fn raw_score(world: &World, pod: &PodObject, node: &NodeObject, all: &[Domains]) -> i64 {
+    let mut score = 0.0;
+    for domains in all {
+        let key = &domains.constraint.topology_key;
         let Some(value) = label(&node.labels, key) else {
             continue;
         };
-        // A candidate without the key is a domain of its own, with the empty value.
-        let domain = |node: &NodeObject| label(&node.labels, key).unwrap_or_default().to_owned();
-        let (count, size) = if key == HOSTNAME {
-            let count = matching(world, node, constraint, &pod.namespace);
-            (count, present().count())
+        let count = if key == HOSTNAME {
+            matching(world, node, domains.constraint, &pod.namespace)
         } else {
-            let in_domain = world.nodes.values().filter(|other| {
-                takes_part(other)
-                    && label(&other.labels, key) == Some(value)
-                    && included(pod, other, constraint)
-            });
-            let count = in_domain
-                .map(|other| matching(world, other, constraint, &pod.namespace))
-                .sum();
-            let domains: BTreeSet<String> = present().map(|node| domain(node)).collect();
-            (count, domains.len())
+            domains.pods.get(value).copied().unwrap_or(0)
         };
-        let weight = ((size + 2) as f64).ln();
-        score += count as f64 * weight + f64::from(constraint.max_skew - 1);
+        let weight = ((domains.size + 2) as f64).ln();
+        score += count as f64 * weight + f64::from(domains.constraint.max_skew - 1);
     }
     score.round() as i64
 }

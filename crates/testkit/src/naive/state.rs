@@ -1,6 +1,6 @@
 //! The whole cluster as plain maps: what the naive scheduler reads, and clones to undo.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use pumice_model::delta::Delta;
@@ -136,6 +136,10 @@ pub struct World {
     pub binds: Vec<(String, String)>,
     /// Number of placements so far.
     pub placements: u64,
+    /// What all nodes offer together.
+    pub total: Res,
+    /// UIDs of the tasks that have a node, by node.
+    by_node: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The amounts as a map.
@@ -212,6 +216,11 @@ impl World {
         for object in objects {
             world.take(object, &mut classes);
         }
+        let mut total = Res::new();
+        for node in world.nodes.values() {
+            add(&mut total, &world.capacity(node));
+        }
+        world.total = total;
         for object in objects {
             if let Delta::GroupApply(group) = object {
                 world.add_job(GroupObject::clone(group), default_queue, &classes);
@@ -302,7 +311,7 @@ impl World {
             None => SubJob::default(),
         };
         let task = Task {
-            node: pod.node.clone().filter(|_| status != Status::Pending),
+            node: None,
             pod: Rc::new(pod.clone()),
             job,
             sub_job,
@@ -310,20 +319,41 @@ impl World {
             placed: 0,
         };
         self.tasks.insert(pod.uid.clone(), task);
+        self.set_node(
+            &pod.uid,
+            pod.node.clone().filter(|_| status != Status::Pending),
+        );
+    }
+
+    /// Puts a task on a node or off its node.
+    pub fn set_node(&mut self, uid: &str, node: Option<String>) {
+        let Some(task) = self.tasks.get_mut(uid) else {
+            return;
+        };
+        if let Some(old) = std::mem::replace(&mut task.node, node.clone()) {
+            self.by_node.entry(old).or_default().remove(uid);
+        }
+        if let Some(new) = node {
+            self.by_node.entry(new).or_default().insert(uid.to_owned());
+        }
     }
 
     /// Undoes what does not outlive a cycle: placements that were not committed become Pending,
     /// committed ones Bound (S18).
     pub fn next_cycle(&mut self) {
-        for task in self.tasks.values_mut() {
+        let mut taken_back = Vec::new();
+        for (uid, task) in &mut self.tasks {
             match task.status {
                 Status::Allocated | Status::Pipelined => {
                     task.status = Status::Pending;
-                    task.node = None;
+                    taken_back.push(uid.clone());
                 }
                 Status::Binding => task.status = Status::Bound,
                 _ => {}
             }
+        }
+        for uid in taken_back {
+            self.set_node(&uid, None);
         }
         for job in self.jobs.values_mut() {
             job.stamped = false;
@@ -347,25 +377,15 @@ impl World {
 
     /// All tasks a node shows, by UID.
     pub fn tasks_on(&self, node: &str) -> Vec<&Task> {
-        self.tasks
-            .values()
-            .filter(|task| task.is_on(node))
-            .collect()
+        let there = self.by_node.get(node).into_iter().flatten();
+        let tasks = there.filter_map(|uid| self.tasks.get(uid));
+        tasks.filter(|task| task.is_on(node)).collect()
     }
 
     /// What the node offers with oversubscription.
     pub fn capacity(&self, node: &NodeObject) -> Res {
         let mut total = to_res(&node.allocatable);
         add(&mut total, &to_res(&node.oversubscription));
-        total
-    }
-
-    /// Sum of what all nodes offer.
-    pub fn total(&self) -> Res {
-        let mut total = Res::new();
-        for node in self.nodes.values() {
-            add(&mut total, &self.capacity(node));
-        }
         total
     }
 

@@ -208,7 +208,8 @@ impl Cluster {
 pub fn passing(cycle: &Cycle, name: &str) -> Vec<String> {
     let task = &cycle.world.tasks[name];
     let nodes = cycle.world.nodes.values();
-    let nodes = nodes.filter(|node| crate::naive::filters::passes(cycle, task, node));
+    let filters = crate::naive::filters::Filters::new(cycle, task);
+    let nodes = nodes.filter(|node| filters.pass(node));
     nodes.map(|node| node.name.clone()).collect()
 }
 

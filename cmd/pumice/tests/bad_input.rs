@@ -1,0 +1,11 @@
+//! Bad input through the real binary: the message names place and remedy, and whatever is not
+//! broken is scheduled all the same.
+
+mod bad_input {
+    mod configuration;
+    mod flags;
+    mod large;
+    mod objects;
+    mod run;
+    mod sources;
+}

@@ -1,0 +1,252 @@
+//! Broken objects among good ones.
+
+use super::run::{GOOD, GOOD_LINES, simulate};
+
+#[test]
+fn a_document_that_is_no_yaml_is_left_out_and_the_next_one_read() {
+    let after =
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: after}\nspec: {schedulerName: volcano}";
+    simulate("broken", &format!("kind: [broken\n---\n{after}\n"))
+        .goes_on(&["error: all.yaml:19:7: broken YAML: unclosed bracket '['"])
+        .binds(&["default/after", "default/good"])
+        .aside(1);
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_sets_its_object_aside() {
+    let cases = [
+        (
+            "kind: PodGroup\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: g}\n\
+             spec:\n  minMember: many\n",
+            "all.yaml:23:14: PodGroup g: spec.minMember: expected a whole number, found the \
+             string \"many\"",
+        ),
+        (
+            "kind: PodGroup\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: g}\n\
+             spec:\n  minMember: 99999999999\n",
+            "all.yaml:23:14: PodGroup g: spec.minMember: ",
+        ),
+        (
+            "kind: Pod\napiVersion: v1\nmetadata:\n  name: p\n  labels: {gen: 2}\n",
+            "all.yaml:23:17: Pod p: metadata.labels.gen: expected a string, found the number 2",
+        ),
+        (
+            "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec:\n  containers: {name: main}\n",
+            "all.yaml:23:15: Pod p: spec.containers: expected a list, found a map",
+        ),
+        (
+            "kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: q}\n\
+             spec: {reclaimable: \"true\"}\n",
+            "all.yaml:22:21: Queue q: spec.reclaimable: expected true or false, found the string \
+             \"true\"",
+        ),
+    ];
+    for (rest, message) in cases {
+        simulate("wrong-kind", rest)
+            .goes_on(&[message])
+            .binds(&["default/good"])
+            .aside(1);
+    }
+}
+
+#[test]
+fn a_negative_or_absurd_quantity_sets_its_object_aside() {
+    let pod = |requests: &str| {
+        format!(
+            "kind: Pod\napiVersion: v1\nmetadata: {{name: p}}\nspec:\n  schedulerName: volcano\n  \
+             containers:\n  - name: main\n    resources:\n      requests:\n        {requests}\n"
+        )
+    };
+    let path = "Pod default/p: spec.containers[0].resources.requests";
+    let cases = [
+        (
+            "cpu: \"-1\"",
+            format!("all.yaml:28:14: {path}.cpu: \"-1\" is negative"),
+        ),
+        (
+            "cpu: -1",
+            format!("all.yaml:28:14: {path}.cpu: \"-1\" is negative"),
+        ),
+        (
+            "memory: 1e30",
+            format!("all.yaml:28:17: {path}.memory: \"1e30\" is too large"),
+        ),
+        (
+            "nvidia.com/gpu: 1e30",
+            format!("all.yaml:28:25: {path}[nvidia.com/gpu]: "),
+        ),
+        ("cpu: lots", format!("all.yaml:28:14: {path}.cpu: ")),
+    ];
+    for (requests, message) in cases {
+        simulate("quantity", &pod(requests))
+            .goes_on(&[&message])
+            .binds(&["default/good"])
+            .aside(1);
+    }
+    let node = "kind: Node\napiVersion: v1\nmetadata: {name: n2}\nstatus:\n  allocatable:\n    \
+                cpu: -4\n";
+    simulate("node-quantity", node)
+        .goes_on(&["all.yaml:24:10: Node n2: status.allocatable.cpu: \"-4\" is negative"])
+        .binds(&["default/good"]);
+}
+
+#[test]
+fn of_two_objects_with_one_name_the_first_counts() {
+    let ran = simulate("twice", GOOD);
+    let (node, pod) = (1 + GOOD_LINES, 8 + GOOD_LINES);
+    ran.goes_on(&[
+        &format!("all.yaml:{node}:1: Node n1: given twice: the first one is at all.yaml:1:1"),
+        &format!(
+            "all.yaml:{pod}:1: Pod default/good: given twice: the first one is at all.yaml:8:1"
+        ),
+    ])
+    .binds(&["default/good"])
+    .aside(2);
+}
+
+#[test]
+fn names_that_lead_nowhere_are_told_with_their_place() {
+    let rest = "\
+kind: Pod
+apiVersion: v1
+metadata: {name: elsewhere}
+spec:
+  nodeName: nowhere
+---
+kind: Pod
+apiVersion: v1
+metadata:
+  name: orphan
+  annotations:
+    scheduling.k8s.io/group-name: gone
+spec: {schedulerName: volcano}
+---
+kind: PodGroup
+apiVersion: scheduling.volcano.sh/v1beta1
+metadata: {name: g}
+spec:
+  queue: nope
+---
+kind: Pod
+apiVersion: v1
+metadata:
+  name: lost
+  annotations: {scheduling.k8s.io/group-name: g}
+spec: {schedulerName: volcano}
+";
+    simulate("names", rest)
+        .goes_on(&[
+            "warning: all.yaml:23:13: Pod default/elsewhere: spec.nodeName: Node \"nowhere\" does \
+             not exist",
+            "warning: all.yaml:30:35: Pod default/orphan: \
+             metadata.annotations.scheduling.k8s.io/group-name: PodGroup \"default/gone\" does not \
+             exist",
+            "warning: all.yaml:37:10: PodGroup default/g: spec.queue: Queue \"nope\" does not \
+             exist",
+        ])
+        .binds(&["default/good"])
+        .waits(&["default/lost", "default/orphan"])
+        .aside(0);
+}
+
+#[test]
+fn a_broken_queue_tree_is_set_aside_and_the_rest_of_the_queues_work() {
+    let queue = |name: &str, parent: &str| {
+        format!(
+            "kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {{name: {name}}}\n\
+             spec:\n  parent: {parent}\n---\n"
+        )
+    };
+    let member = |queue: &str| {
+        format!(
+            "kind: PodGroup\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {{name: \
+             of-{queue}}}\nspec: {{queue: {queue}, minMember: 1}}\n---\nkind: Pod\napiVersion: \
+             v1\nmetadata: {{name: of-{queue}, annotations: {{scheduling.k8s.io/group-name: \
+             of-{queue}}}}}\nspec: {{\
+             schedulerName: volcano}}\n---\n"
+        )
+    };
+    let queues = [
+        ("a", "b"),
+        ("b", "a"),
+        ("below", "a"),
+        ("c", "gone"),
+        ("fine", "root"),
+    ];
+    let rest: String = queues
+        .iter()
+        .map(|(name, parent)| queue(name, parent))
+        .collect();
+    let rest = rest + &member("a") + &member("fine");
+    simulate("tree", &rest)
+        .goes_on(&[
+            "all.yaml:23:11: Queue a: spec.parent: queue \"a\" is its own ancestor",
+            "all.yaml:29:11: Queue b: spec.parent: queue \"b\" is its own ancestor",
+            "all.yaml:35:11: Queue below: spec.parent: ",
+            "all.yaml:41:11: Queue c: spec.parent: queue \"gone\" above it does not exist",
+            "PodGroup default/of-a: spec.queue: Queue \"a\" was set aside",
+        ])
+        .binds(&["default/good", "default/of-fine"])
+        .waits(&["default/of-a"])
+        .aside(4);
+}
+
+#[test]
+fn more_members_than_pods_is_a_reason_to_wait() {
+    let rest = "\
+kind: PodGroup
+apiVersion: scheduling.volcano.sh/v1beta1
+metadata: {name: g}
+spec: {minMember: 3}
+---
+kind: Pod
+apiVersion: v1
+metadata:
+  name: alone
+  annotations: {scheduling.k8s.io/group-name: g}
+spec: {schedulerName: volcano, containers: [{name: main, resources: {requests: {cpu: 1}}}]}
+";
+    let ran = simulate("members", rest)
+        .goes_on(&[])
+        .binds(&["default/good"]);
+    let ran = ran.waits(&["default/alone"]);
+    let message = "Not enough valid tasks for gang-scheduling, valid: 1, min: 3";
+    assert_eq!(ran.report()["pending"][0]["message"], message);
+    let job = "kind: Job\napiVersion: batch.volcano.sh/v1alpha1\nmetadata: {name: j}\nspec:\n  \
+               minAvailable: 5\n  tasks:\n  - replicas: 2\n    template: {}\n";
+    simulate("job-members", job)
+        .goes_on(&[
+            "all.yaml:23:17: Job default/j: spec.minAvailable: 5 is more than all 2 replicas",
+        ])
+        .binds(&["default/good"])
+        .aside(1);
+}
+
+#[test]
+fn unknown_kinds_are_counted_and_have_no_effect() {
+    let widget = "kind: Widget\napiVersion: example.com/v1\nmetadata: {name: w}\n---\n";
+    let ran = simulate("kinds", &widget.repeat(3))
+        .goes_on(&[])
+        .binds(&["default/good"])
+        .aside(0);
+    let expected = serde_json::json!([{"kind": "Widget", "count": 3}]);
+    assert_eq!(ran.report()["ignored"], expected);
+}
+
+#[test]
+fn documents_that_are_no_objects_are_left_out() {
+    simulate("no-objects", "just a text\n---\n- 1\n---\nname: no kind\n")
+        .goes_on(&[
+            "error: all.yaml:19:1: expected an object with apiVersion and kind, found the string",
+            "error: all.yaml:21:1: expected an object with apiVersion and kind, found a list",
+            "error: all.yaml:23:1: the object has no `kind`",
+        ])
+        .binds(&["default/good"]);
+}
+
+#[test]
+fn a_name_is_required() {
+    simulate("nameless", "kind: Node\napiVersion: v1\nmetadata: {}\n")
+        .goes_on(&["error: all.yaml:21:11: Node: metadata.name: the name is missing"])
+        .binds(&["default/good"]);
+}

@@ -1,0 +1,161 @@
+use pumice_conf::{Config, DEFAULT_CONF, parse};
+use pumice_ingest::Options;
+
+use super::{Mode, Settings, simulate};
+use crate::Report;
+use crate::reader::{Input, Source};
+
+const NODE: &str = "\
+kind: Node
+apiVersion: v1
+metadata: {name: n1}
+status:
+  allocatable: {cpu: \"4\", memory: 8Gi, pods: \"10\"}
+---
+";
+
+const JOB: &str = "\
+kind: Job
+apiVersion: batch.volcano.sh/v1alpha1
+metadata: {name: j}
+spec:
+  schedulerName: volcano
+  minAvailable: 2
+  tasks:
+  - replicas: 2
+    name: main
+    template:
+      spec:
+        containers:
+        - {name: main, resources: {requests: {cpu: 1}}}
+---
+";
+
+/// Holds 2500m of the node until it is gone.
+const LEAVING: &str = "\
+kind: Pod
+apiVersion: v1
+metadata: {name: leaving, deletionTimestamp: \"2026-01-01T00:00:00Z\"}
+spec:
+  nodeName: n1
+  containers:
+  - {name: main, resources: {requests: {cpu: 2500m}}}
+status: {phase: Running}
+---
+";
+
+fn config() -> Config {
+    parse(DEFAULT_CONF, &pumice_plugins::REGISTRY)
+        .config
+        .expect("valid")
+}
+
+fn run(text: &str, mode: Mode) -> Report {
+    let source = Source {
+        name: "f".to_owned(),
+        bytes: text.as_bytes().to_vec(),
+    };
+    let mut input = Input::default();
+    input.read(&source).expect("text");
+    let settings = Settings {
+        mode,
+        now_s: 0,
+        default_queue: "default".to_owned(),
+        options: Options {
+            scheduler_names: vec!["volcano".to_owned()],
+        },
+        node_selector: Vec::new(),
+    };
+    let (report, problems) = simulate(&config(), input, &[source], &settings, |_, _| {});
+    assert!(problems.is_empty(), "{problems:?}");
+    report
+}
+
+/// Binds, phase of the first PodGroup, phase of the first Job, pods pipelined.
+fn result(report: &Report) -> (usize, &str, &str, usize) {
+    let group = report.pod_groups.first().map_or("", |group| group.phase);
+    let job = report.jobs.first().map_or("", |job| job.phase.as_str());
+    (report.binds.len(), group, job, report.pipelined.len())
+}
+
+#[test]
+fn a_job_gets_its_pods_when_admitted_and_runs_in_the_end() {
+    let report = run(&format!("{NODE}{JOB}"), Mode::FixedPoint);
+    assert_eq!(result(&report), (2, "Running", "Running", 0));
+    // Admitted; pods bound; PodGroup and Job follow the running pods; nothing left to do.
+    assert_eq!(report.cycles, 4);
+}
+
+#[test]
+fn with_cycles_the_pods_of_a_job_are_there_at_once() {
+    let text = format!("{NODE}{JOB}");
+    assert_eq!(
+        result(&run(&text, Mode::Cycles(0))),
+        (0, "Pending", "Pending", 0)
+    );
+    let one = run(&text, Mode::Cycles(1));
+    assert_eq!((one.binds.len(), one.cycles), (2, 1));
+    // Without a kubelet the pods never run.
+    let three = run(&text, Mode::Cycles(3));
+    assert_eq!(
+        (three.binds.len(), three.jobs[0].phase.as_str()),
+        (2, "Pending")
+    );
+    assert_eq!(three.cycles, 3);
+}
+
+#[test]
+fn without_cycles_a_terminating_pod_goes_and_the_waiting_pods_are_bound() {
+    let text = format!("{NODE}{LEAVING}{JOB}");
+    assert_eq!(
+        result(&run(&text, Mode::FixedPoint)),
+        (2, "Running", "Running", 0)
+    );
+}
+
+#[test]
+fn with_cycles_a_terminating_pod_stays_and_the_pods_stay_pipelined() {
+    let text = format!("{NODE}{LEAVING}{JOB}");
+    for cycles in [1, 2, 5] {
+        let report = run(&text, Mode::Cycles(cycles));
+        assert_eq!(result(&report), (0, "Inqueue", "Pending", 1), "{cycles}");
+        assert_eq!(report.pipelined[0].node, "n1");
+    }
+}
+
+#[test]
+fn a_job_that_is_not_admitted_gets_no_pods_and_says_why() {
+    let large = JOB.replace("cpu: 1}", "cpu: 40}");
+    let report = run(&format!("{NODE}{large}"), Mode::FixedPoint);
+    assert_eq!(result(&report), (0, "Pending", "Pending", 0));
+    assert!(report.pending.is_empty());
+    let why = report.pod_groups[0].waiting.as_deref().unwrap_or_default();
+    assert!(why.contains("overused cpu"), "{why}");
+}
+
+#[test]
+fn the_same_input_gives_the_same_report() {
+    let text = format!("{NODE}{LEAVING}{JOB}");
+    assert_eq!(run(&text, Mode::FixedPoint), run(&text, Mode::FixedPoint));
+}
+
+#[test]
+fn what_a_queue_holds_counts_for_all_queues_above_it() {
+    let queue = |name: &str, parent: &str| {
+        format!(
+            "kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {{name: {name}}}\n\
+             spec: {{parent: \"{parent}\"}}\n---\n"
+        )
+    };
+    let job = JOB.replace("  minAvailable", "  queue: leaf\n  minAvailable");
+    let text = format!(
+        "{NODE}{}{}{}{job}",
+        queue("leaf", "mid"),
+        queue("mid", ""),
+        queue("x", "")
+    );
+    let report = run(&text, Mode::FixedPoint);
+    let cpu = |line: &crate::report::QueueLine| format!("{} {}", line.name, line.allocated["cpu"]);
+    let lines: Vec<String> = report.queues.iter().map(cpu).collect();
+    assert_eq!(lines, ["default 0", "leaf 2", "mid 2", "root 2", "x 0"]);
+}

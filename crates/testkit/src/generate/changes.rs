@@ -1,0 +1,378 @@
+//! A cluster to which things happen: random steps, each as the deltas an API server would send.
+
+use std::collections::BTreeMap;
+
+use pumice_model::delta::Delta;
+use pumice_model::object::{
+    Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, PodObject, PodPhase, QueueObject,
+    QueueState,
+};
+
+use super::nodes::{APPS, NAMESPACES};
+use super::rng::Rng;
+use super::{Theme, groups, nodes, objects, pairs, pods};
+
+/// The objects of a cluster, by kind and name, and what may happen to them.
+pub struct Changing {
+    rng: Rng,
+    theme: Theme,
+    objects: BTreeMap<(Kind, String), Delta>,
+    /// How many names were given out.
+    named: usize,
+}
+
+/// Kinds in no particular order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Node,
+    Pod,
+    Group,
+    Queue,
+    Class,
+    Namespace,
+    Workload,
+}
+
+fn identity(object: &Delta) -> Option<(Kind, String)> {
+    Some(match object {
+        Delta::NodeApply(node) => (Kind::Node, node.name.clone()),
+        Delta::PodApply(pod) => (Kind::Pod, format!("{}/{}", pod.namespace, pod.name)),
+        Delta::GroupApply(group) => (Kind::Group, format!("{}/{}", group.namespace, group.name)),
+        Delta::QueueApply(queue) => (Kind::Queue, queue.name.clone()),
+        Delta::PriorityClassApply(class) => (Kind::Class, class.name.clone()),
+        Delta::NamespaceApply(namespace) => (Kind::Namespace, namespace.name.clone()),
+        Delta::WorkloadApply(w) => {
+            (Kind::Workload, format!("{}/{}/{}", w.kind, w.namespace, w.name))
+        }
+        _ => return None,
+    })
+}
+
+/// The delta that takes an object away.
+fn deletion(object: &Delta) -> Option<Delta> {
+    Some(match object.clone() {
+        Delta::NodeApply(node) => Delta::NodeDelete(node.name),
+        Delta::PodApply(pod) => Delta::PodDelete(pod.uid),
+        Delta::GroupApply(group) => Delta::GroupDelete(group.namespace, group.name),
+        Delta::QueueApply(queue) => Delta::QueueDelete(queue.name),
+        Delta::PriorityClassApply(class) => Delta::PriorityClassDelete(class.name),
+        Delta::NamespaceApply(namespace) => Delta::NamespaceDelete(namespace.name),
+        Delta::WorkloadApply(w) => Delta::WorkloadDelete(w.kind, w.namespace, w.name),
+        _ => return None,
+    })
+}
+
+impl Changing {
+    /// A small cluster, like [`super::cluster`]. All its pods are in groups: whether a pod without
+    /// one was admitted is written nowhere, so it is not part of the objects.
+    #[must_use]
+    pub fn small(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 5);
+        let theme = Theme::new(&mut rng);
+        Self::new(rng, theme)
+    }
+
+    /// A wide one, like [`super::wide_cluster`].
+    #[must_use]
+    pub fn wide(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 6);
+        let theme = Theme::wide(&mut rng);
+        Self::new(rng, theme)
+    }
+
+    fn new(mut rng: Rng, theme: Theme) -> Self {
+        let all = objects(&mut rng, &theme).into_iter();
+        let kept = all.filter(|object| match object {
+            Delta::PodApply(pod) => !pod.ours || pod.group.is_some(),
+            _ => true,
+        });
+        let objects = kept.filter_map(|object| Some((identity(&object)?, object)));
+        Self {
+            objects: objects.collect(),
+            rng,
+            theme,
+            named: 0,
+        }
+    }
+
+    /// Every object as it is now.
+    pub fn objects(&self) -> Vec<Delta> {
+        self.objects.values().cloned().collect()
+    }
+
+    /// The pod `namespace/name` was bound to a node.
+    pub fn bind(&mut self, pod: &str, node: &str) -> Option<Delta> {
+        let mut pod = self.pod(pod)?;
+        pod.node = Some(node.to_owned());
+        Some(self.put(Delta::PodApply(Box::new(pod))))
+    }
+
+    /// The status of the PodGroup `namespace/name` was written.
+    pub fn set_status(&mut self, group: &str, status: GroupStatus) -> Option<Delta> {
+        let known = self.objects.get(&(Kind::Group, group.to_owned()))?;
+        let Delta::GroupApply(group) = known else {
+            return None;
+        };
+        let mut group = group.clone();
+        group.status = status;
+        Some(self.put(Delta::GroupApply(group)))
+    }
+
+    /// Something happens; what is told about it.
+    pub fn step(&mut self) -> Vec<Delta> {
+        match self.rng.below(20) {
+            0..=6 => self.change_pod(),
+            7 | 8 => self.new_gang(),
+            9..=11 => self.change_node(),
+            12 => self.new_node(),
+            13 => self.change_group(),
+            14 => self.change_queue(),
+            15 => self.new_queue(),
+            16 => self.change_namespace(),
+            17 => self.new_surroundings(),
+            18 => self.new_bound_pod(),
+            _ => self.delete_any(),
+        }
+    }
+
+    fn put(&mut self, object: Delta) -> Delta {
+        if let Some(identity) = identity(&object) {
+            self.objects.insert(identity, object.clone());
+        }
+        object
+    }
+
+    fn remove(&mut self, kind: Kind, name: &str) -> Vec<Delta> {
+        let object = self.objects.remove(&(kind, name.to_owned()));
+        object.as_ref().and_then(deletion).into_iter().collect()
+    }
+
+    /// The name of some object of a kind.
+    fn any(&mut self, kind: Kind) -> Option<String> {
+        let names: Vec<&String> = self
+            .objects
+            .keys()
+            .filter(|(other, _)| *other == kind)
+            .map(|(_, name)| name)
+            .collect();
+        (!names.is_empty()).then(|| self.rng.pick(&names).clone())
+    }
+
+    fn pod(&self, name: &str) -> Option<PodObject> {
+        match self.objects.get(&(Kind::Pod, name.to_owned()))? {
+            Delta::PodApply(pod) => Some(PodObject::clone(pod)),
+            _ => None,
+        }
+    }
+
+    fn nodes(&self) -> Vec<NodeObject> {
+        let nodes = self.objects.values().filter_map(|object| match object {
+            Delta::NodeApply(node) => Some(NodeObject::clone(node)),
+            _ => None,
+        });
+        nodes.collect()
+    }
+
+    fn pods(&self) -> Vec<PodObject> {
+        let pods = self.objects.values().filter_map(|object| match object {
+            Delta::PodApply(pod) => Some(PodObject::clone(pod)),
+            _ => None,
+        });
+        pods.collect()
+    }
+
+    fn queue_names(&self) -> Vec<String> {
+        let queues = self.objects.keys().filter(|(kind, _)| *kind == Kind::Queue);
+        queues.map(|(_, name)| name.clone()).collect()
+    }
+
+    fn change_pod(&mut self) -> Vec<Delta> {
+        let Some(name) = self.any(Kind::Pod) else {
+            return Vec::new();
+        };
+        let Some(mut pod) = self.pod(&name) else {
+            return Vec::new();
+        };
+        match self.rng.below(8) {
+            0 | 1 => return self.remove(Kind::Pod, &name),
+            2 => pod.deleting = true,
+            3 if pod.node.is_some() => {
+                pod.phase = self
+                    .rng
+                    .pick(&[PodPhase::Running, PodPhase::Succeeded, PodPhase::Failed]);
+            }
+            4 => {
+                pod.labels.retain(|(key, _)| key != "app");
+                pod.labels.push(("app".to_owned(), self.rng.pick(APPS).to_owned()));
+                pod.labels.sort();
+            }
+            5 => pod.gates = self.rng.pick(&[Gates::None, Gates::None, Gates::Foreign]),
+            6 if pod.node.is_none() => {
+                // Made anew by its controller under the same name.
+                let mut deltas = self.remove(Kind::Pod, &name);
+                pods::name_uids(&mut self.rng, std::slice::from_mut(&mut pod));
+                pod.deleting = false;
+                deltas.push(self.put(Delta::PodApply(Box::new(pod))));
+                return deltas;
+            }
+            _ if pod.node.is_some() => pod.phase = PodPhase::Running,
+            _ => {
+                pod.priority = self.rng.pick(&[0, 1, 5]);
+                pod.priority_class = self.rng.pick(&["", "low", "high"]).to_owned();
+            }
+        }
+        vec![self.put(Delta::PodApply(Box::new(pod)))]
+    }
+
+    fn new_gang(&mut self) -> Vec<Delta> {
+        self.named += 1;
+        let queues = self.queue_names();
+        let mut group = groups::group(&mut self.rng, &self.theme, 100 + self.named, &queues);
+        let (nodes, mut all) = (self.nodes(), self.pods());
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        let known = all.len();
+        pods::members(&mut self.rng, &self.theme, &nodes, &mut group, &mut all);
+        let mut new = all.split_off(known);
+        pods::name_uids(&mut self.rng, &mut new);
+        let mut deltas = vec![Delta::GroupApply(Box::new(group))];
+        deltas.extend(new.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
+        self.rng.shuffle(&mut deltas);
+        deltas.into_iter().map(|delta| self.put(delta)).collect()
+    }
+
+    /// A pod of another scheduler appears, on a node.
+    fn new_bound_pod(&mut self) -> Vec<Delta> {
+        self.named += 1;
+        let (nodes, known) = (self.nodes(), self.pods());
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        let namespace = pods::any_namespace(&mut self.rng);
+        let mut pod = pods::template(&mut self.rng, &self.theme, namespace);
+        pod.name = format!("foreign{}", self.named);
+        pod.ours = false;
+        pods::settle(&mut self.rng, &nodes, &known, &mut pod, true);
+        pods::name_uids(&mut self.rng, std::slice::from_mut(&mut pod));
+        vec![self.put(Delta::PodApply(Box::new(pod)))]
+    }
+
+    fn change_node(&mut self) -> Vec<Delta> {
+        let Some(name) = self.any(Kind::Node) else {
+            return Vec::new();
+        };
+        let nodes = self.nodes();
+        let Some(mut node) = nodes.into_iter().find(|node| node.name == name) else {
+            return Vec::new();
+        };
+        let fresh = nodes::node(&mut self.rng, &self.theme, 0, 4);
+        match self.rng.below(7) {
+            0 | 1 => node.unschedulable = !node.unschedulable,
+            2 => {
+                let zone = self.rng.pick(&["z0", "z1", "z2", "z3"]);
+                node.labels.retain(|(key, _)| key != "zone");
+                node.labels.extend(pairs(&[("zone", zone)]));
+                node.labels.sort();
+            }
+            3 => node.taints = nodes::taints(&mut self.rng, &self.theme),
+            4 => node.allocatable = fresh.allocatable,
+            5 => node.images = fresh.images,
+            _ => return self.remove(Kind::Node, &name),
+        }
+        vec![self.put(Delta::NodeApply(Box::new(node)))]
+    }
+
+    /// A node joins, somewhere in the order of names; perhaps one that was there before.
+    fn new_node(&mut self) -> Vec<Delta> {
+        let index = self.rng.below(if self.theme.is_wide() { 500 } else { 14 });
+        let mut node = nodes::node(&mut self.rng, &self.theme, index, 4);
+        if self.rng.one_in(2) {
+            self.named += 1;
+            node.name = format!("{}x{}", node.name, self.named);
+        }
+        vec![self.put(Delta::NodeApply(Box::new(node)))]
+    }
+
+    fn change_group(&mut self) -> Vec<Delta> {
+        let Some(name) = self.any(Kind::Group) else {
+            return Vec::new();
+        };
+        let queues = self.queue_names();
+        let Some(Delta::GroupApply(group)) = self.objects.get(&(Kind::Group, name.clone())) else {
+            return Vec::new();
+        };
+        let mut group = GroupObject::clone(group);
+        let other = groups::group(&mut self.rng, &self.theme, 0, &queues);
+        match self.rng.below(7) {
+            0 => group.queue = other.queue,
+            1 => group.min_member = other.min_member,
+            2 => group.priority_class = other.priority_class,
+            3 => group.min_task_member = other.min_task_member,
+            4 => group.sub_groups = other.sub_groups,
+            5 => group.min_resources = None,
+            _ => return self.remove(Kind::Group, &name),
+        }
+        vec![self.put(Delta::GroupApply(Box::new(group)))]
+    }
+
+    fn change_queue(&mut self) -> Vec<Delta> {
+        let Some(name) = self.any(Kind::Queue) else {
+            return Vec::new();
+        };
+        let Some(Delta::QueueApply(queue)) = self.objects.get(&(Kind::Queue, name.clone())) else {
+            return Vec::new();
+        };
+        let mut queue = QueueObject::clone(queue);
+        let place = self.rng.pick(groups::PLACES);
+        let other = groups::queue(&mut self.rng, &self.theme, &name, &place);
+        match self.rng.below(7) {
+            0 | 1 => queue.weight = self.rng.pick(&[1, 2, 3, 5]),
+            2 => queue.priority = self.rng.pick(&[0, 5]),
+            3 => (queue.capability, queue.guarantee) = (other.capability, other.guarantee),
+            4 => queue.state = self.rng.pick(&[QueueState::Open, QueueState::Closed]),
+            5 => {
+                queue.hierarchy = other.hierarchy;
+                queue.hierarchy_weights = other.hierarchy_weights;
+            }
+            _ if name == "default" => return Vec::new(),
+            _ => return self.remove(Kind::Queue, &name),
+        }
+        vec![self.put(Delta::QueueApply(Box::new(queue)))]
+    }
+
+    fn new_queue(&mut self) -> Vec<Delta> {
+        let name = self.rng.pick(&["q1", "q2", "q3", "absent", "aq"]);
+        let place = self.rng.pick(groups::PLACES);
+        let queue = groups::queue(&mut self.rng, &self.theme, name, &place);
+        vec![self.put(Delta::QueueApply(Box::new(queue)))]
+    }
+
+    fn change_namespace(&mut self) -> Vec<Delta> {
+        let name = self.rng.pick(NAMESPACES);
+        if self.rng.one_in(3) {
+            return self.remove(Kind::Namespace, name);
+        }
+        let team = self.rng.pick(&["x", "y"]);
+        let namespace = NamespaceObject {
+            name: name.to_owned(),
+            labels: pairs(&[("team", team)]),
+        };
+        vec![self.put(Delta::NamespaceApply(namespace))]
+    }
+
+    /// Some of the priority classes, services and workloads are written anew.
+    fn new_surroundings(&mut self) -> Vec<Delta> {
+        let mut all = nodes::surroundings(&mut self.rng, &self.theme);
+        all.retain(|_| self.rng.one_in(4));
+        all.into_iter().map(|delta| self.put(delta)).collect()
+    }
+
+    fn delete_any(&mut self) -> Vec<Delta> {
+        let kind = self.rng.pick(&[Kind::Class, Kind::Workload, Kind::Pod, Kind::Group]);
+        match self.any(kind) {
+            Some(name) => self.remove(kind, &name),
+            None => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! An engine that followed every change of a cluster decides what one decides that is shown the
+//! cluster as it is now: nothing is left behind by a change, a transaction or a skipped cycle.
+
+mod run;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use pumice_engine::Engine;
+use pumice_model::object::GroupStatus;
+use pumice_model::{Delta, ResVec, State, TaskStatus};
+use pumice_testkit::generate::{Changing, conf_text};
+
+/// Small clusters, and steps of each.
+const CASES: u64 = 400;
+const STEPS: u32 = 12;
+
+/// Wide clusters, and steps of each.
+const WIDE_CASES: u64 = 12;
+const WIDE_STEPS: u32 = 8;
+
+/// One cycle as the outside sees it, and the books after it.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    binds: Vec<(String, String)>,
+    pipelined: BTreeMap<String, String>,
+    groups: BTreeMap<String, GroupStatus>,
+    why: BTreeMap<String, (String, String)>,
+    nodes: BTreeMap<String, Books>,
+    queues: BTreeMap<String, Books>,
+}
+
+/// Amounts by what they are and resource, without zeros.
+type Books = BTreeMap<(&'static str, String), i64>;
+
+fn enter(books: &mut Books, state: &State, what: &'static str, amounts: &ResVec) {
+    let real = amounts.iter().filter(|(_, amount)| *amount != 0);
+    books.extend(real.map(|(ix, amount)| ((what, state.resources.name(ix).to_owned()), amount)));
+}
+
+fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
+    let nodes = &state.nodes;
+    let of = |node| {
+        let mut books = Books::new();
+        for (what, columns) in [
+            ("total", &nodes.total),
+            ("allocatable", &nodes.allocatable),
+            ("idle", &nodes.idle),
+            ("used", &nodes.used),
+            ("releasing", &nodes.releasing),
+            ("pipelined", &nodes.pipelined),
+        ] {
+            enter(&mut books, state, what, &columns.row(node));
+        }
+        for (what, column) in [
+            ("cpu with defaults", &nodes.nonzero_cpu_milli),
+            ("memory with defaults", &nodes.nonzero_memory_bytes),
+            ("pods there", &nodes.pod_count),
+        ] {
+            books.insert((what, String::new()), column[node.at()]);
+        }
+        (nodes.object(node).name.clone(), books)
+    };
+    nodes.indices().map(of).collect()
+}
+
+fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
+    let of = |queue: &pumice_model::Queue| {
+        let mut books = Books::new();
+        enter(&mut books, state, "allocated", &queue.allocated);
+        enter(&mut books, state, "pipelined", &queue.pipelined);
+        enter(&mut books, state, "pending", &queue.pending);
+        books.insert(("jobs", String::new()), i64::from(queue.jobs));
+        (queue.object.name.clone(), books)
+    };
+    state.queues().map(|(_, queue)| of(queue)).collect()
+}
+
+fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
+    let decisions = engine.cycle(now_s);
+    let state = engine.state();
+    let node = |ix| state.nodes.object(ix).name.clone();
+    let mut seen = Seen {
+        nodes: books_of_nodes(state),
+        queues: books_of_queues(state),
+        ..Seen::default()
+    };
+    for bind in &decisions.binds {
+        seen.binds
+            .push((state.task_key(bind.task), node(bind.node)));
+    }
+    for (ix, task) in state.tasks() {
+        if task.status == TaskStatus::Pipelined {
+            let to = node(task.node.expect("a node"));
+            seen.pipelined.insert(state.task_key(ix), to);
+        }
+        if let Some(why) = engine.why_pending(ix) {
+            let why = (why.reason.to_owned(), why.message);
+            seen.why.insert(state.task_key(ix), why);
+        }
+    }
+    for ix in decisions.groups {
+        let mut status = state.job(ix).status.clone();
+        // Cycles are counted by each engine for itself.
+        let conditions = status.conditions.iter_mut();
+        conditions.for_each(|condition| condition.transition_id.clear());
+        seen.groups.insert(state.job_key(ix), status);
+    }
+    seen
+}
+
+/// The live engine has seen what the fresh one sees; texts aside while it waits for Bindings to be
+/// confirmed, because they say so.
+fn check(live: &Seen, fresh: &Seen, is_late: bool, context: &str) {
+    assert_eq!(live.binds, fresh.binds, "binds: {context}");
+    check_each(&live.pipelined, &fresh.pipelined, "pipelined", context);
+    if !is_late {
+        check_each(&live.groups, &fresh.groups, "groups", context);
+        check_each(&live.why, &fresh.why, "reasons", context);
+    }
+    check_each(&live.nodes, &fresh.nodes, "nodes", context);
+    check_each(&live.queues, &fresh.queues, "queues", context);
+}
+
+fn check_each<T: PartialEq + Debug>(
+    live: &BTreeMap<String, T>,
+    fresh: &BTreeMap<String, T>,
+    what: &str,
+    context: &str,
+) {
+    let keys: BTreeSet<&String> = live.keys().chain(fresh.keys()).collect();
+    for key in keys {
+        assert_eq!(live.get(key), fresh.get(key), "{what} of {key}: {context}");
+    }
+}
+
+/// Number of pods bound.
+fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
+    let text = conf_text(seed);
+    let config = run::config(&text);
+    let mut live = run::engine(&config, &cluster.objects());
+    // Of some Bindings these only hear after the next cycle.
+    let is_late = seed.is_multiple_of(4);
+    let mut late: Vec<Delta> = Vec::new();
+    let mut bound = 0;
+    for step in 0..steps {
+        let mut fresh = run::engine(&config, &cluster.objects());
+        let now_s = i64::from(step);
+        let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
+        let context = format!("seed {seed}, step {step}, conf:\n{text}");
+        check(&seen, &expected, is_late, &context);
+        late.drain(..).for_each(|delta| live.apply(delta));
+        bound += seen.binds.len();
+        for (at, (pod, node)) in seen.binds.iter().enumerate() {
+            let echo = cluster.bind(pod, node).expect("a known pod");
+            if is_late && at % 2 == 0 {
+                late.push(echo);
+            } else {
+                live.apply(echo);
+            }
+        }
+        for (group, status) in seen.groups {
+            let echo = cluster.set_status(&group, status);
+            live.apply(echo.expect("a known group"));
+        }
+        for _ in 0..(seed + u64::from(step)) % 5 {
+            cluster
+                .step()
+                .into_iter()
+                .for_each(|delta| live.apply(delta));
+        }
+    }
+    bound
+}
+
+#[test]
+fn an_engine_that_followed_all_changes_decides_like_a_fresh_one() {
+    let seeds = run::seeds(0, CASES);
+    let bound: usize = seeds
+        .map(|seed| follow(seed, Changing::small(seed), STEPS))
+        .sum();
+    assert!(bound > 0);
+}
+
+#[test]
+fn so_does_one_that_followed_hundreds_of_nodes() {
+    let seeds = run::seeds(0, WIDE_CASES);
+    let bound: usize = seeds
+        .map(|seed| follow(seed, Changing::wide(seed), WIDE_STEPS))
+        .sum();
+    assert!(bound > 0);
+}

@@ -1,0 +1,47 @@
+//! What the tests of this folder share: engines of a configuration, fed with objects.
+
+use pumice_conf::{Config, parse};
+use pumice_engine::Engine;
+use pumice_model::Delta;
+use pumice_model::object::QueueObject;
+
+/// Queue of jobs that name none.
+pub const DEFAULT_QUEUE: &str = "default";
+
+/// The checked form of a generated configuration.
+pub fn config(text: &str) -> Config {
+    let outcome = parse(text, &pumice_plugins::REGISTRY);
+    outcome
+        .config
+        .unwrap_or_else(|| panic!("{text}\n{:?}", outcome.diagnostics))
+}
+
+/// Seeds of a test: `PUMICE_SEEDS=from..to` asks for others than the usual ones.
+pub fn seeds(from: u64, to: u64) -> std::ops::Range<u64> {
+    let text = std::env::var("PUMICE_SEEDS").ok();
+    let asked = text.as_deref().and_then(|text| {
+        let (from, to) = text.split_once("..")?;
+        Some(from.parse().ok()?..to.parse().ok()?)
+    });
+    asked.unwrap_or(from..to)
+}
+
+/// An engine that knows the objects, and the queues that always exist.
+pub fn engine(config: &Config, objects: &[Delta]) -> Engine {
+    let mut engine = Engine::new(config, DEFAULT_QUEUE);
+    for delta in objects {
+        engine.apply(delta.clone());
+    }
+    for name in [DEFAULT_QUEUE, "root"] {
+        if engine.state().queue_by_name(name).is_none() {
+            let queue = QueueObject {
+                name: name.to_owned(),
+                weight: 1,
+                reclaimable: true,
+                ..QueueObject::default()
+            };
+            engine.apply(Delta::QueueApply(Box::new(queue)));
+        }
+    }
+    engine
+}
