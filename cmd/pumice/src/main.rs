@@ -14,7 +14,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "pumice", version, about = "Batch scheduling for Kubernetes: simulate, check, bench")]
+#[command(
+    name = "pumice",
+    version,
+    about = "Batch scheduling for Kubernetes: simulate, check, bench"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

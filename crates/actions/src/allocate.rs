@@ -48,7 +48,9 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
             }
             continue;
         }
-        let Some(job) = jobs.next_job(session, queue) else { continue };
+        let Some(job) = jobs.next_job(session, queue) else {
+            continue;
+        };
         if turn(session, kernel, queue, job, &mut worksheets) {
             jobs.push(session, job);
         }
@@ -64,7 +66,9 @@ fn turn(
     job: JobIx,
     worksheets: &mut Worksheets,
 ) -> bool {
-    let worksheet = worksheets.entry(job).or_insert_with(|| worksheet(session, job));
+    let worksheet = worksheets
+        .entry(job)
+        .or_insert_with(|| worksheet(session, job));
     let start = session.checkpoint();
     let placed = if session.state.job(job).sub_jobs.is_empty() {
         allocate_tasks(session, kernel, queue, job, 0, &mut worksheet.tasks[0])
@@ -87,10 +91,20 @@ fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     let order =
         |tasks: &[TaskIx]| TaskQueue::new(session.state, session.chain, tasks, Kind::Requesting);
     if record.sub_jobs.is_empty() {
-        return Worksheet { tasks: vec![order(&record.tasks)], required: vec![true] };
+        return Worksheet {
+            tasks: vec![order(&record.tasks)],
+            required: vec![true],
+        };
     }
-    let tasks = record.sub_jobs.iter().map(|sub| order(&sub.tasks)).collect();
-    Worksheet { tasks, required: sub_jobs::required(session, job) }
+    let tasks = record
+        .sub_jobs
+        .iter()
+        .map(|sub| order(&sub.tasks))
+        .collect();
+    Worksheet {
+        tasks,
+        required: sub_jobs::required(session, job),
+    }
 }
 
 /// Tries tasks of one sub-job in turn until it is ready. True when the placements are to stand: the
@@ -136,7 +150,10 @@ pub(crate) fn try_task(
         return true;
     }
     if role_has_failed(session, job, task) {
-        session.note(job).unplaced.push((task, Unplaced::RoleFailed));
+        session
+            .note(job)
+            .unplaced
+            .push((task, Unplaced::RoleFailed));
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
@@ -153,7 +170,10 @@ pub(crate) fn try_task(
 
 /// Notes that a task found no node, for itself and for the others of its role.
 fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, error: FitError) {
-    let role = (session.state.task(task).role, session.state.task(task).sub_job);
+    let role = (
+        session.state.task(task).role,
+        session.state.task(task).sub_job,
+    );
     let note = session.note(job);
     note.unplaced.push((task, Unplaced::NoNode(Rc::new(error))));
     if !note.failed_roles.contains(&role) {
@@ -163,7 +183,9 @@ fn note_no_node(session: &mut Session, job: JobIx, task: TaskIx, error: FitError
 
 /// Whether a task of the same role and sub-job has found no node in this cycle.
 fn role_has_failed(session: &Session, job: JobIx, task: TaskIx) -> bool {
-    let Some(note) = session.notes.get(&job) else { return false };
+    let Some(note) = session.notes.get(&job) else {
+        return false;
+    };
     let task = session.state.task(task);
     task.role != Sym::default() && note.failed_roles.contains(&(task.role, task.sub_job))
 }
@@ -180,16 +202,19 @@ fn goes_on_after_failure(session: &Session, job: JobIx, sub_job: u16) -> bool {
     if record.min_available as usize >= record.tasks.len() {
         return false;
     }
-    let failed: &[(Sym, u16)] =
-        session.notes.get(&job).map_or(&[], |note| note.failed_roles.as_slice());
+    let failed: &[(Sym, u16)] = session
+        .notes
+        .get(&job)
+        .map_or(&[], |note| note.failed_roles.as_slice());
     let has_failed = |role: Sym| failed.iter().any(|(other, _)| *other == role);
     let mut hopeless = record.roles.iter().filter(|role| has_failed(role.role));
     if record.roles_apply() {
         return hopeless.all(|role| role.ready() >= role.min);
     }
     let hopeful = record.roles.iter().filter(|role| !has_failed(role.role));
-    let left: i32 =
-        hopeful.map(|role| role.by_status[TaskStatus::Pending as usize] as i32).sum();
+    let left: i32 = hopeful
+        .map(|role| role.by_status[TaskStatus::Pending as usize] as i32)
+        .sum();
     record.ready() + left >= record.min_available
 }
 

@@ -38,7 +38,10 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             Err(error) => {
                 // Not noted for the role: what failed beside placements that are undone here says
                 // nothing about an `allocate` that comes later in the cycle.
-                session.note(job).unplaced.push((task, Unplaced::NoNode(Rc::new(error))));
+                session
+                    .note(job)
+                    .unplaced
+                    .push((task, Unplaced::NoNode(Rc::new(error))));
                 continue;
             }
         }

@@ -25,7 +25,9 @@ impl ByQueue {
     /// Adds a job, and its queue when it is the first one. A job without queue is left out.
     pub fn push(&mut self, session: &Session, job: JobIx) {
         let (state, chain) = (&*session.state, &*session.chain);
-        let Some(queue) = state.job(job).queue else { return };
+        let Some(queue) = state.job(job).queue else {
+            return;
+        };
         if !self.jobs.contains_key(&queue) {
             self.put_back(session, queue);
         }
@@ -49,23 +51,31 @@ impl ByQueue {
     /// Takes the next job of a queue.
     pub fn next_job(&mut self, session: &Session, queue: QueueIx) -> Option<JobIx> {
         let (state, chain) = (&*session.state, &*session.chain);
-        self.jobs.get_mut(&queue)?.pop(|l, r| chain.job_order(state, l, r))
+        self.jobs
+            .get_mut(&queue)?
+            .pop(|l, r| chain.job_order(state, l, r))
     }
 
     /// Lets a queue have another turn.
     pub fn put_back(&mut self, session: &Session, queue: QueueIx) {
         let (state, chain) = (&*session.state, &*session.chain);
         if !chain.queue_order_is_entangled() {
-            self.queues.push(queue, |l, r| chain.queue_order(state, l, r));
+            self.queues
+                .push(queue, |l, r| chain.queue_order(state, l, r));
             return;
         }
         let name = |queue: QueueIx| &state.queue(queue).object.name;
-        let at = self.entangled.partition_point(|other| name(*other) > name(queue));
+        let at = self
+            .entangled
+            .partition_point(|other| name(*other) > name(queue));
         self.entangled.insert(at, queue);
     }
 
     /// Takes all jobs a queue has left.
     pub fn take_jobs(&mut self, queue: QueueIx) -> Vec<JobIx> {
-        self.jobs.get_mut(&queue).map(|jobs| jobs.drain().collect()).unwrap_or_default()
+        self.jobs
+            .get_mut(&queue)
+            .map(|jobs| jobs.drain().collect())
+            .unwrap_or_default()
     }
 }

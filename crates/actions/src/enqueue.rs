@@ -27,7 +27,9 @@ pub fn run(session: &mut Session) {
         }
     }
     while let Some(queue) = jobs.next_queue(session) {
-        let Some(job) = jobs.next_job(session, queue) else { continue };
+        let Some(job) = jobs.next_job(session, queue) else {
+            continue;
+        };
         admit(session, job);
         jobs.put_back(session, queue);
     }

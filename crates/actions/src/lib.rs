@@ -30,9 +30,18 @@ pub struct Action {
 
 /// All actions of this version.
 pub static ACTIONS: &[Action] = &[
-    Action { name: "enqueue", run: |session, _| enqueue::run(session) },
-    Action { name: "allocate", run: allocate::run },
-    Action { name: "backfill", run: backfill::run },
+    Action {
+        name: "enqueue",
+        run: |session, _| enqueue::run(session),
+    },
+    Action {
+        name: "allocate",
+        run: allocate::run,
+    },
+    Action {
+        name: "backfill",
+        run: backfill::run,
+    },
 ];
 
 /// The action with a name.

@@ -47,7 +47,8 @@ pub(crate) fn allocate(
 /// Failures of an earlier attempt do not count for this one.
 fn forget_failures(session: &mut Session, job: JobIx, sub_job: Option<u16>) {
     if let Some(note) = session.notes.get_mut(&job) {
-        note.failed_roles.retain(|(_, sub)| sub_job.is_some_and(|other| other != *sub));
+        note.failed_roles
+            .retain(|(_, sub)| sub_job.is_some_and(|other| other != *sub));
     }
 }
 
@@ -87,7 +88,9 @@ pub(crate) fn required(session: &Session, job: JobIx) -> Vec<bool> {
     all.sort_by(|l, r| chain.sub_job_order(state, job, *l, *r));
     let ready = |sub: u16| chain.sub_job_ready(state, job, sub);
     let policy_of = |sub: u16| record.sub_jobs[sub as usize].policy;
-    let policies = record.group().map_or(&[][..], |group| group.sub_groups.as_slice());
+    let policies = record
+        .group()
+        .map_or(&[][..], |group| group.sub_groups.as_slice());
     let mut missing: Vec<i32> = policies.iter().map(|policy| policy.min_groups).collect();
     for sub in all.iter().filter(|sub| ready(**sub)) {
         if let Some(policy) = policy_of(*sub) {

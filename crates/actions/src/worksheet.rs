@@ -44,8 +44,11 @@ pub struct TaskQueue(Vec<TaskIx>);
 impl TaskQueue {
     /// Orders those of `tasks` that are wanted.
     pub fn new(state: &State, chain: &PluginChain, tasks: &[TaskIx], kind: Kind) -> Self {
-        let mut queue: Vec<TaskIx> =
-            tasks.iter().copied().filter(|task| wanted(state, *task, kind)).collect();
+        let mut queue: Vec<TaskIx> = tasks
+            .iter()
+            .copied()
+            .filter(|task| wanted(state, *task, kind))
+            .collect();
         queue.sort_by(|l, r| chain.task_order(state, *r, *l));
         Self(queue)
     }

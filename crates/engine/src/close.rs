@@ -36,7 +36,13 @@ impl Engine {
             } else if !waits_for_its_own_pods(job) {
                 unschedulable = true;
                 let (reason, message) = self.unschedulable(ix);
-                self.put_condition(&mut status, now_s, ("Unschedulable", "True"), reason, message);
+                self.put_condition(
+                    &mut status,
+                    now_s,
+                    ("Unschedulable", "True"),
+                    reason,
+                    message,
+                );
             }
         }
         status.phase = phase_of(job, unschedulable);
@@ -49,7 +55,10 @@ impl Engine {
     fn mark_scheduled(&self, status: &mut GroupStatus, now_s: i64) {
         let reason = "tasks in gang are ready to be scheduled";
         self.put_condition(status, now_s, ("Scheduled", "True"), reason, String::new());
-        let open = status.conditions.iter_mut().find(|c| c.kind == "Unschedulable");
+        let open = status
+            .conditions
+            .iter_mut()
+            .find(|c| c.kind == "Unschedulable");
         if let Some(condition) = open.filter(|c| c.status == "True") {
             condition.status = "False".to_owned();
             condition.transition_id = self.transition_id();
@@ -82,7 +91,11 @@ impl Engine {
             transition_id: self.transition_id(),
             transition_s: now_s,
         };
-        match status.conditions.iter_mut().find(|known| known.kind == kind) {
+        match status
+            .conditions
+            .iter_mut()
+            .find(|known| known.kind == kind)
+        {
             Some(known) if says_the_same(known, &condition) => {}
             Some(known) => *known = condition,
             None => status.conditions.push(condition),
@@ -111,7 +124,11 @@ fn phase_of(job: &Job, unschedulable: bool) -> GroupPhase {
     if job.count(TaskStatus::Running) > 0 && unschedulable {
         GroupPhase::Unknown
     } else if scheduled >= job.min_available && scheduled > 0 {
-        if scheduled == job.completed() { GroupPhase::Completed } else { GroupPhase::Running }
+        if scheduled == job.completed() {
+            GroupPhase::Completed
+        } else {
+            GroupPhase::Running
+        }
     } else if job.status.phase == GroupPhase::Inqueue {
         GroupPhase::Inqueue
     } else {

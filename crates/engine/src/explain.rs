@@ -25,7 +25,10 @@ pub struct PodReason {
 
 impl PodReason {
     fn unschedulable(message: String) -> Self {
-        Self { reason: "Unschedulable", message }
+        Self {
+            reason: "Unschedulable",
+            message,
+        }
     }
 }
 
@@ -53,7 +56,10 @@ impl Engine {
         }
         if task.gates != Gates::None {
             let message = "Scheduling is blocked due to non-empty scheduling gates".to_owned();
-            return PodReason { reason: "SchedulingGated", message };
+            return PodReason {
+                reason: "SchedulingGated",
+                message,
+            };
         }
         let discarded = note.and_then(|note| note.discarded.get(&ix));
         if let Some((status, node)) = discarded {
@@ -68,7 +74,11 @@ impl Engine {
 
     fn could_go_to(&self, ix: TaskIx, status: TaskStatus, node: usize) -> PodReason {
         let pod = self.state.task_key(ix);
-        let node = &self.state.nodes.object(pumice_model::NodeIx(node as u32)).name;
+        let node = &self
+            .state
+            .nodes
+            .object(pumice_model::NodeIx(node as u32))
+            .name;
         if status == TaskStatus::Pipelined {
             return PodReason::unschedulable(format!(
                 "Pod {pod} can possibly be assigned to {node}, once resource is released and \
@@ -77,7 +87,10 @@ impl Engine {
         }
         let message =
             format!("Pod {pod} can possibly be assigned to {node}, once minAvailable is satisfied");
-        PodReason { reason: "Schedulable", message }
+        PodReason {
+            reason: "Schedulable",
+            message,
+        }
     }
 
     /// Why a job was skipped.
@@ -90,13 +103,17 @@ impl Engine {
                  scheduling.k8s.io/group-name from the pod"
             ),
             Skip::NoQueue => format!(
-                "queue \"{queue}\" of {key} not found: create the queue, or name another one"
+                "queue \"{queue}\" of {key} not found (or set aside as broken): create the queue, or \
+                 name another one"
             ),
             Skip::Topology => format!(
                 "PodGroup {key} asks for a network topology, which this version cannot place"
             ),
             Skip::NotEnqueued(refusal) => {
-                format!("queue \"{queue}\" does not admit {key}: {}", refusal.message)
+                format!(
+                    "queue \"{queue}\" does not admit {key}: {}",
+                    refusal.message
+                )
             }
             Skip::Invalid(invalid) => invalid.message.clone(),
             Skip::Overused => {
@@ -135,7 +152,11 @@ impl Engine {
                 format!("{name} short by {}", display_amount(name, *amount))
             })
             .collect();
-        format!("node {}: {}", self.state.nodes.object(miss.node).name, short.join(", "))
+        format!(
+            "node {}: {}",
+            self.state.nodes.object(miss.node).name,
+            short.join(", ")
+        )
     }
 
     /// `<u>/<tasks> tasks in gang unschedulable: …`.
@@ -148,7 +169,10 @@ impl Engine {
         });
         let short = job.min_available - (job.ready() + could.count() as i32);
         let tasks = job.tasks.len();
-        format!("{short}/{tasks} tasks in gang unschedulable: {}", self.group_message(ix))
+        format!(
+            "{short}/{tasks} tasks in gang unschedulable: {}",
+            self.group_message(ix)
+        )
     }
 
     /// State of the group, of its pending tasks, and the reason behind it.
@@ -175,7 +199,10 @@ impl Engine {
             fits.count()
         });
         let pending = job.count(TaskStatus::Pending) as usize;
-        histogram([("Schedulable", schedulable), ("Unschedulable", pending - schedulable)])
+        histogram([
+            ("Schedulable", schedulable),
+            ("Unschedulable", pending - schedulable),
+        ])
     }
 
     /// The first thing that went wrong for a job in this cycle, always the same one.

@@ -15,9 +15,9 @@ pub mod explain;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
+use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session};
-use pumice_framework::plugin::QueueView;
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -70,7 +70,38 @@ impl Engine {
 
     /// Takes in one change of the cluster.
     pub fn apply(&mut self, delta: Delta) {
+        let pod = match &delta {
+            Delta::PodApply(pod) => Some(pod.uid.clone()),
+            Delta::PodDelete(uid) => Some(uid.clone()),
+            Delta::GroupDelete(namespace, name) => {
+                // Its index may be another job's soon.
+                if let Some(job) = self.state.job_by_key(namespace, name) {
+                    self.notes.remove(&job);
+                }
+                None
+            }
+            _ => None,
+        };
+        let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
+        let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
+        if let (Some(task), Some(uid)) = (known, pod)
+            && self.state.task_by_uid(&uid).is_none()
+        {
+            self.forget(task, job);
+        }
+    }
+
+    /// The index of a task that is gone may be another one's soon.
+    fn forget(&mut self, task: TaskIx, job: Option<JobIx>) {
+        self.kept.retain(|kept| *kept != task);
+        let Some(job) = job else { return };
+        if !self.state.has_job(job) {
+            self.notes.remove(&job);
+        } else if let Some(note) = self.notes.get_mut(&job) {
+            note.unplaced.retain(|(unplaced, _)| *unplaced != task);
+            note.discarded.remove(&task);
+        }
     }
 
     /// The cluster as the engine sees it, its own decisions included.
@@ -91,7 +122,10 @@ impl Engine {
     /// Runs one cycle at `now_s` (seconds since the epoch).
     pub fn cycle(&mut self, now_s: i64) -> Decisions {
         if self.settled == Some(self.state.generation()) {
-            return Decisions { skipped: true, ..Decisions::default() };
+            return Decisions {
+                skipped: true,
+                ..Decisions::default()
+            };
         }
         self.state.seal();
         self.release_kept();
@@ -114,7 +148,11 @@ impl Engine {
         self.notes = std::mem::take(&mut session.notes);
         drop(session);
         let groups = self.close(now_s);
-        let decisions = Decisions { binds, groups, skipped: false };
+        let decisions = Decisions {
+            binds,
+            groups,
+            skipped: false,
+        };
         self.settled = decisions.is_empty().then(|| self.state.generation());
         decisions
     }

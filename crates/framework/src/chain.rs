@@ -58,7 +58,9 @@ impl PluginChain {
 
     fn with(&self, on: impl Fn(&Points) -> bool) -> impl Iterator<Item = &dyn Plugin> {
         let members = self.tiers.iter().flatten();
-        members.filter(move |member| on(&member.on)).map(|member| member.plugin.as_ref())
+        members
+            .filter(move |member| on(&member.on))
+            .map(|member| member.plugin.as_ref())
     }
 
     /// Asks one point of every plugin that has it, tier by tier.
@@ -96,7 +98,9 @@ impl PluginChain {
 
     /// JobOrder, then creation, then UID.
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
-        let answers = self.with(|on| on.job_order).map(|p| p.job_order(state, left, right));
+        let answers = self
+            .with(|on| on.job_order)
+            .map(|p| p.job_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (state.job(left), state.job(right));
             (l.created_s, &l.uid, left).cmp(&(r.created_s, &r.uid, right))
@@ -105,7 +109,9 @@ impl PluginChain {
 
     /// QueueOrder, then creation, then name.
     pub fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
-        let answers = self.with(|on| on.queue_order).map(|p| p.queue_order(state, left, right));
+        let answers = self
+            .with(|on| on.queue_order)
+            .map(|p| p.queue_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (&state.queue(left).object, &state.queue(right).object);
             (l.created_s, &l.name).cmp(&(r.created_s, &r.name))
@@ -119,7 +125,9 @@ impl PluginChain {
 
     /// TaskOrder, then the default order of spec/01 §5.2.
     pub fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
-        let answers = self.with(|on| on.task_order).map(|p| p.task_order(state, left, right));
+        let answers = self
+            .with(|on| on.task_order)
+            .map(|p| p.task_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (state.task(left), state.task(right));
             let by_index = match (l.name_index, r.name_index) {
@@ -133,8 +141,9 @@ impl PluginChain {
 
     /// SubJobOrder, then match index, then ID.
     pub fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
-        let answers =
-            self.with(|on| on.sub_job_order).map(|p| p.sub_job_order(state, job, left, right));
+        let answers = self
+            .with(|on| on.sub_job_order)
+            .map(|p| p.sub_job_order(state, job, left, right));
         tiers::first_difference(answers).then_with(|| {
             let subs = &state.job(job).sub_jobs;
             let (l, r) = (&subs[left as usize], &subs[right as usize]);
@@ -144,7 +153,10 @@ impl PluginChain {
 
     /// JobReady: all agree.
     pub fn job_ready(&self, state: &State, job: JobIx) -> bool {
-        tiers::all(self.with(|on| on.job_ready).map(|p| p.job_ready(state, job)))
+        tiers::all(
+            self.with(|on| on.job_ready)
+                .map(|p| p.job_ready(state, job)),
+        )
     }
 
     /// SubJobReady: all agree. Without sub-groups it is JobReady.
@@ -152,7 +164,10 @@ impl PluginChain {
         if state.job(job).sub_jobs.is_empty() {
             return self.job_ready(state, job);
         }
-        tiers::all(self.with(|on| on.sub_job_ready).map(|p| p.sub_job_ready(state, job, sub_job)))
+        tiers::all(
+            self.with(|on| on.sub_job_ready)
+                .map(|p| p.sub_job_ready(state, job, sub_job)),
+        )
     }
 
     /// JobPipelined: vote by tier.
@@ -165,9 +180,10 @@ impl PluginChain {
         if state.job(job).sub_jobs.is_empty() {
             return self.job_pipelined(state, job);
         }
-        tiers::vote(
-            self.by_tier(|on| on.sub_job_pipelined, |p| p.sub_job_pipelined(state, job, sub_job)),
-        )
+        tiers::vote(self.by_tier(
+            |on| on.sub_job_pipelined,
+            |p| p.sub_job_pipelined(state, job, sub_job),
+        ))
     }
 
     /// JobValid: the first failure.
@@ -175,7 +191,10 @@ impl PluginChain {
     /// # Errors
     /// Why the job cannot be scheduled.
     pub fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid> {
-        tiers::first_error(self.with(|on| on.job_valid).map(|p| p.job_valid(state, job)))
+        tiers::first_error(
+            self.with(|on| on.job_valid)
+                .map(|p| p.job_valid(state, job)),
+        )
     }
 
     /// JobStarving: the first tier with an answer decides; nobody answers: false.
@@ -202,7 +221,9 @@ impl PluginChain {
         if permitted {
             return Ok(());
         }
-        let unnamed = || Refusal { message: "refused by a queue plugin".to_owned() };
+        let unnamed = || Refusal {
+            message: "refused by a queue plugin".to_owned(),
+        };
         Err(refusal.into_inner().unwrap_or_else(unnamed))
     }
 
@@ -217,7 +238,10 @@ impl PluginChain {
 
     /// Overused: any.
     pub fn overused(&self, state: &State, queue: QueueIx) -> bool {
-        tiers::any(self.with(|on| on.overused).map(|p| p.overused(state, queue)))
+        tiers::any(
+            self.with(|on| on.overused)
+                .map(|p| p.overused(state, queue)),
+        )
     }
 
     /// Allocatable: all agree.
@@ -226,7 +250,8 @@ impl PluginChain {
     /// The first refusal.
     pub fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         tiers::first_error(
-            self.with(|on| on.allocatable).map(|p| p.allocatable(state, queue, task)),
+            self.with(|on| on.allocatable)
+                .map(|p| p.allocatable(state, queue, task)),
         )
     }
 
@@ -237,14 +262,18 @@ impl PluginChain {
 
     /// PrePredicate: the first reason against the class on every node.
     pub fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
-        self.with(|on| on.predicate).find_map(|p| p.prefilter(state, class))
+        self.with(|on| on.predicate)
+            .find_map(|p| p.prefilter(state, class))
     }
 
     /// Collects the static part of rules.
     pub fn static_part(&self, state: &State, rules: &Rules) -> StaticPart {
         let count = state.nodes.len();
-        let mut part =
-            StaticPart { verdict: vec![None; count], score: vec![0; count], normalised: vec![] };
+        let mut part = StaticPart {
+            verdict: vec![None; count],
+            score: vec![0; count],
+            normalised: vec![],
+        };
         for plugin in self.with(|on| on.predicate) {
             plugin.static_filter(state, rules, &mut part);
         }
@@ -256,24 +285,31 @@ impl PluginChain {
 
     /// Collects the filters on node load.
     pub fn node_filters(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
-        self.with(|on| on.predicate).flat_map(|p| p.node_filters(state, class)).collect()
+        self.with(|on| on.predicate)
+            .flat_map(|p| p.node_filters(state, class))
+            .collect()
     }
 
     /// Collects the scores on node load.
     pub fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
-        self.with(|on| on.node_order).flat_map(|p| p.node_scores(state, class)).collect()
+        self.with(|on| on.node_order)
+            .flat_map(|p| p.node_scores(state, class))
+            .collect()
     }
 
     /// Collects the points that look at other pods.
     pub fn pod_points(&self) -> PodPoints {
         let mut points = PodPoints::default();
-        self.with(|on| on.predicate).for_each(|plugin| plugin.pod_filters(&mut points));
-        self.with(|on| on.node_order).for_each(|plugin| plugin.pod_scores(&mut points));
+        self.with(|on| on.predicate)
+            .for_each(|plugin| plugin.pod_filters(&mut points));
+        self.with(|on| on.node_order)
+            .for_each(|plugin| plugin.pod_scores(&mut points));
         points
     }
 
     /// What the first queue plugin says about a queue.
     pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
-        self.with(|_| true).find_map(|plugin| plugin.queue_view(state, queue))
+        self.with(|_| true)
+            .find_map(|plugin| plugin.queue_view(state, queue))
     }
 }

@@ -42,7 +42,10 @@ impl Class {
         let task = state.task(task);
         let shape = state.shapes.share(task.shape);
         let rules = state.shapes.rules(shape.rules).clone();
-        let key = ClassKey { shape: task.shape, appearance: task.appearance };
+        let key = ClassKey {
+            shape: task.shape,
+            appearance: task.appearance,
+        };
         Self { key, shape, rules }
     }
 }

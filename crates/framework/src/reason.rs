@@ -48,7 +48,10 @@ impl ReasonTable {
             return id;
         }
         let id = ReasonId(self.reasons.len() as u16);
-        self.reasons.push(Reason { text: text.to_owned(), kind });
+        self.reasons.push(Reason {
+            text: text.to_owned(),
+            kind,
+        });
         self.by_text.insert(text.to_owned(), id);
         id
     }
@@ -92,7 +95,9 @@ impl ReasonTable {
 
     /// Whether some member of a set cannot be helped by evictions.
     pub fn is_unresolvable(&self, id: SetId) -> bool {
-        self.members(id).iter().any(|r| self.reason(*r).kind == ReasonKind::Unresolvable)
+        self.members(id)
+            .iter()
+            .any(|r| self.reason(*r).kind == ReasonKind::Unresolvable)
     }
 
     /// Number of sets known.

@@ -215,7 +215,10 @@ impl<'a> Session<'a> {
             .filter(|(_, job)| job.count(TaskStatus::Pending) > 0 || job.is_pending())
             .map(|(ix, _)| ix)
             .collect();
-        candidates.into_iter().filter(|ix| self.is_active(*ix) && wanted(self.state, *ix)).collect()
+        candidates
+            .into_iter()
+            .filter(|ix| self.is_active(*ix) && wanted(self.state, *ix))
+            .collect()
     }
 
     fn is_active(&mut self, ix: JobIx) -> bool {

@@ -19,7 +19,10 @@ pub enum Vote {
 
 /// The first comparison that is not equal decides (JobOrder, QueueOrder, TaskOrder …).
 pub fn first_difference(answers: impl Iterator<Item = Ordering>) -> Ordering {
-    answers.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    answers
+        .into_iter()
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 /// The first failure decides (Predicate, PrePredicate, JobValid, Allocatable …).
@@ -108,13 +111,18 @@ pub fn victims<V: Clone + Ord, T: Iterator<Item = VictimAnswer<V>>>(
         let mut chosen: Option<Vec<V>> = None;
         let mut protected = false;
         for answer in tier {
-            let Some(allowed) = answer.allowed else { continue };
+            let Some(allowed) = answer.allowed else {
+                continue;
+            };
             protected |= answer.protects;
             chosen = Some(match chosen {
                 None => allowed,
                 Some(before) => {
                     let allowed: BTreeSet<V> = allowed.into_iter().collect();
-                    before.into_iter().filter(|victim| allowed.contains(victim)).collect()
+                    before
+                        .into_iter()
+                        .filter(|victim| allowed.contains(victim))
+                        .collect()
                 }
             });
         }
@@ -133,7 +141,10 @@ pub fn union_by_tier<V: Clone + Ord, T: Iterator<Item = Vec<V>>>(
 ) -> Vec<V> {
     for tier in tiers {
         let mut seen = BTreeSet::new();
-        let union: Vec<V> = tier.flatten().filter(|victim| seen.insert(victim.clone())).collect();
+        let union: Vec<V> = tier
+            .flatten()
+            .filter(|victim| seen.insert(victim.clone()))
+            .collect();
         if !union.is_empty() {
             return union;
         }

@@ -16,7 +16,10 @@ pub struct Interner {
 
 impl Default for Interner {
     fn default() -> Self {
-        let mut interner = Self { texts: Vec::new(), index: FxHashMap::default() };
+        let mut interner = Self {
+            texts: Vec::new(),
+            index: FxHashMap::default(),
+        };
         interner.intern("");
         interner
     }

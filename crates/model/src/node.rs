@@ -36,7 +36,9 @@ impl Columns {
 
     /// One amount.
     pub fn get(&self, ix: ResIx, node: NodeIx) -> i64 {
-        self.by_resource.get(ix.0 as usize).map_or(0, |column| column[node.at()])
+        self.by_resource
+            .get(ix.0 as usize)
+            .map_or(0, |column| column[node.at()])
     }
 
     /// All amounts of one node.
@@ -216,7 +218,10 @@ impl Nodes {
     fn insert(&mut self, object: NodeObject, allocatable: &ResVec, total: &ResVec) {
         let count = self.objects.len();
         let node = NodeIx(count as u32);
-        self.unsorted |= self.objects.last().is_some_and(|last| last.name > object.name);
+        self.unsorted |= self
+            .objects
+            .last()
+            .is_some_and(|last| last.name > object.name);
         self.by_name.insert(object.name.clone(), node);
         self.allocatable.push(allocatable, count);
         self.total.push(total, count);
@@ -280,9 +285,14 @@ impl Nodes {
             return None;
         }
         let gone: rustc_hash::FxHashSet<u32> = self.gone.drain(..).map(|node| node.0).collect();
-        let mut order: Vec<u32> =
-            (0..self.objects.len() as u32).filter(|at| !gone.contains(at)).collect();
-        order.sort_by(|l, r| self.objects[*l as usize].name.cmp(&self.objects[*r as usize].name));
+        let mut order: Vec<u32> = (0..self.objects.len() as u32)
+            .filter(|at| !gone.contains(at))
+            .collect();
+        order.sort_by(|l, r| {
+            self.objects[*l as usize]
+                .name
+                .cmp(&self.objects[*r as usize].name)
+        });
         let mut moved = vec![u32::MAX; self.objects.len()];
         for (new, old) in order.iter().enumerate() {
             moved[*old as usize] = new as u32;
@@ -308,16 +318,26 @@ impl Nodes {
         ] {
             columns.permute(order);
         }
-        for column in
-            [&mut self.nonzero_cpu_milli, &mut self.nonzero_memory_bytes, &mut self.pod_count]
-        {
+        for column in [
+            &mut self.nonzero_cpu_milli,
+            &mut self.nonzero_memory_bytes,
+            &mut self.pod_count,
+        ] {
             *column = order.iter().map(|old| column[*old as usize]).collect();
         }
         let take = |old: &u32| *old as usize;
-        self.objects =
-            order.iter().map(|o| std::mem::take(&mut self.objects[take(o)])).collect();
-        self.ports = order.iter().map(|o| std::mem::take(&mut self.ports[take(o)])).collect();
-        self.tasks = order.iter().map(|o| std::mem::take(&mut self.tasks[take(o)])).collect();
+        self.objects = order
+            .iter()
+            .map(|o| std::mem::take(&mut self.objects[take(o)]))
+            .collect();
+        self.ports = order
+            .iter()
+            .map(|o| std::mem::take(&mut self.ports[take(o)]))
+            .collect();
+        self.tasks = order
+            .iter()
+            .map(|o| std::mem::take(&mut self.tasks[take(o)]))
+            .collect();
         self.touch_base += self.touch_log.len() as u64 + 1;
         self.touch_log.clear();
         self.last_touch = vec![self.touch_base; order.len()];
@@ -423,6 +443,9 @@ impl Nodes {
 
     /// cpu and memory allocatable columns, for scorers.
     pub fn cpu_memory_allocatable(&self) -> (Option<&[i64]>, Option<&[i64]>) {
-        (self.allocatable.column(CPU), self.allocatable.column(MEMORY))
+        (
+            self.allocatable.column(CPU),
+            self.allocatable.column(MEMORY),
+        )
     }
 }

@@ -61,8 +61,13 @@ pub fn display_amount(name: &str, amount: i64) -> String {
         _ => {
             let steps = ["Pi", "Ti", "Gi", "Mi", "Ki"];
             let sizes = [1i64 << 50, 1 << 40, 1 << 30, 1 << 20, 1 << 10];
-            let found = sizes.iter().zip(steps).find(|(size, _)| amount % **size == 0);
-            found.map_or(amount.to_string(), |(size, suffix)| format!("{}{suffix}", amount / size))
+            let found = sizes
+                .iter()
+                .zip(steps)
+                .find(|(size, _)| amount % **size == 0);
+            found.map_or(amount.to_string(), |(size, suffix)| {
+                format!("{}{suffix}", amount / size)
+            })
         }
     }
 }
@@ -77,8 +82,11 @@ pub struct ResourceNames {
 
 impl Default for ResourceNames {
     fn default() -> Self {
-        let mut names =
-            Self { names: Vec::new(), index: FxHashMap::default(), by_name: Vec::new() };
+        let mut names = Self {
+            names: Vec::new(),
+            index: FxHashMap::default(),
+            by_name: Vec::new(),
+        };
         for name in ["cpu", "memory", "pods"] {
             names.intern(name);
         }

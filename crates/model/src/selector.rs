@@ -2,8 +2,8 @@
 
 use crate::intern::{Interner, Sym};
 use crate::object::{
-    NodeObject, NodeOp, NodeRequirement, NodeTerm, Pairs, PodObject, PodTerm, Requirement, Selector,
-    SelectorOp, Taint, TaintEffect, Toleration, TolerationOp,
+    NodeObject, NodeOp, NodeRequirement, NodeTerm, Pairs, PodObject, PodTerm, Requirement,
+    Selector, SelectorOp, Taint, TaintEffect, Toleration, TolerationOp,
 };
 
 /// Labels as interned pairs, sorted by key symbol.
@@ -11,20 +11,27 @@ pub type Labels = [(Sym, Sym)];
 
 /// Interns pairs, sorted by key symbol.
 pub fn intern_labels(names: &mut Interner, pairs: &Pairs) -> Box<Labels> {
-    let mut labels: Vec<_> =
-        pairs.iter().map(|(key, value)| (names.intern(key), names.intern(value))).collect();
+    let mut labels: Vec<_> = pairs
+        .iter()
+        .map(|(key, value)| (names.intern(key), names.intern(value)))
+        .collect();
     labels.sort_unstable_by_key(|(key, _)| *key);
     labels.into_boxed_slice()
 }
 
 /// Value of `key` in `labels`.
 pub fn label(labels: &Labels, key: Sym) -> Option<Sym> {
-    labels.binary_search_by_key(&key, |(key, _)| *key).ok().map(|at| labels[at].1)
+    labels
+        .binary_search_by_key(&key, |(key, _)| *key)
+        .ok()
+        .map(|at| labels[at].1)
 }
 
 /// Value of `key` among sorted pairs.
 pub fn pair<'a>(pairs: &'a Pairs, key: &str) -> Option<&'a str> {
-    let at = pairs.binary_search_by(|(name, _)| name.as_str().cmp(key)).ok()?;
+    let at = pairs
+        .binary_search_by(|(name, _)| name.as_str().cmp(key))
+        .ok()?;
     Some(&pairs[at].1)
 }
 
@@ -39,13 +46,19 @@ fn requirement_holds(op: &SelectorOp, value: Option<&str>) -> bool {
 
 /// Whether a selector matches labels found through `value_of`.
 fn holds<'a>(selector: &Selector, value_of: impl Fn(&Requirement) -> Option<&'a str>) -> bool {
-    selector.requirements.iter().all(|r| requirement_holds(&r.op, value_of(r)))
+    selector
+        .requirements
+        .iter()
+        .all(|r| requirement_holds(&r.op, value_of(r)))
 }
 
 /// Whether a selector matches interned labels. An empty selector matches everything.
 pub fn selects(names: &Interner, selector: &Selector, labels: &Labels) -> bool {
     holds(selector, |r| {
-        names.get(&r.key).and_then(|key| label(labels, key)).map(|value| names.text(value))
+        names
+            .get(&r.key)
+            .and_then(|key| label(labels, key))
+            .map(|value| names.text(value))
     })
 }
 
@@ -64,8 +77,15 @@ pub fn term_selects(
     labels: &Labels,
 ) -> bool {
     let in_namespace = term.namespaces.iter().any(|n| n == namespace)
-        || term.namespace_selector.as_ref().is_some_and(|s| selects_pairs(s, namespace_labels));
-    in_namespace && term.selector.as_ref().is_some_and(|s| selects(names, s, labels))
+        || term
+            .namespace_selector
+            .as_ref()
+            .is_some_and(|s| selects_pairs(s, namespace_labels));
+    in_namespace
+        && term
+            .selector
+            .as_ref()
+            .is_some_and(|s| selects(names, s, labels))
 }
 
 fn node_requirement_holds(requirement: &NodeRequirement, labels: &Pairs) -> bool {
@@ -85,8 +105,14 @@ fn node_requirement_holds(requirement: &NodeRequirement, labels: &Pairs) -> bool
 pub fn node_term_holds(term: &NodeTerm, node: &NodeObject) -> bool {
     !term.broken
         && (!term.expressions.is_empty() || !term.fields.is_empty())
-        && term.expressions.iter().all(|r| node_requirement_holds(r, &node.labels))
-        && term.fields.iter().all(|(within, name)| (*name == node.name) == *within)
+        && term
+            .expressions
+            .iter()
+            .all(|r| node_requirement_holds(r, &node.labels))
+        && term
+            .fields
+            .iter()
+            .all(|(within, name)| (*name == node.name) == *within)
 }
 
 /// Whether a node satisfies a node selector and required node affinity.
@@ -95,7 +121,9 @@ pub fn node_affinity_holds(
     required: Option<&[NodeTerm]>,
     node: &NodeObject,
 ) -> bool {
-    node_selector.iter().all(|(key, value)| pair(&node.labels, key) == Some(value))
+    node_selector
+        .iter()
+        .all(|(key, value)| pair(&node.labels, key) == Some(value))
         && required.is_none_or(|terms| terms.iter().any(|term| node_term_holds(term, node)))
 }
 
@@ -107,7 +135,11 @@ pub fn node_affinity_conflicts(required: Option<&[NodeTerm]>) -> bool {
         return false;
     }
     terms.iter().all(|term| {
-        let mut wanted = term.fields.iter().filter(|(within, _)| *within).map(|(_, name)| name);
+        let mut wanted = term
+            .fields
+            .iter()
+            .filter(|(within, _)| *within)
+            .map(|(_, name)| name);
         match wanted.next() {
             Some(first) => wanted.any(|name| name != first),
             None => false,
@@ -117,7 +149,9 @@ pub fn node_affinity_conflicts(required: Option<&[NodeTerm]>) -> bool {
 
 /// Whether one toleration covers a taint.
 pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    toleration.effect.is_none_or(|effect| effect == taint.effect)
+    toleration
+        .effect
+        .is_none_or(|effect| effect == taint.effect)
         && (toleration.key.is_empty() || toleration.key == taint.key)
         && match toleration.operator {
             TolerationOp::Equal => toleration.value == taint.value,
@@ -136,12 +170,16 @@ pub fn tolerates_filtering(tolerations: &[Toleration], taints: &[Taint]) -> bool
 
 /// Number of `PreferNoSchedule` taints that no toleration of empty or that effect covers.
 pub fn untolerated_preferences(tolerations: &[Toleration], taints: &[Taint]) -> i64 {
-    let relevant =
-        |t: &&Toleration| t.effect.is_none_or(|e| e == TaintEffect::PreferNoSchedule);
+    let relevant = |t: &&Toleration| t.effect.is_none_or(|e| e == TaintEffect::PreferNoSchedule);
     let untolerated = taints
         .iter()
         .filter(|taint| taint.effect == TaintEffect::PreferNoSchedule)
-        .filter(|taint| !tolerations.iter().filter(relevant).any(|t| tolerates(t, taint)));
+        .filter(|taint| {
+            !tolerations
+                .iter()
+                .filter(relevant)
+                .any(|t| tolerates(t, taint))
+        });
     untolerated.count() as i64
 }
 

@@ -5,9 +5,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::object::{
-    HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration,
-};
+use crate::object::{HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration};
 use crate::resource::{ResVec, ResourceNames};
 
 /// Dense index of a [`Shape`].
@@ -121,7 +119,11 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
         }
         let value = Rc::new(value);
         self.next_serial += 1;
-        let counted = Counted { value: value.clone(), uses: 1, serial: self.next_serial };
+        let counted = Counted {
+            value: value.clone(),
+            uses: 1,
+            serial: self.next_serial,
+        };
         let at = if let Some(at) = self.free.pop() {
             self.entries[at as usize] = counted;
             at
@@ -178,7 +180,10 @@ impl Shapes {
             // The shape already holds its use of the rules.
             self.rules.release(rules);
         }
-        Acquired { shape: ShapeIx(at), new_rules: rules_new.then_some(RulesIx(rules)) }
+        Acquired {
+            shape: ShapeIx(at),
+            new_rules: rules_new.then_some(RulesIx(rules)),
+        }
     }
 
     /// Gives one use back.

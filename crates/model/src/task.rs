@@ -49,7 +49,10 @@ pub const STATUSES: usize = 10;
 impl TaskStatus {
     /// Holds resources for its job: Bound, Binding, Running, Allocated.
     pub fn is_allocated(self) -> bool {
-        matches!(self, Self::Bound | Self::Binding | Self::Running | Self::Allocated)
+        matches!(
+            self,
+            Self::Bound | Self::Binding | Self::Running | Self::Allocated
+        )
     }
 
     /// Its weight on the node it is on, if it is on one.

@@ -116,11 +116,18 @@ impl Topology {
     /// pods carry. True when pods must get new appearances ([`Topology::forget_appearances`]).
     pub fn learn(&mut self, names: &mut Interner, ix: RulesIx, rules: &Rules) -> bool {
         let mut terms = Vec::new();
-        let anti = rules.anti_affinity.iter().map(|term| (term, Carried::RequiredAnti));
-        let preferred =
-            rules.preferred_affinity.iter().map(|(w, term)| (term, Carried::Preferred(*w)));
-        let preferred_anti =
-            rules.preferred_anti_affinity.iter().map(|(w, term)| (term, Carried::PreferredAnti(*w)));
+        let anti = rules
+            .anti_affinity
+            .iter()
+            .map(|term| (term, Carried::RequiredAnti));
+        let preferred = rules
+            .preferred_affinity
+            .iter()
+            .map(|(w, term)| (term, Carried::Preferred(*w)));
+        let preferred_anti = rules
+            .preferred_anti_affinity
+            .iter()
+            .map(|(w, term)| (term, Carried::PreferredAnti(*w)));
         for (term, carried) in anti.chain(preferred).chain(preferred_anti) {
             terms.push(self.own(term, carried));
         }
@@ -190,8 +197,11 @@ impl Topology {
         labels: &Labels,
         owners: &[(Sym, Sym)],
     ) -> AppearanceIx {
-        let mut appearance =
-            Appearance { namespace: Sym::default(), labels: Box::default(), owner: Sym::default() };
+        let mut appearance = Appearance {
+            namespace: Sym::default(),
+            labels: Box::default(),
+            owner: Sym::default(),
+        };
         if self.active {
             appearance.namespace = namespace;
             appearance.labels = labels
@@ -237,9 +247,7 @@ impl Topology {
     /// the caller must rebuild the counts.
     pub fn set_namespace(&mut self, name: &str, labels: Option<Pairs>) -> bool {
         let changed = match labels {
-            Some(labels) => {
-                self.namespaces.insert(name.to_owned(), labels.clone()) != Some(labels)
-            }
+            Some(labels) => self.namespaces.insert(name.to_owned(), labels.clone()) != Some(labels),
             None => self.namespaces.remove(name).is_some(),
         };
         if changed {
@@ -250,8 +258,11 @@ impl Topology {
 
     /// Adds or replaces a workload; true when appearances must be made anew.
     pub fn set_workload(&mut self, names: &mut Interner, workload: WorkloadObject) -> bool {
-        let key =
-            (workload.kind.clone(), workload.namespace.clone(), workload.name.clone());
+        let key = (
+            workload.kind.clone(),
+            workload.namespace.clone(),
+            workload.name.clone(),
+        );
         if self.workloads.get(&key) == Some(&workload) {
             return false;
         }
@@ -275,20 +286,19 @@ impl Topology {
         }
         let look = self.look_of(ix);
         let namespace = names.text(look.namespace);
-        let mut found: Vec<_> = self
-            .workloads
-            .values()
-            .filter(|w| w.namespace == namespace)
-            .filter(|w| match w.kind.as_str() {
-                "Service" => w
-                    .selector
-                    .as_ref()
-                    .is_some_and(|s| !s.requirements.is_empty() && selects(names, s, &look.labels)),
-                _ => names.text(look.owner) == format!("{}/{}", w.kind, w.name),
-            })
-            .filter_map(|w| w.selector.clone())
-            .filter(|s| !s.requirements.is_empty())
-            .collect();
+        let mut found: Vec<_> =
+            self.workloads
+                .values()
+                .filter(|w| w.namespace == namespace)
+                .filter(|w| match w.kind.as_str() {
+                    "Service" => w.selector.as_ref().is_some_and(|s| {
+                        !s.requirements.is_empty() && selects(names, s, &look.labels)
+                    }),
+                    _ => names.text(look.owner) == format!("{}/{}", w.kind, w.name),
+                })
+                .filter_map(|w| w.selector.clone())
+                .filter(|s| !s.requirements.is_empty())
+                .collect();
         found.sort();
         found.dedup();
         found
@@ -297,7 +307,10 @@ impl Topology {
     fn namespace_labels(&self, namespace: &str) -> Pairs {
         // Every API server labels a namespace with its name; an unlisted one has at least that.
         self.namespaces.get(namespace).cloned().unwrap_or_else(|| {
-            vec![("kubernetes.io/metadata.name".to_owned(), namespace.to_owned())]
+            vec![(
+                "kubernetes.io/metadata.name".to_owned(),
+                namespace.to_owned(),
+            )]
         })
     }
 
@@ -312,12 +325,14 @@ impl Topology {
     fn query_selects(&self, names: &Interner, query: &Query, ix: AppearanceIx) -> bool {
         match query {
             Query::Terms(terms) => terms.iter().all(|term| self.term_selects(names, term, ix)),
-            Query::Spread { namespace, selectors } => {
+            Query::Spread {
+                namespace,
+                selectors,
+            } => {
                 let look = self.look_of(ix);
                 names.text(look.namespace) == namespace
                     && selectors.iter().all(|selector| {
-                        !selector.requirements.is_empty()
-                            && selects(names, selector, &look.labels)
+                        !selector.requirements.is_empty() && selects(names, selector, &look.labels)
                     })
             }
         }
@@ -330,7 +345,10 @@ impl Topology {
             return (ix, false);
         }
         let ix = CounterIx(self.counters.len() as u32);
-        self.counters.push(Counter { query: query.clone(), per_node: FxHashMap::default() });
+        self.counters.push(Counter {
+            query: query.clone(),
+            per_node: FxHashMap::default(),
+        });
         self.counter_index.insert(query, ix);
         // Appearances learn of the new counter when they are next counted.
         self.counted_by.iter_mut().for_each(|known| *known = None);
@@ -406,12 +424,19 @@ impl Topology {
 
     /// Non-zero counts of a counter, in no particular order.
     pub fn counts(&self, counter: CounterIx) -> impl Iterator<Item = NodeCount> + '_ {
-        self.counters[counter.0 as usize].per_node.iter().map(|(n, count)| (NodeIx(*n), *count))
+        self.counters[counter.0 as usize]
+            .per_node
+            .iter()
+            .map(|(n, count)| (NodeIx(*n), *count))
     }
 
     /// Count of one node.
     pub fn count(&self, counter: CounterIx, node: NodeIx) -> i64 {
-        self.counters[counter.0 as usize].per_node.get(&node.0).copied().unwrap_or(0)
+        self.counters[counter.0 as usize]
+            .per_node
+            .get(&node.0)
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Terms carried by pods, by index.
@@ -431,7 +456,9 @@ impl Topology {
 impl OwnedTerm {
     /// Non-zero counts, in no particular order.
     pub fn counts(&self) -> impl Iterator<Item = NodeCount> + '_ {
-        self.per_node.iter().map(|(node, count)| (NodeIx(*node), *count))
+        self.per_node
+            .iter()
+            .map(|(node, count)| (NodeIx(*node), *count))
     }
 
     /// Pods on a node that carry the term.
@@ -474,7 +501,10 @@ impl Domains {
                 None => Self::NONE,
             })
             .collect();
-        Self { of_node, count: numbers.len() }
+        Self {
+            of_node,
+            count: numbers.len(),
+        }
     }
 }
 

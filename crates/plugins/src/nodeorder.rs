@@ -162,7 +162,10 @@ impl Plugin for NodeOrder {
 /// Whether preferred node affinity says anything. Kubernetes gives up on the whole batch when a term
 /// cannot be parsed; here only this scorer is left out.
 fn has_preferences(rules: &Rules) -> bool {
-    let mut terms = rules.preferred_node_affinity.iter().filter(|(weight, _)| *weight != 0);
+    let mut terms = rules
+        .preferred_node_affinity
+        .iter()
+        .filter(|(weight, _)| *weight != 0);
     !rules.preferred_node_affinity.is_empty() && terms.all(|(_, term)| !term.broken)
 }
 

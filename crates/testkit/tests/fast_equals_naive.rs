@@ -151,7 +151,10 @@ fn one_cycle_decides_what_the_naive_loop_decides() {
 #[ignore]
 fn dump() {
     let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
-    let cycles = std::env::var("CYC").ok().and_then(|c| c.parse().ok()).unwrap_or(if seed % 4 == 3 { 3 } else { 1 });
+    let cycles = std::env::var("CYC")
+        .ok()
+        .and_then(|c| c.parse().ok())
+        .unwrap_or(if seed % 4 == 3 { 3 } else { 1 });
     println!("{}", conf_text(seed));
     let objects = cluster(seed);
     for o in &objects {
@@ -228,7 +231,13 @@ fn survey() {
     std::panic::set_hook(Box::new(|_| {}));
     let mut n = 0;
     let mut shown = 0;
-    let (from, to) = std::env::var("PUMICE_SEEDS").ok().and_then(|t| { let (l, r) = t.split_once("..")?; Some((l.parse().ok()?, r.parse().ok()?)) }).unwrap_or((0, 4000));
+    let (from, to) = std::env::var("PUMICE_SEEDS")
+        .ok()
+        .and_then(|t| {
+            let (l, r) = t.split_once("..")?;
+            Some((l.parse().ok()?, r.parse().ok()?))
+        })
+        .unwrap_or((0, 4000));
     for seed in from..to {
         let r = std::panic::catch_unwind(|| check(seed, if seed % 4 == 3 { 3 } else { 1 }));
         if let Err(e) = r {

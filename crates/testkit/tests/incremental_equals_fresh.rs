@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 use pumice_engine::Engine;
 use pumice_model::object::GroupStatus;
-use pumice_model::{Delta, ResVec, State, TaskStatus};
+use pumice_model::{ResVec, State, TaskStatus};
 use pumice_testkit::generate::{Changing, conf_text};
 
 /// Small clusters, and steps of each.
@@ -141,7 +141,7 @@ fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
     let mut live = run::engine(&config, &cluster.objects());
     // Of some Bindings these only hear after the next cycle.
     let is_late = seed.is_multiple_of(4);
-    let mut late: Vec<Delta> = Vec::new();
+    let mut late: Vec<String> = Vec::new();
     let mut bound = 0;
     for step in 0..steps {
         let mut fresh = run::engine(&config, &cluster.objects());
@@ -149,12 +149,17 @@ fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
         let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
         let context = format!("seed {seed}, step {step}, conf:\n{text}");
         check(&seen, &expected, is_late, &context);
-        late.drain(..).for_each(|delta| live.apply(delta));
+        for pod in late.drain(..) {
+            cluster
+                .pod(&pod)
+                .into_iter()
+                .for_each(|pod| live.apply(pod));
+        }
         bound += seen.binds.len();
         for (at, (pod, node)) in seen.binds.iter().enumerate() {
             let echo = cluster.bind(pod, node).expect("a known pod");
             if is_late && at % 2 == 0 {
-                late.push(echo);
+                late.push(pod.clone());
             } else {
                 live.apply(echo);
             }

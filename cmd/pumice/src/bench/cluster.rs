@@ -43,11 +43,20 @@ fn next(state: &mut u64) -> u64 {
 }
 
 fn queue_name(number: usize) -> String {
-    if number == 0 { "default".to_owned() } else { format!("queue-{number:05}") }
+    if number == 0 {
+        "default".to_owned()
+    } else {
+        format!("queue-{number:05}")
+    }
 }
 
 fn queue(number: usize) -> QueueObject {
-    QueueObject { name: queue_name(number), weight: 1, reclaimable: true, ..Default::default() }
+    QueueObject {
+        name: queue_name(number),
+        weight: 1,
+        reclaimable: true,
+        ..Default::default()
+    }
 }
 
 fn node_name(number: usize) -> String {
@@ -138,10 +147,17 @@ fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
     pod.role = "worker".to_owned();
     // Ten applications: a job competes with others that look like it.
     let app = format!("app-{}", job % 10);
-    pod.labels = vec![("app".to_owned(), app.clone()), ("job".to_owned(), format!("job-{job:06}"))];
+    pod.labels = vec![
+        ("app".to_owned(), app.clone()),
+        ("job".to_owned(), format!("job-{job:06}")),
+    ];
     let (key, value) = ("job".to_owned(), format!("job-{job:06}"));
-    let own =
-        Selector { requirements: vec![Requirement { key, op: SelectorOp::In(vec![value]) }] };
+    let own = Selector {
+        requirements: vec![Requirement {
+            key,
+            op: SelectorOp::In(vec![value]),
+        }],
+    };
     match arguments.rule {
         Rule::None => {}
         Rule::AntiAffinity => pod.anti_affinity.push(PodTerm {

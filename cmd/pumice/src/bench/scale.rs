@@ -38,7 +38,15 @@ fn sweep() -> Vec<(&'static str, usize, Arguments)> {
         runs.push(("nodes", nodes, Arguments { nodes, ..base() }));
     }
     for jobs in [10, 100, 1_000] {
-        runs.push(("pods", jobs * 100, Arguments { jobs, nodes: 5_000, ..base() }));
+        runs.push((
+            "pods",
+            jobs * 100,
+            Arguments {
+                jobs,
+                nodes: 5_000,
+                ..base()
+            },
+        ));
     }
     for classes in [1, 10, 100, 1_000, 10_000] {
         runs.push(("classes", classes, Arguments { classes, ..base() }));
@@ -47,7 +55,15 @@ fn sweep() -> Vec<(&'static str, usize, Arguments)> {
         runs.push(("queues", queues, Arguments { queues, ..base() }));
     }
     for running in [0, 10_000, 50_000, 150_000] {
-        runs.push(("running pods", running, Arguments { running, nodes: 5_000, ..base() }));
+        runs.push((
+            "running pods",
+            running,
+            Arguments {
+                running,
+                nodes: 5_000,
+                ..base()
+            },
+        ));
     }
     runs
 }
@@ -57,7 +73,10 @@ pub fn run(arguments: &ScaleArguments) -> anyhow::Result<()> {
     let config = configuration("built-in configuration", DEFAULT_CONF.as_bytes())?;
     let table = arguments.output == Output::Table;
     if table {
-        println!("{:<14}{:>9}{:>10}{:>12}{:>12}{:>12}", "dimension", "size", "placed", "pods/s", "µs/pod", "idle µs");
+        println!(
+            "{:<14}{:>9}{:>10}{:>12}{:>12}{:>12}",
+            "dimension", "size", "placed", "pods/s", "µs/pod", "idle µs"
+        );
     }
     let mut rows = Vec::new();
     for (dimension, size, run) in sweep() {
@@ -69,7 +88,12 @@ pub fn run(arguments: &ScaleArguments) -> anyhow::Result<()> {
                 figures.placed, figures.pods_per_second, figures.idle_cycle_us
             );
         }
-        rows.push(Row { dimension, size, figures, us_per_pod });
+        rows.push(Row {
+            dimension,
+            size,
+            figures,
+            us_per_pod,
+        });
     }
     if !table {
         println!("{}", serde_json::to_string_pretty(&rows)?);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use pumice_model::topology::{CounterIx, Domains, Topology};
 use pumice_model::NodeIx;
+use pumice_model::topology::{CounterIx, Domains, Topology};
 use rustc_hash::FxHashMap;
 
 /// Where the per-node counts come from.
@@ -76,8 +76,18 @@ impl DomainSum {
         }
         let sums = vec![0; domains.count];
         let seen = FxHashMap::default();
-        let mut sum =
-            Self { source, domains, key, sums, seen, eligible, levels, domain_counts, counting, total: 0 };
+        let mut sum = Self {
+            source,
+            domains,
+            key,
+            sums,
+            seen,
+            eligible,
+            levels,
+            domain_counts,
+            counting,
+            total: 0,
+        };
         for (node, _) in source.counts(topology) {
             sum.update(topology, node);
         }

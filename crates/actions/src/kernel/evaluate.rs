@@ -91,7 +91,9 @@ impl Program {
         fixed: Rc<StaticPart>,
     ) -> Self {
         let filters = chain.node_filters(state, class);
-        let (before, after) = filters.into_iter().partition(|filter| filter.before_static());
+        let (before, after) = filters
+            .into_iter()
+            .partition(|filter| filter.before_static());
         let scores = chain.node_scores(state, class);
         let request = &class.shape.request;
         let mut needs = SmallVec::new();
@@ -99,11 +101,22 @@ impl Program {
             let amount = request.get(*resource);
             if amount > 0 {
                 let reason = table.insufficient(&state.resources, *resource);
-                needs.push(Need { resource: *resource, amount, reason: table.set(&[reason]) });
+                needs.push(Need {
+                    resource: *resource,
+                    amount,
+                    reason: table.set(&[reason]),
+                });
             }
         }
         let has_fraction = scores.iter().any(|score| score.has_fraction());
-        Self { needs, before, after, scores, fixed, has_fraction }
+        Self {
+            needs,
+            before,
+            after,
+            scores,
+            fixed,
+            has_fraction,
+        }
     }
 
     /// Evaluates at most [`BLOCK`] nodes into the first entries of `block`.
@@ -151,7 +164,11 @@ impl Program {
                 if !block.verdict[at].fits() {
                     continue;
                 }
-                let fraction = if self.has_fraction { block.fraction[at] } else { 0.0 };
+                let fraction = if self.has_fraction {
+                    block.fraction[at]
+                } else {
+                    0.0
+                };
                 let key = block.whole[at] as f64 + fraction;
                 let best = &mut best[usize::from(block.verdict[at].0)];
                 if best.is_none_or(|(other, _)| key > other) {
@@ -161,7 +178,10 @@ impl Program {
         }
         let [idle, future] = best;
         let choice = |idle: bool| {
-            move |(_, node): (f64, usize)| Choice { node: NodeIx(node as u32), idle }
+            move |(_, node): (f64, usize)| Choice {
+                node: NodeIx(node as u32),
+                idle,
+            }
         };
         idle.map(choice(true)).or(future.map(choice(false)))
     }
@@ -172,7 +192,10 @@ impl Program {
             for need in &self.needs {
                 let unfit = Verdict::unfit(need.reason);
                 let Some(idle) = nodes.idle.column(need.resource) else {
-                    verdict.iter_mut().filter(|v| v.fits()).for_each(|v| *v = unfit);
+                    verdict
+                        .iter_mut()
+                        .filter(|v| v.fits())
+                        .for_each(|v| *v = unfit);
                     continue;
                 };
                 for (verdict, idle) in verdict.iter_mut().zip(&idle[range.clone()]) {
@@ -227,7 +250,11 @@ impl Program {
         let mut later = SmallVec::new();
         ask(&self.after, &mut later);
         // A static reason ends the search on its node.
-        found.extend(later.into_iter().filter(|(at, _)| fixed[*at as usize].is_none()));
+        found.extend(
+            later
+                .into_iter()
+                .filter(|(at, _)| fixed[*at as usize].is_none()),
+        );
         if found.is_empty() {
             return;
         }
@@ -245,14 +272,27 @@ impl Program {
     pub fn shortage(&self, nodes: &Nodes, node: NodeIx) -> Vec<(ResIx, i64)> {
         self.needs
             .iter()
-            .map(|need| (need.resource, need.amount - nodes.future_idle(need.resource, node)))
+            .map(|need| {
+                (
+                    need.resource,
+                    need.amount - nodes.future_idle(need.resource, node),
+                )
+            })
             .filter(|(_, short)| *short > 0)
             .collect()
     }
 
     /// How far a shortage is from being none: the largest share of a need that is missing.
     pub fn distance(&self, short: &[(ResIx, i64)]) -> f64 {
-        let need_of = |ix: ResIx| self.needs.iter().find(|n| n.resource == ix).map_or(1, |n| n.amount);
-        short.iter().map(|(ix, amount)| *amount as f64 / need_of(*ix) as f64).fold(0.0, f64::max)
+        let need_of = |ix: ResIx| {
+            self.needs
+                .iter()
+                .find(|n| n.resource == ix)
+                .map_or(1, |n| n.amount)
+        };
+        short
+            .iter()
+            .map(|(ix, amount)| *amount as f64 / need_of(*ix) as f64)
+            .fold(0.0, f64::max)
     }
 }

@@ -38,7 +38,11 @@ struct TopKeys<'a>(&'a Cells);
 
 impl Keys for TopKeys<'_> {
     fn key(&self, at: usize) -> f64 {
-        if self.0.passing[at] { self.0.best[at].0 } else { NOT_A_CANDIDATE }
+        if self.0.passing[at] {
+            self.0.best[at].0
+        } else {
+            NOT_A_CANDIDATE
+        }
     }
 
     fn rank(&self, at: usize) -> u32 {

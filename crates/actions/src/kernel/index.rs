@@ -50,10 +50,16 @@ impl ClassIndex {
         let normalised = program.fixed.normalised.len();
         // What other pods say decides who the candidates are, and so what normalised scores are.
         let whole_picture = pod_score.is_some() || (pod_filter.is_some() && normalised > 0);
-        let parts = whole_picture
-            .then(|| Parts { whole: vec![0; nodes], fraction: vec![0.0; nodes] });
+        let parts = whole_picture.then(|| Parts {
+            whole: vec![0; nodes],
+            fraction: vec![0.0; nodes],
+        });
         let mut index = Self {
-            idle: Group::new(nodes, pod_filter.as_ref().map(|f| f.layout.as_ref()), normalised),
+            idle: Group::new(
+                nodes,
+                pod_filter.as_ref().map(|f| f.layout.as_ref()),
+                normalised,
+            ),
             future: None,
             program,
             pod_filter,
@@ -73,12 +79,17 @@ impl ClassIndex {
     /// Bytes it holds.
     pub fn bytes(&self) -> usize {
         let groups = self.idle.bytes() + self.future.as_ref().map_or(0, Group::bytes);
-        let parts = self.parts.as_ref().map_or(0, |parts| parts.whole.len() * 16);
+        let parts = self
+            .parts
+            .as_ref()
+            .map_or(0, |parts| parts.whole.len() * 16);
         self.verdict.len() * 2 + self.in_block.len() + groups + parts
     }
 
     fn settle_cells(&mut self) {
-        let Some(filter) = &self.pod_filter else { return };
+        let Some(filter) = &self.pod_filter else {
+            return;
+        };
         for cell in 0..filter.layout.cells() {
             let passes = filter.passes(cell);
             self.idle.set_passing(cell, passes);
@@ -98,7 +109,12 @@ impl ClassIndex {
         }
         let now = state.nodes.touch_cursor();
         let touched: Option<Vec<NodeIx>> = (self.cursor > 0)
-            .then(|| state.nodes.touched_since(self.cursor - 1).map(Iterator::collect))
+            .then(|| {
+                state
+                    .nodes
+                    .touched_since(self.cursor - 1)
+                    .map(Iterator::collect)
+            })
             .flatten();
         self.cursor = now + 1;
         match touched {
@@ -125,7 +141,9 @@ impl ClassIndex {
         if let Some(score) = &mut self.pod_score {
             score.catch_up(state, touched);
         }
-        let Some(filter) = &mut self.pod_filter else { return };
+        let Some(filter) = &mut self.pod_filter else {
+            return;
+        };
         let (idle, future) = (&mut self.idle, &mut self.future);
         filter.catch_up(state, touched, |filter, cell| {
             let passes = filter.passes(cell);
@@ -166,7 +184,9 @@ impl ClassIndex {
                 }
             }
         }
-        touched.iter().for_each(|node| in_block[node.at() / BLOCK] = 0);
+        touched
+            .iter()
+            .for_each(|node| in_block[node.at() / BLOCK] = 0);
         self.in_block = in_block;
     }
 
@@ -180,9 +200,14 @@ impl ClassIndex {
     ) {
         for start in (from..to).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(to);
-            self.program.evaluate(&state.nodes, table, range.clone(), scratch);
+            self.program
+                .evaluate(&state.nodes, table, range.clone(), scratch);
             for (at, node) in range.enumerate() {
-                let fraction = if self.program.has_fraction { scratch.fraction[at] } else { 0.0 };
+                let fraction = if self.program.has_fraction {
+                    scratch.fraction[at]
+                } else {
+                    0.0
+                };
                 self.record(node, scratch.verdict[at], scratch.whole[at], fraction);
             }
         }
@@ -243,8 +268,10 @@ impl ClassIndex {
                 },
                 _ => return,
             };
-            for (counts, normalised) in
-                group.raw_counts.iter_mut().zip(&self.program.fixed.normalised)
+            for (counts, normalised) in group
+                .raw_counts
+                .iter_mut()
+                .zip(&self.program.fixed.normalised)
             {
                 let count = counts.entry(normalised.raw[node]).or_insert(0);
                 *count = count.wrapping_add_signed(by);
@@ -258,12 +285,7 @@ impl ClassIndex {
     }
 
     /// When the largest raw value among the candidates has moved, every key is made anew.
-    fn follow_normalisers(
-        &mut self,
-        state: &State,
-        table: &mut ReasonTable,
-        scratch: &mut Block,
-    ) {
+    fn follow_normalisers(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
         if self.program.fixed.normalised.is_empty() || self.parts.is_some() {
             return;
         }
@@ -286,10 +308,16 @@ impl ClassIndex {
         }
         let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
-            return Some(Choice { node: NodeIx(node), idle: true });
+            return Some(Choice {
+                node: NodeIx(node),
+                idle: true,
+            });
         }
         let (node, _) = self.future.as_mut()?.best(layout)?;
-        Some(Choice { node: NodeIx(node), idle: false })
+        Some(Choice {
+            node: NodeIx(node),
+            idle: false,
+        })
     }
 
     fn best_of_whole_picture(&mut self, state: &State) -> Option<Choice> {
@@ -303,7 +331,10 @@ impl ClassIndex {
                 .map(|node| node as u32)
                 .collect();
             if let Some(node) = self.best_among(state, &candidates) {
-                return Some(Choice { node: NodeIx(node), idle: wanted == Verdict::IDLE });
+                return Some(Choice {
+                    node: NodeIx(node),
+                    idle: wanted == Verdict::IDLE,
+                });
             }
         }
         None
@@ -311,8 +342,10 @@ impl ClassIndex {
 
     fn best_among(&mut self, state: &State, candidates: &[u32]) -> Option<u32> {
         let parts = self.parts.as_ref()?;
-        let mut whole: Vec<i64> =
-            candidates.iter().map(|node| parts.whole[*node as usize]).collect();
+        let mut whole: Vec<i64> = candidates
+            .iter()
+            .map(|node| parts.whole[*node as usize])
+            .collect();
         for normalised in &self.program.fixed.normalised {
             let raw = |node: &u32| normalised.raw[*node as usize];
             let max = candidates.iter().map(raw).max().unwrap_or(0);
@@ -353,11 +386,18 @@ impl ClassIndex {
                 nearest
             }
         };
-        FitError { nodes: self.verdict.len() as u32, counts, everywhere: None, nearest }
+        FitError {
+            nodes: self.verdict.len() as u32,
+            counts,
+            everywhere: None,
+            nearest,
+        }
     }
 
     fn count_with_pods(&self, table: &mut ReasonTable) -> Vec<(SetId, u32)> {
-        let Some(filter) = &self.pod_filter else { return Vec::new() };
+        let Some(filter) = &self.pod_filter else {
+            return Vec::new();
+        };
         let mut counts: SmallVec<[(SetId, u32); 8]> = SmallVec::new();
         for (node, verdict) in self.verdict.iter().enumerate() {
             let set = match verdict.reasons() {

@@ -61,7 +61,14 @@ impl Layout {
                 }
             }
         }
-        Self { position, node: order, cell, start, domains, cells_in }
+        Self {
+            position,
+            node: order,
+            cell,
+            start,
+            domains,
+            cells_in,
+        }
     }
 
     /// Number of cells.

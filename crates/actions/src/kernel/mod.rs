@@ -105,11 +105,18 @@ impl Kernel {
     ) -> Result<Choice, FitError> {
         self.forget_if_stale(state);
         let task = state.task(task);
-        let key = ClassKey { shape: task.shape, appearance: task.appearance };
+        let key = ClassKey {
+            shape: task.shape,
+            appearance: task.appearance,
+        };
         let id = (state.shapes.serial(key.shape), key.appearance);
         if let Some(everywhere) = self.refusal(state, chain, id, key) {
             let nodes = state.nodes.len() as u32;
-            return Err(FitError { nodes, everywhere: Some(everywhere), ..FitError::default() });
+            return Err(FitError {
+                nodes,
+                everywhere: Some(everywhere),
+                ..FitError::default()
+            });
         }
         let mut index = match self.indexes.remove(&id) {
             Some(index) => {
@@ -199,8 +206,11 @@ impl Kernel {
         if self.bytes <= INDEX_BUDGET_BYTES {
             return;
         }
-        let mut by_age: Vec<(u64, ClassId)> =
-            self.indexes.iter().map(|(id, index)| (index.last_used, *id)).collect();
+        let mut by_age: Vec<(u64, ClassId)> = self
+            .indexes
+            .iter()
+            .map(|(id, index)| (index.last_used, *id))
+            .collect();
         by_age.sort_unstable();
         for (_, id) in &by_age[..by_age.len() / 2] {
             if let Some(index) = self.indexes.remove(id) {

@@ -29,8 +29,10 @@ impl PodReasons {
         use ReasonKind::{Unresolvable, Unschedulable};
         Self {
             affinity: table.intern("node(s) didn't match pod affinity rules", Unresolvable),
-            anti_affinity: table
-                .intern("node(s) didn't match pod anti-affinity rules", Unschedulable),
+            anti_affinity: table.intern(
+                "node(s) didn't match pod anti-affinity rules",
+                Unschedulable,
+            ),
             existing: table.intern(
                 "node(s) didn't satisfy existing pods anti-affinity rules",
                 Unschedulable,
@@ -135,7 +137,8 @@ pub fn eligible_nodes(
     let rules = &class.rules;
     let admits = |node: NodeIx| {
         let object = state.nodes.object(node);
-        keys.iter().all(|key| key.of_node[node.at()] != Domains::NONE)
+        keys.iter()
+            .all(|key| key.of_node[node.at()] != Domains::NONE)
             && (!constraint.honor_affinity
                 || node_affinity_holds(
                     &rules.node_selector,
@@ -157,7 +160,10 @@ impl PodFilter {
         all: &mut TopologyKeys,
     ) -> Option<Self> {
         let rules = class.rules.clone();
-        let mut keys = KeySet { names: Vec::new(), all };
+        let mut keys = KeySet {
+            names: Vec::new(),
+            all,
+        };
         let mut filter = Self {
             sums: Vec::new(),
             affinity: Vec::new(),
@@ -187,15 +193,10 @@ impl PodFilter {
         Some(filter)
     }
 
-    fn add_sum(
-        &mut self,
-        state: &State,
-        source: Source,
-        key: &str,
-        keys: &mut KeySet,
-    ) -> usize {
+    fn add_sum(&mut self, state: &State, source: Source, key: &str, keys: &mut KeySet) -> usize {
         let (at, domains) = keys.add(state, key);
-        self.sums.push(DomainSum::new(&state.topology, source, domains, at, None));
+        self.sums
+            .push(DomainSum::new(&state.topology, source, domains, at, None));
         self.sums.len() - 1
     }
 
@@ -215,7 +216,9 @@ impl PodFilter {
             self.affinity.push(at);
         }
         self.first_of_its_kind = terms.iter().all(|term| {
-            state.topology.term_selects(&state.names, term, class.key.appearance)
+            state
+                .topology
+                .term_selects(&state.names, term, class.key.appearance)
         });
     }
 
@@ -227,7 +230,9 @@ impl PodFilter {
             .enumerate()
             .filter(|(_, owned)| owned.carried == Carried::RequiredAnti)
             .filter(|(_, owned)| {
-                state.topology.term_selects(&state.names, &owned.term, class.key.appearance)
+                state
+                    .topology
+                    .term_selects(&state.names, &owned.term, class.key.appearance)
             })
             .map(|(at, owned)| (at as u32, owned.term.topology_key.clone()))
             .collect();
@@ -245,17 +250,28 @@ impl PodFilter {
             .filter(|c| c.when == Unsatisfiable::DoNotSchedule)
             .cloned()
             .collect();
-        let all_keys: Vec<Rc<Domains>> =
-            hard.iter().map(|c| keys.add(state, &c.topology_key).1).collect();
+        let all_keys: Vec<Rc<Domains>> = hard
+            .iter()
+            .map(|c| keys.add(state, &c.topology_key).1)
+            .collect();
         let look = state.topology.look_of(class.key.appearance).clone();
         let namespace = state.names.text(look.namespace).to_owned();
         for constraint in &hard {
             let selectors = constraint_selectors(constraint);
-            let query = Query::Spread { namespace: namespace.clone(), selectors };
+            let query = Query::Spread {
+                namespace: namespace.clone(),
+                selectors,
+            };
             let source = Source::Counter(state.counter(query));
             let eligible = eligible_nodes(state, class, constraint, &all_keys);
             let (at, domains) = keys.add(state, &constraint.topology_key);
-            self.sums.push(DomainSum::new(&state.topology, source, domains, at, Some(eligible)));
+            self.sums.push(DomainSum::new(
+                &state.topology,
+                source,
+                domains,
+                at,
+                Some(eligible),
+            ));
             let matches = |s: &Selector| selects(&state.names, s, &look.labels);
             self.spread.push(Spread {
                 sum: self.sums.len() - 1,
@@ -285,7 +301,9 @@ impl PodFilter {
         if self.tipping_points() == before {
             stale.sort_unstable();
             stale.dedup();
-            stale.into_iter().for_each(|cell| changed(self, cell as usize));
+            stale
+                .into_iter()
+                .for_each(|cell| changed(self, cell as usize));
         } else {
             (0..self.layout.cells()).for_each(|cell| changed(self, cell));
         }
@@ -294,7 +312,10 @@ impl PodFilter {
     /// Values that change the verdict of every cell when they move.
     fn tipping_points(&self) -> SmallVec<[i64; 4]> {
         let any_match = self.affinity.iter().any(|at| self.sums[*at].total > 0);
-        let least = self.spread.iter().map(|s| self.sums[s.sum].least(s.min_domains));
+        let least = self
+            .spread
+            .iter()
+            .map(|s| self.sums[s.sum].least(s.min_domains));
         std::iter::once(i64::from(any_match)).chain(least).collect()
     }
 
@@ -334,7 +355,8 @@ impl PodFilter {
                 }
             }
             let nobody = self.affinity.iter().all(|at| self.sums[*at].total == 0);
-            if !all_positive && !(nobody && self.first_of_its_kind) {
+            let first_of_its_kind = nobody && self.first_of_its_kind;
+            if !(all_positive || first_of_its_kind) {
                 return Some(self.reasons.affinity);
             }
         }
@@ -342,7 +364,10 @@ impl PodFilter {
         if self.anti.iter().any(conflicts) {
             return Some(self.reasons.anti_affinity);
         }
-        self.existing.iter().any(conflicts).then_some(self.reasons.existing)
+        self.existing
+            .iter()
+            .any(conflicts)
+            .then_some(self.reasons.existing)
     }
 
     fn spread_verdict(&self, domains: &CellDomains) -> Option<ReasonId> {

@@ -87,7 +87,10 @@ impl PodScore {
                 Carried::Preferred(weight) => i64::from(weight),
                 Carried::PreferredAnti(weight) => -i64::from(weight),
             };
-            if state.topology.term_selects(&state.names, &owned.term, class.key.appearance) {
+            if state
+                .topology
+                .term_selects(&state.names, &owned.term, class.key.appearance)
+            {
                 let domains = keys.domains(state, &owned.term.topology_key);
                 let source = Source::Carried(at as u32);
                 let sum = DomainSum::new(&state.topology, source, domains, 0, None);
@@ -101,23 +104,37 @@ impl PodScore {
         let namespace = state.names.text(look.namespace).to_owned();
         let (soft, selectors) = if class.rules.spread.is_empty() {
             self.require_all_keys = false;
-            let selectors = state.topology.default_selectors(&state.names, class.key.appearance);
+            let selectors = state
+                .topology
+                .default_selectors(&state.names, class.key.appearance);
             if selectors.is_empty() {
                 return;
             }
             (default_constraints(), Some(selectors))
         } else {
             let soft = class.rules.spread.iter();
-            (soft.filter(|c| c.when == Unsatisfiable::ScheduleAnyway).cloned().collect(), None)
+            (
+                soft.filter(|c| c.when == Unsatisfiable::ScheduleAnyway)
+                    .cloned()
+                    .collect(),
+                None,
+            )
         };
         let all_keys: Vec<Rc<Domains>> = if self.require_all_keys {
-            soft.iter().map(|c| keys.domains(state, &c.topology_key)).collect()
+            soft.iter()
+                .map(|c| keys.domains(state, &c.topology_key))
+                .collect()
         } else {
             Vec::new()
         };
         for constraint in &soft {
-            let selectors = selectors.clone().unwrap_or_else(|| constraint_selectors(constraint));
-            let query = Query::Spread { namespace: namespace.clone(), selectors };
+            let selectors = selectors
+                .clone()
+                .unwrap_or_else(|| constraint_selectors(constraint));
+            let query = Query::Spread {
+                namespace: namespace.clone(),
+                selectors,
+            };
             let source = Source::Counter(state.counter(query));
             let eligible = eligible_nodes(state, class, constraint, &all_keys);
             let domains = keys.domains(state, &constraint.topology_key);
@@ -158,7 +175,9 @@ impl PodScore {
                 .sum();
             self.raw.push(raw);
         }
-        let (Some(min), Some(max)) = (self.raw.iter().min(), self.raw.iter().max()) else { return };
+        let (Some(min), Some(max)) = (self.raw.iter().min(), self.raw.iter().max()) else {
+            return;
+        };
         let (min, spread) = (*min, max - min);
         if spread == 0 {
             return;
@@ -172,12 +191,19 @@ impl PodScore {
     fn add_spread_scores(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
         let ignored = |soft: &[Soft], node: u32| {
             self.require_all_keys
-                && soft.iter().any(|s| s.sum.domains.of_node[node as usize] == Domains::NONE)
+                && soft
+                    .iter()
+                    .any(|s| s.sum.domains.of_node[node as usize] == Domains::NONE)
         };
-        let counted: Vec<bool> =
-            candidates.iter().map(|node| !ignored(&self.spread, *node)).collect();
-        let weights: Vec<f64> =
-            self.spread.iter().map(|soft| weight(soft, candidates, &counted)).collect();
+        let counted: Vec<bool> = candidates
+            .iter()
+            .map(|node| !ignored(&self.spread, *node))
+            .collect();
+        let weights: Vec<f64> = self
+            .spread
+            .iter()
+            .map(|soft| weight(soft, candidates, &counted))
+            .collect();
         self.raw.clear();
         for (node, counted) in candidates.iter().zip(&counted) {
             if !counted {
@@ -222,13 +248,17 @@ impl Soft {
 
 /// ln(size + 2), size being the number of domains among the candidates that count.
 fn weight(soft: &Soft, candidates: &[u32], counted: &[bool]) -> f64 {
-    let counting = candidates.iter().zip(counted).filter(|(_, counted)| **counted);
+    let counting = candidates
+        .iter()
+        .zip(counted)
+        .filter(|(_, counted)| **counted);
     let size = if soft.hostname {
         counting.count()
     } else {
         // A missing label counts as one more value, as in Kubernetes.
-        let domains: FxHashSet<u32> =
-            counting.map(|(node, _)| soft.sum.domains.of_node[*node as usize]).collect();
+        let domains: FxHashSet<u32> = counting
+            .map(|(node, _)| soft.sum.domains.of_node[*node as usize])
+            .collect();
         domains.len()
     };
     ((size + 2) as f64).ln()

@@ -38,7 +38,11 @@ pub trait Keys {
     /// The better of two entries.
     fn better(&self, l: usize, r: usize) -> usize {
         let (kl, kr) = (self.key(l), self.key(r));
-        if kr > kl || (kr == kl && self.rank(r) < self.rank(l)) { r } else { l }
+        if kr > kl || (kr == kl && self.rank(r) < self.rank(l)) {
+            r
+        } else {
+            l
+        }
     }
 }
 
@@ -100,7 +104,9 @@ impl WideMax {
     pub fn best(&mut self, keys: &impl Keys) -> Option<usize> {
         for depth in 0..self.levels.len() {
             let (lower, upper) = self.levels.split_at_mut(depth);
-            let Some((level, above)) = upper.split_first_mut() else { break };
+            let Some((level, above)) = upper.split_first_mut() else {
+                break;
+            };
             let below = lower.last();
             while let Some(block) = level.marks.pop() {
                 let block = block as usize;

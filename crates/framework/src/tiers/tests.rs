@@ -18,7 +18,9 @@ fn sequences(kinds: usize, longest: usize) -> Vec<Vec<usize>> {
 
 /// All ways to cut a sequence into two tiers.
 fn two_tiers(s: &[usize]) -> Vec<[Vec<usize>; 2]> {
-    (0..=s.len()).map(|at| [s[..at].to_vec(), s[at..].to_vec()]).collect()
+    (0..=s.len())
+        .map(|at| [s[..at].to_vec(), s[at..].to_vec()])
+        .collect()
 }
 
 #[test]
@@ -38,16 +40,25 @@ fn all_any_first_error_and_sum_follow_their_definitions() {
         let bools: Vec<_> = s.iter().map(|k| *k == 1).collect();
         assert_eq!(all(bools.iter().copied()), !bools.contains(&false));
         assert_eq!(any(bools.iter().copied()), bools.contains(&true));
-        let results: Vec<_> =
-            s.iter().enumerate().map(|(at, k)| if *k == 0 { Ok(()) } else { Err(at) }).collect();
+        let results: Vec<_> = s
+            .iter()
+            .enumerate()
+            .map(|(at, k)| if *k == 0 { Ok(()) } else { Err(at) })
+            .collect();
         let first = s.iter().position(|k| *k == 1);
         assert_eq!(first_error(results.into_iter()).err(), first);
-        let scores: Vec<_> =
-            s.iter().enumerate().map(|(at, k)| if *k == 0 { Ok(1.5) } else { Err(at) }).collect();
+        let scores: Vec<_> = s
+            .iter()
+            .enumerate()
+            .map(|(at, k)| if *k == 0 { Ok(1.5) } else { Err(at) })
+            .collect();
         let expected = first.map_or(Ok(1.5 * s.len() as f64), Err);
         assert_eq!(sum(scores.into_iter()), expected);
-        let options: Vec<_> =
-            s.iter().enumerate().map(|(at, k)| (*k == 1).then_some(at)).collect();
+        let options: Vec<_> = s
+            .iter()
+            .enumerate()
+            .map(|(at, k)| (*k == 1).then_some(at))
+            .collect();
         assert_eq!(first_answer(options.into_iter()), first);
     }
 }
@@ -57,8 +68,10 @@ fn a_vote_is_lost_by_one_reject_unless_an_earlier_tier_has_settled_it() {
     let kinds = [Vote::Reject, Vote::Abstain, Vote::Permit];
     for s in sequences(3, 4) {
         for tiers in two_tiers(&s) {
-            let votes: Vec<Vec<Vote>> =
-                tiers.iter().map(|t| t.iter().map(|k| kinds[*k]).collect()).collect();
+            let votes: Vec<Vec<Vote>> = tiers
+                .iter()
+                .map(|t| t.iter().map(|k| kinds[*k]).collect())
+                .collect();
             let settled = |tier: &Vec<Vote>| {
                 if tier.contains(&Vote::Reject) {
                     Some(false)
@@ -69,7 +82,11 @@ fn a_vote_is_lost_by_one_reject_unless_an_earlier_tier_has_settled_it() {
                 }
             };
             let expected = settled(&votes[0]).or(settled(&votes[1])).unwrap_or(true);
-            assert_eq!(vote(votes.iter().map(|t| t.iter().copied())), expected, "{votes:?}");
+            assert_eq!(
+                vote(votes.iter().map(|t| t.iter().copied())),
+                expected,
+                "{votes:?}"
+            );
         }
     }
 }
@@ -78,13 +95,18 @@ fn a_vote_is_lost_by_one_reject_unless_an_earlier_tier_has_settled_it() {
 fn the_first_tier_with_an_answer_decides_about_starving() {
     for s in sequences(2, 4) {
         for tiers in two_tiers(&s) {
-            let answers: Vec<Vec<bool>> =
-                tiers.iter().map(|t| t.iter().map(|k| *k == 1).collect()).collect();
+            let answers: Vec<Vec<bool>> = tiers
+                .iter()
+                .map(|t| t.iter().map(|k| *k == 1).collect())
+                .collect();
             let expected = answers
                 .iter()
                 .find(|tier| !tier.is_empty())
                 .is_some_and(|tier| !tier.contains(&false));
-            assert_eq!(starving(answers.iter().map(|t| t.iter().copied())), expected);
+            assert_eq!(
+                starving(answers.iter().map(|t| t.iter().copied())),
+                expected
+            );
         }
     }
 }
@@ -93,11 +115,20 @@ fn the_first_tier_with_an_answer_decides_about_starving() {
 /// for `k > 4`.
 fn victim_answer(k: usize) -> VictimAnswer<u8> {
     if k == 0 {
-        return VictimAnswer { allowed: None, protects: true };
+        return VictimAnswer {
+            allowed: None,
+            protects: true,
+        };
     }
     let bits = (k - 1) % 4;
-    let allowed = [1u8, 2].into_iter().filter(|v| bits & usize::from(*v) != 0).collect();
-    VictimAnswer { allowed: Some(allowed), protects: k > 4 }
+    let allowed = [1u8, 2]
+        .into_iter()
+        .filter(|v| bits & usize::from(*v) != 0)
+        .collect();
+    VictimAnswer {
+        allowed: Some(allowed),
+        protects: k > 4,
+    }
 }
 
 #[test]
@@ -115,7 +146,9 @@ fn victims_are_a_real_intersection_and_protection_is_a_veto() {
                 let veto = sets.iter().any(|a| a.protects);
                 (veto || !common.is_empty()).then_some(common)
             };
-            let expected = decided(&tiers[0]).or(decided(&tiers[1])).unwrap_or_default();
+            let expected = decided(&tiers[0])
+                .or(decided(&tiers[1]))
+                .unwrap_or_default();
             let got = victims(tiers.iter().map(|t| t.iter().map(|k| victim_answer(*k))));
             assert_eq!(got, expected, "{tiers:?}");
         }
@@ -127,9 +160,13 @@ fn the_first_tier_with_any_victim_gives_the_union() {
     for s in sequences(4, 4) {
         for tiers in two_tiers(&s) {
             let named = |k: &usize| -> Vec<u8> {
-                [1u8, 2].into_iter().filter(|v| k & usize::from(*v) != 0).collect()
+                [1u8, 2]
+                    .into_iter()
+                    .filter(|v| k & usize::from(*v) != 0)
+                    .collect()
             };
-            let union = |tier: &Vec<usize>| -> BTreeSet<u8> { tier.iter().flat_map(named).collect() };
+            let union =
+                |tier: &Vec<usize>| -> BTreeSet<u8> { tier.iter().flat_map(named).collect() };
             let expected = match union(&tiers[0]) {
                 empty if empty.is_empty() => union(&tiers[1]),
                 some => some,

@@ -38,8 +38,9 @@ impl State {
                 }
             }
             Delta::NamespaceApply(namespace) => {
-                let changed =
-                    self.topology.set_namespace(&namespace.name, Some(namespace.labels));
+                let changed = self
+                    .topology
+                    .set_namespace(&namespace.name, Some(namespace.labels));
                 self.counts_stale |= changed;
                 self.generation += u64::from(changed);
             }
@@ -70,11 +71,12 @@ impl State {
     }
 
     fn delete_node(&mut self, name: &str) {
-        let Some(node) = self.nodes.find(name) else { return };
-        // Pods that have ended are on it too, though it does not count them.
-        let on_it = |(at, task): (usize, &Task)| {
-            (task.node == Some(node)).then_some(TaskIx(at as u32))
+        let Some(node) = self.nodes.find(name) else {
+            return;
         };
+        // Pods that have ended are on it too, though it does not count them.
+        let on_it =
+            |(at, task): (usize, &Task)| (task.node == Some(node)).then_some(TaskIx(at as u32));
         let there: Vec<TaskIx> = self.tasks.iter().filter_map(on_it).collect();
         for ix in there {
             let status = self.task(ix).status;
@@ -91,7 +93,10 @@ impl State {
         let known = self.task_by_uid(&pod.uid);
         let finished_foreign = !pod.ours
             && pod.group.is_none()
-            && matches!(TaskStatus::of(pod), TaskStatus::Succeeded | TaskStatus::Failed);
+            && matches!(
+                TaskStatus::of(pod),
+                TaskStatus::Succeeded | TaskStatus::Failed
+            );
         if (!pod.ours && pod.node.is_none()) || finished_foreign {
             if let Some(ix) = known {
                 self.delete_task(ix);
@@ -141,7 +146,9 @@ impl State {
             .iter()
             .map(|(kind, name)| (self.names.intern(kind), self.names.intern(name)))
             .collect();
-        let appearance = self.topology.appearance(&mut self.names, namespace, &labels, &owners);
+        let appearance = self
+            .topology
+            .appearance(&mut self.names, namespace, &labels, &owners);
         let node = pod.node.as_ref().and_then(|name| self.nodes.find(name));
         let lost_node = match &pod.node {
             Some(name) if node.is_none() => self.names.intern(name),
@@ -172,7 +179,10 @@ impl State {
             critical: is_critical(pod),
             deleting: pod.deleting,
             ours: pod.ours,
-            group: pod.group.as_ref().map_or(Sym::default(), |name| self.names.intern(name)),
+            group: pod
+                .group
+                .as_ref()
+                .map_or(Sym::default(), |name| self.names.intern(name)),
             job_slot: 0,
         }
         .with_queue_of(pod, self)
@@ -190,7 +200,10 @@ impl State {
             Self::role_entry(job, role);
             self.tasks[ix.at()].job_slot = job.tasks.len() as u32;
             job.tasks.push(ix);
-            if job.group().is_some_and(|group| !group.sub_groups.is_empty()) {
+            if job
+                .group()
+                .is_some_and(|group| !group.sub_groups.is_empty())
+            {
                 self.sub_jobs_stale.insert(job_ix);
             }
         }
@@ -278,7 +291,10 @@ impl State {
     }
 
     fn apply_group(&mut self, group: Box<GroupObject>) {
-        let key = (self.names.intern(&group.namespace), self.names.intern(&group.name));
+        let key = (
+            self.names.intern(&group.namespace),
+            self.names.intern(&group.name),
+        );
         let ix = match self.job_by_key.get(&key) {
             Some(&ix) => ix,
             None => {
@@ -295,7 +311,10 @@ impl State {
             "" => self.default_queue,
             name => self.names.intern(name),
         };
-        let min_resources = group.min_resources.as_ref().map(|m| self.resources.vector(m));
+        let min_resources = group
+            .min_resources
+            .as_ref()
+            .map(|m| self.resources.vector(m));
         let priority = self.priority_of(&group.priority_class);
         let job = &mut self.jobs[ix.at()];
         job.uid = group.uid.as_str().into();
@@ -319,12 +338,14 @@ impl State {
     }
 
     fn delete_group(&mut self, namespace: &str, name: &str) {
-        let Some(ix) = self.job_by_key(namespace, name) else { return };
+        let Some(ix) = self.job_by_key(namespace, name) else {
+            return;
+        };
         self.generation += 1;
         let job = &mut self.jobs[ix.at()];
         job.origin = Origin::Missing;
         job.min_resources = None;
-        job.sub_jobs.clear();
+        self.merge_sub_jobs(ix);
         self.move_job(ix, self.default_queue);
         self.drop_job_if_empty(ix);
     }
@@ -368,8 +389,11 @@ impl State {
 
     fn reprioritise(&mut self) {
         self.generation += 1;
-        let classes: Vec<(usize, Box<str>)> =
-            self.jobs.iter().map(|(at, job)| (at, job.priority_class.clone())).collect();
+        let classes: Vec<(usize, Box<str>)> = self
+            .jobs
+            .iter()
+            .map(|(at, job)| (at, job.priority_class.clone()))
+            .collect();
         for (at, class) in classes {
             self.jobs[at].priority = self.priority_of(&class);
         }
@@ -408,7 +432,9 @@ impl State {
     }
 
     fn delete_queue(&mut self, name: &str) {
-        let Some(ix) = self.queue_by_name(name) else { return };
+        let Some(ix) = self.queue_by_name(name) else {
+            return;
+        };
         self.generation += 1;
         for (_, job) in &mut self.jobs {
             job.queue = job.queue.filter(|queue| *queue != ix);

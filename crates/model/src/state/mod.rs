@@ -87,7 +87,9 @@ impl State {
 
     /// All tasks.
     pub fn tasks(&self) -> impl Iterator<Item = (TaskIx, &Task)> {
-        self.tasks.iter().map(|(at, task)| (TaskIx(at as u32), task))
+        self.tasks
+            .iter()
+            .map(|(at, task)| (TaskIx(at as u32), task))
     }
 
     /// Task by pod UID.
@@ -116,6 +118,11 @@ impl State {
         self.jobs.iter().map(|(at, job)| (JobIx(at as u32), job))
     }
 
+    /// Whether there is a job with that index.
+    pub fn has_job(&self, ix: JobIx) -> bool {
+        self.jobs.contains(ix.at())
+    }
+
     /// Number of jobs.
     pub fn job_count(&self) -> usize {
         self.jobs.len()
@@ -140,7 +147,9 @@ impl State {
 
     /// All queues.
     pub fn queues(&self) -> impl Iterator<Item = (QueueIx, &Queue)> {
-        self.queues.iter().map(|(at, queue)| (QueueIx(at as u32), queue))
+        self.queues
+            .iter()
+            .map(|(at, queue)| (QueueIx(at as u32), queue))
     }
 
     /// Queue by name.
@@ -181,9 +190,18 @@ impl State {
 
     fn leave_node(&mut self, ix: TaskIx, shape: &Shape) {
         let task = &self.tasks[ix.at()];
-        let (Some(node), Some(load)) = (task.node, task.status.load()) else { return };
+        let (Some(node), Some(load)) = (task.node, task.status.load()) else {
+            return;
+        };
         let (slot, terminating) = (task.node_slot, task.is_terminating());
-        self.topology.shift(&self.names, shape.rules, task.appearance, terminating, node, -1);
+        self.topology.shift(
+            &self.names,
+            shape.rules,
+            task.appearance,
+            terminating,
+            node,
+            -1,
+        );
         if let Some(moved) = self.nodes.take(node, slot, load, &burden(shape)) {
             self.tasks[moved.at()].node_slot = slot;
         }
@@ -191,9 +209,18 @@ impl State {
 
     fn enter_node(&mut self, ix: TaskIx, shape: &Shape) {
         let task = &self.tasks[ix.at()];
-        let (Some(node), Some(load)) = (task.node, task.status.load()) else { return };
+        let (Some(node), Some(load)) = (task.node, task.status.load()) else {
+            return;
+        };
         let terminating = task.is_terminating();
-        self.topology.shift(&self.names, shape.rules, task.appearance, terminating, node, 1);
+        self.topology.shift(
+            &self.names,
+            shape.rules,
+            task.appearance,
+            terminating,
+            node,
+            1,
+        );
         let slot = self.nodes.put(node, ix, load, &burden(shape));
         self.tasks[ix.at()].node_slot = slot;
     }
@@ -221,11 +248,20 @@ impl State {
         shift(&mut job.total, request, by);
         let mut queue = job.queue.map(|queue| &mut self.queues[queue.at()]);
         let (mine, theirs) = if status.is_allocated() {
-            (&mut job.allocated, queue.as_mut().map(|queue| &mut queue.allocated))
+            (
+                &mut job.allocated,
+                queue.as_mut().map(|queue| &mut queue.allocated),
+            )
         } else if status == TaskStatus::Pipelined {
-            (&mut job.pipelined, queue.as_mut().map(|queue| &mut queue.pipelined))
+            (
+                &mut job.pipelined,
+                queue.as_mut().map(|queue| &mut queue.pipelined),
+            )
         } else if status == TaskStatus::Pending {
-            (&mut job.pending, queue.as_mut().map(|queue| &mut queue.pending))
+            (
+                &mut job.pending,
+                queue.as_mut().map(|queue| &mut queue.pending),
+            )
         } else {
             return;
         };
@@ -281,7 +317,10 @@ impl State {
         let at = match job.roles.iter().position(|entry| entry.role == role) {
             Some(at) => at,
             None => {
-                job.roles.push(RoleCount { role, ..RoleCount::default() });
+                job.roles.push(RoleCount {
+                    role,
+                    ..RoleCount::default()
+                });
                 job.roles.len() - 1
             }
         };

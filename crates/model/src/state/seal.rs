@@ -1,9 +1,9 @@
 //! The end of a batch of changes: everything that is cheaper once for all of them.
 
 use super::State;
+use crate::intern::{Interner, Sym};
 use crate::job::{Job, JobIx, Origin, SubJob};
 use crate::node::NodeIx;
-use crate::intern::{Interner, Sym};
 use crate::object::SubGroupPolicy;
 use crate::selector::{label, selects};
 use crate::task::TaskIx;
@@ -59,7 +59,8 @@ impl State {
             if let (Some(node), Some(_)) = (task.node, task.status.load()) {
                 let rules = self.shapes.get(task.shape).rules;
                 let terminating = task.is_terminating();
-                self.topology.shift(&self.names, rules, task.appearance, terminating, node, 1);
+                self.topology
+                    .shift(&self.names, rules, task.appearance, terminating, node, 1);
             }
         }
     }
@@ -108,16 +109,22 @@ impl State {
 
     /// Divides the tasks of a job among its sub-jobs (spec/01 §3.5).
     fn split_job(&mut self, ix: JobIx) {
-        let Some(job) = self.jobs.get(ix.at()) else { return };
+        let Some(job) = self.jobs.get(ix.at()) else {
+            return;
+        };
         let Some(group) = job.group().filter(|group| !group.sub_groups.is_empty()) else {
-            self.jobs[ix.at()].sub_jobs.clear();
+            self.merge_sub_jobs(ix);
             return;
         };
         let policies = group.sub_groups.clone();
         let key = self.job_key(ix);
         let mut tasks = self.job(ix).tasks.clone();
         tasks.sort_unstable();
-        let default = SubJob { id: key.clone(), min_available: 1, ..SubJob::default() };
+        let default = SubJob {
+            id: key.clone(),
+            min_available: 1,
+            ..SubJob::default()
+        };
         let mut sub_jobs = vec![default];
         let mut place = Vec::with_capacity(tasks.len());
         for task in &tasks {
@@ -137,6 +144,15 @@ impl State {
         self.jobs[ix.at()].sub_jobs = sub_jobs;
     }
 
+    /// The inverse of dividing: the job is whole.
+    pub(super) fn merge_sub_jobs(&mut self, ix: JobIx) {
+        let job = &mut self.jobs[ix.at()];
+        job.sub_jobs.clear();
+        for task in &job.tasks {
+            self.tasks[task.at()].sub_job = 0;
+        }
+    }
+
     /// Number of live sub-jobs of a policy that pass a test.
     pub fn sub_jobs_passing(
         &self,
@@ -144,7 +160,10 @@ impl State {
         policy: u16,
         test: impl Fn(&SubJob) -> bool,
     ) -> usize {
-        job.sub_jobs.iter().filter(|sub| sub.policy == Some(policy) && test(sub)).count()
+        job.sub_jobs
+            .iter()
+            .filter(|sub| sub.policy == Some(policy) && test(sub))
+            .count()
     }
 }
 
@@ -154,7 +173,11 @@ fn group_values(
     policy: &SubGroupPolicy,
     labels: &[(Sym, Sym)],
 ) -> Option<Vec<String>> {
-    if policy.selector.as_ref().is_some_and(|selector| !selects(names, selector, labels)) {
+    if policy
+        .selector
+        .as_ref()
+        .is_some_and(|selector| !selects(names, selector, labels))
+    {
         return None;
     }
     let value = |key: &String| {
@@ -179,7 +202,10 @@ fn sub_job_for(
         id,
         policy: Some(at as u16),
         min_available: policy.size,
-        match_index: values.first().and_then(|value| value.parse().ok()).unwrap_or(0),
+        match_index: values
+            .first()
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(0),
         tasks: Vec::new(),
     });
     sub_jobs.len() - 1

@@ -93,18 +93,25 @@ impl Balanced {
     fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<Plain<'a>> {
         let load = |ix, request| {
             let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
-            allocatable.iter().all(|amount| *amount > 0).then_some(FullLoad {
-                request,
-                allocatable,
-                used: columns::full_block(&nodes.used, ix, range.clone())?,
-                pipelined: columns::full_block(&nodes.pipelined, ix, range.clone())?,
-            })
+            allocatable
+                .iter()
+                .all(|amount| *amount > 0)
+                .then_some(FullLoad {
+                    request,
+                    allocatable,
+                    used: columns::full_block(&nodes.used, ix, range.clone())?,
+                    pipelined: columns::full_block(&nodes.pipelined, ix, range.clone())?,
+                })
         };
         if range.len() < BLOCK || self.gpu.is_some() {
             return None;
         }
         let (cpu, memory) = (load(CPU, self.cpu)?, load(MEMORY, self.memory)?);
-        Some(Plain { cpu, memory, weight: self.weight })
+        Some(Plain {
+            cpu,
+            memory,
+            weight: self.weight,
+        })
     }
 }
 
@@ -124,7 +131,10 @@ impl BlockScore for Plain<'_> {
     #[inline(always)]
     fn at(&self, at: usize) -> i64 {
         let (cpu, memory) = (self.cpu.fractions(at), self.memory.fractions(at));
-        let (with, without) = (whole_evenness(cpu.0, memory.0), whole_evenness(cpu.1, memory.1));
+        let (with, without) = (
+            whole_evenness(cpu.0, memory.0),
+            whole_evenness(cpu.1, memory.1),
+        );
         let half = (50.0 + with - without) * 0.5;
         self.weight * (50 + half as i64)
     }

@@ -66,7 +66,8 @@ impl Requested {
 impl NodeScore for Requested {
     fn add_whole(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
         for (range, out) in columns::blocks(range.start, out) {
-            if let (Some(plain), Ok(out)) = (self.plain(nodes, range.clone()), (&mut *out).try_into())
+            if let (Some(plain), Ok(out)) =
+                (self.plain(nodes, range.clone()), (&mut *out).try_into())
             {
                 columns::add_scores(plain, out);
                 continue;
@@ -101,9 +102,15 @@ impl Requested {
     fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<Plain<'a>> {
         let load = |ix, request, load: &'a [i64]| {
             let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
-            let ordinary = allocatable.iter().all(|amount| (1..=EXACT_WHOLE).contains(amount));
+            let ordinary = allocatable
+                .iter()
+                .all(|amount| (1..=EXACT_WHOLE).contains(amount));
             let load = load[range.clone()].try_into().ok()?;
-            ordinary.then_some(FullLoad { request, allocatable, load })
+            ordinary.then_some(FullLoad {
+                request,
+                allocatable,
+                load,
+            })
         };
         if range.len() < columns::BLOCK {
             return None;

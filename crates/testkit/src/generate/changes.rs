@@ -41,9 +41,10 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::QueueApply(queue) => (Kind::Queue, queue.name.clone()),
         Delta::PriorityClassApply(class) => (Kind::Class, class.name.clone()),
         Delta::NamespaceApply(namespace) => (Kind::Namespace, namespace.name.clone()),
-        Delta::WorkloadApply(w) => {
-            (Kind::Workload, format!("{}/{}/{}", w.kind, w.namespace, w.name))
-        }
+        Delta::WorkloadApply(w) => (
+            Kind::Workload,
+            format!("{}/{}/{}", w.kind, w.namespace, w.name),
+        ),
         _ => return None,
     })
 }
@@ -100,9 +101,14 @@ impl Changing {
         self.objects.values().cloned().collect()
     }
 
+    /// The pod `namespace/name` as it is now.
+    pub fn pod(&self, name: &str) -> Option<Delta> {
+        self.objects.get(&(Kind::Pod, name.to_owned())).cloned()
+    }
+
     /// The pod `namespace/name` was bound to a node.
     pub fn bind(&mut self, pod: &str, node: &str) -> Option<Delta> {
-        let mut pod = self.pod(pod)?;
+        let mut pod = self.pod_object(pod)?;
         pod.node = Some(node.to_owned());
         Some(self.put(Delta::PodApply(Box::new(pod))))
     }
@@ -158,9 +164,9 @@ impl Changing {
         (!names.is_empty()).then(|| self.rng.pick(&names).clone())
     }
 
-    fn pod(&self, name: &str) -> Option<PodObject> {
-        match self.objects.get(&(Kind::Pod, name.to_owned()))? {
-            Delta::PodApply(pod) => Some(PodObject::clone(pod)),
+    fn pod_object(&self, name: &str) -> Option<PodObject> {
+        match self.pod(name)? {
+            Delta::PodApply(pod) => Some(*pod),
             _ => None,
         }
     }
@@ -190,20 +196,21 @@ impl Changing {
         let Some(name) = self.any(Kind::Pod) else {
             return Vec::new();
         };
-        let Some(mut pod) = self.pod(&name) else {
+        let Some(mut pod) = self.pod_object(&name) else {
             return Vec::new();
         };
         match self.rng.below(8) {
             0 | 1 => return self.remove(Kind::Pod, &name),
             2 => pod.deleting = true,
             3 if pod.node.is_some() => {
-                pod.phase = self
-                    .rng
-                    .pick(&[PodPhase::Running, PodPhase::Succeeded, PodPhase::Failed]);
+                pod.phase =
+                    self.rng
+                        .pick(&[PodPhase::Running, PodPhase::Succeeded, PodPhase::Failed]);
             }
             4 => {
                 pod.labels.retain(|(key, _)| key != "app");
-                pod.labels.push(("app".to_owned(), self.rng.pick(APPS).to_owned()));
+                pod.labels
+                    .push(("app".to_owned(), self.rng.pick(APPS).to_owned()));
                 pod.labels.sort();
             }
             5 => pod.gates = self.rng.pick(&[Gates::None, Gates::None, Gates::Foreign]),
@@ -369,7 +376,9 @@ impl Changing {
     }
 
     fn delete_any(&mut self) -> Vec<Delta> {
-        let kind = self.rng.pick(&[Kind::Class, Kind::Workload, Kind::Pod, Kind::Group]);
+        let kind = self
+            .rng
+            .pick(&[Kind::Class, Kind::Workload, Kind::Pod, Kind::Group]);
         match self.any(kind) {
             Some(name) => self.remove(kind, &name),
             None => Vec::new(),

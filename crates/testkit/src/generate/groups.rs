@@ -31,12 +31,7 @@ pub fn queues(rng: &mut Rng, theme: &Theme) -> Vec<QueueObject> {
     queues
 }
 
-pub fn queue(
-    rng: &mut Rng,
-    theme: &Theme,
-    name: &str,
-    place: &(&[&str], &[f64]),
-) -> QueueObject {
+pub fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])) -> QueueObject {
     let mut queue = QueueObject {
         name: name.to_owned(),
         created_s: rng.pick(&[0, 10, 20]),

@@ -1,0 +1,118 @@
+//! The map of `docs/ARCHITECTURE.md` is true: who may use whom, and who may touch the outside world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, Package};
+
+use super::metadata;
+
+/// What each crate of ours may use of ours.
+const ALLOWED: [(&str, &[&str]); 12] = [
+    ("pumice-api", &[]),
+    ("pumice-conf", &[]),
+    ("pumice-model", &[]),
+    ("pumice-framework", &["conf", "model"]),
+    ("pumice-plugins", &["conf", "framework", "model"]),
+    ("pumice-actions", &["framework", "model"]),
+    (
+        "pumice-engine",
+        &["actions", "conf", "framework", "model", "plugins"],
+    ),
+    ("pumice-ingest", &["api", "model"]),
+    ("pumice-controllers", &["api"]),
+    (
+        "pumice-sim",
+        &["api", "conf", "controllers", "engine", "ingest", "model"],
+    ),
+    ("pumice-testkit", &["conf", "model"]),
+    (
+        "pumice",
+        &["conf", "engine", "ingest", "model", "plugins", "sim"],
+    ),
+];
+
+/// Packages that bring clocks, sockets or threads, which the pure crates do without.
+const IMPURE: [&str; 8] = [
+    "tokio",
+    "hyper",
+    "reqwest",
+    "kube",
+    "rand",
+    "chrono",
+    "rayon",
+    "crossbeam",
+];
+
+/// Names of the standard library that a pure crate must not mention.
+const FORBIDDEN: [&str; 8] = [
+    "std::fs",
+    "std::net",
+    "std::thread",
+    "std::process",
+    "std::env",
+    "SystemTime",
+    "Instant",
+    "static mut",
+];
+
+fn normal_dependencies(package: &Package) -> BTreeSet<&str> {
+    let normal = package
+        .dependencies
+        .iter()
+        .filter(|d| d.kind == DependencyKind::Normal);
+    normal.map(|dependency| dependency.name.as_str()).collect()
+}
+
+#[test]
+fn every_crate_uses_only_the_crates_below_it() {
+    let metadata = metadata();
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.into_iter().collect();
+    for package in metadata.workspace_packages() {
+        let name = package.name.as_str();
+        let below = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is missing in ALLOWED"));
+        for used in normal_dependencies(package) {
+            if let Some(ours) = used.strip_prefix("pumice-") {
+                assert!(below.contains(&ours), "{name} must not use {used}");
+            }
+        }
+    }
+    assert_eq!(metadata.workspace_packages().len(), ALLOWED.len());
+}
+
+#[test]
+fn pure_crates_use_no_package_that_reaches_outside() {
+    for package in metadata().workspace_packages() {
+        if package.name.as_str() != "pumice" {
+            let used = normal_dependencies(package);
+            let impure: Vec<_> = IMPURE.iter().filter(|name| used.contains(**name)).collect();
+            assert!(impure.is_empty(), "{} uses {impure:?}", package.name);
+        }
+    }
+}
+
+#[test]
+fn pure_crates_mention_no_clock_file_socket_or_thread() {
+    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let mut looked_at = 0;
+    for krate in std::fs::read_dir(crates).expect("the crates folder") {
+        let source = krate.expect("an entry").path().join("src");
+        let mut folders = vec![source];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    looked_at += 1;
+                    let text = std::fs::read_to_string(&path).expect("UTF-8 source");
+                    for word in FORBIDDEN {
+                        assert!(!text.contains(word), "{} mentions {word}", path.display());
+                    }
+                }
+            }
+        }
+    }
+    assert!(looked_at > 50, "{looked_at} files");
+}
