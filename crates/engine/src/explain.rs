@@ -164,9 +164,10 @@ impl Engine {
         let job = self.state.job(ix);
         let none = JobNote::default();
         let note = self.notes.get(&ix).unwrap_or(&none);
-        let could = note.discarded.iter().filter(|(task, (status, _))| {
-            status.is_allocated() && self.state.task(**task).status == TaskStatus::Pending
-        });
+        let could = note
+            .discarded
+            .iter()
+            .filter(|(task, (status, _))| status.is_allocated() && self.is_pending(**task));
         let short = job.min_available - (job.ready() + could.count() as i32);
         let tasks = job.tasks.len();
         format!(
@@ -189,12 +190,18 @@ impl Engine {
         text
     }
 
+    /// Whether a task a note speaks of still waits.
+    fn is_pending(&self, task: TaskIx) -> bool {
+        self.state
+            .find_task(task)
+            .is_some_and(|task| task.status == TaskStatus::Pending)
+    }
+
     fn pending_histogram(&self, ix: JobIx) -> String {
         let job = self.state.job(ix);
         let schedulable = self.notes.get(&ix).map_or(0, |note| {
             let fits = note.discarded.iter().filter(|(task, (status, _))| {
-                *status == TaskStatus::Allocated
-                    && self.state.task(**task).status == TaskStatus::Pending
+                *status == TaskStatus::Allocated && self.is_pending(**task)
             });
             fits.count()
         });
@@ -209,8 +216,10 @@ impl Engine {
     fn origin_reason(&self, ix: JobIx) -> Option<String> {
         let note = self.notes.get(&ix)?;
         let queue = self.state.names.text(self.state.job(ix).queue_name);
-        if let Some((task, unplaced)) = note.unplaced.first() {
-            let name = &self.state.task(*task).name;
+        if let Some((task, unplaced)) = note.unplaced.first()
+            && let Some(record) = self.state.find_task(*task)
+        {
+            let name = &record.name;
             return Some(format!("{name}: {}", self.unplaced_text(*task, unplaced)));
         }
         if let Some(refusal) = &note.refusal {

@@ -160,8 +160,9 @@ impl Engine {
     /// Tentative placements of the last cycle end with it.
     fn release_kept(&mut self) {
         for task in std::mem::take(&mut self.kept) {
-            let status = self.state.task(task).status;
-            if matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined) {
+            // Its pod may be gone, and its place may have been given to another.
+            let status = self.state.find_task(task).map(|task| task.status);
+            if matches!(status, Some(TaskStatus::Allocated | TaskStatus::Pipelined)) {
                 self.chain.unplaced(&self.state, task);
                 self.state.move_task(task, TaskStatus::Pending, None);
             }

@@ -80,6 +80,10 @@ impl State {
         let there: Vec<TaskIx> = self.tasks.iter().filter_map(on_it).collect();
         for ix in there {
             let status = self.task(ix).status;
+            if matches!(status, TaskStatus::Allocated | TaskStatus::Pipelined) {
+                self.move_task(ix, TaskStatus::Pending, None);
+                continue;
+            }
             // Its pods stay known, on a node that is not.
             self.tasks[ix.at()].lost_node = self.names.intern(name);
             self.move_task(ix, status, None);

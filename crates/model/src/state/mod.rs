@@ -85,6 +85,11 @@ impl State {
         &self.tasks[ix.at()]
     }
 
+    /// A task that may be gone by now.
+    pub fn find_task(&self, ix: TaskIx) -> Option<&Task> {
+        self.tasks.get(ix.at())
+    }
+
     /// All tasks.
     pub fn tasks(&self) -> impl Iterator<Item = (TaskIx, &Task)> {
         self.tasks

@@ -259,3 +259,20 @@ fn oversold_amounts_do_not_count() {
     // cpu 75, memory 50.
     assert_eq!(scores(&only(&[(LEAST, 1)]), &state), [62]);
 }
+
+#[test]
+fn a_broken_preference_silences_its_own_scorer_only() {
+    let with = |weight| {
+        let mut x = pod("x", "1c 1Gi");
+        let broken = NodeTerm {
+            broken: true,
+            ..NodeTerm::default()
+        };
+        let good = prefers(30, "disk", NodeOp::In(vec!["ssd".to_owned()]));
+        x.preferred_node_affinity = vec![good, (weight, broken)];
+        scores(&only(&[(NODE_AFFINITY, 2), (LEAST, 1)]), &example(x))
+    };
+    assert_eq!(with(80), [52, 59, 89]);
+    // Without weight the term is not looked at.
+    assert_eq!(with(0), [252, 59, 89]);
+}

@@ -145,3 +145,19 @@ fn pods_are_not_counted_for_admission() {
     let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
     assert_eq!(vote, Vote::Permit);
 }
+
+#[test]
+fn a_cordoned_node_counts_for_the_size_of_the_cluster() {
+    let cordoned = pumice_model::object::NodeObject {
+        unschedulable: true,
+        ..node("n", "10c 20Gi pods=100")
+    };
+    let state = Cluster::default()
+        .queue(queue("default", 1))
+        .node(cordoned)
+        .group(asking(GroupPhase::Pending, "12c", group("x", "default")))
+        .build();
+    let plugin = opened(plugin(None), &state);
+    let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
+    assert_eq!(vote, Vote::Permit);
+}

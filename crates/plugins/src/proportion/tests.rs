@@ -282,3 +282,22 @@ fn a_queue_without_jobs_has_no_part() {
     assert_eq!(plugin.queue_view(&state, queue_ix(&state, "idle")), None);
     assert!(plugin.queue_view(&state, queue_ix(&state, "qa")).is_some());
 }
+
+#[test]
+fn what_a_queue_loses_during_a_cycle_does_not_break_admission() {
+    // All 3 cores were elastic when the cycle opened, and are gone when the question is asked: the
+    // demand comes out below 0.
+    let mut state = cluster(queue("qa", 1), queue("qb", 1))
+        .pods(1, "a", on("n", pod("", "3c")))
+        .group(asking(GroupPhase::Pending, "1c", group("x", "qa")))
+        .build();
+    let plugin = opened(Proportion::default(), &state);
+    let running = state.job(job(&state, "a")).tasks[0];
+    state.move_task(
+        running,
+        pumice_model::TaskStatus::Releasing,
+        Some(pumice_model::NodeIx(0)),
+    );
+    let (vote, _) = plugin.job_enqueueable(&state, job(&state, "x"));
+    assert_eq!(vote, Vote::Permit);
+}

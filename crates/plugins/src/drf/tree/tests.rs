@@ -182,3 +182,24 @@ fn a_queue_without_path_hangs_its_jobs_below_the_root() {
     let (plain, sci) = (queue_ix(&state, "plain"), queue_ix(&state, "sci"));
     assert_eq!(tree.compare(plain, sci), Ordering::Equal);
 }
+
+#[test]
+fn a_weight_below_1_counts_as_it_is() {
+    // dev holds as much as sci, which is too much for half its weight.
+    for (weight, expected) in [(0.5, Ordering::Greater), (1.0, Ordering::Equal)] {
+        let state = Cluster::default()
+            .node(node("n", "20c 20Gi pods=200"))
+            .queue(placed_in("dev", "root/dev", &[1.0, weight]))
+            .queue(placed_in("sci", "root/sci", &[1.0, 1.0]))
+            .group(group("d", "dev"))
+            .pods(2, "d", on("n", pod("", "1c 1Gi")))
+            .pods(1, "d", pod("", "1c 1Gi"))
+            .group(group("s", "sci"))
+            .pods(2, "s", on("n", pod("", "1c 1Gi")))
+            .pods(1, "s", pod("", "1c 1Gi"))
+            .build();
+        let tree = Tree::of(&state);
+        let (dev, sci) = (queue_ix(&state, "dev"), queue_ix(&state, "sci"));
+        assert_eq!(tree.compare(dev, sci), expected, "weight {weight}");
+    }
+}

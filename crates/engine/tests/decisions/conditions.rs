@@ -1,0 +1,122 @@
+//! What the status of a PodGroup says.
+
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase};
+
+use crate::cluster::*;
+
+#[test]
+fn a_group_without_minimum_and_without_pods_is_not_completed() {
+    // Admitted, and refused for want of 40 cores.
+    for (cores, phase) in [("1c", GroupPhase::Inqueue), ("40c", GroupPhase::Pending)] {
+        let min_resources = Some(amounts(cores));
+        let empty = GroupObject { min_resources, ..waiting(group("g", 0)) };
+        let mut cluster = Cluster::new().node(node("n1", "4c 8Gi pods=9")).group(empty);
+        cluster.cycle();
+        assert_eq!(cluster.phase("g"), phase, "{cores}");
+    }
+    let ended = PodObject { phase: PodPhase::Succeeded, ..on("n1", pod("p", "1c")) };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .group(group("g", 0))
+        .pod(member("g", ended));
+    cluster.cycle();
+    assert_eq!(cluster.phase("g"), GroupPhase::Completed);
+}
+
+#[test]
+fn an_unschedulable_condition_turns_false_when_the_group_is_scheduled() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(member("g", pod("p0", "1c")))
+        .pod(member("g", pod("p1", "1c")));
+    assert_eq!(cluster.cycle().len(), 0);
+    let status = |cluster: &Cluster, kind| cluster.condition("g", kind).map(|found| found.status);
+    assert_eq!(status(&cluster, "Unschedulable").as_deref(), Some("True"));
+    assert_eq!(status(&cluster, "Scheduled"), None);
+    cluster = cluster.node(node("n2", "1c 8Gi pods=9"));
+    assert_eq!(cluster.cycle().len(), 2);
+    assert_eq!(status(&cluster, "Unschedulable").as_deref(), Some("False"));
+    assert_eq!(status(&cluster, "Scheduled").as_deref(), Some("True"));
+}
+
+#[test]
+fn a_group_that_can_never_be_ready_says_what_it_lacks() {
+    let roles = |minima: &[(&str, i32)]| {
+        minima
+            .iter()
+            .map(|(role, min)| ((*role).to_owned(), *min))
+            .collect::<Vec<_>>()
+    };
+    let cases = [
+        (
+            3,
+            roles(&[]),
+            "NotEnoughTasks",
+            "Not enough valid tasks for gang-scheduling, valid: 2",
+        ),
+        (
+            2,
+            roles(&[("ps", 1)]),
+            "NotEnoughPodsOfTask",
+            "Not enough valid pods of each task",
+        ),
+    ];
+    for (min_member, min_task_member, reason, message) in cases {
+        let gang = GroupObject {
+            min_task_member,
+            ..group("g", min_member)
+        };
+        let mut cluster = Cluster::new()
+            .node(node("n1", "4c 8Gi pods=9"))
+            .group(gang)
+            .pod(member("g", pod("p0", "1c")))
+            .pod(member("g", pod("p1", "1c")));
+        assert_eq!(cluster.cycle().len(), 0);
+        let found = cluster
+            .condition("g", "Unschedulable")
+            .expect("a condition");
+        assert_eq!(
+            (found.status.as_str(), found.reason.as_str()),
+            ("True", reason)
+        );
+        assert!(found.message.starts_with(message), "{}", found.message);
+    }
+}
+
+#[test]
+fn the_message_names_the_first_task_that_failed_and_is_not_written_again() {
+    let of_role = |name: &str| PodObject {
+        role: name.to_owned(),
+        ..pod(name, "9c")
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .group(group("g", 1));
+    for name in ["p2", "p0", "p1"] {
+        cluster = cluster.pod(member("g", of_role(name)));
+    }
+    assert_eq!(cluster.decide().groups.len(), 1);
+    let message = cluster
+        .condition("g", "Unschedulable")
+        .expect("a condition")
+        .message;
+    assert!(
+        message.contains("Origin reason is p0: 0/1 nodes are unavailable"),
+        "{message}"
+    );
+    for at in 0..5 {
+        // Something else changes, so that the cycle is not skipped.
+        let other = PodObject {
+            ours: false,
+            ..on("n1", pod(&format!("x{at}"), ""))
+        };
+        cluster.apply(Delta::PodApply(Box::new(other)));
+        let decisions = cluster.decide();
+        assert!(
+            !decisions.skipped && decisions.groups.is_empty(),
+            "change {at}"
+        );
+    }
+}

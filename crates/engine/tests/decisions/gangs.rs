@@ -1,0 +1,83 @@
+//! What a gang is and which of its tasks are tried.
+
+use pumice_model::object::{GroupObject, PodObject, SubGroupPolicy};
+
+use crate::cluster::*;
+
+#[test]
+fn best_effort_members_count_when_they_are_placed() {
+    for (slots, expected) in [(3, vec!["p0 n1", "p1 n1", "p2 n1"]), (2, vec![])] {
+        let mut cluster = Cluster::new()
+            .node(node("n1", &format!("8c 8Gi pods={slots}")))
+            .group(group("g", 3))
+            .pod(member("g", pod("p0", "1c")))
+            .pod(member("g", pod("p1", "1c")))
+            .pod(member("g", pod("p2", "")));
+        assert_eq!(cluster.cycle(), expected, "{slots} slots");
+    }
+}
+
+#[test]
+fn a_policy_without_label_keys_makes_one_group_of_all_pods_it_selects() {
+    for (cores, binds) in [(1, 0), (2, 2)] {
+        let policy = SubGroupPolicy {
+            name: "all".to_owned(),
+            size: 2,
+            min_groups: 1,
+            ..SubGroupPolicy::default()
+        };
+        let grouped = GroupObject {
+            sub_groups: vec![policy],
+            ..group("g", 1)
+        };
+        let mut cluster = Cluster::new()
+            .node(node("n1", &format!("{cores}c 8Gi pods=9")))
+            .group(grouped)
+            .pod(member("g", pod("p0", "1c")))
+            .pod(member("g", pod("p1", "1c")));
+        assert_eq!(cluster.cycle().len(), binds, "{cores} cores");
+    }
+}
+
+#[test]
+fn after_one_task_found_no_node_others_of_its_role_are_not_tried() {
+    let of_role = |name: &str, role: &str, request: &str| {
+        let pod = PodObject {
+            role: role.to_owned(),
+            ..pod(name, request)
+        };
+        member("g", pod)
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .group(group("g", 1))
+        .pod(of_role("w0", "100%d", "9c"))
+        .pod(of_role("w1", "100%d", "1c"))
+        .pod(of_role("x", "other", "1c"));
+    assert_eq!(cluster.cycle(), ["x n1"]);
+    let message = "Task w1 with role spec 100%d has already predicated failed, skip";
+    assert_eq!(cluster.why("w1"), ("Unschedulable", message.to_owned()));
+}
+
+#[test]
+fn a_gang_of_best_effort_pods_is_bound_whole_or_not_at_all() {
+    for (slots, binds) in [(3, 3), (2, 0)] {
+        let mut cluster = Cluster::new()
+            .node(node("n1", &format!("8c 8Gi pods={slots}")))
+            .group(group("g", 3));
+        for name in ["p0", "p1", "p2"] {
+            cluster = cluster.pod(member("g", pod(name, "")));
+        }
+        assert_eq!(cluster.cycle().len(), binds, "{slots} slots");
+    }
+}
+
+#[test]
+fn tasks_with_a_number_in_their_name_go_first_and_by_it() {
+    let mut cluster = Cluster::new().node(node("n1", "9c 8Gi pods=9")).group(group("g", 1));
+    for (name, created_s) in [("plain", 0), ("g-w-10", 1), ("g-w-2", 2), ("older-w", -1)] {
+        let task = PodObject { created_s, ..pod(name, "1c") };
+        cluster = cluster.pod(member("g", task));
+    }
+    assert_eq!(cluster.cycle(), ["g-w-2 n1", "g-w-10 n1", "older-w n1", "plain n1"]);
+}

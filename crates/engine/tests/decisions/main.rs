@@ -1,0 +1,9 @@
+//! Decisions of whole cycles where Pumice differs from Volcano on purpose, or keeps what a user may
+//! not expect: the tests that hold the rows of `docs/compatibility.md`.
+
+mod cluster;
+mod conditions;
+mod gangs;
+mod placement;
+mod queues;
+mod reasons;
