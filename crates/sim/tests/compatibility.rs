@@ -8,15 +8,22 @@ use pumice_sim::{Mode, Report, Settings, simulate};
 
 /// One cycle over the manifests under a configuration.
 fn run(conf: &str, text: &str) -> Report {
-    let config = parse(conf, &pumice_plugins::REGISTRY).config.expect("a configuration");
-    let source = Source { name: "f".to_owned(), bytes: text.as_bytes().to_vec() };
+    let config = parse(conf, &pumice_plugins::REGISTRY)
+        .config
+        .expect("a configuration");
+    let source = Source {
+        name: "f".to_owned(),
+        bytes: text.as_bytes().to_vec(),
+    };
     let mut input = Input::default();
     input.read(&source).expect("text");
     let settings = Settings {
         mode: Mode::Cycles(1),
         now_s: 0,
         default_queue: "default".to_owned(),
-        options: Options { scheduler_names: vec!["volcano".to_owned()] },
+        options: Options {
+            scheduler_names: vec!["volcano".to_owned()],
+        },
         node_selector: Vec::new(),
     };
     let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
@@ -26,8 +33,11 @@ fn run(conf: &str, text: &str) -> Report {
 
 /// `pod node` of each Binding, sorted.
 fn binds(report: &Report) -> Vec<String> {
-    let mut lines: Vec<String> =
-        report.binds.iter().map(|bind| format!("{} {}", bind.pod, bind.node)).collect();
+    let mut lines: Vec<String> = report
+        .binds
+        .iter()
+        .map(|bind| format!("{} {}", bind.pod, bind.node))
+        .collect();
     lines.sort();
     lines
 }
@@ -123,7 +133,11 @@ fn jobs_directly_in_root_count_once() {
     ]
     .concat();
     let report = run(DEFAULT_CONF, &text);
-    let root = report.queues.iter().find(|queue| queue.name == "root").expect("root");
+    let root = report
+        .queues
+        .iter()
+        .find(|queue| queue.name == "root")
+        .expect("root");
     assert_eq!(root.allocated["cpu"], "2");
 }
 

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use pumice_engine::Engine;
-use pumice_model::object::GroupStatus;
-use pumice_model::{ResVec, State, TaskStatus};
+use pumice_model::object::{
+    GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, SubGroupPolicy,
+};
+use pumice_model::{Delta, ResVec, State, TaskStatus};
 use pumice_testkit::generate::{Changing, conf_text};
 
 /// Small clusters, and steps of each.
@@ -194,4 +196,116 @@ fn so_does_one_that_followed_hundreds_of_nodes() {
         .map(|seed| follow(seed, Changing::wide(seed), WIDE_STEPS))
         .sum();
     assert!(bound > 0);
+}
+
+/// A pod of a group, waiting.
+fn pod(name: &str, group: &str, request: &[(&str, i64)]) -> PodObject {
+    let mut all: Vec<(String, i64)> = request.iter().map(|(n, a)| ((*n).to_owned(), *a)).collect();
+    all.push(("pods".to_owned(), 1));
+    PodObject {
+        uid: format!("uid-{name}"),
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        group: Some(group.to_owned()),
+        role: "worker".to_owned(),
+        ours: true,
+        request: all,
+        ..PodObject::default()
+    }
+}
+
+fn node(name: &str) -> Delta {
+    let allocatable = [("cpu", 1000), ("memory", 1 << 30), ("pods", 10)];
+    Delta::NodeApply(Box::new(NodeObject {
+        name: name.to_owned(),
+        allocatable: allocatable.map(|(n, a)| (n.to_owned(), a)).to_vec(),
+        ..NodeObject::default()
+    }))
+}
+
+fn group(min_member: i32, sub_groups: Vec<SubGroupPolicy>) -> Delta {
+    Delta::GroupApply(Box::new(GroupObject {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        min_member,
+        sub_groups,
+        status: GroupStatus {
+            phase: GroupPhase::Inqueue,
+            ..GroupStatus::default()
+        },
+        ..GroupObject::default()
+    }))
+}
+
+/// Batches of changes with a cycle after each: must not depend on there having been batches.
+fn check_batches(batches: &[Vec<Delta>]) {
+    let config = run::config("actions: allocate\ntiers:\n- plugins:\n  - name: gang\n");
+    let mut live = run::engine(&config, &[]);
+    for (at, batch) in batches.iter().enumerate() {
+        batch.iter().for_each(|delta| live.apply(delta.clone()));
+        let fresh = || run::engine(&config, &batches[..=at].concat());
+        let (seen, expected) = (cycle(&mut live, 0), cycle(&mut fresh(), 0));
+        assert_eq!(seen.pipelined, expected.pipelined, "batch {at}");
+        check_each(&seen.why, &expected.why, "reasons", "");
+        check_each(&seen.nodes, &expected.nodes, "nodes", "");
+    }
+}
+
+#[test]
+fn a_pod_that_has_ended_outlives_its_node() {
+    let mut ended = pod("a", "g", &[("cpu", 500)]);
+    (ended.node, ended.phase) = (Some("n1".to_owned()), PodPhase::Succeeded);
+    let ended = Delta::PodApply(Box::new(ended));
+    check_batches(&[
+        vec![node("n1"), node("n2"), group(1, Vec::new()), ended],
+        vec![Delta::NodeDelete("n1".to_owned())],
+        vec![node("n0")],
+        vec![node("n1")],
+    ]);
+}
+
+#[test]
+fn a_pod_that_waited_on_a_node_may_be_deleted() {
+    let mut leaving = pod("a", "other", &[("cpu", 1000)]);
+    (leaving.node, leaving.deleting) = (Some("n1".to_owned()), true);
+    let apply = |pod: PodObject| Delta::PodApply(Box::new(pod));
+    check_batches(&[
+        vec![
+            node("n1"),
+            group(1, Vec::new()),
+            apply(leaving),
+            apply(pod("b", "g", &[("cpu", 1000)])),
+        ],
+        vec![Delta::PodDelete("uid-b".to_owned())],
+        vec![apply(pod("c", "g", &[("cpu", 1000)]))],
+    ]);
+}
+
+#[test]
+fn a_job_whose_sub_groups_are_taken_away_is_whole_again() {
+    let slices = SubGroupPolicy {
+        name: "slices".to_owned(),
+        match_label_keys: vec!["slice".to_owned()],
+        size: 1,
+        ..SubGroupPolicy::default()
+    };
+    let member = |name: &str, slice: &str| {
+        let mut pod = pod(name, "g", &[("cpu", 5000)]);
+        pod.labels = vec![("slice".to_owned(), slice.to_owned())];
+        Delta::PodApply(Box::new(pod))
+    };
+    check_batches(&[
+        vec![
+            node("n1"),
+            group(1, vec![slices.clone()]),
+            member("a", "0"),
+            member("b", "1"),
+        ],
+        vec![group(1, Vec::new())],
+        vec![group(1, vec![slices])],
+        vec![
+            Delta::GroupDelete("ns".to_owned(), "g".to_owned()),
+            group(1, Vec::new()),
+        ],
+    ]);
 }

@@ -14,21 +14,23 @@ use pumice_model::object::{
 /// Label whose values are the nodes.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
 
+/// A configuration in which nothing stands between a task and the nodes.
+pub const NO_QUEUE_PLUGIN: &str = "actions: \"enqueue, allocate, backfill\"\n\
+                                   tiers: [{plugins: [{name: gang}, {name: predicates}]}]\n";
+
 /// `2c 4Gi pods=10 example.com/x=1` as amounts in stored units.
 pub fn amounts(text: &str) -> Amounts {
     let word = |word: &str| {
         let number = |digits: &str| digits.parse::<i64>().expect("a number");
-        match (
-            word.strip_suffix('c'),
-            word.strip_suffix("Gi"),
-            word.split_once('='),
-        ) {
-            (Some(cores), ..) => ("cpu".to_owned(), number(cores) * 1000),
-            (_, Some(gib), _) => ("memory".to_owned(), number(gib) << 30),
-            (.., Some(("pods", count))) => ("pods".to_owned(), number(count)),
-            (.., Some((name, count))) => (name.to_owned(), number(count) * 1000),
-            _ => panic!("no amount: {word}"),
+        if let Some(cores) = word.strip_suffix('c') {
+            return ("cpu".to_owned(), number(cores) * 1000);
         }
+        if let Some(gib) = word.strip_suffix("Gi") {
+            return ("memory".to_owned(), number(gib) << 30);
+        }
+        let (name, count) = word.split_once('=').expect("an amount");
+        let unit = if name == "pods" { 1 } else { 1000 };
+        (name.to_owned(), number(count) * unit)
     };
     let mut amounts: Amounts = text.split_whitespace().map(word).collect();
     amounts.sort();

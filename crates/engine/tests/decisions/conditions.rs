@@ -10,12 +10,20 @@ fn a_group_without_minimum_and_without_pods_is_not_completed() {
     // Admitted, and refused for want of 40 cores.
     for (cores, phase) in [("1c", GroupPhase::Inqueue), ("40c", GroupPhase::Pending)] {
         let min_resources = Some(amounts(cores));
-        let empty = GroupObject { min_resources, ..waiting(group("g", 0)) };
-        let mut cluster = Cluster::new().node(node("n1", "4c 8Gi pods=9")).group(empty);
+        let empty = GroupObject {
+            min_resources,
+            ..waiting(group("g", 0))
+        };
+        let mut cluster = Cluster::new()
+            .node(node("n1", "4c 8Gi pods=9"))
+            .group(empty);
         cluster.cycle();
         assert_eq!(cluster.phase("g"), phase, "{cores}");
     }
-    let ended = PodObject { phase: PodPhase::Succeeded, ..on("n1", pod("p", "1c")) };
+    let ended = PodObject {
+        phase: PodPhase::Succeeded,
+        ..on("n1", pod("p", "1c"))
+    };
     let mut cluster = Cluster::new()
         .node(node("n1", "4c 8Gi pods=9"))
         .group(group("g", 0))
@@ -91,7 +99,7 @@ fn the_message_names_the_first_task_that_failed_and_is_not_written_again() {
         role: name.to_owned(),
         ..pod(name, "9c")
     };
-    let mut cluster = Cluster::new()
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
         .node(node("n1", "4c 8Gi pods=9"))
         .group(group("g", 1));
     for name in ["p2", "p0", "p1"] {

@@ -48,7 +48,7 @@ fn after_one_task_found_no_node_others_of_its_role_are_not_tried() {
         };
         member("g", pod)
     };
-    let mut cluster = Cluster::new()
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
         .node(node("n1", "4c 8Gi pods=9"))
         .group(group("g", 1))
         .pod(of_role("w0", "100%d", "9c"))
@@ -74,10 +74,18 @@ fn a_gang_of_best_effort_pods_is_bound_whole_or_not_at_all() {
 
 #[test]
 fn tasks_with_a_number_in_their_name_go_first_and_by_it() {
-    let mut cluster = Cluster::new().node(node("n1", "9c 8Gi pods=9")).group(group("g", 1));
+    let mut cluster = Cluster::new()
+        .node(node("n1", "9c 8Gi pods=9"))
+        .group(group("g", 1));
     for (name, created_s) in [("plain", 0), ("g-w-10", 1), ("g-w-2", 2), ("older-w", -1)] {
-        let task = PodObject { created_s, ..pod(name, "1c") };
+        let task = PodObject {
+            created_s,
+            ..pod(name, "1c")
+        };
         cluster = cluster.pod(member("g", task));
     }
-    assert_eq!(cluster.cycle(), ["g-w-2 n1", "g-w-10 n1", "older-w n1", "plain n1"]);
+    assert_eq!(
+        cluster.cycle(),
+        ["g-w-2 n1", "g-w-10 n1", "older-w n1", "plain n1"]
+    );
 }

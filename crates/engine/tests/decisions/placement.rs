@@ -121,7 +121,7 @@ fn a_node_that_holds_more_than_it_has_takes_nothing_and_stops_nobody() {
         ours: false,
         ..on("n1", pod(name, "3c 9Gi"))
     };
-    let mut cluster = Cluster::new()
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
         .node(node("n1", "4c 8Gi pods=9"))
         .node(node("n2", "1c 8Gi pods=9"))
         .pod(full("x"))
@@ -205,7 +205,8 @@ fn pods_of_a_service_spread_over_nodes_without_asking_for_it() {
 #[test]
 fn scores_see_pods_placed_in_the_same_cycle_without_predicates_too() {
     for more in ["", ", {name: predicates}"] {
-        let conf = format!("actions: allocate\ntiers: [{{plugins: [{{name: nodeorder}}{more}]}}]\n");
+        let conf =
+            format!("actions: allocate\ntiers: [{{plugins: [{{name: nodeorder}}{more}]}}]\n");
         let mut cluster = Cluster::under(&conf)
             .node(node("n1", "8c 8Gi pods=9"))
             .node(node("n2", "8c 8Gi pods=9"))
@@ -213,4 +214,16 @@ fn scores_see_pods_placed_in_the_same_cycle_without_predicates_too() {
             .pod(pod("p2", "1c 1Gi"));
         assert_eq!(cluster.cycle(), ["p1 n1", "p2 n2"], "{conf}");
     }
+}
+
+#[test]
+fn a_pod_on_an_unknown_node_counts_on_it_once_it_is_known() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .pod(on("n1", pod("there", "3c")))
+        .pod(pod("p", "2c"));
+    assert_eq!(cluster.cycle().len(), 0);
+    cluster = cluster.node(node("n1", "4c 8Gi pods=9"));
+    assert_eq!(cluster.cycle().len(), 0);
+    cluster = cluster.node(node("n2", "4c 8Gi pods=9"));
+    assert_eq!(cluster.cycle(), ["p n2"]);
 }

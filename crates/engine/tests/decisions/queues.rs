@@ -4,9 +4,6 @@ use pumice_model::object::{GroupObject, GroupPhase, PodObject, QueueObject, Queu
 
 use crate::cluster::*;
 
-const WITHOUT_QUEUE_PLUGIN: &str = "actions: \"enqueue, allocate, backfill\"\n\
-                                    tiers: [{plugins: [{name: gang}, {name: predicates}]}]\n";
-
 fn closed() -> QueueObject {
     QueueObject {
         state: QueueState::Closed,
@@ -37,7 +34,7 @@ fn cluster(conf: Option<&str>) -> Cluster {
 fn a_closed_queue_is_enforced_by_the_queue_plugin_alone() {
     for (conf, binds, phase) in [
         (None, 0, GroupPhase::Pending),
-        (Some(WITHOUT_QUEUE_PLUGIN), 1, GroupPhase::Inqueue),
+        (Some(NO_QUEUE_PLUGIN), 1, GroupPhase::Inqueue),
     ] {
         let mut cluster = cluster(conf)
             .group(in_closed_queue(asking("1c", waiting(group("g", 1)))))

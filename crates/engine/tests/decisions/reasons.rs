@@ -63,6 +63,45 @@ fn refusals_of_the_queue_are_named() {
 }
 
 #[test]
+fn an_overused_queue_is_named() {
+    let small = QueueObject {
+        capability: amounts("1c pods=1"),
+        ..queue("small")
+    };
+    let of_small = GroupObject {
+        queue: "small".to_owned(),
+        ..group("g", 1)
+    };
+    let cluster = Cluster::new()
+        .queue(small)
+        .group(of_small)
+        .pod(member("g", on("n1", pod("running", "1c"))));
+    let (_, message) = why(cluster.pod(member("g", pod("p", "1c"))));
+    let expected = "queue \"small\" is overused: it has at least what it deserves";
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn a_node_short_of_resources_has_no_further_reason() {
+    let cordoned = pumice_model::object::NodeObject {
+        unschedulable: true,
+        ..node("n0", "1c 8Gi pods=9")
+    };
+    for (request, expected) in [
+        ("5c", "0/2 nodes are unavailable: 2 Insufficient cpu."),
+        (
+            "1c 9Gi",
+            "0/2 nodes are unavailable: 2 Insufficient memory.",
+        ),
+    ] {
+        let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(cordoned.clone());
+        let (_, message) = why(cluster.pod(pod("p", request)));
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("unschedulable"), "{message}");
+    }
+}
+
+#[test]
 fn a_gate_is_named() {
     let gated = PodObject {
         gates: Gates::Foreign,
@@ -89,19 +128,20 @@ fn a_group_that_asks_for_a_network_topology_waits_and_is_told() {
 
 #[test]
 fn of_several_missing_resources_the_first_by_name_is_told_and_the_nearest_node() {
-    let huge = pod("p", "5c z.example/x=1 a.example/x=1");
-    let (_, message) = why(Cluster::new().node(node("n0", "1c 8Gi pods=9")).pod(huge));
-    assert!(
-        message.contains("0/2 nodes are unavailable: 2 Insufficient cpu."),
-        "{message}"
-    );
-    let devices = pod("p", "z.example/x=1 a.example/x=1");
-    let (_, message) = why(Cluster::new().pod(devices));
-    assert!(message.contains("1 Insufficient a.example/x."), "{message}");
-    let large = pod("p", "5c");
-    let (_, message) = why(Cluster::new().node(node("n0", "1c 8Gi pods=9")).pod(large));
-    assert!(
-        message.contains("Nearest miss: node n1: cpu short by 1."),
-        "{message}"
-    );
+    let cases = [
+        (
+            "5c z.example/x=1 a.example/x=1",
+            "0/2 nodes are unavailable: 2 Insufficient cpu.",
+        ),
+        (
+            "z.example/x=1 a.example/x=1",
+            "0/2 nodes are unavailable: 2 Insufficient a.example/x.",
+        ),
+        ("5c", "Nearest miss: node n1: cpu short by 1."),
+    ];
+    for (request, expected) in cases {
+        let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n0", "1c 8Gi pods=9"));
+        let (_, message) = why(cluster.pod(pod("p", request)));
+        assert!(message.contains(expected), "{message}");
+    }
 }

@@ -19,6 +19,7 @@ mod hdrf;
 mod order;
 mod place;
 mod queue_share;
+mod reading;
 mod scores;
 mod spread;
 mod state;

@@ -5,9 +5,11 @@ use std::rc::Rc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Amounts, Gates, GroupCondition, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase,
-    PriorityClassObject, QueueObject, Selector, SelectorOp, SubGroupPolicy, WorkloadObject,
+    Amounts, Gates, GroupCondition, GroupObject, GroupPhase, NodeObject, PodObject,
+    PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
 };
+
+use super::reading::{group_of_bare_pod, status_of, sub_job_of};
 
 /// Resource name to amount in stored units; an absent name is 0.
 pub type Res = BTreeMap<String, i64>;
@@ -436,56 +438,6 @@ impl World {
         }
         sum
     }
-}
-
-fn status_of(pod: &PodObject) -> Status {
-    match pod.phase {
-        PodPhase::Running | PodPhase::Pending if pod.deleting => Status::Releasing,
-        PodPhase::Running => Status::Running,
-        PodPhase::Pending if pod.node.is_some() => Status::Bound,
-        PodPhase::Pending => Status::Pending,
-        PodPhase::Succeeded => Status::Succeeded,
-        PodPhase::Failed => Status::Failed,
-        PodPhase::Unknown => Status::Unknown,
-    }
-}
-
-fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
-    GroupObject {
-        namespace: pod.namespace.clone(),
-        name: format!("podgroup-{}", pod.uid),
-        uid: format!("podgroup-{}", pod.uid),
-        created_s: pod.created_s,
-        min_member: 1,
-        queue: pod.queue.clone().unwrap_or_default(),
-        priority_class: pod.priority_class.clone(),
-        min_resources: Some(pod.request.clone()),
-        ..GroupObject::default()
-    }
-}
-
-fn sub_job_of(key: &str, group: &GroupObject, pod: &PodObject) -> SubJob {
-    for (index, policy) in group.sub_groups.iter().enumerate() {
-        let selected = policy.selector.is_none() || selects_pod(policy.selector.as_ref(), pod);
-        if let Some(values) = match_values(policy, pod).filter(|_| selected) {
-            let first = values.first().and_then(|value| value.parse().ok());
-            return SubJob {
-                policy: Some(index),
-                match_index: first.unwrap_or(0),
-                id: format!("{key}/{}-{}", policy.name, values.join("-")),
-            };
-        }
-    }
-    SubJob {
-        id: key.to_owned(),
-        ..SubJob::default()
-    }
-}
-
-/// Values of the policy's match labels; `None` when the pod lacks one.
-fn match_values<'a>(policy: &SubGroupPolicy, pod: &'a PodObject) -> Option<Vec<&'a str>> {
-    let value = |key: &String| label(&pod.labels, key).filter(|value| !value.is_empty());
-    policy.match_label_keys.iter().map(value).collect()
 }
 
 /// The phase as text.

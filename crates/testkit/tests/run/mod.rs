@@ -11,9 +11,7 @@ pub const DEFAULT_QUEUE: &str = "default";
 /// The checked form of a generated configuration.
 pub fn config(text: &str) -> Config {
     let outcome = parse(text, &pumice_plugins::REGISTRY);
-    outcome
-        .config
-        .unwrap_or_else(|| panic!("{text}\n{:?}", outcome.diagnostics))
+    outcome.config.expect("generated configurations are valid")
 }
 
 /// Seeds of a test: `PUMICE_SEEDS=from..to` asks for others than the usual ones.

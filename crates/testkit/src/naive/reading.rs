@@ -1,0 +1,58 @@
+//! What the objects mean: states of pods, groups of bare pods, sub-jobs.
+
+use pumice_model::object::{GroupObject, PodObject, PodPhase, SubGroupPolicy};
+
+use super::state::{Status, SubJob, label, selects_pod};
+
+/// State of a task by what the pod says.
+pub fn status_of(pod: &PodObject) -> Status {
+    match pod.phase {
+        PodPhase::Running | PodPhase::Pending if pod.deleting => Status::Releasing,
+        PodPhase::Running => Status::Running,
+        PodPhase::Pending if pod.node.is_some() => Status::Bound,
+        PodPhase::Pending => Status::Pending,
+        PodPhase::Succeeded => Status::Succeeded,
+        PodPhase::Failed => Status::Failed,
+        PodPhase::Unknown => Status::Unknown,
+    }
+}
+
+/// The group that stands for a pod without one (S12).
+pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
+    GroupObject {
+        namespace: pod.namespace.clone(),
+        name: format!("podgroup-{}", pod.uid),
+        uid: format!("podgroup-{}", pod.uid),
+        created_s: pod.created_s,
+        min_member: 1,
+        queue: pod.queue.clone().unwrap_or_default(),
+        priority_class: pod.priority_class.clone(),
+        min_resources: Some(pod.request.clone()),
+        ..GroupObject::default()
+    }
+}
+
+/// The sub-job a pod of the group with that key belongs to (spec/01 §3.5).
+pub fn sub_job_of(key: &str, group: &GroupObject, pod: &PodObject) -> SubJob {
+    for (index, policy) in group.sub_groups.iter().enumerate() {
+        let selected = policy.selector.is_none() || selects_pod(policy.selector.as_ref(), pod);
+        if let Some(values) = match_values(policy, pod).filter(|_| selected) {
+            let first = values.first().and_then(|value| value.parse().ok());
+            return SubJob {
+                policy: Some(index),
+                match_index: first.unwrap_or(0),
+                id: format!("{key}/{}-{}", policy.name, values.join("-")),
+            };
+        }
+    }
+    SubJob {
+        id: key.to_owned(),
+        ..SubJob::default()
+    }
+}
+
+/// Values of the policy's match labels; `None` when the pod lacks one.
+fn match_values<'a>(policy: &SubGroupPolicy, pod: &'a PodObject) -> Option<Vec<&'a str>> {
+    let value = |key: &String| label(&pod.labels, key).filter(|value| !value.is_empty());
+    policy.match_label_keys.iter().map(value).collect()
+}
