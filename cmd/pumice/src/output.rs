@@ -18,7 +18,7 @@ pub fn print(report: &Report, format: Format) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match format {
         Format::Json => {
-            serde_json::to_writer_pretty(&mut out, report)?;
+            serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
         Format::Yaml => write!(out, "{}", serde_yaml::to_string(report)?)?,

@@ -207,15 +207,16 @@ fn gather(path: &Path, sources: &mut Vec<Source>) -> anyhow::Result<()> {
         sources.push(Source { name, bytes });
         return Ok(());
     }
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
-        .map(|entry| entry.map(|e| e.path()))
-        .collect::<Result<_, _>>()?;
-    entries.sort();
+    let mut entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        let extension = entry.extension().and_then(|extension| extension.to_str());
-        let wanted = matches!(extension, Some("yaml" | "yml" | "json"));
-        if entry.is_dir() || wanted {
-            gather(&entry, sources)?;
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let path = entry.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let wanted = matches!(extension, Some("yaml" | "yml" | "json")) && !path.is_dir();
+        // A ConfigMap mount has its files twice, behind hidden folders; links could lead in circles.
+        if !hidden && (wanted || entry.file_type()?.is_dir()) {
+            gather(&path, sources)?;
         }
     }
     Ok(())

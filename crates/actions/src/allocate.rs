@@ -79,6 +79,10 @@ fn turn(
         return false;
     }
     if session.chain.job_ready(session.state, job) {
+        let allocated = session.state.job(job).count(TaskStatus::Allocated) as usize;
+        if allocated > session.steps_since(start) {
+            session.commit_kept(job);
+        }
         session.commit_from(start);
         return worksheet.tasks.iter().any(|tasks| !tasks.is_empty());
     }

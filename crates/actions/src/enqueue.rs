@@ -23,6 +23,8 @@ pub fn run(session: &mut Session) {
         match session.state.job(job) {
             record if record.origin == Origin::Missing => session.skip(job, Skip::NoGroup),
             record if record.queue.is_none() => session.skip(job, Skip::NoQueue),
+            // It could not be placed, so it shall not reserve anything either.
+            record if record.wants_topology() => session.skip(job, Skip::Topology),
             _ => jobs.push(session, job),
         }
     }
@@ -36,12 +38,12 @@ pub fn run(session: &mut Session) {
 }
 
 fn admit(session: &mut Session, job: JobIx) {
-    if session.state.job(job).min_resources.is_some() {
-        if let Err(refusal) = session.chain.job_enqueueable(session.state, job) {
-            session.skip(job, Skip::NotEnqueued(refusal));
-            return;
-        }
-        session.chain.job_enqueued(session.state, job);
+    if session.state.job(job).min_resources.is_some()
+        && let Err(refusal) = session.chain.job_enqueueable(session.state, job)
+    {
+        session.skip(job, Skip::NotEnqueued(refusal));
+        return;
     }
+    session.chain.job_enqueued(session.state, job);
     session.state.set_phase(job, GroupPhase::Inqueue);
 }

@@ -208,7 +208,7 @@ impl Engine {
         let pending = job.count(TaskStatus::Pending) as usize;
         histogram([
             ("Schedulable", schedulable),
-            ("Unschedulable", pending - schedulable),
+            ("Unschedulable", pending.saturating_sub(schedulable)),
         ])
     }
 

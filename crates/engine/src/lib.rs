@@ -30,6 +30,8 @@ pub struct Decisions {
     pub groups: Vec<JobIx>,
     /// The cycle was skipped: nothing has changed since the last one, which changed nothing.
     pub skipped: bool,
+    /// Further cycles will change nothing until something happens outside.
+    pub settled: bool,
 }
 
 impl Decisions {
@@ -85,16 +87,19 @@ impl Engine {
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
-        if let (Some(task), Some(uid)) = (known, pod)
-            && self.state.task_by_uid(&uid).is_none()
-        {
-            self.forget(task, job);
+        let (Some(task), Some(uid)) = (known, pod) else {
+            return;
+        };
+        if self.state.task_by_uid(&uid).is_none() {
+            self.kept.retain(|kept| *kept != task);
+            self.forget_note(task, job);
+        } else if self.state.task(task).job != job {
+            self.forget_note(task, job);
         }
     }
 
-    /// The index of a task that is gone may be another one's soon.
-    fn forget(&mut self, task: TaskIx, job: Option<JobIx>) {
-        self.kept.retain(|kept| *kept != task);
+    /// A task has left a job: what was noted of it there means nothing any more.
+    fn forget_note(&mut self, task: TaskIx, job: Option<JobIx>) {
         let Some(job) = job else { return };
         if !self.state.has_job(job) {
             self.notes.remove(&job);
@@ -124,12 +129,14 @@ impl Engine {
         if self.settled == Some(self.state.generation()) {
             return Decisions {
                 skipped: true,
+                settled: true,
                 ..Decisions::default()
             };
         }
         self.state.seal();
         self.release_kept();
         self.cycle += 1;
+        let phase_changes = self.state.phase_changes();
         self.kernel.begin_cycle();
         let mut session = Session::open(
             &mut self.state,
@@ -148,13 +155,16 @@ impl Engine {
         self.notes = std::mem::take(&mut session.notes);
         drop(session);
         let groups = self.close(now_s);
-        let decisions = Decisions {
+        // A bare pod that was admitted shows in no decision.
+        let settled =
+            binds.is_empty() && groups.is_empty() && phase_changes == self.state.phase_changes();
+        self.settled = settled.then(|| self.state.generation());
+        Decisions {
             binds,
             groups,
             skipped: false,
-        };
-        self.settled = decisions.is_empty().then(|| self.state.generation());
-        decisions
+            settled,
+        }
     }
 
     /// Tentative placements of the last cycle end with it.

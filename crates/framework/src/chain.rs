@@ -207,24 +207,28 @@ impl PluginChain {
     /// # Errors
     /// The first refusal.
     pub fn job_enqueueable(&self, state: &State, job: JobIx) -> Result<(), Refusal> {
-        let refusal = std::cell::RefCell::new(None);
-        let permitted = tiers::vote(self.by_tier(
-            |on| on.job_enqueueable,
-            |p| {
-                let (vote, why) = p.job_enqueueable(state, job);
-                if vote == Vote::Reject {
-                    refusal.replace(why);
+        let mut refusal = None;
+        let mut permitted = true;
+        for tier in &self.tiers {
+            let mut votes = Vec::new();
+            for member in tier.iter().filter(|member| member.on.job_enqueueable) {
+                let (vote, why) = member.plugin.job_enqueueable(state, job);
+                if vote == Vote::Reject && refusal.is_none() {
+                    refusal = why;
                 }
-                vote
-            },
-        ));
+                votes.push(vote);
+            }
+            permitted = tiers::vote(std::iter::once(votes.iter().copied()));
+            if !permitted || votes.contains(&Vote::Permit) {
+                break;
+            }
+        }
         if permitted {
             return Ok(());
         }
-        let unnamed = || Refusal {
+        Err(refusal.unwrap_or_else(|| Refusal {
             message: "refused by a queue plugin".to_owned(),
-        };
-        Err(refusal.into_inner().unwrap_or_else(unnamed))
+        }))
     }
 
     /// JobEnqueued: all are told.

@@ -21,6 +21,9 @@ pub struct ReasonId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetId(pub u16);
 
+/// Most reasons, and most sets of them, told apart.
+const MOST: usize = 60_000;
+
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -46,6 +49,10 @@ impl ReasonTable {
     pub fn intern(&mut self, text: &str, kind: ReasonKind) -> ReasonId {
         if let Some(&id) = self.by_text.get(text) {
             return id;
+        }
+        if self.reasons.len() >= MOST {
+            // Beyond any cluster: further reasons are told as the last one.
+            return ReasonId((MOST - 1) as u16);
         }
         let id = ReasonId(self.reasons.len() as u16);
         self.reasons.push(Reason {
@@ -77,6 +84,9 @@ impl ReasonTable {
         if let Some(&id) = self.by_set.get(&key) {
             return id;
         }
+        if self.sets.len() >= MOST {
+            return SetId((MOST - 1) as u16);
+        }
         let id = SetId(self.sets.len() as u16);
         self.sets.push(key.clone());
         self.by_set.insert(key, id);
@@ -93,16 +103,19 @@ impl ReasonTable {
         &self.sets[id.0 as usize]
     }
 
+    /// Whether a set is the lack of one resource: no plugin was asked about such a node.
+    pub fn is_shortage(&self, id: SetId) -> bool {
+        let [only] = self.members(id) else {
+            return false;
+        };
+        self.insufficient.contains(&Some(*only))
+    }
+
     /// Whether some member of a set cannot be helped by evictions.
     pub fn is_unresolvable(&self, id: SetId) -> bool {
         self.members(id)
             .iter()
             .any(|r| self.reason(*r).kind == ReasonKind::Unresolvable)
-    }
-
-    /// Number of sets known.
-    pub fn set_count(&self) -> usize {
-        self.sets.len()
     }
 }
 

@@ -26,9 +26,6 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// The empty string; also `Sym::default()`.
-    pub const EMPTY: Sym = Sym(0);
-
     /// Symbol of `text`, new if it was not known.
     pub fn intern(&mut self, text: &str) -> Sym {
         if let Some(&sym) = self.index.get(text) {

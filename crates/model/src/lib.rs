@@ -3,7 +3,7 @@
 //! ```text
 //!  Delta ──► State::apply ──► nodes (columns)  tasks  jobs  queues  shapes  topology counters
 //!                               ▲
-//!  a cycle's decisions ─────────┘ State::place / State::unplace: exact inverses of each other
+//!  a cycle's decisions ─────────┘ State::move_task, and back: exact inverses of each other
 //! ```
 //!
 //! [`State`] is the only owner. It is updated in place; nothing ever copies the cluster. Every
@@ -13,6 +13,7 @@
 //! Invariant: this crate knows no Kubernetes wire type, no clock, no plugin.
 
 pub mod delta;
+pub mod domains;
 pub mod intern;
 pub mod job;
 pub mod node;

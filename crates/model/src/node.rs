@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::object::{HostPort, NodeObject};
-use crate::resource::{CPU, MEMORY, ResIx, ResVec};
+use crate::resource::{ResIx, ResVec};
 use crate::task::TaskIx;
 
 /// Dense index of a node, in name order once sealed.
@@ -66,14 +66,14 @@ impl Columns {
     fn add(&mut self, node: NodeIx, amounts: &ResVec, nodes: usize) {
         self.grow(amounts.as_slice().len(), nodes);
         for (column, amount) in self.by_resource.iter_mut().zip(amounts.as_slice()) {
-            column[node.at()] = column[node.at()].saturating_add(*amount);
+            column[node.at()] = column[node.at()].wrapping_add(*amount);
         }
     }
 
     fn sub(&mut self, node: NodeIx, amounts: &ResVec, nodes: usize) {
         self.grow(amounts.as_slice().len(), nodes);
         for (column, amount) in self.by_resource.iter_mut().zip(amounts.as_slice()) {
-            column[node.at()] = column[node.at()].saturating_sub(*amount);
+            column[node.at()] = column[node.at()].wrapping_sub(*amount);
         }
     }
 
@@ -363,8 +363,10 @@ impl Nodes {
             }
         }
         let at = node.at();
-        self.nonzero_cpu_milli[at] += burden.nonzero_cpu_milli;
-        self.nonzero_memory_bytes[at] += burden.nonzero_memory_bytes;
+        self.nonzero_cpu_milli[at] =
+            self.nonzero_cpu_milli[at].wrapping_add(burden.nonzero_cpu_milli);
+        self.nonzero_memory_bytes[at] =
+            self.nonzero_memory_bytes[at].wrapping_add(burden.nonzero_memory_bytes);
         self.pod_count[at] += 1;
         for port in burden.ports {
             match self.ports[at].iter_mut().find(|(used, _)| used == port) {
@@ -398,8 +400,10 @@ impl Nodes {
             }
         }
         let at = node.at();
-        self.nonzero_cpu_milli[at] -= burden.nonzero_cpu_milli;
-        self.nonzero_memory_bytes[at] -= burden.nonzero_memory_bytes;
+        self.nonzero_cpu_milli[at] =
+            self.nonzero_cpu_milli[at].wrapping_sub(burden.nonzero_cpu_milli);
+        self.nonzero_memory_bytes[at] =
+            self.nonzero_memory_bytes[at].wrapping_sub(burden.nonzero_memory_bytes);
         self.pod_count[at] -= 1;
         for port in burden.ports {
             if let Some(found) = self.ports[at].iter().position(|(used, _)| used == port) {
@@ -439,13 +443,5 @@ impl Nodes {
             let latest = self.last_touch[*node as usize] == first + at as u64 + 1;
             latest.then_some(NodeIx(*node))
         }))
-    }
-
-    /// cpu and memory allocatable columns, for scorers.
-    pub fn cpu_memory_allocatable(&self) -> (Option<&[i64]>, Option<&[i64]>) {
-        (
-            self.allocatable.column(CPU),
-            self.allocatable.column(MEMORY),
-        )
     }
 }

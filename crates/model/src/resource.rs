@@ -2,17 +2,14 @@
 //!
 //! A [`ResVec`] has one signed 64-bit integer per interned resource, in stored units. The first
 //! three dimensions are always `cpu` (milli-cores), `memory` (bytes) and `pods` (whole); the
-//! [`ResourceNames`] of a cluster interns the others. Arithmetic saturates: single amounts are
-//! limited to [`MAX_AMOUNT`] where they enter, so a thousand of them still add up exactly.
+//! [`ResourceNames`] of a cluster interns the others. Single amounts are limited to
+//! [`MAX_AMOUNT`] where they enter; a thousand of the largest add up within 64 bits.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Largest amount of one object in stored units: 2⁵³, above which 64-bit floats are not exact.
 pub const MAX_AMOUNT: i64 = 1 << 53;
-
-/// Stands for "no limit" in vectors of limits.
-pub const UNLIMITED: i64 = i64::MAX;
 
 /// Dense index of a resource name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -183,23 +180,23 @@ impl ResVec {
             .map(|(at, amount)| (ResIx(at as u16), *amount))
     }
 
-    /// Adds, saturating.
+    /// Adds. Wraps beyond 64 bits, so that taking away again is exact.
     pub fn add(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = mine.saturating_add(*theirs);
+            *mine = mine.wrapping_add(*theirs);
         }
     }
 
-    /// Subtracts, saturating; may go negative.
+    /// Subtracts; may go negative.
     pub fn sub(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = mine.saturating_sub(*theirs);
+            *mine = mine.wrapping_sub(*theirs);
         }
     }
 
@@ -212,15 +209,6 @@ impl ResVec {
             *amount = (*amount).max(0);
         }
         out
-    }
-
-    /// Per-dimension maximum.
-    pub fn max_with(&mut self, other: &Self) {
-        for (ix, amount) in other.iter() {
-            if amount > self.get(ix) {
-                self.set(ix, amount);
-            }
-        }
     }
 
     /// Every dimension but `pods` is 0 (spec/01 §3.1 `IsEmpty`): a best-effort request.

@@ -7,12 +7,14 @@
 //! Both are kept by node and exact under undo. Who asks sums them up by topology domain and catches
 //! up through the nodes' touch log. Counters are made when a class first asks.
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::intern::{Interner, Sym};
-use crate::node::{NodeIx, Nodes};
+use crate::node::NodeIx;
 use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
-use crate::selector::{Labels, label, pair, selects, term_selects};
+use crate::selector::{Labels, selects, term_selects};
 use crate::shape::{Rules, RulesIx};
 
 /// Most counters kept at a time; beyond it all are dropped and made again when asked for.
@@ -304,14 +306,15 @@ impl Topology {
         found
     }
 
-    fn namespace_labels(&self, namespace: &str) -> Pairs {
+    fn namespace_labels(&self, namespace: &str) -> Cow<'_, Pairs> {
         // Every API server labels a namespace with its name; an unlisted one has at least that.
-        self.namespaces.get(namespace).cloned().unwrap_or_else(|| {
-            vec![(
+        match self.namespaces.get(namespace) {
+            Some(labels) => Cow::Borrowed(labels),
+            None => Cow::Owned(vec![(
                 "kubernetes.io/metadata.name".to_owned(),
                 namespace.to_owned(),
-            )]
-        })
+            )]),
+        }
     }
 
     /// Whether a term selects pods of this appearance.
@@ -338,9 +341,9 @@ impl Topology {
         }
     }
 
-    /// The counter of a query. When it is new, `fill` must count the placed pods into it through
-    /// [`Topology::count_in`]; the flag says so.
-    pub fn counter(&mut self, query: Query) -> (CounterIx, bool) {
+    /// The counter of a query; true when it is new, and the caller must count the placed pods into
+    /// it through [`Topology::count_in`].
+    pub fn counter(&mut self, names: &Interner, query: Query) -> (CounterIx, bool) {
         if let Some(&ix) = self.counter_index.get(&query) {
             return (ix, false);
         }
@@ -350,8 +353,15 @@ impl Topology {
             per_node: FxHashMap::default(),
         });
         self.counter_index.insert(query, ix);
-        // Appearances learn of the new counter when they are next counted.
-        self.counted_by.iter_mut().for_each(|known| *known = None);
+        let mut counted_by = std::mem::take(&mut self.counted_by);
+        for (at, known) in counted_by.iter_mut().enumerate() {
+            if let Some(known) = known
+                && self.selects(names, ix, AppearanceIx(at as u32))
+            {
+                known.push(ix);
+            }
+        }
+        self.counted_by = counted_by;
         (ix, true)
     }
 
@@ -370,21 +380,16 @@ impl Topology {
         self.forget_counters();
     }
 
-    /// Counts one placed pod into a new counter.
-    pub fn count_in(
-        &mut self,
-        names: &Interner,
-        counter: CounterIx,
-        ix: AppearanceIx,
-        terminating: bool,
-        node: NodeIx,
-    ) {
-        let query = &self.counters[counter.0 as usize].query;
-        if terminating && matches!(query, Query::Spread { .. }) {
-            return;
-        }
-        if self.query_selects(names, query, ix) {
-            bump(&mut self.counters[counter.0 as usize].per_node, node, 1);
+    /// Whether the query of a counter selects pods of this appearance.
+    pub fn selects(&self, names: &Interner, counter: CounterIx, ix: AppearanceIx) -> bool {
+        self.query_selects(names, &self.counters[counter.0 as usize].query, ix)
+    }
+
+    /// Counts one placed pod that a new counter selects.
+    pub fn count_in(&mut self, counter: CounterIx, terminating: bool, node: NodeIx) {
+        let counter = &mut self.counters[counter.0 as usize];
+        if !(terminating && matches!(counter.query, Query::Spread { .. })) {
+            bump(&mut counter.per_node, node, 1);
         }
     }
 
@@ -473,42 +478,4 @@ fn bump(counts: &mut FxHashMap<u32, i64>, node: NodeIx, by: i64) {
     if *count == 0 {
         counts.remove(&node.0);
     }
-}
-
-/// Domain of every node under a topology key, and the nodes of every domain.
-#[derive(Clone, Debug, Default)]
-pub struct Domains {
-    /// Per node: dense domain number, or [`Domains::NONE`] when the node lacks the label.
-    pub of_node: Vec<u32>,
-    /// Number of domains.
-    pub count: usize,
-}
-
-impl Domains {
-    /// The node lacks the label.
-    pub const NONE: u32 = u32::MAX;
-
-    /// Domains of a topology key over all nodes, numbered in order of first appearance.
-    pub fn of(nodes: &Nodes, key: &str) -> Self {
-        let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
-        let of_node = nodes
-            .indices()
-            .map(|node| match pair(&nodes.object(node).labels, key) {
-                Some(value) => {
-                    let next = numbers.len() as u32;
-                    *numbers.entry(value).or_insert(next)
-                }
-                None => Self::NONE,
-            })
-            .collect();
-        Self {
-            of_node,
-            count: numbers.len(),
-        }
-    }
-}
-
-/// Value of a label among interned labels, for tests of selectors on appearances.
-pub fn value_of(look: &Appearance, key: Sym) -> Option<Sym> {
-    label(&look.labels, key)
 }

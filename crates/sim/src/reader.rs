@@ -155,8 +155,17 @@ impl Input {
         let items = entries
             .into_iter()
             .rfind(|entry| entry.key.text() == Some("items"));
-        let Some(Data::List(items)) = items.map(|entry| entry.value.data) else {
-            return;
+        let items = match items.map(|entry| entry.value) {
+            Some(Node {
+                data: Data::List(items),
+                ..
+            }) => items,
+            Some(value) if !value.is_null() => {
+                let message = format!("`items` is {}, not a list", value.describe());
+                self.problem(file, value.location, "", message, "make `items` a list");
+                return;
+            }
+            _ => return,
         };
         for item in items {
             if item.get("kind").is_some() || item.entries().is_none() {

@@ -71,7 +71,7 @@ pub fn simulate(
             world.run_controllers(&settings.options);
         }
         let news = world.take_deltas();
-        if fixed_point && decisions.is_empty() && news.is_empty() {
+        if fixed_point && decisions.settled && news.is_empty() {
             break;
         }
         if fixed_point || report.cycles < most {

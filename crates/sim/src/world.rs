@@ -25,6 +25,10 @@ pub struct World {
     queues: BTreeMap<String, QueueObject>,
     jobs: BTreeMap<String, JobRecord>,
     priorities: BTreeMap<String, i32>,
+    /// Value of the global default priority class.
+    default_priority: Option<i32>,
+    /// Pods by UID.
+    uids: BTreeMap<String, String>,
     /// Where each object was read, by kind and key.
     places: BTreeMap<(&'static str, String), Place>,
     deltas: Vec<Delta>,

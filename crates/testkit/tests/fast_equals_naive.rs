@@ -15,7 +15,7 @@ use pumice_testkit::naive::{self, Outcome};
 const CASES: u64 = 2000;
 
 /// Random wide ones.
-const WIDE_CASES: u64 = 8;
+const WIDE_CASES: u64 = 24;
 
 /// The engine with an API server that accepts every write, and nothing else.
 fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pumice_model::NodeIx;
-use pumice_model::topology::{CounterIx, Domains, Topology};
+use pumice_model::domains::Domains;
+use pumice_model::topology::{CounterIx, Topology};
 use rustc_hash::FxHashMap;
 
 /// Where the per-node counts come from.

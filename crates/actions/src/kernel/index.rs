@@ -401,7 +401,7 @@ impl ClassIndex {
         let mut counts: SmallVec<[(SetId, u32); 8]> = SmallVec::new();
         for (node, verdict) in self.verdict.iter().enumerate() {
             let set = match verdict.reasons() {
-                Some(set) if table.is_unresolvable(set) || is_shortage(table, set) => set,
+                Some(set) if table.is_unresolvable(set) || table.is_shortage(set) => set,
                 other => {
                     let mut reasons: SmallVec<[_; 4]> =
                         other.map_or(SmallVec::new(), |set| table.members(set).into());
@@ -434,10 +434,4 @@ impl ClassIndex {
         }
         best.map(|(_, miss)| miss)
     }
-}
-
-/// A node short of resources has that one reason only; no plugin was asked.
-fn is_shortage(table: &ReasonTable, set: SetId) -> bool {
-    let members = table.members(set);
-    members.len() == 1 && table.reason(members[0]).text.starts_with("Insufficient ")
 }

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use pumice_model::topology::Domains;
+use pumice_model::domains::Domains;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

@@ -56,7 +56,7 @@ pub struct Kernel {
     /// Reasons of the configuration.
     pub reasons: ReasonTable,
     pod_reasons: PodReasons,
-    indexes: FxHashMap<ClassId, ClassIndex>,
+    indexes: FxHashMap<ClassId, Box<ClassIndex>>,
     fixed: FxHashMap<u64, Rc<StaticPart>>,
     refused: FxHashMap<ClassId, Option<String>>,
     asked_once: FxHashSet<ClassId>,
@@ -135,7 +135,7 @@ impl Kernel {
                 if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
                     return Ok(found);
                 }
-                ClassIndex::new(state, program, filter, score)
+                Box::new(ClassIndex::new(state, program, filter, score))
             }
         };
         self.questions += 1;
@@ -203,6 +203,10 @@ impl Kernel {
     }
 
     fn stay_within_budget(&mut self) {
+        if self.refused.len() > MAX_ASKED_ONCE {
+            self.refused.clear();
+            self.fixed.retain(|_, part| Rc::strong_count(part) > 1);
+        }
         if self.bytes <= INDEX_BUDGET_BYTES {
             return;
         }

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use pumice_framework::{Class, PodPoints, ReasonId, ReasonKind, ReasonTable};
+use pumice_model::domains::Domains;
 use pumice_model::object::{PodTerm, Selector, SpreadConstraint, Unsatisfiable};
 use pumice_model::selector::{node_affinity_holds, selects, tolerates_filtering};
-use pumice_model::topology::{Carried, Domains, Query};
+use pumice_model::topology::{Carried, Query};
 use pumice_model::{NodeIx, State};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -6,8 +6,9 @@
 use std::rc::Rc;
 
 use pumice_framework::{Class, PodPoints};
+use pumice_model::domains::Domains;
 use pumice_model::object::{PodTerm, SpreadConstraint, Unsatisfiable};
-use pumice_model::topology::{Carried, Domains, Query};
+use pumice_model::topology::{Carried, Query};
 use pumice_model::{NodeIx, State};
 use rustc_hash::FxHashSet;
 

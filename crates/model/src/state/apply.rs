@@ -3,12 +3,12 @@
 use super::State;
 use crate::delta::Delta;
 use crate::intern::Sym;
-use crate::job::{Job, JobIx, Origin};
-use crate::object::{GroupObject, GroupStatus, NodeObject, PodObject, QueueObject};
+use crate::job::Origin;
+use crate::object::{NodeObject, PodObject, QueueObject};
 use crate::queue::{Queue, QueueIx};
 use crate::resource::ResVec;
 use crate::selector::intern_labels;
-use crate::task::{STATUSES, Task, TaskIx, TaskStatus, name_index};
+use crate::task::{Task, TaskIx, TaskStatus, name_index};
 
 impl State {
     /// Applies one change. An object equal to the one already known changes nothing.
@@ -119,6 +119,7 @@ impl State {
             if in_flight && task.status == TaskStatus::Pending {
                 // The cluster has not seen our Binding yet.
                 (task.status, task.node) = (old.status, old.node);
+                task.lost_node = old.lost_node;
             }
             if old.status == TaskStatus::Pipelined && task.status == TaskStatus::Pending {
                 (task.status, task.node) = (old.status, old.node);
@@ -248,161 +249,6 @@ impl State {
         }
     }
 
-    fn drop_job_if_empty(&mut self, ix: JobIx) {
-        let job = self.job(ix);
-        if job.tasks.is_empty() && !matches!(job.origin, Origin::Group(_)) {
-            let job = self.jobs.remove(ix.at());
-            if let Some(queue) = job.queue {
-                self.queues[queue.at()].jobs -= 1;
-            }
-            if job.origin == Origin::Missing
-                && let Some(name) = self.names.get(&job.name)
-            {
-                self.job_by_key.remove(&(job.namespace, name));
-            }
-            self.sub_jobs_stale.remove(&ix);
-        }
-    }
-
-    fn new_job(&mut self, namespace: Sym, name: &str, uid: &str, origin: Origin) -> JobIx {
-        let job = Job {
-            namespace,
-            name: name.into(),
-            uid: uid.into(),
-            created_s: 0,
-            origin,
-            queue_name: self.default_queue,
-            queue: None,
-            priority_class: "".into(),
-            priority: 0,
-            min_available: 1,
-            role_min_total: 0,
-            min_resources: None,
-            tasks: Vec::new(),
-            by_status: [0; STATUSES],
-            pending_best_effort: 0,
-            roles: Vec::new(),
-            sub_jobs: Vec::new(),
-            allocated: ResVec::default(),
-            pipelined: ResVec::default(),
-            pending: ResVec::default(),
-            total: ResVec::default(),
-            gated: ResVec::default(),
-            releasing_on_node: 0,
-            status: GroupStatus::default(),
-        };
-        JobIx(self.jobs.insert(job) as u32)
-    }
-
-    fn apply_group(&mut self, group: Box<GroupObject>) {
-        let key = (
-            self.names.intern(&group.namespace),
-            self.names.intern(&group.name),
-        );
-        let ix = match self.job_by_key.get(&key) {
-            Some(&ix) => ix,
-            None => {
-                let ix = self.new_job(key.0, &group.name, &group.uid, Origin::Missing);
-                self.job_by_key.insert(key, ix);
-                ix
-            }
-        };
-        if self.job(ix).group() == Some(&group) {
-            return;
-        }
-        self.generation += 1;
-        let queue_name = match group.queue.as_str() {
-            "" => self.default_queue,
-            name => self.names.intern(name),
-        };
-        let min_resources = group
-            .min_resources
-            .as_ref()
-            .map(|m| self.resources.vector(m));
-        let priority = self.priority_of(&group.priority_class);
-        let job = &mut self.jobs[ix.at()];
-        job.uid = group.uid.as_str().into();
-        job.created_s = group.created_s;
-        job.priority_class = group.priority_class.as_str().into();
-        job.priority = priority;
-        job.min_available = group.min_member;
-        job.role_min_total = group.min_task_member.iter().map(|(_, min)| min).sum();
-        job.min_resources = min_resources;
-        job.status = group.status.clone();
-        job.roles.iter_mut().for_each(|role| role.min = 0);
-        for (role, min) in &group.min_task_member {
-            let role = self.names.intern(role);
-            Self::role_entry(job, role).min = *min;
-        }
-        if !group.sub_groups.is_empty() || !job.sub_jobs.is_empty() {
-            self.sub_jobs_stale.insert(ix);
-        }
-        job.origin = Origin::Group(group);
-        self.move_job(ix, queue_name);
-    }
-
-    fn delete_group(&mut self, namespace: &str, name: &str) {
-        let Some(ix) = self.job_by_key(namespace, name) else {
-            return;
-        };
-        self.generation += 1;
-        let job = &mut self.jobs[ix.at()];
-        job.origin = Origin::Missing;
-        job.min_resources = None;
-        self.merge_sub_jobs(ix);
-        self.move_job(ix, self.default_queue);
-        self.drop_job_if_empty(ix);
-    }
-
-    /// Lets a job belong to the queue with a name. Without its PodGroup it belongs to none.
-    fn move_job(&mut self, ix: JobIx, queue_name: Sym) {
-        let job = &mut self.jobs[ix.at()];
-        job.queue_name = queue_name;
-        let found = match job.origin {
-            Origin::Missing => None,
-            _ => self.queue_by_name.get(&queue_name).copied(),
-        };
-        if job.queue == found {
-            return;
-        }
-        if let Some(old) = std::mem::replace(&mut job.queue, found) {
-            let queue = &mut self.queues[old.at()];
-            queue.allocated.sub(&job.allocated);
-            queue.pipelined.sub(&job.pipelined);
-            queue.pending.sub(&job.pending);
-            queue.jobs -= 1;
-        }
-        if let Some(new) = found {
-            let queue = &mut self.queues[new.at()];
-            queue.allocated.add(&job.allocated);
-            queue.pipelined.add(&job.pipelined);
-            queue.pending.add(&job.pending);
-            queue.jobs += 1;
-        }
-    }
-
-    pub(super) fn priority_of(&self, class: &str) -> i32 {
-        match self.priority_classes.get(class) {
-            Some(class) => class.value,
-            None => {
-                let default = self.priority_classes.values().filter(|c| c.global_default);
-                default.map(|class| class.value).max().unwrap_or(0)
-            }
-        }
-    }
-
-    fn reprioritise(&mut self) {
-        self.generation += 1;
-        let classes: Vec<(usize, Box<str>)> = self
-            .jobs
-            .iter()
-            .map(|(at, job)| (at, job.priority_class.clone()))
-            .collect();
-        for (at, class) in classes {
-            self.jobs[at].priority = self.priority_of(&class);
-        }
-    }
-
     fn apply_queue(&mut self, object: QueueObject) {
         let name = self.names.intern(&object.name);
         if let Some(ix) = self.queue_by_name.get(&name)
@@ -472,30 +318,7 @@ impl Task {
     }
 }
 
-impl State {
-    /// The job of one of a pod without PodGroup; the one it already has, if any.
-    fn bare_pod_job(&mut self, pod: &PodObject, task: &Task) -> JobIx {
-        let known = self.task_by_uid(&pod.uid).and_then(|ix| self.task(ix).job);
-        let uid = format!("podgroup-{}", pod.uid);
-        let ix = match known.filter(|ix| self.job(*ix).origin == Origin::BarePod) {
-            Some(ix) => ix,
-            None => self.new_job(task.namespace, &pod.name, &uid, Origin::BarePod),
-        };
-        let queue_name = match &pod.queue {
-            Some(name) if !name.is_empty() => self.names.intern(name),
-            _ => self.default_queue,
-        };
-        self.move_job(ix, queue_name);
-        let min_resources = Some(self.shapes.get(task.shape).request.clone());
-        let priority = self.priority_of(&pod.priority_class);
-        let job = &mut self.jobs[ix.at()];
-        job.created_s = pod.created_s;
-        job.priority_class = pod.priority_class.as_str().into();
-        job.priority = priority;
-        job.min_resources = min_resources;
-        ix
-    }
-}
+impl State {}
 
 fn is_critical(pod: &PodObject) -> bool {
     pod.namespace == "kube-system"

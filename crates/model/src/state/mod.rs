@@ -1,6 +1,7 @@
 //! The one owner of everything the scheduler knows.
 
 mod apply;
+mod jobs;
 mod seal;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -45,6 +46,7 @@ pub struct State {
     appearances_stale: bool,
     counts_stale: bool,
     generation: u64,
+    phase_changes: u64,
 }
 
 impl State {
@@ -72,12 +74,18 @@ impl State {
             appearances_stale: false,
             counts_stale: false,
             generation: 0,
+            phase_changes: 0,
         }
     }
 
     /// Changes with every effective change of the cluster, from outside or by a cycle.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Counts calls of [`State::set_phase`] that changed something.
+    pub fn phase_changes(&self) -> u64 {
+        self.phase_changes
     }
 
     /// A task.
@@ -126,11 +134,6 @@ impl State {
     /// Whether there is a job with that index.
     pub fn has_job(&self, ix: JobIx) -> bool {
         self.jobs.contains(ix.at())
-    }
-
-    /// Number of jobs.
-    pub fn job_count(&self) -> usize {
-        self.jobs.len()
     }
 
     /// `namespace/name` of a job.
@@ -282,6 +285,7 @@ impl State {
         if job.status.phase != phase {
             job.status.phase = phase;
             self.generation += 1;
+            self.phase_changes += 1;
         }
     }
 
@@ -299,19 +303,20 @@ impl State {
 
     /// The counter of a query, filled from the placed pods when it is new.
     pub fn counter(&mut self, query: Query) -> CounterIx {
-        let (counter, new) = self.topology.counter(query);
-        if new {
-            for (_, task) in &self.tasks {
-                if let (Some(node), Some(_)) = (task.node, task.status.load()) {
-                    let terminating = task.is_terminating();
-                    self.topology.count_in(
-                        &self.names,
-                        counter,
-                        task.appearance,
-                        terminating,
-                        node,
-                    );
-                }
+        let (counter, new) = self.topology.counter(&self.names, query);
+        if !new {
+            return counter;
+        }
+        let mut selected: Vec<Option<bool>> = vec![None; self.topology.appearance_count()];
+        for (_, task) in &self.tasks {
+            let (Some(node), Some(_)) = (task.node, task.status.load()) else {
+                continue;
+            };
+            let look = task.appearance;
+            let selects = *selected[look.0 as usize]
+                .get_or_insert_with(|| self.topology.selects(&self.names, counter, look));
+            if selects {
+                self.topology.count_in(counter, task.is_terminating(), node);
             }
         }
         counter

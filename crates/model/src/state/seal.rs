@@ -195,7 +195,10 @@ fn sub_job_for(
     values: &[String],
 ) -> usize {
     let id = format!("{job}/{}-{}", policy.name, values.join("-"));
-    if let Some(found) = sub_jobs.iter().position(|sub| sub.id == id) {
+    if let Some(found) = sub_jobs
+        .iter()
+        .position(|sub| sub.policy == Some(at as u16) && sub.id == id)
+    {
         return found;
     }
     sub_jobs.push(SubJob {

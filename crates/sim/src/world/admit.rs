@@ -100,7 +100,16 @@ impl World {
             }
             Manifest::Pod(mut pod) => {
                 self.resolve_priority(&mut pod);
-                self.pods.insert(key, ingest::pod(&pod, &settings.options)?);
+                let pod = ingest::pod(&pod, &settings.options)?;
+                if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
+                    self.uids.insert(pod.uid.clone(), other.clone());
+                    return Err(vec![ingest::Problem {
+                        path: "metadata.uid".to_owned(),
+                        message: format!("{} is the uid of Pod {other} too", pod.uid),
+                        help: "remove metadata.uid from one of them".to_owned(),
+                    }]);
+                }
+                self.pods.insert(key, pod);
             }
             Manifest::PodGroup(group) => {
                 self.groups.insert(key, ingest::pod_group(&group)?);
@@ -111,6 +120,9 @@ impl World {
             Manifest::PriorityClass(class) => {
                 let class = ingest::priority_class(&class)?;
                 self.priorities.insert(key, class.value);
+                if class.global_default {
+                    self.default_priority = self.default_priority.max(Some(class.value));
+                }
                 self.deltas.push(Delta::PriorityClassApply(class));
             }
             Manifest::Namespace(namespace) => {
@@ -210,7 +222,7 @@ impl World {
                 .group
                 .as_ref()
                 .map(|group| format!("{}/{group}", pod.namespace));
-            if let Some(group) = group.filter(|g| pod.ours && !self.groups.contains_key(g)) {
+            if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
                 let missing = missing("PodGroup", &group);
                 let help = "give the PodGroup too, or remove the annotation";
                 found.push((("Pod", key), GROUP_NAME, missing, help));

@@ -172,14 +172,17 @@ impl World {
     /// What admission does with a priority class that is known.
     pub(super) fn resolve_priority(&self, pod: &mut Pod) {
         let Some(spec) = &mut pod.spec else { return };
-        if spec.priority.is_none()
-            && let Some(value) = spec
-                .priority_class_name
-                .as_ref()
-                .and_then(|class| self.priorities.get(class))
-        {
-            spec.priority = Some(*value);
-        }
+        let value = match &spec.priority_class_name {
+            Some(class) => self.priorities.get(class).copied(),
+            None => self.default_priority,
+        };
+        spec.priority = spec.priority.or(value);
+    }
+
+    /// Whether a PodGroup exists or will: Jobs bring their own.
+    pub(super) fn has_group(&self, key: &str) -> bool {
+        let of_job = |record: &JobRecord| record.group_key() == key;
+        self.groups.contains_key(key) || self.jobs.values().any(of_job)
     }
 
     /// Every Job with its phase.

@@ -31,6 +31,9 @@ pub fn constrain(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
             }
         }
     }
+    if theme.zonal {
+        tie_by_zone(pod);
+    }
     if theme.ports && rng.one_in(2) {
         pod.host_ports.push(HostPort {
             ip: rng
@@ -44,6 +47,24 @@ pub fn constrain(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
         let images = (0..pod.container_count).map(|_| rng.pick(IMAGES).0.to_owned());
         pod.images = images.collect();
     }
+}
+
+fn tie_by_zone(pod: &mut PodObject) {
+    let zone = || "zone".to_owned();
+    let preferred = pod
+        .preferred_affinity
+        .iter_mut()
+        .chain(&mut pod.preferred_anti_affinity);
+    preferred.for_each(|(_, term)| term.topology_key = zone());
+    let required = pod.affinity.iter_mut().chain(&mut pod.anti_affinity);
+    required.for_each(|term| term.topology_key = zone());
+    let mut kinds = Vec::new();
+    pod.spread.retain_mut(|constraint| {
+        constraint.topology_key = zone();
+        let is_new = !kinds.contains(&constraint.when);
+        kinds.push(constraint.when);
+        is_new
+    });
 }
 
 fn tolerate(rng: &mut Rng, pod: &mut PodObject) {

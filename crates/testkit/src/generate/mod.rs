@@ -97,6 +97,8 @@ struct Theme {
     tight: bool,
     /// Hundreds of nodes, and pods of the kinds these seeds stand for; few nodes when empty.
     kinds: Vec<u64>,
+    /// Pods are tied to others by zone only, and zones are large.
+    zonal: bool,
 }
 
 impl Theme {
@@ -120,6 +122,7 @@ impl Theme {
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
+            zonal: false,
         }
     }
 
@@ -134,6 +137,7 @@ impl Theme {
             sub_groups: rng.one_in(8),
             tight: false,
             kinds,
+            zonal: rng.one_in(2),
             ..Self::new(rng)
         }
     }

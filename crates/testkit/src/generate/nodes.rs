@@ -41,7 +41,10 @@ pub fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObjec
         labels.push(("kubernetes.io/hostname", &name));
     }
     if !rng.one_in(8) {
-        let zone = rng.pick(&["z0", "z1", "z2"]);
+        let zone = match theme.zonal {
+            true => rng.pick(&["z0", "z0", "z1"]),
+            false => rng.pick(&["z0", "z1", "z2"]),
+        };
         labels.push(("zone", zone));
         labels.push(("topology.kubernetes.io/zone", zone));
     }

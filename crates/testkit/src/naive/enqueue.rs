@@ -11,7 +11,8 @@ use super::{gates, order, queue_share};
 pub fn run(cycle: &mut Cycle) {
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
-        if job.group.status.phase == GroupPhase::Pending {
+        // What cannot be placed at all shall not reserve anything.
+        if job.group.status.phase == GroupPhase::Pending && !job.group.wants_topology {
             let jobs = waiting.entry(job.queue.clone()).or_default();
             jobs.push(key.clone());
         }

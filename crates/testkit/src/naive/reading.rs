@@ -1,6 +1,8 @@
 //! What the objects mean: states of pods, groups of bare pods, sub-jobs.
 
-use pumice_model::object::{GroupObject, PodObject, PodPhase, SubGroupPolicy};
+use pumice_model::object::{
+    GroupObject, GroupPhase, GroupStatus, PodObject, PodPhase, SubGroupPolicy,
+};
 
 use super::state::{Status, SubJob, label, selects_pod};
 
@@ -28,7 +30,20 @@ pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
         queue: pod.queue.clone().unwrap_or_default(),
         priority_class: pod.priority_class.clone(),
         min_resources: Some(pod.request.clone()),
+        status: GroupStatus {
+            phase: phase_of_bare_pod(status_of(pod), GroupPhase::Pending),
+            ..GroupStatus::default()
+        },
         ..GroupObject::default()
+    }
+}
+
+/// Phase of the group of a bare pod: what the pod itself tells, once it is bound.
+pub fn phase_of_bare_pod(status: Status, now: GroupPhase) -> GroupPhase {
+    match status {
+        Status::Succeeded | Status::Failed => GroupPhase::Completed,
+        Status::Pending | Status::Allocated | Status::Pipelined | Status::Binding => now,
+        _ => GroupPhase::Running,
     }
 }
 

@@ -4,6 +4,7 @@ use pumice_model::object::{GroupCondition, GroupPhase};
 
 use super::Cycle;
 use super::gates;
+use super::reading::phase_of_bare_pod;
 use super::state::{Status, World, set_condition};
 
 /// Conditions, then phases, of every job in the session.
@@ -94,6 +95,12 @@ fn write_conditions(cycle: &mut Cycle, key: &str) {
 
 fn phase(world: &World, key: &str) -> GroupPhase {
     let job = &world.jobs[key];
+    let is_bare_pod = job.group.name.starts_with("podgroup-");
+    if let [task] = world.tasks_of(key)[..]
+        && is_bare_pod
+    {
+        return phase_of_bare_pod(task.status, job.group.status.phase);
+    }
     let scheduled = scheduled(world, key);
     let completed = count(world, key, Status::Failed) + count(world, key, Status::Succeeded);
     let min = i64::from(job.group.min_member);
