@@ -209,6 +209,11 @@ impl Shapes {
         &self.rules.entries[rules.0 as usize].value
     }
 
+    /// Number of tasks that have a shape.
+    pub fn uses(&self, shape: ShapeIx) -> u32 {
+        self.shapes.entries[shape.0 as usize].uses
+    }
+
     /// A number no other shape has or had: indices are reused, serials are not.
     pub fn serial(&self, shape: ShapeIx) -> u64 {
         self.shapes.entries[shape.0 as usize].serial

@@ -26,7 +26,7 @@ use pumice_framework::node_points::ClassKey;
 use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{NodeIx, State, TaskIx};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use evaluate::{Block, Program};
 use index::ClassIndex;
@@ -36,8 +36,8 @@ use pod_score::PodScore;
 /// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
 pub const INDEX_BUDGET_BYTES: usize = 2 << 30;
 
-/// Most classes remembered as asked once.
-const MAX_ASKED_ONCE: usize = 1 << 20;
+/// Most verdicts remembered that refuse a class everywhere.
+const MAX_REFUSED: usize = 1 << 20;
 
 /// A node for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,6 @@ pub struct Kernel {
     indexes: FxHashMap<ClassId, Box<ClassIndex>>,
     fixed: FxHashMap<u64, Rc<StaticPart>>,
     refused: FxHashMap<ClassId, Option<String>>,
-    asked_once: FxHashSet<ClassId>,
     keys: TopologyKeys,
     scratch: Box<Block>,
     epoch: (u64, u64),
@@ -78,7 +77,6 @@ impl Kernel {
             indexes: FxHashMap::default(),
             fixed: FxHashMap::default(),
             refused: FxHashMap::default(),
-            asked_once: FxHashSet::default(),
             keys: TopologyKeys::default(),
             scratch: Box::default(),
             epoch: (0, 0),
@@ -130,8 +128,9 @@ impl Kernel {
                 let (reasons, keys) = (self.pod_reasons, &mut self.keys);
                 let filter = PodFilter::new(state, &class, &points, reasons, keys);
                 let score = PodScore::new(state, &class, &points, keys);
-                // An index pays only for classes that are asked again.
-                let scan = filter.is_none() && score.is_none() && self.asked_once.insert(id);
+                // An index pays only for classes of several tasks.
+                let alone = state.shapes.uses(key.shape) == 1;
+                let scan = alone && filter.is_none() && score.is_none();
                 if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
                     return Ok(found);
                 }
@@ -157,7 +156,6 @@ impl Kernel {
             self.indexes.clear();
             self.fixed.clear();
             self.refused.clear();
-            self.asked_once.clear();
             self.keys = TopologyKeys::default();
             self.bytes = 0;
             self.epoch = epoch;
@@ -193,17 +191,14 @@ impl Kernel {
         Program::new(state, chain, &mut self.reasons, class, fixed)
     }
 
-    /// The best node for a class that is asked for the first time, by one pass over the nodes;
+    /// The best node for a class of one task, by one pass over the nodes;
     /// `None` when nothing fits or only an index can tell.
     fn scan(&mut self, state: &State, program: &Program) -> Option<Choice> {
-        if self.asked_once.len() > MAX_ASKED_ONCE {
-            self.asked_once.clear();
-        }
         program.best(&state.nodes, &mut self.reasons, &mut self.scratch)
     }
 
     fn stay_within_budget(&mut self) {
-        if self.refused.len() > MAX_ASKED_ONCE {
+        if self.refused.len() > MAX_REFUSED {
             self.refused.clear();
             self.fixed.retain(|_, part| Rc::strong_count(part) > 1);
         }
