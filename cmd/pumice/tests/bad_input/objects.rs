@@ -105,6 +105,29 @@ fn of_two_objects_with_one_name_the_first_counts() {
 }
 
 #[test]
+fn a_pod_with_the_uid_of_another_is_set_aside() {
+    let rest = "\
+kind: Pod
+apiVersion: v1
+metadata: {name: one, uid: same}
+spec: {schedulerName: volcano}
+---
+kind: Pod
+apiVersion: v1
+metadata: {name: two, uid: same}
+spec: {schedulerName: volcano}
+";
+    let ran = simulate("same-uid", rest);
+    let line = 8 + GOOD_LINES;
+    ran.goes_on(&[&format!(
+        "all.yaml:{}:28: Pod default/two: metadata.uid: same is the uid of Pod default/one too",
+        line
+    )])
+    .binds(&["default/good", "default/one"])
+    .aside(1);
+}
+
+#[test]
 fn names_that_lead_nowhere_are_told_with_their_place() {
     let rest = "\
 kind: Pod

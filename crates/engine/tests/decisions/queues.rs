@@ -1,6 +1,7 @@
 //! Closed queues, admission, and what backfill does not ask.
 
-use pumice_model::object::{GroupObject, GroupPhase, PodObject, QueueObject, QueueState};
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase, QueueObject, QueueState};
 
 use crate::cluster::*;
 
@@ -86,4 +87,60 @@ fn a_refused_group_is_passed_over_for_the_next_one_of_its_queue() {
     cluster.cycle();
     assert_eq!(cluster.phase("a-large"), GroupPhase::Pending);
     assert_eq!(cluster.phase("b-small"), GroupPhase::Inqueue);
+}
+
+#[test]
+fn bare_pods_that_have_ended_reserve_nothing() {
+    let mut cluster = Cluster::new().node(node("n1", "10c 10Gi pods=99"));
+    for number in 0..12 {
+        let ended = on("n1", pod(&format!("ended-{number}"), "1c"));
+        let ended = PodObject {
+            phase: PodPhase::Succeeded,
+            ..ended
+        };
+        cluster.apply(Delta::PodApply(Box::new(ended)));
+    }
+    let mut cluster = cluster
+        .group(asking("8c", waiting(group("g", 1))))
+        .pod(member("g", pod("p", "8c")));
+    assert_eq!(cluster.cycle(), ["p n1"]);
+}
+
+#[test]
+fn a_group_that_cannot_be_placed_reserves_nothing() {
+    let topology = GroupObject {
+        wants_topology: true,
+        ..asking("4c", waiting(group("a", 1)))
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .group(topology)
+        .pod(member("a", pod("wide", "4c")))
+        .group(asking("4c", waiting(group("b", 1))))
+        .pod(member("b", pod("p", "4c")));
+    assert_eq!(cluster.cycle(), ["p n1"]);
+    assert_eq!(cluster.phase("a"), GroupPhase::Pending);
+}
+
+#[test]
+fn a_bare_pod_admitted_after_allocate_is_bound_in_the_next_cycle() {
+    let conf = "actions: \"allocate, backfill, enqueue\"\n\
+                tiers: [{plugins: [{name: gang}, {name: predicates}]}]\n";
+    let mut cluster = Cluster::under(conf)
+        .node(node("n1", "4c 8Gi pods=9"))
+        .pod(pod("p", "1c"));
+    assert!(cluster.cycle().is_empty());
+    assert_eq!(cluster.cycle(), ["p n1"]);
+}
+
+#[test]
+fn a_bare_pod_that_changes_its_queue_wakes_the_scheduler() {
+    let lost = PodObject {
+        queue: Some("nowhere".to_owned()),
+        ..pod("p", "1c")
+    };
+    let mut cluster = Cluster::new().node(node("n1", "4c 8Gi pods=9")).pod(lost);
+    assert!(cluster.cycle().is_empty());
+    assert!(cluster.decide().settled);
+    assert_eq!(cluster.pod(pod("p", "1c")).cycle(), ["p n1"]);
 }
