@@ -197,13 +197,11 @@ fn role_has_failed(session: &Session, job: JobIx, task: TaskIx) -> bool {
 /// Whether further tasks are tried after one found no node (spec/01 §3.4).
 fn goes_on_after_failure(session: &Session, job: JobIx, sub_job: u16) -> bool {
     let record = session.state.job(job);
-    if record.min_available as usize == record.tasks.len() {
-        return false;
-    }
+    let (min, tasks) = (record.min_available as usize, record.tasks.len());
     if let Some(sub) = record.sub_jobs.get(sub_job as usize) {
-        return (sub.min_available as usize) < sub.tasks.len();
+        return min != tasks && (sub.min_available as usize) < sub.tasks.len();
     }
-    if record.min_available as usize >= record.tasks.len() {
+    if min >= tasks {
         return false;
     }
     let failed: &[(Sym, u16)] = session

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use pumice_framework::reason::NearestMiss;
 use pumice_framework::session::Unplaced;
-use pumice_framework::{FitError, JobNote, Skip};
+use pumice_framework::{FitError, Skip};
 use pumice_model::object::Gates;
 use pumice_model::resource::display_amount;
-use pumice_model::{Job, JobIx, TaskIx, TaskStatus};
+use pumice_model::{Job, JobIx, NodeIx, TaskIx, TaskStatus};
 
 use crate::Engine;
 
@@ -41,8 +41,9 @@ impl Engine {
             return None;
         }
         match task.status {
-            TaskStatus::Allocated => Some(self.could_go_to(ix, task.status, task.node?.at())),
-            TaskStatus::Pipelined => Some(self.could_go_to(ix, task.status, task.node?.at())),
+            TaskStatus::Allocated | TaskStatus::Pipelined => {
+                Some(self.could_go_to(ix, task.status, task.node?))
+            }
             TaskStatus::Pending => Some(self.why_unplaced(ix, job)),
             _ => None,
         }
@@ -63,7 +64,7 @@ impl Engine {
         }
         let discarded = note.and_then(|note| note.discarded.get(&ix));
         if let Some((status, node)) = discarded {
-            return self.could_go_to(ix, *status, node.at());
+            return self.could_go_to(ix, *status, *node);
         }
         let unplaced = note.and_then(|note| note.unplaced.iter().find(|(other, _)| *other == ix));
         match unplaced {
@@ -72,13 +73,9 @@ impl Engine {
         }
     }
 
-    fn could_go_to(&self, ix: TaskIx, status: TaskStatus, node: usize) -> PodReason {
+    fn could_go_to(&self, ix: TaskIx, status: TaskStatus, node: NodeIx) -> PodReason {
         let pod = self.state.task_key(ix);
-        let node = &self
-            .state
-            .nodes
-            .object(pumice_model::NodeIx(node as u32))
-            .name;
+        let node = &self.state.nodes.object(node).name;
         if status == TaskStatus::Pipelined {
             return PodReason::unschedulable(format!(
                 "Pod {pod} can possibly be assigned to {node}, once resource is released and \
@@ -162,13 +159,7 @@ impl Engine {
     /// `<u>/<tasks> tasks in gang unschedulable: …`.
     pub fn gang_message(&self, ix: JobIx) -> String {
         let job = self.state.job(ix);
-        let none = JobNote::default();
-        let note = self.notes.get(&ix).unwrap_or(&none);
-        let could = note
-            .discarded
-            .iter()
-            .filter(|(task, (status, _))| status.is_allocated() && self.is_pending(**task));
-        let short = job.min_available - (job.ready() + could.count() as i32);
+        let short = job.min_available - (job.ready() + self.could_be_placed(ix) as i32);
         let tasks = job.tasks.len();
         format!(
             "{short}/{tasks} tasks in gang unschedulable: {}",
@@ -190,21 +181,24 @@ impl Engine {
         text
     }
 
-    /// Whether a task a note speaks of still waits.
-    fn is_pending(&self, task: TaskIx) -> bool {
-        self.state
-            .find_task(task)
-            .is_some_and(|task| task.status == TaskStatus::Pending)
+    /// Waiting tasks of a job that were placed in a transaction that was taken back.
+    fn could_be_placed(&self, ix: JobIx) -> usize {
+        let waits = |task: TaskIx| {
+            let task = self.state.find_task(task);
+            task.is_some_and(|task| task.status == TaskStatus::Pending)
+        };
+        self.notes.get(&ix).map_or(0, |note| {
+            let placed = note
+                .discarded
+                .iter()
+                .filter(|(task, (status, _))| *status == TaskStatus::Allocated && waits(**task));
+            placed.count()
+        })
     }
 
     fn pending_histogram(&self, ix: JobIx) -> String {
         let job = self.state.job(ix);
-        let schedulable = self.notes.get(&ix).map_or(0, |note| {
-            let fits = note.discarded.iter().filter(|(task, (status, _))| {
-                *status == TaskStatus::Allocated && self.is_pending(**task)
-            });
-            fits.count()
-        });
+        let schedulable = self.could_be_placed(ix);
         let pending = job.count(TaskStatus::Pending) as usize;
         histogram([
             ("Schedulable", schedulable),

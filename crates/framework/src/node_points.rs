@@ -40,12 +40,19 @@ impl Class {
     /// The class of a task.
     pub fn of(state: &State, task: pumice_model::TaskIx) -> Self {
         let task = state.task(task);
-        let shape = state.shapes.share(task.shape);
+        Self::with_key(
+            state,
+            ClassKey {
+                shape: task.shape,
+                appearance: task.appearance,
+            },
+        )
+    }
+
+    /// The class with an identity.
+    pub fn with_key(state: &State, key: ClassKey) -> Self {
+        let shape = state.shapes.share(key.shape);
         let rules = state.shapes.rules(shape.rules).clone();
-        let key = ClassKey {
-            shape: task.shape,
-            appearance: task.appearance,
-        };
         Self { key, shape, rules }
     }
 }

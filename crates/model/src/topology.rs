@@ -183,7 +183,8 @@ impl Topology {
         self.forget_counters();
     }
 
-    fn forget_counters(&mut self) {
+    /// Drops all counters; they are made again when asked for.
+    pub fn forget_counters(&mut self) {
         self.counters.clear();
         self.counter_index.clear();
         self.counted_by.clear();
@@ -373,11 +374,6 @@ impl Topology {
     /// Whether so many counters are known that all should be dropped ([`MAX_COUNTERS`]).
     pub fn is_full(&self) -> bool {
         self.counters.len() >= MAX_COUNTERS
-    }
-
-    /// Drops all counters.
-    pub fn drop_counters(&mut self) {
-        self.forget_counters();
     }
 
     /// Whether the query of a counter selects pods of this appearance.

@@ -122,7 +122,7 @@ impl Kernel {
                 index
             }
             None => {
-                let class = Self::class(state, key);
+                let class = Class::with_key(state, key);
                 let program = self.program(state, chain, &class);
                 let points = chain.pod_points();
                 let (reasons, keys) = (self.pod_reasons, &mut self.keys);
@@ -162,12 +162,6 @@ impl Kernel {
         }
     }
 
-    fn class(state: &State, key: ClassKey) -> Class {
-        let shape = state.shapes.share(key.shape);
-        let rules = state.shapes.rules(shape.rules).clone();
-        Class { key, shape, rules }
-    }
-
     fn refusal(
         &mut self,
         state: &State,
@@ -178,7 +172,7 @@ impl Kernel {
         let known = self
             .refused
             .entry(id)
-            .or_insert_with(|| chain.prefilter(state, &Self::class(state, key)));
+            .or_insert_with(|| chain.prefilter(state, &Class::with_key(state, key)));
         known.clone()
     }
 

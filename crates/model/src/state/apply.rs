@@ -190,7 +190,7 @@ impl State {
                 .map_or(Sym::default(), |name| self.names.intern(name)),
             job_slot: 0,
         }
-        .with_queue_of(pod, self)
+        .with_job(pod, self)
     }
 
     /// Brings job, queue, node and counters in step with a task that is new in the table.
@@ -298,7 +298,7 @@ impl State {
 
 impl Task {
     /// Finds or makes the job of a new task.
-    fn with_queue_of(mut self, pod: &PodObject, state: &mut State) -> Self {
+    fn with_job(mut self, pod: &PodObject, state: &mut State) -> Self {
         if let Some(group) = &pod.group {
             let name = state.names.intern(group);
             let key = (self.namespace, name);

@@ -19,7 +19,7 @@ impl State {
             self.appearances_stale = true;
         }
         if self.topology.is_full() {
-            self.topology.drop_counters();
+            self.topology.forget_counters();
         }
         if let Some(moved) = self.nodes.seal() {
             for (_, task) in &mut self.tasks {
