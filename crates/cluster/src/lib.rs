@@ -1,0 +1,1 @@
+//! Everything that talks to the API server: watches, effects, the lease.

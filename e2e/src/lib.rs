@@ -1,0 +1,1 @@
+//! Tests and benchmark against a real kube-apiserver and etcd.
