@@ -1,3 +1,7 @@
 //! The scheduler daemon.
+mod flags;
+mod settings;
 
-fn main() {}
+fn main() {
+    println!("{:?}", flags::CommandLine::read(std::env::args_os()));
+}
