@@ -25,11 +25,17 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// The next state; a test that never gets one fails by the bound.
+/// The next state; a test that never gets one fails by the bound. An empty file is passed over:
+/// `fs::write` makes one before it writes.
 async fn next(watch: &mut Receiver<Contents>) -> Result<String, ReadError> {
-    let state = tokio::time::timeout(Duration::from_secs(60), watch.recv()).await;
-    let state = state.expect("a state in time").expect("still watching");
-    state.map(|bytes| String::from_utf8(bytes.to_vec()).expect("UTF-8"))
+    loop {
+        let state = tokio::time::timeout(Duration::from_secs(60), watch.recv()).await;
+        let state = state.expect("a state in time").expect("still watching");
+        let state = state.map(|bytes| String::from_utf8(bytes.to_vec()).expect("UTF-8"));
+        if state != Ok(String::new()) {
+            return state;
+        }
+    }
 }
 
 /// A mount of a ConfigMap: the file is a link through `..data` to a folder with a date for a name.
