@@ -10,7 +10,7 @@ const HASH_DIGITS: usize = 16;
 /// What becomes of a configuration that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reload {
-    /// It is the one in use.
+    /// It is the one in use. After a rejected one this is the good news that it is back.
     Unchanged,
     /// It is valid and differs: use it from the next cycle on.
     Use {

@@ -305,7 +305,8 @@ fn the_numbers_of_a_queue_stand_under_their_names() {
             format!(r#"volcano_queue_{kind}_memory_bytes{{queue_name="q"}} 2"#),
             format!(r#"volcano_queue_{kind}_milli_cpu{{queue_name="q"}} 1"#),
             format!(
-                r#"volcano_queue_{kind}_scalar_resources{{queue_name="q",resource="nvidia.com/gpu"}} 3"#
+                "volcano_queue_{kind}_scalar_resources\
+                 {{queue_name=\"q\",resource=\"nvidia.com/gpu\"}} 3"
             ),
         ];
         assert_eq!(found, expected);
