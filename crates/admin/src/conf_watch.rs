@@ -28,12 +28,14 @@ use tokio::time::{Instant, sleep, timeout};
 pub enum ReadError {
     /// There is no such folder.
     #[error(
-        "{0}: the folder {1} does not exist\n  = help: mount the ConfigMap there, or correct --scheduler-conf"
+        "{0}: the folder {1} does not exist\n  = help: mount the ConfigMap there, or correct \
+         --scheduler-conf"
     )]
     NoFolder(PathBuf, PathBuf),
     /// There is no such file in the folder.
     #[error(
-        "{0}: the file does not exist\n  = help: the ConfigMap must have a key of this name, or correct --scheduler-conf"
+        "{0}: the file does not exist\n  = help: the ConfigMap must have a key of this name, or \
+         correct --scheduler-conf"
     )]
     NoFile(PathBuf),
     /// It is a folder, a device or a pipe.

@@ -10,7 +10,7 @@ const HASH_DIGITS: usize = 16;
 /// What becomes of a configuration that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reload {
-    /// It is the one in use.
+    /// It is the one in use. After a rejected one this is the good news that it is back.
     Unchanged,
     /// It is valid and differs: use it from the next cycle on.
     Use {
@@ -70,4 +70,75 @@ pub fn render(diagnostics: &[Diagnostic], file: &str) -> String {
         .iter()
         .map(|finding| finding.render(file))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_conf::{ActionSpec, PluginSpec, Registry, Severity};
+
+    use super::{Reload, decide, hash, render};
+
+    const REGISTRY: Registry = Registry {
+        plugins: &[PluginSpec {
+            name: "gang",
+            summary: "All or nothing.",
+            args: &[],
+            built: true,
+        }],
+        actions: &[ActionSpec {
+            name: "allocate",
+            summary: "Places tasks.",
+            args: &[],
+            built: true,
+        }],
+    };
+
+    const GOOD: &str = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gang\n";
+    const MISSPELT: &str = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gagn\n";
+
+    #[test]
+    fn a_valid_configuration_is_used_with_the_hash_of_its_text() {
+        let Reload::Use { config, hash, .. } = decide(None, GOOD.as_bytes(), &REGISTRY) else {
+            panic!("rejected");
+        };
+        assert_eq!(config.actions, ["allocate"]);
+        assert_eq!(hash, super::hash(GOOD.as_bytes()));
+    }
+
+    #[test]
+    fn the_hash_is_the_start_of_the_sha256_sum() {
+        assert_eq!(hash(b"abc"), "ba7816bf8f01cfea");
+        assert_eq!(hash(b""), "e3b0c44298fc1c14");
+    }
+
+    #[test]
+    fn the_configuration_in_use_is_not_used_again() {
+        let in_use = hash(GOOD.as_bytes());
+        let again = decide(Some(&in_use), GOOD.as_bytes(), &REGISTRY);
+        assert_eq!(again, Reload::Unchanged);
+        let other = format!("{GOOD}# a remark\n");
+        let changed = decide(Some(&in_use), other.as_bytes(), &REGISTRY);
+        assert!(matches!(changed, Reload::Use { .. }));
+    }
+
+    #[test]
+    fn a_configuration_that_is_not_valid_is_rejected_with_its_errors() {
+        for bytes in [MISSPELT.as_bytes(), b"\xff", b"tiers: [", &[b' '; 1 << 21]] {
+            let Reload::Keep { diagnostics } = decide(Some("00"), bytes, &REGISTRY) else {
+                panic!("accepted");
+            };
+            let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
+            assert!(errors.count() > 0);
+        }
+    }
+
+    #[test]
+    fn findings_are_shown_with_file_and_line() {
+        let Reload::Keep { diagnostics } = decide(None, MISSPELT.as_bytes(), &REGISTRY) else {
+            panic!("accepted");
+        };
+        let text = render(&diagnostics, "/volcano.scheduler/conf");
+        assert!(text.contains("--> /volcano.scheduler/conf:4:"), "{text}");
+        assert!(text.contains("gagn"), "{text}");
+    }
 }

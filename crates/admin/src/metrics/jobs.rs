@@ -64,10 +64,10 @@ impl Jobs {
         let Some(series) = self.entry(job.namespace, job.name) else {
             return 1;
         };
-        if series.queue.as_deref() != Some(job.queue) {
-            if let Some(before) = series.queue.replace(job.queue.to_owned()) {
-                remove_times(families, job.namespace, job.name, &before);
-            }
+        if series.queue.as_deref() != Some(job.queue)
+            && let Some(before) = series.queue.replace(job.queue.to_owned())
+        {
+            remove_times(families, job.namespace, job.name, &before);
         }
         let labels = [job.name, job.queue, job.namespace];
         let set = |family: &prometheus::GaugeVec, value| {
