@@ -1,1 +1,5 @@
 //! Everything that talks to the API server: watches, effects, the lease.
+
+mod object_ref;
+
+pub use object_ref::ObjectRef;
