@@ -12,6 +12,7 @@
 pub mod job;
 pub mod keys;
 pub mod name;
+pub mod node_shard;
 pub mod pod_group;
 pub mod quantity;
 pub mod queue;
@@ -20,6 +21,7 @@ mod wire;
 
 pub use job::Job;
 pub use k8s_openapi;
+pub use node_shard::NodeShard;
 pub use pod_group::PodGroup;
 pub use queue::Queue;
 pub use wire::{NetworkTopology, ResourceList};
