@@ -1,1 +1,9 @@
 //! Everything that talks to the API server: watches, effects, the lease.
+
+pub mod client;
+mod object_ref;
+pub mod ring;
+pub mod shard;
+pub mod watch;
+
+pub use object_ref::ObjectRef;
