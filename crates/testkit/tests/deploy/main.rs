@@ -19,12 +19,12 @@ fn path(relative: &str) -> PathBuf {
 }
 
 fn read(relative: &str) -> String {
-    std::fs::read_to_string(path(relative)).unwrap_or_else(|error| panic!("{relative}: {error}"))
+    std::fs::read_to_string(path(relative)).expect(relative)
 }
 
 /// Names of the entries of a folder, sorted.
 fn files(folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(path(folder)).unwrap_or_else(|e| panic!("{folder}: {e}"));
+    let entries = std::fs::read_dir(path(folder)).expect(folder);
     let mut names: Vec<String> = entries
         .map(|entry| entry.expect("an entry").file_name())
         .map(|name| name.into_string().expect("a UTF-8 name"))
@@ -36,17 +36,16 @@ fn files(folder: &str) -> Vec<String> {
 /// The documents of a YAML file that hold something.
 fn documents(relative: &str) -> Vec<Value> {
     serde_yaml::Deserializer::from_str(&read(relative))
-        .map(|document| Value::deserialize(document).unwrap_or_else(|e| panic!("{relative}: {e}")))
+        .map(|document| Value::deserialize(document).expect(relative))
         .filter(|document| !document.is_null())
         .collect()
 }
 
 /// The object of that kind and name in `deploy/install.yaml`.
 fn installed(kind: &str, name: &str) -> Value {
-    documents("deploy/install.yaml")
-        .into_iter()
-        .find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
-        .unwrap_or_else(|| panic!("install.yaml has no {kind} {name}"))
+    let wanted = |object: &Value| object["kind"] == kind && object["metadata"]["name"] == name;
+    let mut objects = documents("deploy/install.yaml").into_iter();
+    objects.find(wanted).expect(name)
 }
 
 /// Text of the strings of a list.
