@@ -160,12 +160,18 @@ async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply 
         Err(error) => return Reply::Lost(words(&error)),
     };
     let (head, body) = response.into_parts();
-    let body = body.collect_bytes().await.map(Vec::from).unwrap_or_default();
+    let body = body
+        .collect_bytes()
+        .await
+        .map(Vec::from)
+        .unwrap_or_default();
     if head.status.is_success() {
         return Reply::Ok(body);
     }
     let status: Status = serde_json::from_slice(&body).unwrap_or_default();
-    let asked = status.details.and_then(|details| details.retry_after_seconds);
+    let asked = status
+        .details
+        .and_then(|details| details.retry_after_seconds);
     let message = match status.message.is_empty() {
         true => String::from_utf8_lossy(&body).chars().take(200).collect(),
         false => status.message,

@@ -147,7 +147,10 @@ impl Observed {
         if record.holder.is_empty() || record.holder == me.identity {
             return None;
         }
-        Some(self.since.plus(record.duration.unwrap_or(me.lease_duration)))
+        Some(
+            self.since
+                .plus(record.duration.unwrap_or(me.lease_duration)),
+        )
     }
 }
 
@@ -192,7 +195,10 @@ fn as_holder(observed: &Observed, me: &Settings, from: Mono, now: Mono) -> Actio
     if now >= end {
         return Action::Lost(Loss::Deadline);
     }
-    let held = observed.last.as_ref().map(|record| record.holder == me.identity);
+    let held = observed
+        .last
+        .as_ref()
+        .map(|record| record.holder == me.identity);
     match observed.freshness {
         Freshness::Missing => return Action::Lost(Loss::Deleted),
         Freshness::Known if held != Some(true) => return Action::Lost(Loss::Taken),

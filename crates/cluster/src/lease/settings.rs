@@ -105,7 +105,9 @@ pub enum SettingsError {
         flag: &'static str,
     },
     /// A Lease counts whole seconds.
-    #[error("--leader-elect-lease-duration is {lease:?}; a Lease counts in seconds, give at least 1s")]
+    #[error(
+        "--leader-elect-lease-duration is {lease:?}; a Lease counts in seconds, give at least 1s"
+    )]
     BelowSecond {
         /// What was given.
         lease: Duration,
@@ -152,13 +154,28 @@ mod tests {
     #[test]
     fn each_rule_names_the_flag_to_change() {
         let cases: [(fn(&mut Settings), &str); 7] = [
-            (|s| s.lease_duration = Duration::ZERO, "--leader-elect-lease-duration is 0"),
-            (|s| s.retry_period = Duration::ZERO, "--leader-elect-retry-period is 0"),
+            (
+                |s| s.lease_duration = Duration::ZERO,
+                "--leader-elect-lease-duration is 0",
+            ),
+            (
+                |s| s.retry_period = Duration::ZERO,
+                "--leader-elect-retry-period is 0",
+            ),
             (|s| s.name.clear(), "--leader-elect-resource-name is empty"),
             (|s| s.identity.clear(), "identity of this replica is empty"),
-            (|s| s.lease_duration = Duration::from_millis(500), "at least 1s"),
-            (|s| s.renew_deadline = Duration::from_secs(15), "is not longer than --leader"),
-            (|s| s.retry_period = Duration::from_secs(9), "1.2 × --leader-elect-retry-period"),
+            (
+                |s| s.lease_duration = Duration::from_millis(500),
+                "at least 1s",
+            ),
+            (
+                |s| s.renew_deadline = Duration::from_secs(15),
+                "is not longer than --leader",
+            ),
+            (
+                |s| s.retry_period = Duration::from_secs(9),
+                "1.2 × --leader-elect-retry-period",
+            ),
         ];
         for (change, text) in cases {
             let error = with(change).expect_err(text).to_string();

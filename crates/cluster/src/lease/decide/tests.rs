@@ -36,7 +36,10 @@ fn wait(seconds: u64) -> Action {
 
 #[test]
 fn a_newcomer_reads_first() {
-    assert_eq!(decide(&Observed::default(), &settings(), s(0)), Action::Read);
+    assert_eq!(
+        decide(&Observed::default(), &settings(), s(0)),
+        Action::Read
+    );
 }
 
 #[test]
