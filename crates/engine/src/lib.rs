@@ -51,6 +51,7 @@ pub struct Engine {
     kept: Vec<TaskIx>,
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
+    now_s: i64,
 }
 
 impl Engine {
@@ -67,6 +68,7 @@ impl Engine {
             kept: Vec::new(),
             notes: FxHashMap::default(),
             settled: None,
+            now_s: 0,
         }
     }
 
@@ -84,6 +86,9 @@ impl Engine {
             }
             _ => None,
         };
+        if let Delta::BindFailed { uid, .. } = &delta {
+            self.tell_unplaced(uid);
+        }
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
@@ -95,6 +100,17 @@ impl Engine {
             self.forget_note(task, job);
         } else if self.state.task(task).job != job {
             self.forget_note(task, job);
+        }
+    }
+
+    /// The place a failed Binding held is about to be given back.
+    fn tell_unplaced(&mut self, uid: &str) {
+        let Some(ix) = self.state.task_by_uid(uid) else {
+            return;
+        };
+        let task = self.state.task(ix);
+        if task.status == TaskStatus::Binding && task.node.is_some() {
+            self.chain.unplaced(&self.state, ix);
         }
     }
 
@@ -124,8 +140,16 @@ impl Engine {
         self.cycle
     }
 
+    /// When a cycle is due although nothing happens outside: a pod that was held back after a failed
+    /// Binding may be placed again. Seconds since the epoch.
+    pub fn wake_at_s(&self) -> Option<i64> {
+        self.state.next_release_s()
+    }
+
     /// Runs one cycle at `now_s` (seconds since the epoch).
     pub fn cycle(&mut self, now_s: i64) -> Decisions {
+        self.now_s = now_s;
+        self.state.release_holds(now_s);
         if self.settled == Some(self.state.generation()) {
             return Decisions {
                 skipped: true,

@@ -1,6 +1,6 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
-use super::State;
+use super::{Hold, State};
 use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::job::Origin;
@@ -22,6 +22,17 @@ impl State {
                     self.delete_task(task);
                 }
             }
+            Delta::BindFailed {
+                uid,
+                message,
+                retry_at_s,
+            } => self.fail_bind(&uid, Hold::new(retry_at_s, &message)),
+            Delta::PodAssumed { uid, node } => self.assume(&uid, &node),
+            Delta::PodHeld {
+                uid,
+                message,
+                until_s,
+            } => self.set_hold(&uid, Hold::new(until_s, &message)),
             Delta::GroupApply(group) => self.apply_group(group),
             Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),
             Delta::QueueApply(queue) => self.apply_queue(*queue),
@@ -130,6 +141,9 @@ impl State {
             }
             let old_job = old.job;
             self.detach(ix);
+            if task.status != TaskStatus::Pending {
+                self.holds.remove(&ix);
+            }
             self.tasks[ix.at()] = task;
             self.attach(ix);
             if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
@@ -242,6 +256,7 @@ impl State {
 
     fn delete_task(&mut self, ix: TaskIx) {
         self.detach(ix);
+        self.holds.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.task_by_uid.remove(&task.uid);
         if let Some(job) = task.job {
@@ -317,8 +332,6 @@ impl Task {
         self
     }
 }
-
-impl State {}
 
 fn is_critical(pod: &PodObject) -> bool {
     pod.namespace == "kube-system"

@@ -1,6 +1,7 @@
 //! The one owner of everything the scheduler knows.
 
 mod apply;
+mod hold;
 mod jobs;
 mod seal;
 
@@ -16,6 +17,8 @@ use crate::resource::ResourceNames;
 use crate::shape::{Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{CounterIx, Query, Topology};
+
+pub use hold::Hold;
 
 /// The cluster.
 ///
@@ -41,6 +44,7 @@ pub struct State {
     priority_classes: FxHashMap<String, PriorityClassObject>,
     default_queue: Sym,
     lost: FxHashSet<TaskIx>,
+    holds: FxHashMap<TaskIx, Hold>,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
     appearances_stale: bool,
@@ -69,6 +73,7 @@ impl State {
             priority_classes: FxHashMap::default(),
             default_queue,
             lost: FxHashSet::default(),
+            holds: FxHashMap::default(),
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
             appearances_stale: false,
