@@ -12,6 +12,7 @@
 
 mod close;
 pub mod explain;
+mod partial;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
@@ -20,6 +21,8 @@ use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session};
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
+
+use partial::PartialGangs;
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +55,7 @@ pub struct Engine {
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
     now_s: i64,
+    partial: PartialGangs,
 }
 
 impl Engine {
@@ -69,6 +73,7 @@ impl Engine {
             notes: FxHashMap::default(),
             settled: None,
             now_s: 0,
+            partial: PartialGangs::default(),
         }
     }
 
@@ -135,6 +140,14 @@ impl Engine {
         self.chain.queue_view(&self.state, queue)
     }
 
+    /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so
+    /// after this engine started (`now_s` of that cycle). They are completed before other jobs of
+    /// their queue; a deadline is for the caller to set. A job in phase Unknown ran before and has
+    /// lost members.
+    pub fn partial_gangs(&self) -> Vec<(JobIx, i64)> {
+        self.partial.all()
+    }
+
     /// Number of cycles run so far, skipped ones not counted.
     pub fn cycles(&self) -> u64 {
         self.cycle
@@ -179,6 +192,7 @@ impl Engine {
         self.notes = std::mem::take(&mut session.notes);
         drop(session);
         let groups = self.close(now_s);
+        self.note_partial_gangs(now_s);
         // A bare pod that was admitted shows in no decision.
         let settled =
             binds.is_empty() && groups.is_empty() && phase_changes == self.state.phase_changes();
@@ -188,6 +202,16 @@ impl Engine {
             groups,
             skipped: false,
             settled,
+        }
+    }
+
+    fn note_partial_gangs(&mut self, now_s: i64) {
+        if !self.chain.has_gangs() {
+            return;
+        }
+        let jobs: Vec<JobIx> = self.state.jobs().map(|(ix, _)| ix).collect();
+        for ix in jobs {
+            self.partial.look_at(&self.state, ix, now_s);
         }
     }
 

@@ -172,6 +172,16 @@ impl Job {
         self.count(TaskStatus::Failed) + self.count(TaskStatus::Succeeded)
     }
 
+    /// Some of its pods have a node, fewer than it needs, and its PodGroup is not Running: a gang
+    /// that was bound in part, or lost members. Completing it goes before everything else
+    /// (spec/06 §3.6 step 4).
+    pub fn is_partial(&self) -> bool {
+        let bound = self.count(TaskStatus::Binding)
+            + self.count(TaskStatus::Bound)
+            + self.count(TaskStatus::Running);
+        0 < bound && bound < self.min_available && self.status.phase != GroupPhase::Running
+    }
+
     /// Waits for admission by `enqueue`.
     pub fn is_pending(&self) -> bool {
         self.status.phase == GroupPhase::Pending
