@@ -55,6 +55,7 @@ pub struct Engine {
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
     now_s: i64,
+    closed_epoch: u64,
     partial: PartialGangs,
 }
 
@@ -73,6 +74,7 @@ impl Engine {
             notes: FxHashMap::default(),
             settled: None,
             now_s: 0,
+            closed_epoch: 0,
             partial: PartialGangs::default(),
         }
     }
@@ -189,10 +191,10 @@ impl Engine {
         }
         let binds = std::mem::take(&mut session.binds);
         self.kept = std::mem::take(&mut session.kept);
-        self.notes = std::mem::take(&mut session.notes);
+        let notes = std::mem::take(&mut session.notes);
         drop(session);
-        let groups = self.close(now_s);
-        self.note_partial_gangs(now_s);
+        let before = std::mem::replace(&mut self.notes, notes);
+        let groups = self.close(&before, now_s);
         // A bare pod that was admitted shows in no decision.
         let settled =
             binds.is_empty() && groups.is_empty() && phase_changes == self.state.phase_changes();
@@ -202,16 +204,6 @@ impl Engine {
             groups,
             skipped: false,
             settled,
-        }
-    }
-
-    fn note_partial_gangs(&mut self, now_s: i64) {
-        if !self.chain.has_gangs() {
-            return;
-        }
-        let jobs: Vec<JobIx> = self.state.jobs().map(|(ix, _)| ix).collect();
-        for ix in jobs {
-            self.partial.look_at(&self.state, ix, now_s);
         }
     }
 

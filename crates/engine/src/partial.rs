@@ -31,9 +31,4 @@ impl PartialGangs {
         all.sort_unstable();
         all
     }
-
-    /// Forgets all of them.
-    pub fn clear(&mut self) {
-        self.since.clear();
-    }
 }

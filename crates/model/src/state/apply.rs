@@ -230,6 +230,7 @@ impl State {
         self.account(ix, status, node, 1);
         let shape = self.shapes.share(self.task(ix).shape);
         self.enter_node(ix, &shape);
+        self.touch_job_of(ix);
     }
 
     /// The inverse of [`State::attach`]; gives the shape back. The job stays, even when empty.
@@ -250,6 +251,7 @@ impl State {
             if !self.jobs[job_ix.at()].sub_jobs.is_empty() {
                 self.sub_jobs_stale.insert(job_ix);
             }
+            self.touch_job(job_ix);
         }
         self.shapes.release(self.task(ix).shape);
     }
@@ -289,10 +291,14 @@ impl State {
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
             pending: ResVec::default(),
+            reserved: ResVec::default(),
+            elastic: ResVec::default(),
             jobs: 0,
+            changed: false,
         };
         let ix = QueueIx(self.queues.insert(queue) as u32);
         self.queue_by_name.insert(name, ix);
+        self.touch_queue(ix);
         self.queues_stale = true;
     }
 

@@ -47,9 +47,16 @@ impl State {
         if self.holds.is_empty() {
             return;
         }
-        let before = self.holds.len();
-        self.holds.retain(|_, hold| hold.until_s > now_s);
-        self.generation += u64::from(self.holds.len() != before);
+        let mut over: Vec<TaskIx> = Vec::new();
+        self.holds.retain(|ix, hold| {
+            let stays = hold.until_s > now_s;
+            if !stays {
+                over.push(*ix);
+            }
+            stays
+        });
+        self.generation += over.len() as u64;
+        over.into_iter().for_each(|ix| self.touch_job_of(ix));
     }
 
     /// A Binding will never land: the task is Pending again, as if it had not been placed, and held
@@ -73,6 +80,7 @@ impl State {
             && self.task(ix).status == TaskStatus::Pending
         {
             self.generation += 1;
+            self.touch_job_of(ix);
             self.holds.insert(ix, hold);
         }
     }
