@@ -13,10 +13,15 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand, ValueEnum};
 use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_engine::Engine;
+use pumice_model::Delta;
+use pumice_model::object::PodObject;
 use serde::Serialize;
 
 use crate::BadInput;
 use crate::check::{configuration, read};
+
+/// Pods created one at a time.
+const ONE_BY_ONE: usize = 200;
 
 /// What is measured.
 #[derive(Subcommand)]
@@ -72,6 +77,9 @@ pub struct Arguments {
     /// Pods that run already
     #[arg(long, default_value_t = 0)]
     pub running: usize,
+    /// Pods per running job; 0: they belong to another scheduler and to no job
+    #[arg(long, default_value_t = 0)]
+    pub running_gang: usize,
     /// Rules of the pending pods
     #[arg(long, value_enum, default_value = "none")]
     pub rule: Rule,
@@ -121,6 +129,10 @@ pub struct Figures {
     pub pods_per_second: f64,
     /// A following cycle without change, microseconds.
     pub idle_cycle_us: f64,
+    /// One pod is created, decided about, and bound: the cycle in between, microseconds, median.
+    pub one_pod_cycle_us: f64,
+    /// The longest of them, microseconds.
+    pub one_pod_cycle_max_us: f64,
     /// Resident memory at the end; 0 where the system does not tell.
     pub rss_bytes: u64,
 }
@@ -159,6 +171,7 @@ pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
     // Let the cycle settle first: what follows has nothing left to do.
     while !engine.cycle(1).is_empty() {}
     let idle = idle_cycle(&mut engine);
+    let one_pod = one_pod_cycles(&mut engine);
     Figures {
         nodes: arguments.nodes,
         placed,
@@ -166,6 +179,8 @@ pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
         seconds,
         pods_per_second: placed as f64 / seconds.max(1e-9),
         idle_cycle_us: idle.as_secs_f64() * 1e6,
+        one_pod_cycle_us: one_pod.0,
+        one_pod_cycle_max_us: one_pod.1,
         rss_bytes: rss_bytes(),
     }
 }
@@ -178,6 +193,33 @@ fn idle_cycle(engine: &mut Engine) -> Duration {
         (start.elapsed(), decisions.is_empty())
     };
     (0..100).map(|_| one(engine).0).max().unwrap_or_default()
+}
+
+/// Pods created one at a time; for each, from the input to the decision. Median and longest in
+/// microseconds; every other pod is alone in its PodGroup.
+fn one_pod_cycles(engine: &mut Engine) -> (f64, f64) {
+    let mut times: Vec<f64> = (0..ONE_BY_ONE)
+        .map(|number| {
+            let (group, pod) = cluster::single(number);
+            let start = Instant::now();
+            if let Some(group) = group {
+                engine.apply(group);
+            }
+            engine.apply(Delta::PodApply(Box::new(pod.clone())));
+            let decisions = engine.cycle(3);
+            let elapsed = start.elapsed().as_secs_f64() * 1e6;
+            if let [bind] = decisions.binds[..] {
+                let node = engine.state().nodes.object(bind.node).name.clone();
+                let node = Some(node);
+                engine.apply(Delta::PodApply(Box::new(PodObject { node, ..pod })));
+            }
+            while !engine.cycle(3).is_empty() {}
+            elapsed
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let longest = times.last().copied().unwrap_or(0.0);
+    (times[times.len() / 2], longest)
 }
 
 /// Resident memory of this process, as the system reports it.
@@ -205,6 +247,10 @@ fn print(figures: &Figures, output: Output) -> anyhow::Result<()> {
     println!("seconds          {:.4}", figures.seconds);
     println!("pods per second  {:.0}", figures.pods_per_second);
     println!("idle cycle       {:.2} µs", figures.idle_cycle_us);
+    println!(
+        "one pod          {:.0} µs, longest {:.0} µs",
+        figures.one_pod_cycle_us, figures.one_pod_cycle_max_us
+    );
     println!("resident         {:.0} MB", figures.rss_bytes as f64 / 1e6);
     Ok(())
 }

@@ -12,15 +12,10 @@ use crate::by_queue::ByQueue;
 /// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
 /// `minResources` is admitted unasked.
 pub fn run(session: &mut Session) {
-    let waiting: Vec<JobIx> = session
-        .state
-        .jobs()
-        .filter(|(_, job)| job.is_pending())
-        .map(|(ix, _)| ix)
-        .collect();
     let mut jobs = ByQueue::default();
-    for job in waiting {
+    for job in session.state.waiting_jobs() {
         match session.state.job(job) {
+            record if !record.is_pending() => {}
             record if record.origin == Origin::Missing => session.skip(job, Skip::NoGroup),
             record if record.queue.is_none() => session.skip(job, Skip::NoQueue),
             // It could not be placed, so it shall not reserve anything either.

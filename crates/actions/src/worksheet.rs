@@ -13,12 +13,14 @@ pub enum Kind {
     BestEffort,
 }
 
-/// Whether a task is to be placed by the actions: pending, ours, and not gated by somebody else.
+/// Whether a task is to be placed by the actions: pending, ours, not held back after a failed
+/// Binding, and not gated by somebody else.
 /// Best-effort tasks must not be gated at all.
-fn wanted(state: &State, task: TaskIx, kind: Kind) -> bool {
-    let task = state.task(task);
+fn wanted(state: &State, ix: TaskIx, kind: Kind) -> bool {
+    let task = state.task(ix);
     task.status == TaskStatus::Pending
         && task.ours
+        && state.hold(ix).is_none()
         && match kind {
             Kind::Requesting => !task.best_effort && task.gates != Gates::Foreign,
             Kind::BestEffort => task.best_effort && task.gates == Gates::None,

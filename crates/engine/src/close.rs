@@ -1,21 +1,23 @@
 //! The end of a cycle: phase, counters and conditions of every PodGroup (spec/01 §4.4).
 
+use pumice_framework::JobNote;
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, TaskStatus};
+
+use rustc_hash::FxHashMap;
 
 use crate::Engine;
 
 impl Engine {
-    /// Brings the status of every PodGroup up to date; the jobs whose status changed.
-    pub(crate) fn close(&mut self, now_s: i64) -> Vec<JobIx> {
+    /// Brings the status of every PodGroup up to date that may differ from last time; the jobs whose
+    /// status changed. `before` are the notes of the cycle before.
+    pub(crate) fn close(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
         let mut changed = Vec::new();
-        let jobs: Vec<JobIx> = self
-            .state
-            .jobs()
-            .filter(|(_, job)| job.group().is_some() && job.queue.is_some())
-            .map(|(ix, _)| ix)
-            .collect();
-        for ix in jobs {
+        for ix in self.jobs_to_look_at(before) {
+            self.note_partial_gang(ix, now_s);
+            if !self.has_group_and_queue(ix) {
+                continue;
+            }
             let status = self.status_of(ix, now_s);
             let written = self.state.job(ix).group().map(|group| &group.status);
             if written != Some(&status) {
@@ -24,6 +26,33 @@ impl Engine {
             }
         }
         changed
+    }
+
+    /// Jobs that have changed, and those of which something else is noted than in the cycle before.
+    fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>) -> Vec<JobIx> {
+        let mut jobs = self.state.take_changed_jobs();
+        // Notes name nodes by index, which may mean other nodes now.
+        let epoch = self.state.nodes.static_epoch();
+        let same_nodes = std::mem::replace(&mut self.closed_epoch, epoch) == epoch;
+        let noted = self.notes.iter();
+        let news = noted.filter(|(ix, note)| !same_nodes || before.get(ix) != Some(note));
+        jobs.extend(news.map(|(ix, _)| *ix));
+        let silent = before.keys().filter(|ix| !self.notes.contains_key(ix));
+        jobs.extend(silent);
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs
+    }
+
+    fn has_group_and_queue(&self, ix: JobIx) -> bool {
+        let known = self.state.has_job(ix);
+        known && self.state.job(ix).group().is_some() && self.state.job(ix).queue.is_some()
+    }
+
+    fn note_partial_gang(&mut self, ix: JobIx, now_s: i64) {
+        if self.chain.has_gangs() {
+            self.partial.look_at(&self.state, ix, now_s);
+        }
     }
 
     fn status_of(&self, ix: JobIx, now_s: i64) -> GroupStatus {

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use pumice_framework::reason::NearestMiss;
 use pumice_framework::session::Unplaced;
-use pumice_framework::{FitError, Skip};
+use pumice_framework::{FitError, JobNote, Skip};
 use pumice_model::object::Gates;
 use pumice_model::resource::display_amount;
+use pumice_model::state::Hold;
 use pumice_model::{Job, JobIx, NodeIx, TaskIx, TaskStatus};
 
 use crate::Engine;
@@ -50,6 +51,9 @@ impl Engine {
     }
 
     fn why_unplaced(&self, ix: TaskIx, job: JobIx) -> PodReason {
+        if let Some(hold) = self.state.hold(ix) {
+            return PodReason::unschedulable(self.hold_text(hold));
+        }
         let task = self.state.task(ix);
         let note = self.notes.get(&job);
         if let Some(why) = note.and_then(|note| note.skip.as_ref()) {
@@ -71,6 +75,11 @@ impl Engine {
             Some((_, unplaced)) => PodReason::unschedulable(self.unplaced_text(ix, unplaced)),
             None => PodReason::unschedulable(self.group_message(job)),
         }
+    }
+
+    fn hold_text(&self, hold: &Hold) -> String {
+        let seconds = hold.until_s.saturating_sub(self.now_s).max(0);
+        format!("bind failed: {}, next try in {seconds} s", hold.message)
     }
 
     fn could_go_to(&self, ix: TaskIx, status: TaskStatus, node: NodeIx) -> PodReason {
@@ -208,7 +217,14 @@ impl Engine {
 
     /// The first thing that went wrong for a job in this cycle, always the same one.
     fn origin_reason(&self, ix: JobIx) -> Option<String> {
-        let note = self.notes.get(&ix)?;
+        let from_note = self
+            .notes
+            .get(&ix)
+            .and_then(|note| self.noted_reason(ix, note));
+        from_note.or_else(|| self.held_member(ix))
+    }
+
+    fn noted_reason(&self, ix: JobIx, note: &JobNote) -> Option<String> {
         let queue = self.state.names.text(self.state.job(ix).queue_name);
         if let Some((task, unplaced)) = note.unplaced.first()
             && let Some(record) = self.state.find_task(*task)
@@ -220,6 +236,15 @@ impl Engine {
             return Some(format!("queue \"{queue}\": {}", refusal.message));
         }
         note.skip.as_ref().map(|why| self.skip_text(ix, why))
+    }
+
+    /// The first task, by name, that is held back after a failed Binding.
+    fn held_member(&self, ix: JobIx) -> Option<String> {
+        let members = self.state.job(ix).tasks.iter();
+        let held = members.filter_map(|task| Some((task, self.state.hold(*task)?)));
+        let name = |task: TaskIx| &self.state.task(task).name;
+        let (task, hold) = held.min_by_key(|(task, _)| name(**task))?;
+        Some(format!("{}: {}", name(*task), self.hold_text(hold)))
     }
 }
 

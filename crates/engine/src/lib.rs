@@ -12,6 +12,7 @@
 
 mod close;
 pub mod explain;
+mod partial;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
@@ -20,6 +21,8 @@ use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session};
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
+
+use partial::PartialGangs;
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +54,9 @@ pub struct Engine {
     kept: Vec<TaskIx>,
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
+    now_s: i64,
+    closed_epoch: u64,
+    partial: PartialGangs,
 }
 
 impl Engine {
@@ -67,6 +73,9 @@ impl Engine {
             kept: Vec::new(),
             notes: FxHashMap::default(),
             settled: None,
+            now_s: 0,
+            closed_epoch: 0,
+            partial: PartialGangs::default(),
         }
     }
 
@@ -84,6 +93,9 @@ impl Engine {
             }
             _ => None,
         };
+        if let Delta::BindFailed { uid, .. } = &delta {
+            self.tell_unplaced(uid);
+        }
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
@@ -95,6 +107,17 @@ impl Engine {
             self.forget_note(task, job);
         } else if self.state.task(task).job != job {
             self.forget_note(task, job);
+        }
+    }
+
+    /// The place a failed Binding held is about to be given back.
+    fn tell_unplaced(&mut self, uid: &str) {
+        let Some(ix) = self.state.task_by_uid(uid) else {
+            return;
+        };
+        let task = self.state.task(ix);
+        if task.status == TaskStatus::Binding && task.node.is_some() {
+            self.chain.unplaced(&self.state, ix);
         }
     }
 
@@ -119,13 +142,29 @@ impl Engine {
         self.chain.queue_view(&self.state, queue)
     }
 
+    /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so
+    /// after this engine started (`now_s` of that cycle). They are completed before other jobs of
+    /// their queue; a deadline is for the caller to set. A job in phase Unknown ran before and has
+    /// lost members.
+    pub fn partial_gangs(&self) -> Vec<(JobIx, i64)> {
+        self.partial.all()
+    }
+
     /// Number of cycles run so far, skipped ones not counted.
     pub fn cycles(&self) -> u64 {
         self.cycle
     }
 
+    /// When a cycle is due although nothing happens outside: a pod that was held back after a failed
+    /// Binding may be placed again. Seconds since the epoch.
+    pub fn wake_at_s(&self) -> Option<i64> {
+        self.state.next_release_s()
+    }
+
     /// Runs one cycle at `now_s` (seconds since the epoch).
     pub fn cycle(&mut self, now_s: i64) -> Decisions {
+        self.now_s = now_s;
+        self.state.release_holds(now_s);
         if self.settled == Some(self.state.generation()) {
             return Decisions {
                 skipped: true,
@@ -152,9 +191,10 @@ impl Engine {
         }
         let binds = std::mem::take(&mut session.binds);
         self.kept = std::mem::take(&mut session.kept);
-        self.notes = std::mem::take(&mut session.notes);
+        let notes = std::mem::take(&mut session.notes);
         drop(session);
-        let groups = self.close(now_s);
+        let before = std::mem::replace(&mut self.notes, notes);
+        let groups = self.close(&before, now_s);
         // A bare pod that was admitted shows in no decision.
         let settled =
             binds.is_empty() && groups.is_empty() && phase_changes == self.state.phase_changes();

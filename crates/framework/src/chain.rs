@@ -48,12 +48,20 @@ impl Member {
 #[derive(Default)]
 pub struct PluginChain {
     tiers: Vec<Vec<Member>>,
+    /// Some plugin says when a job is ready, so a job may be bound in part.
+    has_gangs: bool,
 }
 
 impl PluginChain {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
-        Self { tiers }
+        let has_gangs = tiers.iter().flatten().any(|member| member.on.job_ready);
+        Self { tiers, has_gangs }
+    }
+
+    /// Whether jobs start as gangs or not at all.
+    pub fn has_gangs(&self) -> bool {
+        self.has_gangs
     }
 
     fn with(&self, on: impl Fn(&Points) -> bool) -> impl Iterator<Item = &dyn Plugin> {
@@ -96,15 +104,19 @@ impl PluginChain {
         }
     }
 
-    /// JobOrder, then creation, then UID.
+    /// Gangs that are bound in part, then JobOrder, then creation, then UID.
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
+        let partial = |job: JobIx| self.has_gangs && state.job(job).is_partial();
         let answers = self
             .with(|on| on.job_order)
             .map(|p| p.job_order(state, left, right));
-        tiers::first_difference(answers).then_with(|| {
-            let (l, r) = (state.job(left), state.job(right));
-            (l.created_s, &l.uid, left).cmp(&(r.created_s, &r.uid, right))
-        })
+        let by_rank = partial(right).cmp(&partial(left));
+        by_rank
+            .then_with(|| tiers::first_difference(answers))
+            .then_with(|| {
+                let (l, r) = (state.job(left), state.job(right));
+                (l.created_s, &l.uid, left).cmp(&(r.created_s, &r.uid, right))
+            })
     }
 
     /// QueueOrder, then creation, then name.

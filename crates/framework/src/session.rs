@@ -96,6 +96,7 @@ impl<'a> Session<'a> {
         actions: &'a [String],
         cycle: CycleInfo,
     ) -> Self {
+        state.settle_books();
         chain.open(state, &cycle);
         Self {
             state,
@@ -209,13 +210,8 @@ impl<'a> Session<'a> {
     /// The jobs actions other than enqueue look at: group and queue exist, admitted, valid. Without
     /// `enqueue` waiting jobs are admitted here. Others are noted with the reason.
     pub fn active_jobs(&mut self, wanted: impl Fn(&State, JobIx) -> bool) -> Vec<JobIx> {
-        let candidates: Vec<JobIx> = self
-            .state
-            .jobs()
-            .filter(|(_, job)| job.count(TaskStatus::Pending) > 0 || job.is_pending())
-            .map(|(ix, _)| ix)
-            .collect();
-        candidates
+        self.state
+            .waiting_jobs()
             .into_iter()
             .filter(|ix| self.is_active(*ix) && wanted(self.state, *ix))
             .collect()

@@ -16,6 +16,34 @@ pub enum Delta {
     PodApply(Box<PodObject>),
     /// A pod is gone, by UID.
     PodDelete(String),
+    /// The Binding of a pod will never land: it is Pending again. No effect on a pod that is unknown
+    /// or not waiting for its Binding.
+    BindFailed {
+        /// Pod.
+        uid: String,
+        /// What the API server said.
+        message: String,
+        /// The pod is not placed again before, seconds since the epoch.
+        retry_at_s: i64,
+    },
+    /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does not
+    /// tell yet. Part of a dump.
+    PodAssumed {
+        /// Pod.
+        uid: String,
+        /// Node name.
+        node: String,
+    },
+    /// A pending pod is not placed before `until_s`, because an earlier Binding failed. Part of a
+    /// dump.
+    PodHeld {
+        /// Pod.
+        uid: String,
+        /// What the API server said.
+        message: String,
+        /// Seconds since the epoch.
+        until_s: i64,
+    },
     /// A PodGroup was added or changed (identity: namespace, name).
     GroupApply(Box<GroupObject>),
     /// A PodGroup is gone: namespace, name.

@@ -4,6 +4,7 @@ use crate::intern::Sym;
 use crate::object::{GroupObject, GroupPhase, GroupStatus};
 use crate::queue::QueueIx;
 use crate::resource::ResVec;
+use crate::state::Marks;
 use crate::task::{STATUSES, TaskIx, TaskStatus};
 
 /// Dense index of a job; reused after the job is gone.
@@ -131,6 +132,7 @@ pub struct Job {
     pub releasing_on_node: u32,
     /// PodGroup status as the scheduler wants it.
     pub status: GroupStatus,
+    pub(crate) marks: Marks,
 }
 
 impl Job {
@@ -170,6 +172,16 @@ impl Job {
     /// Finished tasks.
     pub fn completed(&self) -> i32 {
         self.count(TaskStatus::Failed) + self.count(TaskStatus::Succeeded)
+    }
+
+    /// Some of its pods have a node, fewer than it needs, and its PodGroup is not Running: a gang
+    /// that was bound in part, or lost members. Completing it goes before everything else
+    /// (spec/06 §3.6 step 4).
+    pub fn is_partial(&self) -> bool {
+        let bound = self.count(TaskStatus::Binding)
+            + self.count(TaskStatus::Bound)
+            + self.count(TaskStatus::Running);
+        0 < bound && bound < self.min_available && self.status.phase != GroupPhase::Running
     }
 
     /// Waits for admission by `enqueue`.
@@ -218,6 +230,31 @@ impl Job {
     /// What of `minResources` is not allocated yet: the reservation of an admitted job.
     pub fn unallocated_minimum(&self) -> ResVec {
         self.min_resources_or_zero().exceeding(&self.allocated)
+    }
+
+    /// What it reserves once admitted: what of `minResources` it does not hold yet, without the
+    /// requests of pods that somebody else's scheduling gate keeps back (spec/02 §4, §7).
+    pub fn reservation(&self) -> ResVec {
+        self.unallocated_minimum().exceeding(&self.gated)
+    }
+
+    /// The reservation of a job that is admitted already: in phase Inqueue, or Running with at
+    /// least `minMember` pods placed.
+    pub fn standing_reservation(&self) -> Option<ResVec> {
+        self.min_resources.as_ref()?;
+        let stands = match self.status.phase {
+            GroupPhase::Inqueue => true,
+            GroupPhase::Running => self.allocated_count() >= self.min_available,
+            _ => false,
+        };
+        let takes_part = self.queue.is_some() && self.origin != Origin::Missing;
+        (stands && takes_part).then(|| self.reservation())
+    }
+
+    /// An action may have something to do for it.
+    pub(crate) fn waits(&self) -> bool {
+        let admissible = self.is_pending() && self.origin != Origin::Missing;
+        admissible || self.count(TaskStatus::Pending) > 0
     }
 
     /// Amounts beyond `minResources`.

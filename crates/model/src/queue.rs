@@ -31,8 +31,13 @@ pub struct Queue {
     pub pipelined: ResVec,
     /// Requests of its jobs' pending tasks.
     pub pending: ResVec,
+    /// Reservations of its admitted jobs, as of `State::settle_books`.
+    pub reserved: ResVec,
+    /// What its jobs hold beyond `minResources`, as of `State::settle_books`.
+    pub elastic: ResVec,
     /// Number of jobs that name it.
     pub jobs: u32,
+    pub(crate) changed: bool,
 }
 
 impl Queue {

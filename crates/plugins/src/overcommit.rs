@@ -5,7 +5,7 @@ use pumice_framework::{CycleInfo, Plugin, Points, Refusal, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
 use crate::registry::{arg, arg_from};
-use crate::reservation::{self, amount, is_within, reservation};
+use crate::reservation::{self, amount, is_within};
 
 const FACTOR: &str = "overcommit-factor";
 const DEFAULT_FACTOR: f64 = 1.2;
@@ -71,12 +71,7 @@ impl Plugin for Overcommit {
             state.nodes.cluster_total.get(ix) as f64 * self.factor - used as f64
         };
         self.idle = (0..state.resources.len()).map(idle).collect();
-        self.inqueue = ResVec::default();
-        for (_, job) in state.jobs() {
-            if let Some(reserved) = reservation::standing_reservation(job) {
-                self.inqueue.add(&reserved);
-            }
-        }
+        self.inqueue = state.reserved.clone();
     }
 
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
@@ -96,7 +91,7 @@ impl Plugin for Overcommit {
     }
 
     fn job_enqueued(&mut self, state: &State, job: JobIx) {
-        self.inqueue.add(&reservation(state.job(job)));
+        self.inqueue.add(&state.job(job).reservation());
     }
 }
 

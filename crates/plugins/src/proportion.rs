@@ -16,9 +16,9 @@ use pumice_framework::plugin::QueueView;
 use pumice_framework::{CycleInfo, Plugin, Points, Refusal, Vote};
 use pumice_model::object::QueueState;
 use pumice_model::resource::{CPU, MEMORY, PODS};
-use pumice_model::{JobIx, Origin, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
+use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 
-use crate::reservation::{self, amount, is_within, reservation};
+use crate::reservation::{self, amount, is_within};
 use filling::Claim;
 
 /// Amounts closer than this count as equal (spec/02 §0.1).
@@ -118,22 +118,9 @@ impl Plugin for Proportion {
             self.queues[ix.at()] = Some(Entitlement {
                 deserved: claim.deserved,
                 ceiling: claim.ceiling,
-                inqueue: ResVec::default(),
-                elastic: ResVec::default(),
+                inqueue: state.queue(*ix).reserved.clone(),
+                elastic: state.queue(*ix).elastic.clone(),
             });
-        }
-        for (_, job) in state
-            .jobs()
-            .filter(|(_, job)| job.origin != Origin::Missing)
-        {
-            let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
-            let Some(Some(entitlement)) = entitlement else {
-                continue;
-            };
-            entitlement.elastic.add(&job.elastic());
-            if let Some(reserved) = reservation::standing_reservation(job) {
-                entitlement.inqueue.add(&reserved);
-            }
         }
     }
 
@@ -207,7 +194,7 @@ impl Plugin for Proportion {
         let job = state.job(job);
         let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
         if let Some(Some(entitlement)) = entitlement {
-            entitlement.inqueue.add(&reservation(job));
+            entitlement.inqueue.add(&job.reservation());
         }
     }
 

@@ -1,29 +1,8 @@
-//! What admitted jobs reserve, and the comparison by which `overcommit` and `proportion` admit
-//! further ones (spec/02 §4, §7).
+//! The comparison by which `overcommit` and `proportion` admit further jobs (spec/02 §4, §7).
 
 use pumice_framework::Refusal;
-use pumice_model::object::GroupPhase;
 use pumice_model::resource::PODS;
-use pumice_model::{Job, Origin, ResIx, ResVec, State};
-
-/// What a job reserves once admitted: what of `minResources` it does not hold yet, without the
-/// requests of pods that somebody else's scheduling gate keeps back.
-pub(crate) fn reservation(job: &Job) -> ResVec {
-    job.unallocated_minimum().exceeding(&job.gated)
-}
-
-/// The reservation of a job that is admitted already: in phase Inqueue, or Running with at least
-/// `minMember` pods placed.
-pub(crate) fn standing_reservation(job: &Job) -> Option<ResVec> {
-    job.min_resources.as_ref()?;
-    let stands = match job.status.phase {
-        GroupPhase::Inqueue => true,
-        GroupPhase::Running => job.allocated_count() >= job.min_available,
-        _ => false,
-    };
-    let takes_part = job.queue.is_some() && job.origin != Origin::Missing;
-    (stands && takes_part).then(|| reservation(job))
-}
+use pumice_model::{ResIx, ResVec, State};
 
 /// Whether `demand` stays within `limit` in every dimension of `request` except `pods`.
 pub(crate) fn is_within(

@@ -198,6 +198,7 @@ impl Cluster {
             state.apply(delta);
         }
         state.seal();
+        state.settle_books();
         state
     }
 }

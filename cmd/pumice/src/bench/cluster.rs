@@ -2,8 +2,8 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, NodeObject, PodObject, PodPhase, PodTerm, QueueObject, Requirement, Selector,
-    SelectorOp, SpreadConstraint, Unsatisfiable,
+    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PodTerm, QueueObject, Requirement,
+    Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
 use super::{Arguments, Rule};
@@ -23,7 +23,16 @@ pub fn build(arguments: &Arguments, mut apply: impl FnMut(Delta)) {
         apply(Delta::NodeApply(Box::new(node(number, next(&mut random)))));
     }
     for number in 0..arguments.running {
-        apply(Delta::PodApply(Box::new(running(number, arguments.nodes))));
+        let mut pod = running(number, arguments.nodes);
+        if let Some(job) = number.checked_div(arguments.running_gang) {
+            let name = format!("running-job-{job:06}");
+            (pod.ours, pod.group) = (true, Some(name.clone()));
+            if number % arguments.running_gang == 0 {
+                let group = running_group(name, arguments.running_gang);
+                apply(Delta::GroupApply(Box::new(group)));
+            }
+        }
+        apply(Delta::PodApply(Box::new(pod)));
     }
     for job in 0..arguments.jobs {
         apply(Delta::GroupApply(Box::new(group(arguments, job))));
@@ -111,6 +120,34 @@ fn running(number: usize, nodes: usize) -> PodObject {
         ("instance".to_owned(), number.to_string()),
     ];
     pod
+}
+
+fn running_group(name: String, gang: usize) -> GroupObject {
+    let mut group = GroupObject {
+        namespace: "bench".to_owned(),
+        uid: name.clone(),
+        name,
+        min_member: gang as i32,
+        queue: queue_name(0),
+        ..GroupObject::default()
+    };
+    group.status.phase = GroupPhase::Running;
+    group
+}
+
+/// A pod that is created alone: bare, or with a PodGroup of its own.
+pub fn single(number: usize) -> (Option<Delta>, PodObject) {
+    let mut pod = request(100, 128 * MIB);
+    pod.name = format!("single-{number:04}");
+    pod.uid = format!("uid-single-{number:04}");
+    if number.is_multiple_of(2) {
+        return (None, pod);
+    }
+    pod.group = Some(pod.name.clone());
+    let mut group = running_group(pod.name.clone(), 1);
+    group.status.phase = GroupPhase::Pending;
+    group.min_resources = Some(pod.request.clone());
+    (Some(Delta::GroupApply(Box::new(group))), pod)
 }
 
 /// cpu and memory of a class: no two classes are alike.

@@ -23,6 +23,7 @@ fn base() -> Arguments {
         classes: 1,
         queues: 1,
         running: 0,
+        running_gang: 0,
         rule: Rule::None,
         devices: Devices::None,
         config: None,

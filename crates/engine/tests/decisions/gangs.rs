@@ -1,8 +1,17 @@
 //! What a gang is and which of its tasks are tried.
 
-use pumice_model::object::{GroupObject, PodObject, SubGroupPolicy};
+use pumice_model::Delta;
+use pumice_model::object::{GroupObject, PodObject, PriorityClassObject, SubGroupPolicy};
 
 use crate::cluster::*;
+
+fn class(name: &str, value: i32) -> Delta {
+    Delta::PriorityClassApply(PriorityClassObject {
+        name: name.to_owned(),
+        value,
+        global_default: false,
+    })
+}
 
 #[test]
 fn best_effort_members_count_when_they_are_placed() {
@@ -88,4 +97,41 @@ fn tasks_with_a_number_in_their_name_go_first_and_by_it() {
         cluster.cycle(),
         ["g-w-2 n1", "g-w-10 n1", "older-w n1", "plain n1"]
     );
+}
+
+#[test]
+fn a_gang_bound_in_part_is_completed_before_everything_else() {
+    let mut cluster = Cluster::new()
+        .with(class("urgent", 1000))
+        .node(node("n1", "3c 8Gi pods=9"))
+        .group(group("old", 2))
+        .group(GroupObject {
+            priority_class: "urgent".to_owned(),
+            ..group("urgent", 1)
+        })
+        .pod(on("n1", member("old", pod("o0", "2c"))))
+        .pod(member("old", pod("o1", "1c")))
+        .pod(member("urgent", pod("u0", "1c")));
+    assert_eq!(cluster.cycle(), ["o1 n1"]);
+}
+
+#[test]
+fn gangs_bound_in_part_are_told_with_the_time_they_were_first_seen() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(on("n1", member("g", pod("p0", "2c"))))
+        .pod(member("g", pod("p1", "2c")));
+    let partial = |cluster: &Cluster| -> Vec<(String, i64)> {
+        let all = cluster.engine.partial_gangs().into_iter();
+        all.map(|(ix, since_s)| (cluster.engine.state().job_key(ix), since_s))
+            .collect()
+    };
+    cluster.engine.cycle(10);
+    cluster.apply(Delta::PodApply(Box::new(pod("unrelated", "9c"))));
+    cluster.engine.cycle(20);
+    assert_eq!(partial(&cluster), [("ns/g".to_owned(), 10)]);
+    cluster.apply(Delta::NodeApply(Box::new(node("n2", "2c 8Gi pods=9"))));
+    cluster.engine.cycle(30);
+    assert_eq!(partial(&cluster), []);
 }

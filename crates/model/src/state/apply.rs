@@ -1,6 +1,6 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
-use super::State;
+use super::{Hold, State};
 use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::job::Origin;
@@ -22,6 +22,17 @@ impl State {
                     self.delete_task(task);
                 }
             }
+            Delta::BindFailed {
+                uid,
+                message,
+                retry_at_s,
+            } => self.fail_bind(&uid, Hold::new(retry_at_s, &message)),
+            Delta::PodAssumed { uid, node } => self.assume(&uid, &node),
+            Delta::PodHeld {
+                uid,
+                message,
+                until_s,
+            } => self.set_hold(&uid, Hold::new(until_s, &message)),
             Delta::GroupApply(group) => self.apply_group(group),
             Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),
             Delta::QueueApply(queue) => self.apply_queue(*queue),
@@ -130,6 +141,9 @@ impl State {
             }
             let old_job = old.job;
             self.detach(ix);
+            if task.status != TaskStatus::Pending {
+                self.holds.remove(&ix);
+            }
             self.tasks[ix.at()] = task;
             self.attach(ix);
             if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
@@ -216,6 +230,7 @@ impl State {
         self.account(ix, status, node, 1);
         let shape = self.shapes.share(self.task(ix).shape);
         self.enter_node(ix, &shape);
+        self.touch_job_of(ix);
     }
 
     /// The inverse of [`State::attach`]; gives the shape back. The job stays, even when empty.
@@ -236,12 +251,14 @@ impl State {
             if !self.jobs[job_ix.at()].sub_jobs.is_empty() {
                 self.sub_jobs_stale.insert(job_ix);
             }
+            self.touch_job(job_ix);
         }
         self.shapes.release(self.task(ix).shape);
     }
 
     fn delete_task(&mut self, ix: TaskIx) {
         self.detach(ix);
+        self.holds.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.task_by_uid.remove(&task.uid);
         if let Some(job) = task.job {
@@ -274,10 +291,14 @@ impl State {
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
             pending: ResVec::default(),
+            reserved: ResVec::default(),
+            elastic: ResVec::default(),
             jobs: 0,
+            changed: false,
         };
         let ix = QueueIx(self.queues.insert(queue) as u32);
         self.queue_by_name.insert(name, ix);
+        self.touch_queue(ix);
         self.queues_stale = true;
     }
 
@@ -317,8 +338,6 @@ impl Task {
         self
     }
 }
-
-impl State {}
 
 fn is_critical(pod: &PodObject) -> bool {
     pod.namespace == "kube-system"

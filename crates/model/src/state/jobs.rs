@@ -1,6 +1,6 @@
 //! Jobs as PodGroups and bare pods come, change and go.
 
-use super::State;
+use super::{Marks, State};
 use crate::intern::Sym;
 use crate::job::{Job, JobIx, Origin};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject};
@@ -40,8 +40,11 @@ impl State {
             gated: ResVec::default(),
             releasing_on_node: 0,
             status: GroupStatus::default(),
+            marks: Marks::default(),
         };
-        JobIx(self.jobs.insert(job) as u32)
+        let ix = JobIx(self.jobs.insert(job) as u32);
+        self.touch_job(ix);
+        ix
     }
 
     pub(super) fn apply_group(&mut self, group: Box<GroupObject>) {
@@ -90,6 +93,7 @@ impl State {
         }
         job.origin = Origin::Group(group);
         self.move_job(ix, queue_name);
+        self.touch_job(ix);
     }
 
     pub(super) fn delete_group(&mut self, namespace: &str, name: &str) {
@@ -102,6 +106,7 @@ impl State {
         job.min_resources = None;
         self.merge_sub_jobs(ix);
         self.move_job(ix, self.default_queue);
+        self.touch_job(ix);
         self.drop_job_if_empty(ix);
     }
 
@@ -123,14 +128,18 @@ impl State {
             queue.pipelined.sub(&job.pipelined);
             queue.pending.sub(&job.pending);
             queue.jobs -= 1;
+            self.touch_queue(old);
         }
+        let job = &self.jobs[ix.at()];
         if let Some(new) = found {
             let queue = &mut self.queues[new.at()];
             queue.allocated.add(&job.allocated);
             queue.pipelined.add(&job.pipelined);
             queue.pending.add(&job.pending);
             queue.jobs += 1;
+            self.touch_queue(new);
         }
+        self.touch_job(ix);
     }
 
     pub(super) fn priority_of(&self, class: &str) -> i32 {
@@ -158,6 +167,7 @@ impl State {
     pub(super) fn drop_job_if_empty(&mut self, ix: JobIx) {
         let job = self.job(ix);
         if job.tasks.is_empty() && !matches!(job.origin, Origin::Group(_)) {
+            self.retire_job(ix);
             let job = self.jobs.remove(ix.at());
             if let Some(queue) = job.queue {
                 self.queues[queue.at()].jobs -= 1;
@@ -199,6 +209,7 @@ impl State {
             TaskStatus::Pending => job.status.phase,
             _ => GroupPhase::Running,
         };
+        self.touch_job(ix);
         ix
     }
 }

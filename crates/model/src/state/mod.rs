@@ -1,6 +1,8 @@
 //! The one owner of everything the scheduler knows.
 
 mod apply;
+mod changes;
+mod hold;
 mod jobs;
 mod seal;
 
@@ -12,10 +14,15 @@ use crate::job::{Job, JobIx, Origin, RoleCount};
 use crate::node::{Burden, NodeIx, Nodes};
 use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
-use crate::resource::ResourceNames;
+use crate::resource::{ResVec, ResourceNames};
 use crate::shape::{Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{CounterIx, Query, Topology};
+
+use changes::Changes;
+pub(crate) use changes::Marks;
+
+pub use hold::Hold;
 
 /// The cluster.
 ///
@@ -32,6 +39,8 @@ pub struct State {
     pub shapes: Shapes,
     /// Counters behind inter-pod affinity and topology spread.
     pub topology: Topology,
+    /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
+    pub reserved: ResVec,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -41,6 +50,8 @@ pub struct State {
     priority_classes: FxHashMap<String, PriorityClassObject>,
     default_queue: Sym,
     lost: FxHashSet<TaskIx>,
+    holds: FxHashMap<TaskIx, Hold>,
+    changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
     appearances_stale: bool,
@@ -69,6 +80,9 @@ impl State {
             priority_classes: FxHashMap::default(),
             default_queue,
             lost: FxHashSet::default(),
+            holds: FxHashMap::default(),
+            changes: Changes::default(),
+            reserved: ResVec::default(),
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
             appearances_stale: false,
@@ -194,6 +208,14 @@ impl State {
         if !same_place {
             self.enter_node(ix, &shape);
         }
+        self.touch_job_of(ix);
+    }
+
+    /// The job of a task, if it has one, has changed.
+    fn touch_job_of(&mut self, ix: TaskIx) {
+        if let Some(job) = self.task(ix).job {
+            self.touch_job(job);
+        }
     }
 
     fn leave_node(&mut self, ix: TaskIx, shape: &Shape) {
@@ -277,6 +299,11 @@ impl State {
         if let Some(theirs) = theirs {
             shift(theirs, request, by);
         }
+        if status.is_allocated()
+            && let Some(queue) = job.queue
+        {
+            self.touch_queue(queue);
+        }
     }
 
     /// Sets the phase of a job.
@@ -286,6 +313,7 @@ impl State {
             job.status.phase = phase;
             self.generation += 1;
             self.phase_changes += 1;
+            self.touch_job(ix);
         }
     }
 
@@ -298,6 +326,7 @@ impl State {
             group.status = status.clone();
             job.status = status;
             self.generation += 1;
+            self.touch_job(ix);
         }
     }
 
@@ -347,7 +376,7 @@ fn burden(shape: &Shape) -> Burden<'_> {
     }
 }
 
-fn shift(amounts: &mut crate::resource::ResVec, by_amounts: &crate::resource::ResVec, by: i32) {
+fn shift(amounts: &mut ResVec, by_amounts: &ResVec, by: i32) {
     if by > 0 {
         amounts.add(by_amounts);
     } else {

@@ -5,6 +5,7 @@ use crate::intern::{Interner, Sym};
 use crate::job::{Job, JobIx, Origin, SubJob};
 use crate::node::NodeIx;
 use crate::object::SubGroupPolicy;
+use crate::queue::QueueIx;
 use crate::selector::{label, selects};
 use crate::task::TaskIx;
 
@@ -105,6 +106,9 @@ impl State {
                 queue.jobs += 1;
             }
         }
+        let all: Vec<QueueIx> = self.queues().map(|(ix, _)| ix).collect();
+        all.into_iter().for_each(|ix| self.touch_queue(ix));
+        self.forget_books();
     }
 
     /// Divides the tasks of a job among its sub-jobs (spec/01 §3.5).
@@ -142,6 +146,7 @@ impl State {
             self.tasks[task.at()].sub_job = at;
         }
         self.jobs[ix.at()].sub_jobs = sub_jobs;
+        self.touch_job(ix);
     }
 
     /// The inverse of dividing: the job is whole.
@@ -151,6 +156,7 @@ impl State {
         for task in &job.tasks {
             self.tasks[task.at()].sub_job = 0;
         }
+        self.touch_job(ix);
     }
 
     /// Number of live sub-jobs of a policy that pass a test.

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
+use pumice_model::object::GroupPhase;
+
 use super::Cycle;
 use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
-use super::state::{SubJob, Task};
+use super::state::{Status, SubJob, Task};
 use super::{hdrf, queue_share};
 
 /// The smallest item under a comparison; the first one among equals.
@@ -40,8 +42,27 @@ pub fn queues(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     (left.created_s, &left.name).cmp(&(right.created_s, &right.name))
 }
 
-/// Jobs, by key.
+/// Some pods of the gang have a node, too few, and its group is not Running (spec/06 §3.6 step 4).
+fn is_partial(cycle: &Cycle, key: &str) -> bool {
+    let mut plugins = cycle.plugins();
+    let gangs = plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready);
+    let placed = [Status::Binding, Status::Bound, Status::Running];
+    let tasks = cycle.world.tasks_of(key).into_iter();
+    let bound = tasks.filter(|task| placed.contains(&task.status)).count() as i64;
+    let group = &cycle.world.jobs[key].group;
+    gangs
+        && bound > 0
+        && bound < i64::from(group.min_member)
+        && group.status.phase != GroupPhase::Running
+}
+
+/// Jobs, by key: gangs that are bound in part come first.
 pub fn jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
+    let by_rank = is_partial(cycle, r).cmp(&is_partial(cycle, l));
+    by_rank.then_with(|| complete_jobs(cycle, l, r))
+}
+
+fn complete_jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     let (left, right) = (&cycle.world.jobs[l], &cycle.world.jobs[r]);
     for plugin in cycle.plugins().filter(|plugin| plugin.enabled.job_order) {
         let order = match plugin.name.as_str() {

@@ -1,0 +1,95 @@
+//! What becomes of a decision whose Binding fails.
+
+use pumice_model::{Delta, TaskStatus};
+
+use crate::cluster::*;
+
+fn failed(pod: &str, retry_at_s: i64) -> Delta {
+    Delta::BindFailed {
+        uid: pod.to_owned(),
+        message: "pods quota exceeded".to_owned(),
+        retry_at_s,
+    }
+}
+
+fn status(cluster: &Cluster, pod: &str) -> TaskStatus {
+    let state = cluster.engine.state();
+    state.task(state.task_by_uid(pod).expect("a pod")).status
+}
+
+fn binds(cluster: &mut Cluster, now_s: i64) -> usize {
+    cluster.engine.cycle(now_s).binds.len()
+}
+
+fn gang_of_two() -> Cluster {
+    Cluster::new()
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(member("g", pod("p0", "1c")))
+        .pod(member("g", pod("p1", "1c")))
+}
+
+#[test]
+fn a_failed_binding_gives_its_place_back_and_leaves_the_others() {
+    let mut cluster = gang_of_two();
+    assert_eq!(binds(&mut cluster, 0), 2);
+    cluster.apply(failed("p1", 0));
+    assert_eq!(status(&cluster, "p0"), TaskStatus::Binding);
+    assert_eq!(status(&cluster, "p1"), TaskStatus::Pending);
+    let state = cluster.engine.state();
+    let n1 = state.nodes.find("n1").expect("a node");
+    assert_eq!(state.nodes.pod_count[n1.at()], 1);
+    assert_eq!(binds(&mut cluster, 0), 1, "it is tried again at once");
+}
+
+#[test]
+fn a_pod_whose_binding_failed_waits_until_its_next_try() {
+    let mut cluster = gang_of_two();
+    assert_eq!(binds(&mut cluster, 100), 2);
+    cluster.apply(failed("p1", 105));
+    assert_eq!(binds(&mut cluster, 101), 0);
+    let text = "bind failed: pods quota exceeded, next try in 4 s";
+    assert_eq!(cluster.why("p1"), ("Unschedulable", text.to_owned()));
+    assert_eq!(cluster.engine.wake_at_s(), Some(105));
+    // Nothing happens in between, and the pod object is told again.
+    cluster.apply(Delta::PodApply(Box::new(member("g", pod("p1", "1c")))));
+    assert_eq!(binds(&mut cluster, 104), 0);
+    assert_eq!(binds(&mut cluster, 105), 1);
+    assert_eq!(cluster.engine.wake_at_s(), None);
+}
+
+#[test]
+fn a_gang_names_the_member_whose_binding_failed() {
+    let mut cluster = gang_of_two();
+    assert_eq!(binds(&mut cluster, 0), 2);
+    cluster.apply(failed("p1", 9));
+    assert_eq!(binds(&mut cluster, 1), 0);
+    let condition = cluster.condition("g", "Unschedulable").expect("it is told");
+    let origin = "Origin reason is p1: bind failed: pods quota exceeded, next try in 8 s";
+    assert!(condition.message.ends_with(origin), "{}", condition.message);
+}
+
+#[test]
+fn only_a_pod_that_waits_for_its_binding_can_fail_to_bind() {
+    let mut cluster = gang_of_two().pod(on("n1", pod("other", "0c")));
+    assert_eq!(cluster.cycle(), ["p0 n1", "p1 n1"]);
+    for uid in ["p0", "other", "nobody"] {
+        let before = cluster.engine.state().generation();
+        cluster.apply(failed(uid, 50));
+        assert_eq!(cluster.engine.state().generation(), before, "{uid}");
+    }
+    assert_eq!(status(&cluster, "p0"), TaskStatus::Bound);
+    assert_eq!(cluster.engine.wake_at_s(), None);
+}
+
+#[test]
+fn a_failed_binding_to_a_node_that_is_gone_is_pending_again() {
+    let mut cluster = gang_of_two();
+    assert_eq!(binds(&mut cluster, 0), 2);
+    cluster.apply(Delta::NodeDelete("n1".to_owned()));
+    cluster.apply(failed("p0", 0));
+    cluster.apply(failed("p1", 0));
+    assert_eq!(binds(&mut cluster, 0), 0);
+    cluster.apply(Delta::NodeApply(Box::new(node("n1", "2c 8Gi pods=9"))));
+    assert_eq!(binds(&mut cluster, 0), 2);
+}

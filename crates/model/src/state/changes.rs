@@ -1,0 +1,191 @@
+//! What has changed since somebody last looked, so that a cycle costs what changed and not what
+//! there is.
+//!
+//! * Jobs that may need a scheduler's attention are listed: [`State::waiting_jobs`].
+//! * Jobs that changed in any way since the last [`State::take_changed_jobs`].
+//! * Sums over jobs that plugins read when a cycle opens follow the changed jobs:
+//!   [`State::settle_books`].
+
+use super::State;
+use crate::job::{Job, JobIx};
+use crate::queue::QueueIx;
+use crate::resource::ResVec;
+
+/// Not in the list of waiting jobs.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// What one job adds to the sums of its queue and of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    queue: Option<QueueIx>,
+    reserved: ResVec,
+    elastic: ResVec,
+}
+
+impl Standing {
+    fn of(job: &Job) -> Self {
+        if job.queue.is_none() {
+            return Self::default();
+        }
+        Self {
+            queue: job.queue,
+            reserved: job.standing_reservation().unwrap_or_default(),
+            elastic: job.elastic(),
+        }
+    }
+}
+
+/// Where a job stands in the lists of this module.
+#[derive(Clone, Debug)]
+pub(crate) struct Marks {
+    changed: bool,
+    unsettled: bool,
+    waiting_slot: u32,
+    standing: Standing,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self {
+            changed: false,
+            unsettled: false,
+            waiting_slot: NOWHERE,
+            standing: Standing::default(),
+        }
+    }
+}
+
+/// The lists. Jobs may be gone or listed twice; indices may mean other jobs by now, which then are
+/// changed ones as well.
+#[derive(Default)]
+pub(crate) struct Changes {
+    changed: Vec<JobIx>,
+    unsettled: Vec<JobIx>,
+    waiting: Vec<JobIx>,
+    queues: Vec<QueueIx>,
+}
+
+impl State {
+    /// Jobs with pending tasks or that wait for admission, by index.
+    pub fn waiting_jobs(&self) -> Vec<JobIx> {
+        let mut waiting = self.changes.waiting.clone();
+        waiting.sort_unstable();
+        waiting
+    }
+
+    /// Jobs that came, changed or went since the last call, by index, each once. Some may be gone.
+    pub fn take_changed_jobs(&mut self) -> Vec<JobIx> {
+        let mut changed = std::mem::take(&mut self.changes.changed);
+        for ix in &changed {
+            if let Some(job) = self.jobs.get_mut(ix.at()) {
+                job.marks.changed = false;
+            }
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+
+    /// Queues whose allocated amounts may have changed since the last call, by index, each once.
+    /// Some may be gone.
+    pub fn take_changed_queues(&mut self) -> Vec<QueueIx> {
+        let mut changed = std::mem::take(&mut self.changes.queues);
+        for ix in &changed {
+            if let Some(queue) = self.queues.get_mut(ix.at()) {
+                queue.changed = false;
+            }
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+
+    /// Brings `reserved` and `elastic` of queues and cluster in step. A cycle begins with it.
+    pub fn settle_books(&mut self) {
+        for ix in std::mem::take(&mut self.changes.unsettled) {
+            let Some(job) = self.jobs.get_mut(ix.at()) else {
+                continue;
+            };
+            job.marks.unsettled = false;
+            let new = Standing::of(job);
+            if new == job.marks.standing {
+                continue;
+            }
+            let old = std::mem::replace(&mut job.marks.standing, new.clone());
+            self.enter_standing(&old, ResVec::sub);
+            self.enter_standing(&new, ResVec::add);
+        }
+    }
+
+    fn enter_standing(&mut self, standing: &Standing, by: fn(&mut ResVec, &ResVec)) {
+        by(&mut self.reserved, &standing.reserved);
+        let queue = standing.queue.and_then(|ix| self.queues.get_mut(ix.at()));
+        if let Some(queue) = queue {
+            by(&mut queue.reserved, &standing.reserved);
+            by(&mut queue.elastic, &standing.elastic);
+        }
+    }
+
+    /// Queue indices may mean other queues now: the sums begin anew.
+    pub(super) fn forget_books(&mut self) {
+        self.reserved = ResVec::default();
+        for (_, queue) in &mut self.queues {
+            (queue.reserved, queue.elastic) = (ResVec::default(), ResVec::default());
+        }
+        for (_, job) in &mut self.jobs {
+            job.marks.standing = Standing::default();
+        }
+        let all: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();
+        all.into_iter().for_each(|ix| self.touch_job(ix));
+    }
+
+    /// A job has changed.
+    pub(super) fn touch_job(&mut self, ix: JobIx) {
+        let job = &mut self.jobs[ix.at()];
+        if !std::mem::replace(&mut job.marks.changed, true) {
+            self.changes.changed.push(ix);
+        }
+        if !std::mem::replace(&mut job.marks.unsettled, true) {
+            self.changes.unsettled.push(ix);
+        }
+        let slot = job.marks.waiting_slot;
+        if job.waits() == (slot != NOWHERE) {
+            return;
+        }
+        if slot == NOWHERE {
+            job.marks.waiting_slot = self.changes.waiting.len() as u32;
+            self.changes.waiting.push(ix);
+        } else {
+            self.stop_waiting(ix);
+        }
+    }
+
+    fn stop_waiting(&mut self, ix: JobIx) {
+        let slot = std::mem::replace(&mut self.jobs[ix.at()].marks.waiting_slot, NOWHERE);
+        if slot == NOWHERE {
+            return;
+        }
+        self.changes.waiting.swap_remove(slot as usize);
+        if let Some(moved) = self.changes.waiting.get(slot as usize) {
+            self.jobs[moved.at()].marks.waiting_slot = slot;
+        }
+    }
+
+    /// A job is about to go.
+    pub(super) fn retire_job(&mut self, ix: JobIx) {
+        self.touch_job(ix);
+        self.stop_waiting(ix);
+        let standing = std::mem::take(&mut self.jobs[ix.at()].marks.standing);
+        if !self.queues_stale {
+            self.enter_standing(&standing, ResVec::sub);
+        }
+    }
+
+    /// What a queue has allocated may have changed.
+    pub(super) fn touch_queue(&mut self, ix: QueueIx) {
+        let queue = &mut self.queues[ix.at()];
+        if !std::mem::replace(&mut queue.changed, true) {
+            self.changes.queues.push(ix);
+        }
+    }
+}

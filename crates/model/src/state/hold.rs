@@ -1,0 +1,105 @@
+//! Tasks whose Binding failed: back in the queue, but not placed again before a time.
+
+use super::State;
+use crate::intern::Sym;
+use crate::task::{TaskIx, TaskStatus};
+
+/// Why a pending task is not placed for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// From then on it may be placed again, seconds since the epoch.
+    pub until_s: i64,
+    /// What the API server said.
+    pub message: Box<str>,
+}
+
+impl Hold {
+    /// A hold until a time.
+    pub fn new(until_s: i64, message: &str) -> Self {
+        Self {
+            until_s,
+            message: message.into(),
+        }
+    }
+}
+
+impl State {
+    /// The hold of a task, if it has one.
+    pub fn hold(&self, ix: TaskIx) -> Option<&Hold> {
+        if self.holds.is_empty() {
+            return None;
+        }
+        self.holds.get(&ix)
+    }
+
+    /// All holds, in no particular order.
+    pub fn holds(&self) -> impl Iterator<Item = (TaskIx, &Hold)> {
+        self.holds.iter().map(|(ix, hold)| (*ix, hold))
+    }
+
+    /// When the next hold ends.
+    pub fn next_release_s(&self) -> Option<i64> {
+        self.holds.values().map(|hold| hold.until_s).min()
+    }
+
+    /// Ends the holds whose time has come.
+    pub fn release_holds(&mut self, now_s: i64) {
+        if self.holds.is_empty() {
+            return;
+        }
+        let mut over: Vec<TaskIx> = Vec::new();
+        self.holds.retain(|ix, hold| {
+            let stays = hold.until_s > now_s;
+            if !stays {
+                over.push(*ix);
+            }
+            stays
+        });
+        self.generation += over.len() as u64;
+        over.into_iter().for_each(|ix| self.touch_job_of(ix));
+    }
+
+    /// A Binding will never land: the task is Pending again, as if it had not been placed, and held
+    /// back until `hold.until_s`. Any task but one in status Binding stays as it is.
+    pub(super) fn fail_bind(&mut self, uid: &str, hold: Hold) {
+        let Some(ix) = self.task_by_uid(uid) else {
+            return;
+        };
+        if self.task(ix).status != TaskStatus::Binding {
+            return;
+        }
+        self.move_task(ix, TaskStatus::Pending, None);
+        self.tasks[ix.at()].lost_node = Sym::default();
+        self.lost.remove(&ix);
+        self.holds.insert(ix, hold);
+    }
+
+    /// Holds a pending task back: what a dump tells of an earlier failure.
+    pub(super) fn set_hold(&mut self, uid: &str, hold: Hold) {
+        if let Some(ix) = self.task_by_uid(uid)
+            && self.task(ix).status == TaskStatus::Pending
+        {
+            self.generation += 1;
+            self.touch_job_of(ix);
+            self.holds.insert(ix, hold);
+        }
+    }
+
+    /// A Binding decided earlier, of which the pod does not tell yet, is on its way.
+    pub(super) fn assume(&mut self, uid: &str, node: &str) {
+        let Some(ix) = self.task_by_uid(uid) else {
+            return;
+        };
+        if self.task(ix).status != TaskStatus::Pending {
+            return;
+        }
+        match self.nodes.find(node) {
+            Some(found) => self.move_task(ix, TaskStatus::Binding, Some(found)),
+            None => {
+                self.tasks[ix.at()].lost_node = self.names.intern(node);
+                self.move_task(ix, TaskStatus::Binding, None);
+                self.lost.insert(ix);
+            }
+        }
+    }
+}
