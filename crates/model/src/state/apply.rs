@@ -9,6 +9,7 @@ use crate::queue::{Queue, QueueIx};
 use crate::resource::ResVec;
 use crate::selector::intern_labels;
 use crate::task::{Task, TaskIx, TaskStatus, name_index};
+use crate::volume::NeedIx;
 
 impl State {
     /// Applies one change. An object equal to the one already known changes nothing.
@@ -59,6 +60,7 @@ impl State {
                 self.appearances_stale |= changed;
                 self.generation += u64::from(changed);
             }
+            storage => self.apply_storage(storage),
         }
     }
 
@@ -124,14 +126,22 @@ impl State {
             if old.status == TaskStatus::Pipelined && task.status == TaskStatus::Pending {
                 (task.status, task.node) = (old.status, old.node);
             }
-            if same_pod(old, &task) {
+            if same_pod(old, &task) && self.volumes.knows(ix, pod) {
                 self.shapes.release(acquired.shape);
                 return;
             }
             let old_job = old.job;
+            let retained = self.volumes.retain_claims(ix);
             self.detach(ix);
+            task.volumes = self.task(ix).volumes;
+            if !self.volumes.knows(ix, pod) {
+                self.volumes.unregister(ix, task.volumes);
+                task.volumes = self.volumes.register(ix, pod);
+            }
             self.tasks[ix.at()] = task;
             self.attach(ix);
+            let others = self.volumes.release_claims(retained);
+            self.renew_needs(&others);
             if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
                 self.drop_job_if_empty(job);
             }
@@ -139,6 +149,7 @@ impl State {
             let uid = task.uid.clone();
             let ix = TaskIx(self.tasks.insert(task) as u32);
             self.task_by_uid.insert(uid, ix);
+            self.tasks[ix.at()].volumes = self.volumes.register(ix, pod);
             self.attach(ix);
         }
     }
@@ -173,6 +184,7 @@ impl State {
             shape,
             labels,
             owners,
+            volumes: NeedIx::NONE,
             appearance,
             status: TaskStatus::of(pod),
             node,
@@ -243,6 +255,7 @@ impl State {
     fn delete_task(&mut self, ix: TaskIx) {
         self.detach(ix);
         let task = self.tasks.remove(ix.at());
+        self.volumes.unregister(ix, task.volumes);
         self.task_by_uid.remove(&task.uid);
         if let Some(job) = task.job {
             self.drop_job_if_empty(job);
