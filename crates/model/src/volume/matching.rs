@@ -126,6 +126,8 @@ impl<'a> Matcher<'a> {
                     chosen.push(volume);
                     fates.push((wish.at, Fate::Bind(volume)));
                 }
+                // Its volume is elsewhere; another one would never be bound.
+                None if wish.claim.reserved.is_some() => return Err(Conflicts::BINDING),
                 None => fates.push((wish.at, Fate::Provision)),
             }
         }

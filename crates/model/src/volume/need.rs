@@ -157,7 +157,9 @@ impl Volumes {
         let (mut selected, mut reserved) = (claim.selected_node.clone(), None);
         match &self.claims[ix.at()].assumed {
             Some(Assumption::Provision(node)) => selected = Some(node.clone()),
-            Some(Assumption::Volume(volume)) => reserved = Some(volume.clone()),
+            Some(Assumption::Volume(volume)) => {
+                (selected, reserved) = (None, Some(volume.clone()));
+            }
             None => reserved = self.reserved_for(claim),
         }
         let identity = (others || reserved.is_some()).then_some(ix);
