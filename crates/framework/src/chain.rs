@@ -323,6 +323,12 @@ impl PluginChain {
         points
     }
 
+    /// How long claims may take to be bound, if somebody binds them.
+    pub fn volume_timeout_s(&self) -> Option<i64> {
+        self.with(|on| on.predicate)
+            .find_map(|plugin| plugin.volume_timeout_s())
+    }
+
     /// What the first queue plugin says about a queue.
     pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
         self.with(|_| true)

@@ -8,7 +8,7 @@ use pumice_model::object::{
 };
 
 use crate::problem::{Path, Problem, Problems};
-use crate::{affinity, image, meta, request, spread};
+use crate::{affinity, image, meta, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
@@ -56,6 +56,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
     out.tolerations = spec.tolerations.iter().flatten().map(toleration).collect();
     out.gates = gates(spec);
     containers(&mut out, spec, &mut problems);
+    volume::mounts(&mut out, spec);
     if let Some(wire) = &spec.affinity {
         affinity::fill(&mut out, wire, &mut problems);
     }

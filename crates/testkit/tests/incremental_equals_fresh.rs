@@ -10,7 +10,7 @@ use pumice_engine::Engine;
 use pumice_model::object::{
     GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, SubGroupPolicy,
 };
-use pumice_model::{Delta, ResVec, State, TaskStatus};
+use pumice_model::{Delta, ResVec, State, TaskStatus, VolumeStep};
 use pumice_testkit::generate::{Changing, conf_text};
 
 /// Small clusters, and steps of each.
@@ -25,6 +25,7 @@ const WIDE_STEPS: u32 = 8;
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     binds: Vec<(String, String)>,
+    steps: Vec<VolumeStep>,
     pipelined: BTreeMap<String, String>,
     groups: BTreeMap<String, GroupStatus>,
     why: BTreeMap<String, (String, String)>,
@@ -90,6 +91,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     for bind in &decisions.binds {
         seen.binds
             .push((state.task_key(bind.task), node(bind.node)));
+        seen.steps.extend(bind.volumes.iter().cloned());
     }
     for (ix, task) in state.tasks() {
         if task.status == TaskStatus::Pipelined {
@@ -115,6 +117,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
 /// confirmed, because they say so.
 fn check(live: &Seen, fresh: &Seen, is_late: bool, context: &str) {
     assert_eq!(live.binds, fresh.binds, "binds: {context}");
+    assert_eq!(live.steps, fresh.steps, "volume steps: {context}");
     check_each(&live.pipelined, &fresh.pipelined, "pipelined", context);
     if !is_late {
         check_each(&live.groups, &fresh.groups, "groups", context);
@@ -158,6 +161,11 @@ fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
                 .for_each(|pod| live.apply(pod));
         }
         bound += seen.binds.len();
+        let mut storage = run::Storage::new(&cluster.objects());
+        for done in seen.steps.iter().flat_map(|step| storage.take(step)) {
+            cluster.tell(&done);
+            live.apply(done);
+        }
         for (at, (pod, node)) in seen.binds.iter().enumerate() {
             let echo = cluster.bind(pod, node).expect("a known pod");
             if is_late && at % 2 == 0 {

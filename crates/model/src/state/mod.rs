@@ -5,6 +5,7 @@ mod changes;
 mod hold;
 mod jobs;
 mod seal;
+mod volumes;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
@@ -18,6 +19,7 @@ use crate::resource::{ResVec, ResourceNames};
 use crate::shape::{Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{CounterIx, Query, Topology};
+use crate::volume::{NeedIx, OnNode, Volumes};
 
 use changes::Changes;
 pub(crate) use changes::Marks;
@@ -41,6 +43,8 @@ pub struct State {
     pub topology: Topology,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
     pub reserved: ResVec,
+    /// Volumes and claims.
+    pub volumes: Volumes,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -71,6 +75,7 @@ impl State {
             nodes: Nodes::default(),
             shapes: Shapes::default(),
             topology: Topology::default(),
+            volumes: Volumes::default(),
             tasks: Slab::new(),
             jobs: Slab::new(),
             queues: Slab::new(),
@@ -232,8 +237,14 @@ impl State {
             node,
             -1,
         );
-        if let Some(moved) = self.nodes.take(node, slot, load, &burden(shape)) {
+        let has_volumes = task.volumes != NeedIx::NONE;
+        let volumes = has_volumes.then(|| self.volumes.burden(ix));
+        let burden = burden(shape, volumes.as_deref());
+        if let Some(moved) = self.nodes.take(node, slot, load, &burden) {
             self.tasks[moved.at()].node_slot = slot;
+        }
+        if has_volumes {
+            self.leave_volumes(ix);
         }
     }
 
@@ -251,7 +262,13 @@ impl State {
             node,
             1,
         );
-        let slot = self.nodes.put(node, ix, load, &burden(shape));
+        let has_volumes = task.volumes != NeedIx::NONE;
+        if has_volumes {
+            self.enter_volumes(ix);
+        }
+        let volumes = has_volumes.then(|| self.volumes.burden(ix));
+        let burden = burden(shape, volumes.as_deref());
+        let slot = self.nodes.put(node, ix, load, &burden);
         self.tasks[ix.at()].node_slot = slot;
     }
 
@@ -367,12 +384,13 @@ impl State {
     }
 }
 
-fn burden(shape: &Shape) -> Burden<'_> {
+fn burden<'a>(shape: &'a Shape, volumes: Option<&'a OnNode>) -> Burden<'a> {
     Burden {
         request: &shape.request,
         nonzero_cpu_milli: shape.nonzero_cpu_milli,
         nonzero_memory_bytes: shape.nonzero_memory_bytes,
         ports: &shape.ports,
+        volumes,
     }
 }
 

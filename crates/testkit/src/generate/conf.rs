@@ -146,6 +146,9 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
                 "TaintToleration",
                 "PodAffinity",
                 "PodTopologySpread",
+                "NodeVolumeLimits",
+                "VolumeZone",
+                "VolumeBinding",
             ] {
                 let key = format!("predicate.{filter}Enable");
                 maybe(rng, 12, &key, &["false", "true"]);

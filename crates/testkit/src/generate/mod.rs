@@ -16,6 +16,7 @@ mod groups;
 mod nodes;
 mod pods;
 mod rng;
+mod storage;
 #[cfg(test)]
 mod tests;
 
@@ -52,8 +53,10 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let queues = groups::queues(rng, theme);
     let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
     let mut groups = groups::groups(rng, theme, &names);
-    let pods = pods::pods(rng, theme, &nodes, &mut groups, &names);
+    let mut pods = pods::pods(rng, theme, &nodes, &mut groups, &names);
     let mut all = nodes::surroundings(rng, theme);
+    all.extend(storage::surroundings(rng, theme, &nodes));
+    all.extend(storage::furnish(rng, theme, &mut pods));
     all.extend(
         nodes
             .into_iter()
@@ -91,6 +94,7 @@ struct Theme {
     queue_limits: bool,
     hierarchy: bool,
     odd: bool,
+    volumes: bool,
     /// Most pods are of the same size and unconstrained.
     uniform: bool,
     /// Few nodes, so that pods compete.
@@ -119,6 +123,7 @@ impl Theme {
             queue_limits: rng.one_in(2),
             hierarchy: !rng.one_in(4),
             odd: rng.one_in(3),
+            volumes: rng.one_in(3),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
