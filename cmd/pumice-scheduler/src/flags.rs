@@ -190,8 +190,8 @@ pub struct Ours {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "true",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
     pub events: bool,
-    /// Longest time one Binding request may take
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    /// How long a Binding is tried before the pod is decided anew
+    #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub bind_timeout: Duration,
     /// Serve /debug to clients that are not on this machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",

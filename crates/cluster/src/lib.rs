@@ -1,6 +1,7 @@
 //! Everything that talks to the API server: watches, effects, the lease.
 
 pub mod client;
+pub mod config_map;
 pub mod effects;
 pub mod lease;
 mod object_ref;

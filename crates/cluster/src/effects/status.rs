@@ -142,14 +142,28 @@ pub(super) async fn write(shared: Arc<Shared>, status: Status, tries: u32) -> Fi
     if let (Finish::Done, Status::Condition(condition)) = (end, &status) {
         shared.conditioned.insert(&condition.pod.uid);
     }
-    if let (Finish::Dropped, Status::Group { status, .. }) = (end, &status) {
-        shared.tell(Outcome::GroupStatusFailed {
-            namespace: status.namespace.clone(),
-            name: status.name.clone(),
-            message: "the status could not be written".to_owned(),
-        });
+    if let Status::Group { status, .. } = &status {
+        tell_group(&shared, status, end);
     }
     end
+}
+
+/// Decisions wait for the newest status of a PodGroup to arrive.
+fn tell_group(shared: &Shared, group: &body::Group, end: Finish) {
+    let (namespace, name) = (group.namespace.clone(), group.name.clone());
+    match end {
+        Finish::Done => shared.tell(Outcome::GroupStatusWritten {
+            namespace,
+            name,
+            status: group.status.clone(),
+        }),
+        Finish::Dropped => shared.tell(Outcome::GroupStatusFailed {
+            namespace,
+            name,
+            message: "the status could not be written".to_owned(),
+        }),
+        Finish::Again(_) => {}
+    }
 }
 
 fn plan(shared: &Shared, status: &Status) -> Plan {

@@ -150,6 +150,15 @@ pub enum Outcome {
         /// For people.
         message: String,
     },
+    /// A PodGroup's status is on the API server.
+    GroupStatusWritten {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// What was written; by now there may be a newer one.
+        status: GroupStatus,
+    },
     /// A PodGroup's status was refused or could not be written; compute it anew.
     GroupStatusFailed {
         /// Namespace.
