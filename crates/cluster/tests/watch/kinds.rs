@@ -79,11 +79,11 @@ fn error(state: &KindState) -> &str {
 
 #[tokio::test]
 async fn a_denial_names_the_rule_and_opens_the_gate_only_for_kinds_that_can_be_missed() {
-    let denials = || vec![Status(403, "forbidden"), Status(403, "forbidden")];
+    let denials = || vec![Status(403, "forbidden"); 5];
     let setup = watch(options(), vec![(SERVICES, denials()), (NODES, denials())]).await;
     for (kind, plural, settled) in [("Service", "services", true), ("Node", "nodes", false)] {
         let status = setup
-            .until(kind, |status| status.counts.failures == 2)
+            .until(kind, |status| status.counts.failures == 5)
             .await;
         let rule =
             format!(r#"{{apiGroups: [""], resources: ["{plural}"], verbs: ["list", "watch"]}}"#);

@@ -300,3 +300,21 @@ async fn a_server_restored_from_a_backup_is_believed_when_it_insists() {
     assert_eq!(setup.deltas().await, ["+node a", "+node b"]);
     assert_eq!(setup.deltas().await, ["+node a", "-node b"]);
 }
+
+#[tokio::test]
+async fn a_lost_event_is_found_by_the_next_list_and_counted() {
+    let script = vec![
+        List(list("9", None, &[node("a", "3")])),
+        Watch(vec![bookmark("20")], Then::End),
+        // Version 15 lies before the bookmark, 21 after it.
+        List(list("22", None, &[node("a", "15"), node("b", "21")])),
+        rest(),
+    ];
+    let mut options = options();
+    options.pace.recheck = std::time::Duration::ZERO;
+    let mut setup = watch(options, vec![(NODES, script)]).await;
+    assert_eq!(setup.deltas().await, ["+node a"]);
+    assert_eq!(setup.deltas().await, ["+node a", "+node b"]);
+    let counts = setup.kind("Node").counts;
+    assert_eq!((counts.diverged, counts.lists), (1, 2));
+}
