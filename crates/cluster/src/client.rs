@@ -230,3 +230,6 @@ pub fn describe(error: &dyn Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

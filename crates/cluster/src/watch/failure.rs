@@ -125,4 +125,19 @@ mod tests {
         let broken = Failure::of_status(&refused, &kind, "watch");
         assert!(matches!(broken, Failure::Broken { .. }), "{broken:?}");
     }
+
+    #[test]
+    fn the_api_server_may_ask_to_wait() {
+        let options = WatchOptions::default();
+        let kind = kinds::table(&options).next().unwrap();
+        for (seconds, expected) in [(0, None), (7, Some(Duration::from_secs(7)))] {
+            let busy = serde_json::json!({"code": 429, "details": {"retryAfterSeconds": seconds}});
+            let busy: Status = serde_json::from_value(busy).unwrap();
+            let failure = Failure::of_status(&busy, &kind, "list");
+            let Failure::Broken { retry_after, .. } = failure else {
+                panic!("{failure:?}");
+            };
+            assert_eq!(retry_after, expected);
+        }
+    }
 }

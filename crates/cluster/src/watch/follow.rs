@@ -33,6 +33,10 @@ const FIRST_LIST_PART: usize = 1_000;
 /// Times an API server must say that a kind with objects is not installed before it is believed.
 const ABSENCES_TO_BELIEVE: u32 = 3;
 
+/// Times a kind that can be missed must be denied before it counts as empty: an API server that is
+/// starting denies everything for a moment.
+const DENIALS_TO_BELIEVE: u32 = 5;
+
 /// Times an API server must show an older list before it is believed: it was restored from a
 /// backup.
 const OLDER_LISTS_TO_BELIEVE: u32 = 8;
@@ -56,8 +60,11 @@ pub(super) struct Follower {
     /// Failures in a row.
     failures: u32,
     absences: u32,
+    denials: u32,
     older_lists: u32,
     expired_pages: u32,
+    /// When the last complete list was.
+    listed: Option<Instant>,
     complained: Option<Instant>,
 }
 
@@ -85,8 +92,10 @@ impl Follower {
             streams: true,
             failures: 0,
             absences: 0,
+            denials: 0,
             older_lists: 0,
             expired_pages: 0,
+            listed: None,
             complained: None,
         }
     }
@@ -128,8 +137,15 @@ impl Follower {
         let mut lines = in_time(opened.await, answer)?;
         self.place.count(|counts| counts.watches += 1);
         self.place.contact();
-        self.place.set_state(KindState::Synced);
+        self.set_synced();
         self.follow(&mut lines, false).await
+    }
+
+    fn set_synced(&self) {
+        if matches!(self.place.state(), KindState::Failing { .. }) {
+            info!(kind = self.kind.name, "followed again");
+        }
+        self.place.set_state(KindState::Synced);
     }
 
     fn begin_list(&mut self) {
@@ -241,7 +257,7 @@ impl Follower {
             } => Ok(true),
             Event::Bookmark { version, .. } => {
                 self.finish_list(version).await?;
-                self.place.set_state(KindState::Synced);
+                self.set_synced();
                 Ok(false)
             }
             Event::Error(status) => Err(Failure::of_status(&status, &self.kind, STREAM)),
@@ -334,9 +350,14 @@ impl Follower {
         if self.place.state() == KindState::Absent {
             info!(kind = self.kind.name, "installed now; the feature is on");
         }
-        self.absences = 0;
+        (self.absences, self.denials) = (0, 0);
         self.from = Some(version);
-        self.place.count(|counts| counts.lists += 1);
+        self.listed = Some(Instant::now());
+        let diverged = self.ledger.diverged();
+        self.place.count(|counts| {
+            counts.lists += 1;
+            counts.diverged = diverged;
+        });
         self.place.set_objects(self.ledger.len());
         self.flush().await?;
         self.settle().await.map_err(|Closed| Failure::Closed)
@@ -363,7 +384,13 @@ impl Follower {
         );
         match failure {
             Failure::Closed => return Err(Closed),
-            Failure::Ended => return Ok(retry),
+            Failure::Ended => {
+                let recheck = self.options.pace.recheck;
+                if self.listed.is_some_and(|at| at.elapsed() >= recheck) {
+                    self.from = None;
+                }
+                return Ok(retry);
+            }
             Failure::Gone => self.from = None,
             Failure::NotStreamed => {
                 self.streams = false;
@@ -374,7 +401,8 @@ impl Follower {
             Failure::Absent => self.complain("the API server does not know this kind"),
             Failure::Denied(error) => {
                 self.complain(&error);
-                if self.kind.need != Need::Required {
+                self.denials = self.denials.saturating_add(1);
+                if self.kind.need != Need::Required && self.denials >= DENIALS_TO_BELIEVE {
                     self.settle().await?;
                 }
             }
@@ -388,7 +416,8 @@ impl Follower {
                     self.complain(&error);
                 }
                 self.place.count(|counts| counts.failures += 1);
-                return Ok(retry_after.map_or(retry, |asked| retry.max(asked)));
+                let longest = self.options.pace.longest_absent_retry;
+                return Ok(retry_after.map_or(retry, |asked| retry.max(asked.min(longest))));
             }
         }
         self.place.count(|counts| counts.failures += 1);

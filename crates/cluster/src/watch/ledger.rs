@@ -56,6 +56,9 @@ pub(super) struct Ledger {
     /// Newest version of the kind.
     newest: u64,
     round: u32,
+    /// Newest version when the last list began: what it shows up to here should be known.
+    floor: u64,
+    diverged: u64,
     gone: fn(Key) -> Change,
 }
 
@@ -65,8 +68,15 @@ impl Ledger {
             entries: FxHashMap::default(),
             newest: 0,
             round: 0,
+            floor: 0,
+            diverged: 0,
             gone,
         }
+    }
+
+    /// Versions that only a list showed, though a watch had passed them.
+    pub(super) fn diverged(&self) -> u64 {
+        self.diverged
     }
 
     pub(super) fn len(&self) -> usize {
@@ -126,6 +136,8 @@ impl Ledger {
                 return Ok(());
             }
             Reading::Keep(change) => {
+                let passed = source == Source::List && version > 0 && version <= self.floor;
+                self.diverged += u64::from(passed);
                 out.push(Told::Change(change));
                 if bad {
                     out.push(Told::Problems(key, Vec::new()));
@@ -168,6 +180,7 @@ impl Ledger {
     /// A list begins.
     pub(super) fn begin_list(&mut self) {
         self.round = self.round.wrapping_add(1);
+        self.floor = self.newest;
     }
 
     /// A list is complete: what it did not have is gone.
@@ -196,7 +209,7 @@ impl Ledger {
 
     /// Believe whatever comes next: the history of the API server began anew.
     pub(super) fn forget_versions(&mut self) {
-        self.newest = 0;
+        (self.newest, self.floor) = (0, 0);
         for entry in self.entries.values_mut() {
             entry.version = 0;
         }

@@ -24,6 +24,9 @@ pub struct Pace {
     pub watch: Duration,
     /// A watch that lived this long was not a failure, however it ended.
     pub lived: Duration,
+    /// A kind listed longer ago than this is listed again when its watch ends, in case an event
+    /// was lost on the way (spec/06 F4). Only differences cost more than reading.
+    pub recheck: Duration,
     /// The same complaint is logged once in this time.
     pub complaint: Duration,
 }
@@ -39,6 +42,7 @@ impl Default for Pace {
             silence: Duration::from_secs(150),
             watch: Duration::from_secs(300),
             lived: Duration::from_secs(10),
+            recheck: Duration::from_secs(3_600),
             complaint: Duration::from_secs(60),
         }
     }

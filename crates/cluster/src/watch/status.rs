@@ -32,6 +32,8 @@ pub struct Counts {
     pub events: u64,
     /// Versions dropped because a newer one was known.
     pub stale: u64,
+    /// Versions a list showed that a watch should have told before: lost events.
+    pub diverged: u64,
     /// Objects that could not be read.
     pub unreadable: u64,
     /// Failed requests and watches that broke.

@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex};
 
 use futures::StreamExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, StreamBody};
+use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+
+use crate::wire::{list, list_end};
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
@@ -174,35 +176,4 @@ fn open(lines: Vec<Value>, then: Then) -> Response<Body> {
         }
     };
     Response::new(BodyExt::boxed_unsync(StreamBody::new(lines.chain(rest))))
-}
-
-/// One page of a list.
-pub fn list(version: &str, next: Option<&str>, items: &[Value]) -> Value {
-    json!({"metadata": {"resourceVersion": version, "continue": next}, "items": items})
-}
-
-/// An event of a watch.
-pub fn event(kind: &str, object: Value) -> Value {
-    json!({"type": kind, "object": object})
-}
-
-/// A bookmark.
-pub fn bookmark(version: &str) -> Value {
-    let object = json!({"kind": "X", "apiVersion": "v1", "metadata": {"resourceVersion": version}});
-    event("BOOKMARK", object)
-}
-
-/// The bookmark that ends the list part of a watch.
-pub fn list_end(version: &str) -> Value {
-    let mut bookmark = bookmark(version);
-    bookmark["object"]["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-    bookmark
-}
-
-/// The event that ends a watch whose version is too old.
-pub fn too_old() -> Value {
-    event(
-        "ERROR",
-        json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}),
-    )
 }
