@@ -3,5 +3,7 @@
 pub mod effects;
 pub mod lease;
 mod object_ref;
+#[cfg(test)]
+mod scripted;
 
 pub use object_ref::ObjectRef;

@@ -275,3 +275,6 @@ impl Drop for Effects {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
