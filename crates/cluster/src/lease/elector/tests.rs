@@ -1,10 +1,8 @@
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-use std::sync::Arc;
 
 use super::*;
 use crate::scripted::{Answer, Seen, Server};
@@ -75,9 +73,9 @@ fn status(code: u16) -> Value {
 
 fn settings(identity: &str) -> Settings {
     Settings {
-        lease_duration: Duration::from_secs(1),
-        renew_deadline: Duration::from_millis(700),
-        retry_period: Duration::from_millis(200),
+        lease_duration: Duration::from_secs(2),
+        renew_deadline: Duration::from_millis(1400),
+        retry_period: Duration::from_millis(300),
         ..Settings::new(identity)
     }
 }
@@ -105,7 +103,7 @@ async fn the_first_makes_the_lease_and_the_second_stands_by() {
     first.term.leading().await;
     let spec = store.spec();
     assert_eq!(spec["holderIdentity"], "a");
-    assert_eq!(spec["leaseDurationSeconds"], 1);
+    assert_eq!(spec["leaseDurationSeconds"], 2);
     assert_eq!(spec["leaseTransitions"], 0);
     let second = candidate(&server, "b");
     let looks = server.all("GET").len();
@@ -170,7 +168,7 @@ async fn a_standby_follows_a_holder_that_crashed_but_not_before_its_lease_is_ove
     };
     let last = by("a").unwrap_or_else(|| server.all("POST")[0].at);
     let taken = by("b").expect("taken by update");
-    assert!(taken - last >= Duration::from_secs(1), "{:?}", taken - last);
+    assert!(taken - last >= Duration::from_secs(2), "{:?}", taken - last);
 }
 
 #[tokio::test]
