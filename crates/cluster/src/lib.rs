@@ -8,5 +8,7 @@ mod object_ref;
 pub mod ring;
 pub mod shard;
 pub mod watch;
+#[cfg(test)]
+mod scripted;
 
 pub use object_ref::ObjectRef;

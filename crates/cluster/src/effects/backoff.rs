@@ -59,11 +59,6 @@ impl Bucket {
         }
         wait.is_zero()
     }
-
-    /// Whether nothing has been taken that is not back yet.
-    pub(super) fn is_full(&self, now: Instant) -> bool {
-        self.tokens + (now - self.filled).as_secs_f64() * self.rate >= self.burst
-    }
 }
 
 #[cfg(test)]
@@ -88,7 +83,6 @@ mod tests {
         let waits: Vec<u128> = (0..5).map(|_| bucket.take(start).as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 100, 200]);
         let later = start + Duration::from_secs(10);
-        assert!(bucket.is_full(later));
         assert_eq!(bucket.take(later), Duration::ZERO);
     }
 

@@ -112,7 +112,7 @@ fn step(reply: Reply) -> Step {
         Reply::NotSent(_) | Reply::Lost(_) => Step::Again(None, text),
         Reply::Refused(refusal) => match refusal.code {
             404 => Step::Gone,
-            409 if refusal.message.contains("UID") => Step::Gone,
+            409 if refusal.is_replaced() => Step::Gone,
             401 | 408 | 409 | 429 | 500.. => Step::Again(refusal.retry_after, text),
             _ => Step::Failed(text),
         },

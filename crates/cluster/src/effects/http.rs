@@ -96,9 +96,16 @@ struct Details {
 }
 
 impl Refusal {
-    /// Whether the refusal is about the caller's role rather than about this object.
+    /// Whether the refusal is about the caller's role rather than about this object: `… is
+    /// forbidden: User "u" cannot patch resource "r" in API group "g"`.
     pub(super) fn is_rbac(&self) -> bool {
-        self.code == 403 && self.message.contains(" cannot ")
+        let parts = ["is forbidden: User \"", " cannot ", " resource "];
+        self.code == 403 && parts.iter().all(|part| self.message.contains(part))
+    }
+
+    /// Whether the object of that name has another UID than the one we meant.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.code == 409 && self.message.contains("UID")
     }
 }
 

@@ -59,8 +59,11 @@ pub use write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
 /// Evictions under way.
 const EVICTIONS: usize = 8;
-/// Statuses under way.
+/// Statuses of groups, queues and shards under way.
 const STATUSES: usize = 8;
+/// Pod conditions under way. In a lane of their own: there may be one per pending pod, and phases
+/// of groups must not wait behind them.
+const CONDITIONS: usize = 6;
 /// Events under way: when no bind waits, and when some do.
 const EVENTS: (usize, usize) = (8, 2);
 
@@ -76,6 +79,7 @@ struct Lanes {
     gate: Arc<Gate>,
     evictions: Arc<Lane<String, Eviction>>,
     statuses: Arc<Lane<Key, Status>>,
+    conditions: Arc<Lane<Key, Status>>,
     events: Arc<Events>,
     bind_ended: Notify,
 }
@@ -100,6 +104,7 @@ pub fn start(
         gate: Gate::new(),
         evictions: Lane::new(),
         statuses: Lane::new(),
+        conditions: Lane::new(),
         events: Arc::new(Events::new()),
         bind_ended: Notify::new(),
     });
@@ -107,7 +112,8 @@ pub fn start(
     let tasks = vec![
         tokio::spawn(bind_all(Arc::clone(&lanes), queue)).abort_handle(),
         spawn_evictions(&lanes),
-        spawn_statuses(&lanes),
+        spawn_statuses(&lanes.shared, &lanes.statuses, STATUSES),
+        spawn_statuses(&lanes.shared, &lanes.conditions, CONDITIONS),
         spawn_events(&lanes),
     ];
     Effects {
@@ -126,11 +132,14 @@ fn spawn_evictions(lanes: &Arc<Lanes>) -> AbortHandle {
     tokio::spawn(lane.run(|| EVICTIONS, write)).abort_handle()
 }
 
-fn spawn_statuses(lanes: &Arc<Lanes>) -> AbortHandle {
-    let shared = Arc::clone(&lanes.shared);
+fn spawn_statuses(
+    shared: &Arc<Shared>,
+    lane: &Arc<Lane<Key, Status>>,
+    limit: usize,
+) -> AbortHandle {
+    let shared = Arc::clone(shared);
     let write = move |status, tries| status::write(Arc::clone(&shared), status, tries);
-    let lane = Arc::clone(&lanes.statuses);
-    tokio::spawn(lane.run(|| STATUSES, write)).abort_handle()
+    tokio::spawn(Arc::clone(lane).run(move || limit, write)).abort_handle()
 }
 
 fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
@@ -162,7 +171,7 @@ async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
 async fn bind_one(lanes: Arc<Lanes>, queued: Queued, permit: Option<Permit>) {
     let Queued { request, since } = queued;
     // A condition that is being written must not land on a bound pod.
-    lanes.statuses.settled(&pod_key(&request.pod)).await;
+    lanes.conditions.settled(&pod_key(&request.pod)).await;
     let end = Bind::new(&lanes.shared, &lanes.gate, &request, permit)
         .run()
         .await;
@@ -206,14 +215,18 @@ impl Effects {
             }
             write => {
                 if let Some(status) = Status::of(write) {
-                    self.lanes.statuses.submit(status.key(), status);
+                    let lane = match status {
+                        Status::Condition(_) => &self.lanes.conditions,
+                        _ => &self.lanes.statuses,
+                    };
+                    lane.submit(status.key(), status);
                 }
             }
         }
     }
 
     fn bind(&self, request: BindRequest) {
-        self.lanes.statuses.cancel(&pod_key(&request.pod));
+        self.lanes.conditions.cancel(&pod_key(&request.pod));
         self.lanes.shared.binds.fetch_add(1, Ordering::Relaxed);
         let since = Instant::now();
         if let Err(queued) = self.binds.send(Queued { request, since }) {
@@ -244,10 +257,11 @@ impl Effects {
         let Lanes {
             evictions,
             statuses,
+            conditions,
             events,
             ..
         } = &*self.lanes;
-        evictions.len() + statuses.len() + events.lane.len()
+        evictions.len() + statuses.len() + conditions.len() + events.lane.len()
     }
 
     /// Writes what waits without further delay, and returns when nothing is left. For shutdown:
@@ -262,8 +276,10 @@ impl Effects {
             ended.await;
         }
         lanes.evictions.idle().await;
-        lanes.statuses.hurry();
-        lanes.statuses.idle().await;
+        for lane in [&lanes.statuses, &lanes.conditions] {
+            lane.hurry();
+            lane.idle().await;
+        }
         lanes.events.lane.idle().await;
     }
 }
@@ -275,3 +291,6 @@ impl Drop for Effects {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

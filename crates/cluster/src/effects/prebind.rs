@@ -80,7 +80,11 @@ async fn insist(shared: &Arc<Shared>, call: Call) -> Result<(), String> {
     let end = Instant::now() + shared.options.bind_timeout;
     let mut tries = 0;
     loop {
-        let reply = shared.write(Rate::Core, "pre_bind", call.clone()).await;
+        let reply = {
+            // Never closed, so it is always a turn.
+            let _turn = shared.steps.acquire().await;
+            shared.write(Rate::Core, "pre_bind", call.clone()).await
+        };
         let Ok(reply) = reply else {
             return Err("no longer the leader".to_owned());
         };

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustc_hash::{FxBuildHasher, FxHashSet};
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
@@ -17,12 +18,17 @@ use super::http::{Call, Reply, send};
 use super::verbs::Verbs;
 use super::{EffectOptions, Meter, Outcome};
 
+/// Requests of steps before binds under way.
+const STEPS: usize = 32;
+
 /// See the module.
 pub(super) struct Shared {
     pub(super) client: kube::Client,
     pub(super) options: EffectOptions,
     pub(super) meter: Arc<dyn Meter>,
     pub(super) verbs: Verbs,
+    /// Requests of steps before binds that may be in flight.
+    pub(super) steps: Semaphore,
     /// Pods whose condition we have written.
     pub(super) conditioned: Recent,
     /// Binds whose outcome is unknown.
@@ -88,6 +94,7 @@ impl Shared {
             options: options.within(term.longest()),
             meter,
             verbs: Verbs::default(),
+            steps: Semaphore::new(STEPS),
             conditioned: Recent::default(),
             unknown: AtomicUsize::new(0),
             binds: AtomicUsize::new(0),

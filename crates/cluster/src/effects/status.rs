@@ -354,7 +354,9 @@ fn conclude(shared: &Shared, plan: &Plan, reply: Reply, tries: u32) -> Finish {
     let pause = match &reply {
         Reply::Ok(_) => return Finish::Done,
         // It is gone: nobody waits for its status.
-        Reply::Refused(refusal) if refusal.code == 404 => return Finish::Dropped,
+        Reply::Refused(refusal) if refusal.code == 404 || refusal.is_replaced() => {
+            return Finish::Dropped;
+        }
         Reply::Refused(refusal) => match refusal.code {
             401 | 408 | 409 | 429 | 500.. => refusal.retry_after,
             _ => return give_up(shared, plan, &reply),

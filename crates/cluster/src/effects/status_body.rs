@@ -287,6 +287,3 @@ fn merge(object: &mut Value, field: &str, value: Value) {
         target.extend(fields);
     }
 }
-
-#[cfg(test)]
-mod tests;

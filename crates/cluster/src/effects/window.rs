@@ -188,6 +188,19 @@ mod tests {
     }
 
     #[test]
+    fn on_a_saturated_server_it_stops_growing_when_only_latency_grows() {
+        // A server that takes 1 ms per request: whoever is in flight waits for all before it.
+        let mut window = Window::new();
+        let mut now = Instant::now();
+        for _ in 0..20_000 {
+            let latency = MS * window.limit() as u32;
+            window.ended(Sample::Answered, now, now + latency, window.limit());
+            now += MS;
+        }
+        assert!((60..130).contains(&window.limit()), "{}", window.limit());
+    }
+
+    #[test]
     fn no_connection_changes_nothing() {
         let mut window = Window::new();
         fed(&mut window, Sample::Ignored, MS, 100);

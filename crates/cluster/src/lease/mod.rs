@@ -30,4 +30,6 @@ mod term;
 pub use decide::{Action, Loss, Mono, Observed, Record, decide};
 pub use elector::Elector;
 pub use settings::{Settings, SettingsError};
+#[cfg(test)]
+pub(crate) use term::Term;
 pub use term::TermWatch;

@@ -140,6 +140,8 @@ pub enum SettingsError {
 mod tests {
     use super::*;
 
+    type Change = fn(&mut Settings);
+
     fn with(change: impl Fn(&mut Settings)) -> Result<(), SettingsError> {
         let mut settings = Settings::new("host_1");
         change(&mut settings);
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn each_rule_names_the_flag_to_change() {
-        let cases: [(fn(&mut Settings), &str); 7] = [
+        let cases: [(Change, &str); 7] = [
             (
                 |s| s.lease_duration = Duration::ZERO,
                 "--leader-elect-lease-duration is 0",

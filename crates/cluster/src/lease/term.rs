@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// Until when this process may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Term {
+pub(crate) enum Term {
     /// We do not hold the Lease.
     None,
     /// We hold it, at least until then.
@@ -34,7 +34,7 @@ impl TermWatch {
     }
 
     /// A term set by whoever has the sender; it is never longer than `longest`.
-    pub(super) fn new(longest: Duration) -> (watch::Sender<Term>, Self) {
+    pub(crate) fn new(longest: Duration) -> (watch::Sender<Term>, Self) {
         let (sender, term) = watch::channel(Term::None);
         let longest = Some(longest);
         (sender, Self { term, longest })
