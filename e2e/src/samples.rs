@@ -1,0 +1,183 @@
+//! The samples of `config/samples`, made acceptable to a real API server.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The samples.
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
+
+/// Fields that only the server sets.
+const SERVER_SIDE: [&str; 7] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "ownerReferences",
+];
+
+/// A sample: objects, configuration, and where `pumice simulate` binds which pod.
+pub struct Sample {
+    /// Name of its folder.
+    pub name: String,
+    /// Objects in the order of their age, then as written, ready to be created.
+    pub objects: Vec<Value>,
+    /// Status of objects that the API server takes in a second step only.
+    pub statuses: Vec<Value>,
+    /// `namespace/name` of pods that are being deleted.
+    pub leaving: Vec<String>,
+    /// The scheduler's configuration, if it has one.
+    pub conf: Option<String>,
+    /// Node by `namespace/name` of pod.
+    pub binds: BTreeMap<String, String>,
+}
+
+/// Names of all samples.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn names() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(SAMPLES).context("read config/samples")? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+impl Sample {
+    /// Reads a sample.
+    ///
+    /// # Errors
+    /// When a file is missing or no YAML.
+    pub fn read(name: &str) -> Result<Self> {
+        let folder = PathBuf::from(SAMPLES).join(name);
+        let mut objects = Vec::new();
+        for file in ["cluster.yaml", "workload.yaml"] {
+            let path = folder.join(file);
+            if path.exists() {
+                read_objects(&path, &mut objects)?;
+            }
+        }
+        // A creation time makes the object older than those without one.
+        objects.sort_by_key(|object| match &object["metadata"]["creationTimestamp"] {
+            Value::String(time) => (0, time.clone()),
+            _ => (1, String::new()),
+        });
+        let conf = match fs::read_to_string(folder.join("volcano-scheduler.conf")) {
+            Ok(text) => Some(text),
+            Err(_) => objects.iter().find_map(mounted_conf),
+        };
+        let key = |object: &Value| {
+            let namespace = object["metadata"]["namespace"]
+                .as_str()
+                .unwrap_or("default");
+            format!(
+                "{namespace}/{}",
+                object["metadata"]["name"].as_str().unwrap_or_default()
+            )
+        };
+        let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
+        let leaving = objects.iter().filter(is_leaving).map(key).collect();
+        objects.retain(is_created);
+        let mut sample = Self {
+            name: name.to_owned(),
+            statuses: Vec::new(),
+            leaving,
+            conf,
+            binds: expected(&folder)?,
+            objects,
+        };
+        sample.prepare();
+        Ok(sample)
+    }
+
+    fn prepare(&mut self) {
+        for object in &mut self.objects {
+            let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+            if let Value::Object(metadata) = &mut object["metadata"] {
+                SERVER_SIDE.iter().for_each(|field| {
+                    metadata.remove(*field);
+                });
+                if !is_cluster_wide(&kind) {
+                    metadata.entry("namespace").or_insert(json!("default"));
+                }
+            }
+            if kind == "Queue" && !object["status"]["state"].is_null() {
+                self.statuses.push(object.clone());
+            }
+            name_images(object);
+        }
+    }
+}
+
+fn is_cluster_wide(kind: &str) -> bool {
+    matches!(kind, "Node" | "Queue" | "PriorityClass" | "Namespace")
+}
+
+/// What the API server makes itself, or would not take.
+fn is_created(object: &Value) -> bool {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    !matches!(kind, "Event" | "Service" | "ConfigMap" | "Lease")
+}
+
+/// Manifests of samples leave out what the scheduler does not read.
+fn name_images(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::Array(containers)) = fields.get_mut("containers") {
+                for container in containers {
+                    if container["image"].is_null() {
+                        container["image"] = json!("example.com/none");
+                    }
+                }
+            }
+            fields.values_mut().for_each(name_images);
+        }
+        Value::Array(items) => items.iter_mut().for_each(name_images),
+        _ => {}
+    }
+}
+
+fn read_objects(path: &Path, objects: &mut Vec<Value>) -> Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    for document in serde_yaml::Deserializer::from_str(&text) {
+        let object = Value::deserialize(document).with_context(|| path.display().to_string())?;
+        match object {
+            Value::Null => {}
+            Value::Object(mut list) if list.get("kind") == Some(&json!("List")) => {
+                if let Some(Value::Array(items)) = list.remove("items") {
+                    objects.extend(items);
+                }
+            }
+            object => objects.push(object),
+        }
+    }
+    Ok(())
+}
+
+fn mounted_conf(object: &Value) -> Option<String> {
+    let text = object["data"]["volcano-scheduler.conf"].as_str()?;
+    Some(text.to_owned())
+}
+
+/// The binds `pumice simulate --output json` prints for the sample.
+fn expected(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let path = folder.join("expected-json.txt");
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let report: Value = serde_json::from_str(&text)?;
+    let binds = report["binds"].as_array().context("binds of the report")?;
+    let bind = |bind: &Value| {
+        Some((
+            bind["pod"].as_str()?.to_owned(),
+            bind["node"].as_str()?.to_owned(),
+        ))
+    };
+    Ok(binds.iter().filter_map(bind).collect())
+}
