@@ -109,7 +109,7 @@ impl Cluster {
             let url = format!("https://127.0.0.1:{apiserver}");
             write_kubeconfig(&folder, &path_of(&folder, identity), &url, identity.token())?;
         }
-        let rest = Rest::new(client_of(&path_of(&folder, Identity::Admin))?);
+        let rest = Rest::new(client_at(&path_of(&folder, Identity::Admin))?);
         let mut cluster = Self {
             folder,
             program,
@@ -142,7 +142,7 @@ impl Cluster {
     /// # Errors
     /// When the kubeconfig cannot be used.
     pub fn client(&self, identity: Identity) -> Result<Client> {
-        client_of(&self.kubeconfig(identity))
+        client_at(&self.kubeconfig(identity))
     }
 
     /// Path of the kubeconfig of this identity.
@@ -289,7 +289,10 @@ fn write_kubeconfig(folder: &Path, path: &Path, url: &str, token: &str) -> Resul
 }
 
 /// A client as the kubeconfig says, which tries nothing twice.
-pub(crate) fn client_of(kubeconfig: &Path) -> Result<Client> {
+///
+/// # Errors
+/// When the kubeconfig cannot be used.
+pub fn client_at(kubeconfig: &Path) -> Result<Client> {
     let file = Kubeconfig::read_from(kubeconfig)?;
     run(async {
         let options = KubeConfigOptions::default();

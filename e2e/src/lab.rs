@@ -1,6 +1,6 @@
 //! One cluster for all tests of a program, one test at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use crate::samples::Sample;
 use crate::{
     Cluster, Identity, JobController, Kubelet, NodeShape, Options, Rest, create_nodes, eventually,
 };
@@ -157,6 +158,33 @@ impl Lab {
         let objects = (0..pods).map(|n| member(&format!("{name}-{n}"), name));
         let path = "/api/v1/namespaces/default/pods";
         self.rest().create_all(path, objects.collect(), 16)
+    }
+
+    /// Creates the objects of a sample with kubectl, in their order.
+    ///
+    /// # Errors
+    /// When the API server refuses one.
+    pub fn create_sample(&self, sample: &Sample) -> Result<()> {
+        let namespace =
+            |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
+        let namespaces: BTreeSet<String> = sample.objects.iter().filter_map(namespace).collect();
+        for namespace in namespaces {
+            self.cluster.create_namespace(&namespace)?;
+        }
+        let items = json!({"apiVersion": "v1", "kind": "List", "items": sample.objects});
+        self.cluster
+            .kubectl(&["create", "-f", "-"], &items.to_string())?;
+        for object in &sample.statuses {
+            let subresource = ["apply", "--server-side", "--force-conflicts"];
+            let arguments = [&subresource[..], &["--subresource=status", "-f", "-"]].concat();
+            self.cluster.kubectl(&arguments, &object.to_string())?;
+        }
+        for pod in &sample.leaving {
+            let (namespace, name) = pod.split_once('/').unwrap_or_default();
+            let arguments = ["delete", "pod", name, "-n", namespace, "--wait=false"];
+            self.cluster.kubectl(&arguments, "")?;
+        }
+        Ok(())
     }
 
     /// Node by `namespace/name` of every bound pod whose name begins so.

@@ -28,7 +28,7 @@ pub mod samples;
 mod scheduler;
 mod wait;
 
-pub use cluster::{Cluster, Identity, Options};
+pub use cluster::{Cluster, Identity, Options, client_at};
 pub use files::{ConfigMount, scratch};
 pub use jobs::JobController;
 pub use kubelet::Kubelet;

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::Cluster;
-use crate::cluster::{Identity, client_of};
+use crate::cluster::{Identity, client_at};
 use crate::wait::{run, runtime};
 
 /// What happens to a request.
@@ -146,7 +146,7 @@ fn anonymous(cluster: &Cluster) -> Result<Client> {
     config["users"][0]["user"] = serde_json::json!({});
     let stripped = cluster.folder().join("proxy.kubeconfig");
     std::fs::write(&stripped, config.to_string())?;
-    client_of(&stripped)
+    client_at(&stripped)
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {

@@ -112,7 +112,7 @@ impl Sample {
             if kind == "Queue" && !object["status"]["state"].is_null() {
                 self.statuses.push(object.clone());
             }
-            name_images(object);
+            complete_containers(object);
         }
     }
 }
@@ -127,20 +127,33 @@ fn is_created(object: &Value) -> bool {
     !matches!(kind, "Event" | "Service" | "ConfigMap" | "Lease")
 }
 
-/// Manifests of samples leave out what the scheduler does not read.
-fn name_images(value: &mut Value) {
+/// Manifests of samples leave out what the scheduler does not read: images, and the limits that
+/// requests of devices must have.
+fn complete(container: &mut Value) {
+    if container["image"].is_null() {
+        container["image"] = json!("example.com/none");
+    }
+    let Value::Object(requests) = container["resources"]["requests"].clone() else {
+        return;
+    };
+    for (name, amount) in requests {
+        if name.contains('/') {
+            container["resources"]["limits"][name] = amount;
+        }
+    }
+}
+
+fn complete_containers(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             if let Some(Value::Array(containers)) = fields.get_mut("containers") {
                 for container in containers {
-                    if container["image"].is_null() {
-                        container["image"] = json!("example.com/none");
-                    }
+                    complete(container);
                 }
             }
-            fields.values_mut().for_each(name_images);
+            fields.values_mut().for_each(complete_containers);
         }
-        Value::Array(items) => items.iter_mut().for_each(name_images),
+        Value::Array(items) => items.iter_mut().for_each(complete_containers),
         _ => {}
     }
 }
