@@ -20,6 +20,15 @@ const PAUSE: Duration = Duration::from_millis(200);
 const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 const CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
 
+/// When a Job gets its pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Creation {
+    /// When its PodGroup has left phase Pending, as the Job controller does it.
+    WhenAdmitted,
+    /// Before any scheduler has seen it, so that what the scheduler finds first is complete.
+    AtOnce,
+}
+
 /// A task that makes what Jobs need. Ends when dropped.
 pub struct JobController {
     task: JoinHandle<()>,
@@ -27,11 +36,11 @@ pub struct JobController {
 
 impl JobController {
     /// Starts to look after all Jobs.
-    pub fn start(rest: Rest) -> Self {
+    pub fn start(rest: Rest, creation: Creation) -> Self {
         let task = runtime().spawn(async move {
             loop {
                 // Whatever fails is tried again in the next round.
-                let _ = round(&rest).await;
+                let _ = round(&rest, creation).await;
                 tokio::time::sleep(PAUSE).await;
             }
         });
@@ -45,7 +54,7 @@ impl Drop for JobController {
     }
 }
 
-async fn round(rest: &Rest) -> Result<()> {
+async fn round(rest: &Rest, creation: Creation) -> Result<()> {
     let jobs: Vec<Job> = items(rest, JOBS).await?;
     if jobs.is_empty() {
         return Ok(());
@@ -58,12 +67,17 @@ async fn round(rest: &Rest) -> Result<()> {
     let classes: BTreeMap<String, i32> = classes.iter().filter_map(value).collect();
     for mut job in jobs {
         job::defaults(&mut job);
-        sync(rest, &job, &classes).await?;
+        sync(rest, &job, &classes, creation).await?;
     }
     Ok(())
 }
 
-async fn sync(rest: &Rest, job: &Job, classes: &BTreeMap<String, i32>) -> Result<()> {
+async fn sync(
+    rest: &Rest,
+    job: &Job,
+    classes: &BTreeMap<String, i32>,
+    creation: Creation,
+) -> Result<()> {
     let namespace = job.metadata.namespace.as_deref().unwrap_or_default();
     let group_name = job::pod_group_name(job);
     let groups = format!("/apis/scheduling.volcano.sh/v1beta1/namespaces/{namespace}/podgroups");
@@ -78,7 +92,7 @@ async fn sync(rest: &Rest, job: &Job, classes: &BTreeMap<String, i32>) -> Result
         other => other?,
     };
     let phase = group["status"]["phase"].as_str().unwrap_or("Pending");
-    if matches!(phase, "" | "Pending") {
+    if matches!(phase, "" | "Pending") && creation == Creation::WhenAdmitted {
         return Ok(());
     }
     let pods = format!("/api/v1/namespaces/{namespace}/pods");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use crate::jobs::Creation;
 use crate::samples::Sample;
 use crate::{
     Cluster, Identity, JobController, Kubelet, NodeShape, Options, Rest, create_nodes, eventually,
@@ -16,6 +17,9 @@ use crate::{
 /// How long cleaning up may take.
 const CLEAN: Duration = Duration::from_secs(60);
 
+/// Pause between objects of different age.
+const GENERATION: Duration = Duration::from_millis(1500);
+
 /// Collections that are emptied between tests, those that make others first.
 const EMPTIED: [&str; 9] = [
     "/apis/batch.volcano.sh/v1alpha1/jobs",
@@ -23,7 +27,7 @@ const EMPTIED: [&str; 9] = [
     "/api/v1/pods",
     "/apis/scheduling.volcano.sh/v1beta1/queues",
     "/api/v1/nodes",
-    "/apis/coordination.k8s.io/v1/leases",
+    "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
     "/api/v1/resourcequotas",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -78,12 +82,13 @@ impl Lab {
         let cluster = Cluster::start(options)?;
         cluster.install()?;
         let kubelet = Kubelet::start(cluster.client(Identity::Admin)?);
-        let rest = Rest::new(cluster.client(Identity::Admin)?);
-        Ok(Self {
-            jobs: Some(JobController::start(rest)),
+        let mut lab = Self {
+            jobs: None,
             kubelet,
             cluster,
-        })
+        };
+        lab.start_jobs(Creation::WhenAdmitted)?;
+        Ok(lab)
     }
 
     fn empty(&mut self) -> Result<()> {
@@ -91,7 +96,7 @@ impl Lab {
             self.cluster.restart_apiserver()?;
         }
         self.kubelet.resume();
-        // Paused meanwhile, so that it does not fill what is being emptied.
+        // Stopped meanwhile, so that it does not fill what is being emptied.
         self.jobs = None;
         let rest = self.cluster.rest();
         eventually(CLEAN, "the cluster is empty", || {
@@ -104,9 +109,21 @@ impl Lab {
             }
             Ok((left == 0).then_some(()))
         })?;
+        self.start_jobs(Creation::WhenAdmitted)
+    }
+
+    fn start_jobs(&mut self, creation: Creation) -> Result<()> {
         let rest = Rest::new(self.cluster.client(Identity::Admin)?);
-        self.jobs = Some(JobController::start(rest));
+        self.jobs = Some(JobController::start(rest, creation));
         Ok(())
+    }
+
+    /// From now on Jobs get their pods at once, not only when they are admitted.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used.
+    pub fn make_pods_at_once(&mut self) -> Result<()> {
+        self.start_jobs(Creation::AtOnce)
     }
 
     /// The cluster.
@@ -167,13 +184,24 @@ impl Lab {
     pub fn create_sample(&self, sample: &Sample) -> Result<()> {
         let namespace =
             |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
-        let namespaces: BTreeSet<String> = sample.objects.iter().filter_map(namespace).collect();
+        let namespaces: BTreeSet<String> = sample
+            .generations
+            .iter()
+            .flatten()
+            .filter_map(namespace)
+            .collect();
         for namespace in namespaces {
             self.cluster.create_namespace(&namespace)?;
         }
-        let items = json!({"apiVersion": "v1", "kind": "List", "items": sample.objects});
-        self.cluster
-            .kubectl(&["create", "-f", "-"], &items.to_string())?;
+        for (at, generation) in sample.generations.iter().enumerate() {
+            if at > 0 {
+                // Ages are told apart by the second, and PodGroups are made after their Jobs.
+                std::thread::sleep(GENERATION);
+            }
+            let items = json!({"apiVersion": "v1", "kind": "List", "items": generation});
+            self.cluster
+                .kubectl(&["create", "-f", "-"], &items.to_string())?;
+        }
         for object in &sample.statuses {
             let subresource = ["apply", "--server-side", "--force-conflicts"];
             let arguments = [&subresource[..], &["--subresource=status", "-f", "-"]].concat();
@@ -269,6 +297,7 @@ fn path_of(collection: &str, object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     match object["metadata"]["namespace"].as_str() {
         None => format!("{collection}/{name}"),
+        Some(_) if collection.contains("/namespaces/") => format!("{collection}/{name}"),
         Some(namespace) => {
             let (group, kind) = collection.rsplit_once('/').unwrap_or_default();
             format!("{group}/namespaces/{namespace}/{kind}/{name}")

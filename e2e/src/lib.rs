@@ -30,7 +30,7 @@ mod wait;
 
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use files::{ConfigMount, scratch};
-pub use jobs::JobController;
+pub use jobs::{Creation, JobController};
 pub use kubelet::Kubelet;
 pub use lab::{Lab, LabGuard};
 pub use nodes::{NodeShape, create_nodes};

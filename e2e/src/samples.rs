@@ -26,8 +26,8 @@ const SERVER_SIDE: [&str; 7] = [
 pub struct Sample {
     /// Name of its folder.
     pub name: String,
-    /// Objects in the order of their age, then as written, ready to be created.
-    pub objects: Vec<Value>,
+    /// Objects ready to be created, the oldest first; those of equal age together, as written.
+    pub generations: Vec<Vec<Value>>,
     /// Status of objects that the API server takes in a second step only.
     pub statuses: Vec<Value>,
     /// `namespace/name` of pods that are being deleted.
@@ -65,11 +65,6 @@ impl Sample {
                 read_objects(&path, &mut objects)?;
             }
         }
-        // A creation time makes the object older than those without one.
-        objects.sort_by_key(|object| match &object["metadata"]["creationTimestamp"] {
-            Value::String(time) => (0, time.clone()),
-            _ => (1, String::new()),
-        });
         let conf = match fs::read_to_string(folder.join("volcano-scheduler.conf")) {
             Ok(text) => Some(text),
             Err(_) => objects.iter().find_map(mounted_conf),
@@ -86,35 +81,47 @@ impl Sample {
         let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
         let leaving = objects.iter().filter(is_leaving).map(key).collect();
         objects.retain(is_created);
-        let mut sample = Self {
+        let has_state =
+            |object: &Value| object["kind"] == "Queue" && !object["status"]["state"].is_null();
+        let mut statuses: Vec<Value> = objects.iter().filter(|o| has_state(o)).cloned().collect();
+        statuses.iter_mut().for_each(prepare);
+        Ok(Self {
             name: name.to_owned(),
-            statuses: Vec::new(),
+            generations: generations(objects),
+            statuses,
             leaving,
             conf,
             binds: expected(&folder)?,
-            objects,
-        };
-        sample.prepare();
-        Ok(sample)
+        })
     }
+}
 
-    fn prepare(&mut self) {
-        for object in &mut self.objects {
-            let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-            if let Value::Object(metadata) = &mut object["metadata"] {
-                SERVER_SIDE.iter().for_each(|field| {
-                    metadata.remove(*field);
-                });
-                if !is_cluster_wide(&kind) {
-                    metadata.entry("namespace").or_insert(json!("default"));
-                }
-            }
-            if kind == "Queue" && !object["status"]["state"].is_null() {
-                self.statuses.push(object.clone());
-            }
-            complete_containers(object);
+/// Objects by age, ready to be created. Only pods, PodGroups and Jobs have an age that counts; one
+/// without a time is older than all others.
+fn generations(objects: Vec<Value>) -> Vec<Vec<Value>> {
+    let mut by_age: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for mut object in objects {
+        let has_age = matches!(object["kind"].as_str(), Some("Pod" | "PodGroup" | "Job"));
+        let time = object["metadata"]["creationTimestamp"].as_str();
+        let age = time.filter(|_| has_age).unwrap_or_default().to_owned();
+        prepare(&mut object);
+        by_age.entry(age).or_default().push(object);
+    }
+    by_age.into_values().collect()
+}
+
+/// Takes away what only the server sets and adds what it demands.
+fn prepare(object: &mut Value) {
+    let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+    if let Value::Object(metadata) = &mut object["metadata"] {
+        for field in SERVER_SIDE {
+            metadata.remove(field);
+        }
+        if !is_cluster_wide(&kind) {
+            metadata.entry("namespace").or_insert(json!("default"));
         }
     }
+    complete_containers(object);
 }
 
 fn is_cluster_wide(kind: &str) -> bool {

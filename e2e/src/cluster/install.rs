@@ -1,9 +1,12 @@
-//! What a user installs before the scheduler: CRDs, the namespace, the scheduler's role.
+//! What a user installs before the scheduler: namespace, CRDs, the scheduler's role.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::Cluster;
 
@@ -13,9 +16,19 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// The CRDs, from the workspace's root.
 const CRDS: &str = "config/crd";
 
-/// The role of the scheduler, from the workspace's root: its ServiceAccount is
-/// `volcano-system/volcano-scheduler`.
-const ROLE: &str = "e2e/manifests/scheduler-role.yaml";
+/// What a user applies, from the workspace's root. It has the scheduler's role; the scheduler's
+/// Deployment is left out, since nobody runs containers here.
+const INSTALL: &str = "deploy/install.yaml";
+
+/// Kinds taken from [`INSTALL`].
+const KINDS: [&str; 6] = [
+    "Namespace",
+    "ServiceAccount",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+];
 
 impl Cluster {
     /// Installs the CRDs and the scheduler's namespace and role with kubectl.
@@ -23,9 +36,10 @@ impl Cluster {
     /// # Errors
     /// When kubectl fails or a CRD is not served.
     pub fn install(&self) -> Result<()> {
-        self.create_namespace("volcano-system")?;
-        self.apply_files(CRDS)?;
-        self.apply_files(ROLE)?;
+        let crds = PathBuf::from(WORKSPACE).join(CRDS);
+        let crds = crds.to_string_lossy();
+        self.kubectl(&["apply", "--server-side", "-f", &crds], "")?;
+        self.apply(&role()?.to_string())?;
         let wait = [
             "wait",
             "--for=condition=Established",
@@ -38,14 +52,21 @@ impl Cluster {
         let queues = "/apis/scheduling.volcano.sh/v1beta1/queues";
         crate::eventually(Duration::from_secs(30), "queues are served", || {
             self.rest.get(queues).map(Some)
-        })?;
-        Ok(())
+        })
+        .map(|_| ())
     }
+}
 
-    fn apply_files(&self, place: &str) -> Result<()> {
-        let path = PathBuf::from(WORKSPACE).join(place);
-        let path = path.to_string_lossy();
-        self.kubectl(&["apply", "--server-side", "-f", &path], "")?;
-        Ok(())
+/// The wanted objects of the installation as a List.
+fn role() -> Result<Value> {
+    let path = PathBuf::from(WORKSPACE).join(INSTALL);
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let mut items = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(&text) {
+        let object = Value::deserialize(document).context(INSTALL)?;
+        if KINDS.iter().any(|kind| object["kind"] == *kind) {
+            items.push(object);
+        }
     }
+    Ok(json!({"apiVersion": "v1", "kind": "List", "items": items}))
 }
