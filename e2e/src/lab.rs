@@ -39,6 +39,8 @@ pub struct Lab {
     jobs: Option<JobController>,
     kubelet: Kubelet,
     cluster: Cluster,
+    /// CRDs or roles may be others than the shipped ones.
+    installation_changed: bool,
 }
 
 /// The lab, for one test.
@@ -86,6 +88,7 @@ impl Lab {
             jobs: None,
             kubelet,
             cluster,
+            installation_changed: false,
         };
         lab.start_jobs(Creation::WhenAdmitted)?;
         Ok(lab)
@@ -94,6 +97,9 @@ impl Lab {
     fn empty(&mut self) -> Result<()> {
         if self.cluster.rest().get("/readyz").is_err() {
             self.cluster.restart_apiserver()?;
+        }
+        if std::mem::take(&mut self.installation_changed) {
+            self.cluster.install()?;
         }
         self.kubelet.resume();
         // Stopped meanwhile, so that it does not fill what is being emptied.
@@ -141,6 +147,11 @@ impl Lab {
         self.cluster.rest()
     }
 
+    /// To be called before a test changes CRDs or roles: the next one finds the shipped ones.
+    pub fn will_change_installation(&mut self) {
+        self.installation_changed = true;
+    }
+
     /// All kubelets.
     pub fn kubelet(&self) -> &Kubelet {
         &self.kubelet
@@ -159,7 +170,7 @@ impl Lab {
         create_nodes(self.rest(), "n", count, &shape)
     }
 
-    /// Creates a PodGroup `name` in `default` with pods `<name>-0` … of this many milli-cores each.
+    /// Creates a PodGroup `name` in `default` with pods `<name>-0` … of one CPU each.
     ///
     /// # Errors
     /// When the API server refuses one.
@@ -262,7 +273,7 @@ impl Lab {
         Ok(phase.unwrap_or_default().to_owned())
     }
 
-    /// Empties a node's or pod's path, or any other, at once.
+    /// Deletes an object without waiting for anyone.
     ///
     /// # Errors
     /// When the API server refuses it.
