@@ -10,6 +10,7 @@
 //! know are kept: an object written for a later Volcano loses nothing. Descriptions of core types
 //! are left out, which keeps the definition of Job below the size limit of `kubectl apply`.
 
+mod core_types;
 mod rules;
 mod structural;
 
