@@ -6,10 +6,13 @@
 //! ```
 //!
 //! Shape and descriptions come from the types, so they cannot drift apart; what a Rust type does
-//! not say (limits, patterns, defaults) stands in one table per kind in [`rules`]. Fields we do not
-//! know are kept: an object written for a later Volcano loses nothing. Descriptions of core types
-//! are left out, which keeps the definition of Job below the size limit of `kubectl apply`.
+//! not say (limits, patterns, defaults) stands in one table per kind in `rules`, and for core types
+//! in `core_types`. Fields of ours that we do not know are kept, so an object written for a later
+//! Volcano loses nothing; unknown fields of core types are refused or dropped as usual, so slips in
+//! pod templates are told. Descriptions of core types are left out, which keeps the definition of
+//! Job below the size limit of `kubectl apply`.
 
+mod core_types;
 mod rules;
 mod structural;
 

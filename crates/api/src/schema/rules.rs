@@ -16,7 +16,7 @@ const LABEL_LENGTH: u32 = 63;
 
 /// Keywords of one field.
 pub(super) struct Rule {
-    /// Names from the top, `*` for the items of a list or the values of a map.
+    /// Names from the top, `*` for the items of a list or the values of a map; empty for the top.
     path: String,
     keywords: Value,
 }
@@ -30,7 +30,7 @@ impl Rule {
     pub(super) fn apply(&self, schema: &mut Value) -> Result<(), String> {
         let path = &self.path;
         let mut field = schema;
-        for name in path.split('.') {
+        for name in path.split('.').filter(|name| !name.is_empty()) {
             let pointer = match name {
                 "*" if field.get("items").is_some() => "/items".to_owned(),
                 "*" => "/additionalProperties".to_owned(),
@@ -71,10 +71,6 @@ fn one_of(path: &str, values: &[&str]) -> Rule {
 
 fn required(path: &str, fields: &[&str]) -> Rule {
     rule(path, json!({"required": fields}))
-}
-
-fn atomic_selector(path: &str) -> Rule {
-    rule(path, json!({"x-kubernetes-map-type": "atomic"}))
 }
 
 fn counts(status: &str, fields: &[&str]) -> Vec<Rule> {
@@ -131,7 +127,6 @@ pub(super) fn pod_group() -> Vec<Rule> {
         ),
         at_most_long("spec.priorityClassName", NAME_LENGTH),
         at_most_long("spec.subGroupPolicy.*.name", NAME_LENGTH),
-        atomic_selector("spec.subGroupPolicy.*.labelSelector"),
         rule(
             "spec.subGroupPolicy.*.matchLabelKeys",
             json!({"x-kubernetes-list-type": "atomic"}),
@@ -177,7 +172,6 @@ pub(super) fn job() -> Vec<Rule> {
             json!({"minLength": 1, "pattern": "^[^:]+$"}),
         ),
         at_most_long("spec.volumes.*.volumeClaimName", NAME_LENGTH),
-        atomic_selector("spec.volumes.*.volumeClaim.selector"),
         rule("spec.tasks", json!({"minItems": 1})),
         required("status.conditions.*", &["status"]),
     ];
@@ -301,7 +295,6 @@ pub(super) fn hyper_node() -> Vec<Rule> {
             format!("{selector}.regexMatch.pattern"),
             json!({"minLength": 1}),
         ),
-        atomic_selector(&format!("{selector}.labelMatch")),
         at_least("status.nodeCount", 0),
     ]
 }
@@ -313,5 +306,5 @@ pub(super) fn numatopology() -> Vec<Rule> {
 
 /// B9.
 pub(super) fn node_shard() -> Vec<Rule> {
-    vec![required("spec", &["nodesDesired"])]
+    vec![required("", &["spec"]), required("spec", &["nodesDesired"])]
 }

@@ -4,11 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// What `controller-gen` writes for a quantity.
-const QUANTITY: &str = concat!(
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
-    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
-);
+use super::core_types;
 
 /// Where the generator keeps the schemas of named types.
 const REFERENCE: &str = "#/$defs/";
@@ -56,16 +52,12 @@ fn inline(schema: &Value, ours: bool, definitions: &Map<String, Value>) -> Value
     }
     let reference = schema.get("$ref").and_then(Value::as_str);
     if let Some(name) = reference.and_then(|path| path.strip_prefix(REFERENCE)) {
-        let mut named = match definitions.get(name) {
-            Some(definition) => well_known(name)
-                .unwrap_or_else(|| inline(definition, !name.starts_with(CORE), definitions)),
-            None => json!({}),
-        };
+        let mut referred = named(name, definitions);
         // What is said of the field is nearer than what is said of its type.
         if ours && let Some(description) = schema.get("description").and_then(Value::as_str) {
-            named["description"] = plain(description);
+            referred["description"] = plain(description);
         }
-        return named;
+        return referred;
     }
     let Value::Object(fields) = schema else {
         // `true`: anything goes.
@@ -114,32 +106,19 @@ fn without_null(schema: &Value) -> Option<Value> {
     Some(Value::Object(schema))
 }
 
-/// Core types whose definition in a custom resource differs from their own schema.
-fn well_known(name: &str) -> Option<Value> {
-    let schema = match name.strip_prefix(CORE)? {
-        "apimachinery.pkg.api.resource.Quantity" => json!({
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
-            "pattern": QUANTITY,
-            "x-kubernetes-int-or-string": true,
-        }),
-        "apimachinery.pkg.util.intstr.IntOrString" => json!({
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
-            "x-kubernetes-int-or-string": true,
-        }),
-        // What a template may say about its objects; the API server sets the rest.
-        "apimachinery.pkg.apis.meta.v1.ObjectMeta" => json!({
-            "type": "object",
-            "properties": {
-                "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
-                "finalizers": {"type": "array", "items": {"type": "string"}},
-                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-                "name": {"type": "string"},
-                "namespace": {"type": "string"},
-            },
-        }),
-        _ => return None,
+/// The schema of a named type.
+fn named(name: &str, definitions: &Map<String, Value>) -> Value {
+    let Some(definition) = definitions.get(name) else {
+        return json!({});
     };
-    Some(schema)
+    let Some(core) = name.strip_prefix(CORE) else {
+        return inline(definition, true, definitions);
+    };
+    core_types::replacement(core).unwrap_or_else(|| {
+        let mut schema = inline(definition, false, definitions);
+        core_types::complete(core, &mut schema);
+        schema
+    })
 }
 
 /// Text of a doc comment without its markup.
