@@ -12,7 +12,9 @@
 
 mod close;
 pub mod explain;
+pub mod gist;
 mod partial;
+pub mod report;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
@@ -23,6 +25,8 @@ use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use partial::PartialGangs;
+use report::Telling;
+pub use report::{GroupEvent, PodReport, Reports};
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +61,7 @@ pub struct Engine {
     now_s: i64,
     closed_epoch: u64,
     partial: PartialGangs,
+    telling: Telling,
 }
 
 impl Engine {
@@ -76,6 +81,7 @@ impl Engine {
             now_s: 0,
             closed_epoch: 0,
             partial: PartialGangs::default(),
+            telling: Telling::default(),
         }
     }
 
@@ -104,6 +110,7 @@ impl Engine {
         };
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
+            self.telling.forget_pod(task);
             self.forget_note(task, job);
         } else if self.state.task(task).job != job {
             self.forget_note(task, job);
@@ -155,10 +162,12 @@ impl Engine {
         self.cycle
     }
 
-    /// When a cycle is due although nothing happens outside: a pod that was held back after a failed
-    /// Binding may be placed again. Seconds since the epoch.
+    /// When a cycle and [`Engine::reports`] are due although nothing happens outside: a pod that was
+    /// held back after a failed Binding may be placed again, or something is to be told that was too
+    /// young. Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
-        self.state.next_release_s()
+        let release_s = self.state.next_release_s().into_iter();
+        release_s.chain(self.telling.due_s()).min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).

@@ -293,6 +293,9 @@ pub struct PodObject {
     pub spread: Vec<SpreadConstraint>,
     /// Scheduling gates.
     pub gates: Gates,
+    /// Reason and message of its condition `PodScheduled=False`, if it has one: why a scheduler last
+    /// said it waits.
+    pub told: Option<Box<(String, String)>>,
 }
 
 /// PodGroup phase (spec/01 §4.4).

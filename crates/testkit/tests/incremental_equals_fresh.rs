@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use pumice_engine::Engine;
+use pumice_engine::gist::RETELL_AFTER_S;
+use pumice_engine::report::FIRST_REPORT_AFTER_S;
 use pumice_model::object::{
-    GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, SubGroupPolicy,
+    Amounts, Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase,
+    SubGroupPolicy,
 };
 use pumice_model::{Delta, ResVec, State, TaskStatus};
 use pumice_testkit::generate::{Changing, conf_text};
@@ -136,6 +139,83 @@ fn check_each<T: PartialEq + Debug>(
     }
 }
 
+/// What the outside was told last.
+#[derive(Default)]
+struct Told {
+    pods: BTreeMap<String, (String, String)>,
+    queues: BTreeMap<String, Amounts>,
+}
+
+impl Told {
+    /// Everything that is due is told; then it is what a fresh look says.
+    fn check(&mut self, engine: &mut Engine, now_s: i64, context: &str) {
+        for later_s in [0, FIRST_REPORT_AFTER_S, RETELL_AFTER_S + 5] {
+            let reports = engine.reports(now_s + later_s);
+            let state = engine.state();
+            for report in reports.pods {
+                let what = (report.reason.to_owned(), report.message);
+                self.pods.insert(state.task_key(report.task), what);
+            }
+            for (ix, amounts) in reports.queues {
+                self.queues
+                    .insert(state.queue(ix).object.name.clone(), amounts);
+            }
+        }
+        let state = engine.state();
+        for (ix, task) in state.tasks().filter(|(_, task)| task.gates == Gates::None) {
+            let Some(why) = engine.why_pending(ix) else {
+                continue;
+            };
+            let key = state.task_key(ix);
+            let why = (why.reason.to_owned(), why.message);
+            assert_eq!(
+                self.pods.get(&key),
+                Some(&why),
+                "{key} {}: {context}",
+                task.uid
+            );
+        }
+        for (_, queue) in state.queues() {
+            let name = &queue.object.name;
+            let told = self.queues.get(name).into_iter().flatten();
+            let told: BTreeMap<_, _> = told.cloned().filter(|(_, amount)| *amount != 0).collect();
+            assert_eq!(
+                told,
+                allocated_below(state, name),
+                "queue {name}: {context}"
+            );
+        }
+    }
+}
+
+/// What a queue and its descendants have allocated, without zeros.
+fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
+    let mut sum = BTreeMap::new();
+    for (_, queue) in state.queues() {
+        let mut at = queue.object.name.clone();
+        let mut path = vec![at.clone()];
+        while let Some(ix) = state.queue_by_name(&at) {
+            let parent = state.queue(ix).object.parent.clone();
+            at = match parent.as_str() {
+                "" if at != "root" => "root".to_owned(),
+                _ => parent,
+            };
+            if path.contains(&at) {
+                // The generator makes no queue its own ancestor.
+                break;
+            }
+            path.push(at.clone());
+        }
+        if path.iter().any(|above| above == name) {
+            for (ix, amount) in queue.allocated.iter() {
+                *sum.entry(state.resources.name(ix).to_owned()).or_insert(0) += amount;
+            }
+        }
+    }
+    sum.retain(|_, amount| *amount != 0);
+    sum
+}
+
 /// Number of pods bound.
 fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
     let text = conf_text(seed);
@@ -145,12 +225,14 @@ fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
     let is_late = seed.is_multiple_of(4);
     let mut late: Vec<String> = Vec::new();
     let mut bound = 0;
+    let mut told = Told::default();
     for step in 0..steps {
         let mut fresh = run::engine(&config, &cluster.objects());
-        let now_s = i64::from(step);
+        let now_s = i64::from(step) * 100;
         let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
         let context = format!("seed {seed}, step {step}, conf:\n{text}");
         check(&seen, &expected, is_late, &context);
+        told.check(&mut live, now_s, &context);
         for pod in late.drain(..) {
             cluster
                 .pod(&pod)

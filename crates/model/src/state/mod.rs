@@ -54,6 +54,7 @@ pub struct State {
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
+    queues_epoch: u64,
     appearances_stale: bool,
     counts_stale: bool,
     generation: u64,
@@ -85,6 +86,7 @@ impl State {
             reserved: ResVec::default(),
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
+            queues_epoch: 0,
             appearances_stale: false,
             counts_stale: false,
             generation: 0,
@@ -95,6 +97,11 @@ impl State {
     /// Changes with every effective change of the cluster, from outside or by a cycle.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Changes whenever a queue comes, changes or goes, its status aside.
+    pub fn queues_epoch(&self) -> u64 {
+        self.queues_epoch
     }
 
     /// Counts calls of [`State::set_phase`] that changed something.
