@@ -38,8 +38,13 @@ impl Engine {
     fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
-        let epoch = self.state.nodes.static_epoch();
-        let same_nodes = std::mem::replace(&mut self.closed_epoch, epoch) == epoch;
+        let epoch = Some(self.state.nodes.static_epoch());
+        let closed_epoch = std::mem::replace(&mut self.closed_epoch, epoch);
+        if closed_epoch.is_none() {
+            // What is written depends on the plugins too.
+            jobs = self.state.jobs().map(|(ix, _)| ix).collect();
+        }
+        let same_nodes = closed_epoch == epoch;
         let noted = self.notes.iter();
         let news = noted.filter(|(ix, note)| !same_nodes || before.get(ix) != Some(note));
         jobs.extend(news.map(|(ix, _)| *ix));

@@ -55,11 +55,12 @@ pub struct Engine {
     chain: PluginChain,
     kernel: Kernel,
     cycle: u64,
+    configurations: u64,
     kept: Vec<TaskIx>,
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
     now_s: i64,
-    closed_epoch: u64,
+    closed_epoch: Option<u64>,
     partial: PartialGangs,
     telling: Telling,
 }
@@ -75,14 +76,34 @@ impl Engine {
             chain,
             kernel: Kernel::new(reasons),
             cycle: 0,
+            configurations: 0,
             kept: Vec::new(),
             notes: FxHashMap::default(),
             settled: None,
             now_s: 0,
-            closed_epoch: 0,
+            closed_epoch: None,
             partial: PartialGangs::default(),
             telling: Telling::default(),
         }
+    }
+
+    /// Takes another configuration: from the next cycle on everything is as in an engine that had it
+    /// from the start. What was told before is not told again.
+    pub fn reconfigure(&mut self, config: &Config) {
+        // The old plugins placed them.
+        self.release_kept();
+        let mut reasons = ReasonTable::default();
+        self.chain = pumice_plugins::build(config, &mut reasons);
+        self.kernel = Kernel::new(reasons);
+        self.configurations += 1;
+        self.actions.clone_from(&config.actions);
+        // Notes speak of reasons by their number in the old table.
+        let noted = std::mem::take(&mut self.notes);
+        noted.keys().for_each(|ix| self.telling.look_at(*ix));
+        self.state.forget_unwritten_admissions();
+        self.partial.forget_unless(self.chain.has_gangs());
+        self.closed_epoch = None;
+        self.settled = None;
     }
 
     /// Takes in one change of the cluster.

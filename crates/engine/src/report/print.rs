@@ -124,8 +124,10 @@ impl Engine {
     fn print_of_error(&self, error: &FitError) -> Print {
         let nearest = error.nearest.as_ref();
         let nearest = nearest.map(|miss| (miss.node, &miss.short, self.state.nodes.static_epoch()));
-        let headline = reasons_of(error, &self.kernel.reasons);
-        let headline = hash_of((kind::NO_NODE, headline, &error.everywhere));
+        // Reasons are numbered by each configuration for itself.
+        let reasons = reasons_of(error, &self.kernel.reasons);
+        let which = (kind::NO_NODE, self.configurations);
+        let headline = hash_of((which, reasons, &error.everywhere));
         Print {
             headline,
             data: hash_of((headline, error.nodes, &error.counts, nearest)),

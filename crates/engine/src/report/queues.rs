@@ -73,9 +73,16 @@ impl QueueTotals {
         let amounts = named(state, self.total.get(&ix)?);
         let carried = &state.queue(ix).object.allocated;
         // As long as the object carries what it did, the last report is still on its way.
-        let told = self.told.get(&ix);
-        let on_its_way = told.filter(|told| told.carried == *carried);
-        let expected = on_its_way.map_or(carried, |told| &told.amounts);
+        let expected = match self.told.get_mut(&ix) {
+            Some(told) => {
+                if told.carried != *carried {
+                    told.carried.clone_from(carried);
+                    told.amounts.clone_from(carried);
+                }
+                &told.amounts
+            }
+            None => carried,
+        };
         if nonzero(expected).eq(nonzero(&amounts)) {
             return None;
         }
