@@ -10,7 +10,7 @@ use pumice_engine::Engine;
 use pumice_engine::gist::RETELL_AFTER_S;
 use pumice_engine::report::FIRST_REPORT_AFTER_S;
 use pumice_model::object::{
-    Amounts, Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase,
+    Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
     SubGroupPolicy,
 };
 use pumice_model::{Delta, ResVec, State, TaskStatus};
@@ -143,7 +143,6 @@ fn check_each<T: PartialEq + Debug>(
 #[derive(Default)]
 struct Told {
     pods: BTreeMap<String, (String, String)>,
-    queues: BTreeMap<String, Amounts>,
 }
 
 impl Told {
@@ -156,9 +155,16 @@ impl Told {
                 let what = (report.reason.to_owned(), report.message);
                 self.pods.insert(state.task_key(report.task), what);
             }
-            for (ix, amounts) in reports.queues {
-                self.queues
-                    .insert(state.queue(ix).object.name.clone(), amounts);
+            let objects = reports.queues.into_iter().map(|(ix, allocated)| {
+                let object = state.queue(ix).object.clone();
+                QueueObject {
+                    allocated,
+                    ..object
+                }
+            });
+            let written: Vec<QueueObject> = objects.collect();
+            for object in written {
+                engine.apply(Delta::QueueApply(Box::new(object)));
             }
         }
         let state = engine.state();
@@ -177,8 +183,8 @@ impl Told {
         }
         for (_, queue) in state.queues() {
             let name = &queue.object.name;
-            let told = self.queues.get(name).into_iter().flatten();
-            let told: BTreeMap<_, _> = told.cloned().filter(|(_, amount)| *amount != 0).collect();
+            let told = queue.object.allocated.iter().cloned();
+            let told: BTreeMap<_, _> = told.filter(|(_, amount)| *amount != 0).collect();
             assert_eq!(
                 told,
                 allocated_below(state, name),
@@ -217,9 +223,19 @@ fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
 }
 
 /// Number of pods bound.
-fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
-    let text = conf_text(seed);
-    let config = run::config(&text);
+fn follow(seed: u64, cluster: Changing, steps: u32) -> usize {
+    follow_under(seed, cluster, steps, |_| seed)
+}
+
+/// Likewise with the configuration of another seed in each step.
+fn follow_under(
+    seed: u64,
+    mut cluster: Changing,
+    steps: u32,
+    conf_seed: impl Fn(u32) -> u64,
+) -> usize {
+    let mut text = conf_text(conf_seed(0));
+    let mut config = run::config(&text);
     let mut live = run::engine(&config, &cluster.objects());
     // Of some Bindings these only hear after the next cycle.
     let is_late = seed.is_multiple_of(4);
@@ -227,10 +243,23 @@ fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
     let mut bound = 0;
     let mut told = Told::default();
     for step in 0..steps {
+        if step > 0 && conf_seed(step) != conf_seed(step - 1) {
+            text = conf_text(conf_seed(step));
+            config = run::config(&text);
+            live.reconfigure(&config);
+        }
         let mut fresh = run::engine(&config, &cluster.objects());
         let now_s = i64::from(step) * 100;
+        let mut dumped = run::engine(&config, &live.state().dump());
         let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
         let context = format!("seed {seed}, step {step}, conf:\n{text}");
+        let from_dump = cycle(&mut dumped, now_s);
+        check(
+            &seen,
+            &from_dump,
+            false,
+            &format!("from the dump: {context}"),
+        );
         check(&seen, &expected, is_late, &context);
         told.check(&mut live, now_s, &context);
         for pod in late.drain(..) {
@@ -276,6 +305,18 @@ fn so_does_one_that_followed_hundreds_of_nodes() {
     let seeds = run::seeds(0, WIDE_CASES);
     let bound: usize = seeds
         .map(|seed| follow(seed, Changing::wide(seed), WIDE_STEPS))
+        .sum();
+    assert!(bound > 0);
+}
+
+#[test]
+fn so_does_one_whose_configuration_changes_on_the_way() {
+    let seeds = run::seeds(0, CASES / 2);
+    let bound: usize = seeds
+        .map(|seed| {
+            let conf_seed = |step: u32| seed + u64::from(step / 3) * 1000;
+            follow_under(seed, Changing::small(seed), STEPS, conf_seed)
+        })
         .sum();
     assert!(bound > 0);
 }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod changes;
+mod dump;
 mod hold;
 mod jobs;
 mod seal;
