@@ -145,6 +145,11 @@ impl World {
                 self.deltas
                     .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
             }
+            Manifest::State(dump) => {
+                for delta in dump.deltas {
+                    self.restore(delta, settings);
+                }
+            }
             Manifest::Job(_) => {}
         }
         Ok(())
@@ -281,5 +286,6 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
+        Manifest::State(_) => ("PumiceState", String::new()),
     }
 }
