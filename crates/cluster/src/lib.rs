@@ -6,9 +6,9 @@ pub mod effects;
 pub mod lease;
 mod object_ref;
 pub mod ring;
-pub mod shard;
-pub mod watch;
 #[cfg(test)]
 mod scripted;
+pub mod shard;
+pub mod watch;
 
 pub use object_ref::ObjectRef;

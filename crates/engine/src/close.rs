@@ -7,6 +7,7 @@ use pumice_model::{Job, JobIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
+use crate::gist::{RETELL_AFTER_S, gist};
 
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs whose
@@ -15,12 +16,17 @@ impl Engine {
         let mut changed = Vec::new();
         for ix in self.jobs_to_look_at(before) {
             self.note_partial_gang(ix, now_s);
+            self.telling.look_at(ix);
             if !self.has_group_and_queue(ix) {
                 continue;
             }
             let status = self.status_of(ix, now_s);
             let written = self.state.job(ix).group().map(|group| &group.status);
             if written != Some(&status) {
+                let ran = written.is_some_and(|old| old.phase == GroupPhase::Running);
+                if status.phase == GroupPhase::Running && !ran {
+                    self.telling.is_ready(ix);
+                }
                 self.state.set_group_status(ix, status);
                 changed.push(ix);
             }
@@ -32,8 +38,13 @@ impl Engine {
     fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
-        let epoch = self.state.nodes.static_epoch();
-        let same_nodes = std::mem::replace(&mut self.closed_epoch, epoch) == epoch;
+        let epoch = Some(self.state.nodes.static_epoch());
+        let closed_epoch = std::mem::replace(&mut self.closed_epoch, epoch);
+        if closed_epoch.is_none() {
+            // What is written depends on the plugins too.
+            jobs = self.state.jobs().map(|(ix, _)| ix).collect();
+        }
+        let same_nodes = closed_epoch == epoch;
         let noted = self.notes.iter();
         let news = noted.filter(|(ix, note)| !same_nodes || before.get(ix) != Some(note));
         jobs.extend(news.map(|(ix, _)| *ix));
@@ -125,7 +136,7 @@ impl Engine {
             .iter_mut()
             .find(|known| known.kind == kind)
         {
-            Some(known) if says_the_same(known, &condition) => {}
+            Some(known) if says_the_same(known, &condition, now_s) => {}
             Some(known) => *known = condition,
             None => status.conditions.push(condition),
         }
@@ -136,8 +147,15 @@ impl Engine {
     }
 }
 
-fn says_the_same(l: &GroupCondition, r: &GroupCondition) -> bool {
-    (&l.status, &l.reason, &l.message) == (&r.status, &r.reason, &r.message)
+/// Whether a condition need not be written again: nothing differs, or only numbers, and the known one
+/// is young.
+fn says_the_same(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> bool {
+    if (&known.status, &known.reason) != (&new.status, &new.reason) {
+        return false;
+    }
+    let age_s = now_s.saturating_sub(known.transition_s);
+    known.message == new.message
+        || (age_s < RETELL_AFTER_S && gist(&known.message) == gist(&new.message))
 }
 
 /// Not ready only because pods of its own are terminating on their nodes.

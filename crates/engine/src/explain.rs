@@ -14,6 +14,7 @@ use pumice_model::state::Hold;
 use pumice_model::{Job, JobIx, NodeIx, TaskIx, TaskStatus};
 
 use crate::Engine;
+use crate::gist::NEAREST_MISS;
 
 /// Why a pod is pending: the reason and message of its `PodScheduled` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +145,7 @@ impl Engine {
     pub fn fit_text(&self, error: &FitError) -> String {
         let mut text = error.text(&self.kernel.reasons);
         if let Some(miss) = &error.nearest {
-            text.push_str(&format!(" Nearest miss: {}.", self.miss_text(miss)));
+            text.push_str(&format!("{NEAREST_MISS}{}.", self.miss_text(miss)));
         }
         text
     }
@@ -177,7 +178,7 @@ impl Engine {
     }
 
     /// State of the group, of its pending tasks, and the reason behind it.
-    fn group_message(&self, ix: JobIx) -> String {
+    pub(crate) fn group_message(&self, ix: JobIx) -> String {
         let job = self.state.job(ix);
         let ready = if job.is_ready() { "ready" } else { "not ready" };
         let mut text = format!("pod group is {ready}, {}", status_histogram(job));

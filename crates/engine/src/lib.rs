@@ -12,7 +12,9 @@
 
 mod close;
 pub mod explain;
+pub mod gist;
 mod partial;
+pub mod report;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
@@ -23,6 +25,8 @@ use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use partial::PartialGangs;
+use report::Telling;
+pub use report::{GroupEvent, PodReport, Reports};
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,12 +55,14 @@ pub struct Engine {
     chain: PluginChain,
     kernel: Kernel,
     cycle: u64,
+    configurations: u64,
     kept: Vec<TaskIx>,
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
     now_s: i64,
-    closed_epoch: u64,
+    closed_epoch: Option<u64>,
     partial: PartialGangs,
+    telling: Telling,
 }
 
 impl Engine {
@@ -70,13 +76,34 @@ impl Engine {
             chain,
             kernel: Kernel::new(reasons),
             cycle: 0,
+            configurations: 0,
             kept: Vec::new(),
             notes: FxHashMap::default(),
             settled: None,
             now_s: 0,
-            closed_epoch: 0,
+            closed_epoch: None,
             partial: PartialGangs::default(),
+            telling: Telling::default(),
         }
+    }
+
+    /// Takes another configuration: from the next cycle on everything is as in an engine that had it
+    /// from the start. What was told before is not told again.
+    pub fn reconfigure(&mut self, config: &Config) {
+        // The old plugins placed them.
+        self.release_kept();
+        let mut reasons = ReasonTable::default();
+        self.chain = pumice_plugins::build(config, &mut reasons);
+        self.kernel = Kernel::new(reasons);
+        self.configurations += 1;
+        self.actions.clone_from(&config.actions);
+        // Notes speak of reasons by their number in the old table.
+        let noted = std::mem::take(&mut self.notes);
+        noted.keys().for_each(|ix| self.telling.look_at(*ix));
+        self.state.forget_unwritten_admissions();
+        self.partial.forget_unless(self.chain.has_gangs());
+        self.closed_epoch = None;
+        self.settled = None;
     }
 
     /// Takes in one change of the cluster.
@@ -104,6 +131,7 @@ impl Engine {
         };
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
+            self.telling.forget_pod(task);
             self.forget_note(task, job);
         } else if self.state.task(task).job != job {
             self.forget_note(task, job);
@@ -167,10 +195,12 @@ impl Engine {
         self.cycle
     }
 
-    /// When a cycle is due although nothing happens outside: a pod that was held back after a failed
-    /// Binding may be placed again. Seconds since the epoch.
+    /// When a cycle and [`Engine::reports`] are due although nothing happens outside: a pod that was
+    /// held back after a failed Binding may be placed again, or something is to be told that was too
+    /// young. Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
-        self.state.next_release_s()
+        let release_s = self.state.next_release_s().into_iter();
+        release_s.chain(self.telling.due_s()).min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).

@@ -25,6 +25,13 @@ impl PartialGangs {
         }
     }
 
+    /// Forgets all of them, unless jobs still are gangs.
+    pub fn forget_unless(&mut self, gangs: bool) {
+        if !gangs {
+            self.since.clear();
+        }
+    }
+
     /// Every partial gang and when it was first seen as one, by job index.
     pub fn all(&self) -> Vec<(JobIx, i64)> {
         let mut all: Vec<_> = self.since.iter().map(|(ix, (_, s))| (*ix, *s)).collect();

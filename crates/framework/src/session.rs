@@ -71,6 +71,16 @@ pub struct JobNote {
     pub discarded: FxHashMap<TaskIx, (TaskStatus, NodeIx)>,
 }
 
+impl JobNote {
+    /// Why the job was not admitted, if that is why it was skipped.
+    pub fn enqueue_refusal(&self) -> Option<&Refusal> {
+        match &self.skip {
+            Some(Skip::NotEnqueued(refusal)) => Some(refusal),
+            _ => None,
+        }
+    }
+}
+
 /// One cycle.
 pub struct Session<'a> {
     /// The cluster.

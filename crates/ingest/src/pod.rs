@@ -55,6 +55,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
     out.node_selector = meta::pairs(spec.node_selector.as_ref());
     out.tolerations = spec.tolerations.iter().flatten().map(toleration).collect();
     out.gates = gates(spec);
+    out.told = told(pod);
     containers(&mut out, spec, &mut problems);
     volume::mounts(&mut out, spec);
     if let Some(wire) = &spec.affinity {
@@ -143,6 +144,14 @@ fn gates(spec: &PodSpec) -> Gates {
         false if gates.is_empty() => Gates::None,
         false => Gates::QueueAdmission,
     }
+}
+
+/// Reason and message of the condition by which a scheduler says that the pod waits.
+fn told(pod: &Pod) -> Option<Box<(String, String)>> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    let waits = conditions.find(|c| c.type_ == "PodScheduled" && c.status == "False")?;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    Some(Box::new((text(&waits.reason), text(&waits.message))))
 }
 
 /// Effect by name; `None` for one that does not exist.

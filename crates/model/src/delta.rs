@@ -8,6 +8,7 @@ use crate::object::{
 
 /// One change. `…Apply` adds or replaces the object with that identity.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Delta {
     /// A node was added or changed (identity: name).
     NodeApply(Box<NodeObject>),

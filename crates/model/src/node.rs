@@ -172,6 +172,14 @@ impl Nodes {
         &self.objects[node.at()]
     }
 
+    /// Objects of all nodes that are not gone, by name.
+    pub fn known(&self) -> Vec<&NodeObject> {
+        let known = self.by_name.values().map(|node| self.object(*node));
+        let mut known: Vec<&NodeObject> = known.collect();
+        known.sort_by_key(|node| &node.name);
+        known
+    }
+
     /// Index by name.
     pub fn find(&self, name: &str) -> Option<NodeIx> {
         self.by_name.get(name).copied()

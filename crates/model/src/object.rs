@@ -21,6 +21,8 @@ pub type Pairs = Vec<(String, String)>;
 
 /// A node, from `v1/Node` and its annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct NodeObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -40,6 +42,7 @@ pub struct NodeObject {
 
 /// A node taint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Taint {
     /// Key.
     pub key: String,
@@ -51,6 +54,7 @@ pub struct Taint {
 
 /// Effect of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TaintEffect {
     /// Filters.
     NoSchedule,
@@ -62,6 +66,7 @@ pub enum TaintEffect {
 
 /// A pod toleration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Toleration {
     /// Key; empty matches every key.
     pub key: String,
@@ -76,6 +81,7 @@ pub struct Toleration {
 /// Operator of a toleration. Anything that is neither `Equal` (or empty) nor `Exists` is
 /// [`TolerationOp::Never`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TolerationOp {
     /// Values must be equal.
     Equal,
@@ -87,6 +93,7 @@ pub enum TolerationOp {
 
 /// Pod phase as the API server reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PodPhase {
     /// Not started.
     #[default]
@@ -103,6 +110,7 @@ pub enum PodPhase {
 
 /// Scheduling gates of a pod (spec/01 §6.2.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Gates {
     /// No gate.
     #[default]
@@ -115,6 +123,7 @@ pub enum Gates {
 
 /// A host port a pod wants. An empty host IP is stored as `0.0.0.0`, an empty protocol as `TCP`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostPort {
     /// Host IP.
     pub ip: String,
@@ -126,6 +135,8 @@ pub struct HostPort {
 
 /// A label selector: all requirements must hold; no requirement matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Selector {
     /// Requirements (`matchLabels` are `In` with one value).
     pub requirements: Vec<Requirement>,
@@ -133,6 +144,7 @@ pub struct Selector {
 
 /// One requirement of a [`Selector`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Requirement {
     /// Label key.
     pub key: String,
@@ -142,6 +154,7 @@ pub struct Requirement {
 
 /// Test of a label by a selector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SelectorOp {
     /// Present with one of these values.
     In(Vec<String>),
@@ -156,6 +169,8 @@ pub enum SelectorOp {
 /// One term of a node affinity: all expressions and fields must hold. A term without any matches
 /// nothing, and so does one that could not be parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct NodeTerm {
     /// `matchExpressions`.
     pub expressions: Vec<NodeRequirement>,
@@ -167,6 +182,7 @@ pub struct NodeTerm {
 
 /// One expression of a [`NodeTerm`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeRequirement {
     /// Label key.
     pub key: String,
@@ -176,6 +192,7 @@ pub struct NodeRequirement {
 
 /// Test of a node label.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NodeOp {
     /// Present with one of these values.
     In(Vec<String>),
@@ -193,6 +210,7 @@ pub enum NodeOp {
 
 /// A term of inter-pod affinity or anti-affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodTerm {
     /// Namespaces by name; the pod's own one is already filled in where the wire form means it.
     pub namespaces: Vec<String>,
@@ -206,6 +224,7 @@ pub struct PodTerm {
 
 /// Whether a topology spread constraint filters or scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Unsatisfiable {
     /// Filters.
     DoNotSchedule,
@@ -215,6 +234,7 @@ pub enum Unsatisfiable {
 
 /// A topology spread constraint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SpreadConstraint {
     /// Largest allowed difference, at least 1.
     pub max_skew: i32,
@@ -235,6 +255,8 @@ pub struct SpreadConstraint {
 /// A pod. Everything that decides about its placement, already resolved from spec, annotations
 /// and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct PodObject {
     /// Namespace.
     pub namespace: String,
@@ -307,10 +329,14 @@ pub struct PodObject {
     pub disks: Vec<Disk>,
     /// In-line volumes that a CSI driver has taken over.
     pub inline_volumes: Vec<VolumeSource>,
+    /// Reason and message of its condition `PodScheduled=False`, if it has one: why a scheduler last
+    /// said it waits.
+    pub told: Option<Box<(String, String)>>,
 }
 
 /// PodGroup phase (spec/01 §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum GroupPhase {
     /// Waits for admission.
     #[default]
@@ -327,6 +353,8 @@ pub enum GroupPhase {
 
 /// One PodGroup condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct GroupCondition {
     /// `Unschedulable` or `Scheduled` (others are kept as they are).
     pub kind: String,
@@ -344,6 +372,8 @@ pub struct GroupCondition {
 
 /// PodGroup status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct GroupStatus {
     /// Phase.
     pub phase: GroupPhase,
@@ -359,6 +389,8 @@ pub struct GroupStatus {
 
 /// A rule that splits a PodGroup into sub-groups (`spec.subGroupPolicy[]`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct SubGroupPolicy {
     /// Name.
     pub name: String,
@@ -374,6 +406,8 @@ pub struct SubGroupPolicy {
 
 /// A PodGroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct GroupObject {
     /// Namespace.
     pub namespace: String,
@@ -403,6 +437,7 @@ pub struct GroupObject {
 
 /// Queue state; a queue without one counts as Open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueueState {
     /// Takes and runs jobs.
     #[default]
@@ -417,6 +452,8 @@ pub enum QueueState {
 
 /// A Queue.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct QueueObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -449,6 +486,8 @@ pub struct QueueObject {
 
 /// A PriorityClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct PriorityClassObject {
     /// Name.
     pub name: String,
@@ -460,6 +499,8 @@ pub struct PriorityClassObject {
 
 /// A Namespace: only its labels matter (namespace selectors).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct NamespaceObject {
     /// Name.
     pub name: String,
@@ -470,6 +511,8 @@ pub struct NamespaceObject {
 /// A selector by which pods belong to a Service or a workload: source of the default topology
 /// spread constraints (spec/02 §8.6).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct WorkloadObject {
     /// `Service`, `ReplicationController`, `ReplicaSet` or `StatefulSet`.
     pub kind: String,

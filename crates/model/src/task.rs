@@ -149,6 +149,8 @@ pub struct Task {
     pub ours: bool,
     /// PodGroup name, or empty.
     pub group: Sym,
+    /// Reason and message of its condition `PodScheduled=False`.
+    pub told: Option<Box<(String, String)>>,
     /// Place in the list of tasks of its job.
     pub job_slot: u32,
 }

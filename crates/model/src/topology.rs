@@ -307,6 +307,20 @@ impl Topology {
         found
     }
 
+    /// Labels of the namespaces that are known, by name.
+    pub fn namespaces(&self) -> Vec<(&String, &Pairs)> {
+        let mut all: Vec<_> = self.namespaces.iter().collect();
+        all.sort();
+        all
+    }
+
+    /// Services and workloads, by kind, namespace and name.
+    pub fn workloads(&self) -> Vec<&WorkloadObject> {
+        let mut all: Vec<_> = self.workloads.iter().collect();
+        all.sort_by_key(|(key, _)| *key);
+        all.into_iter().map(|(_, workload)| workload).collect()
+    }
+
     fn namespace_labels(&self, namespace: &str) -> Cow<'_, Pairs> {
         // Every API server labels a namespace with its name; an unlisted one has at least that.
         match self.namespaces.get(namespace) {

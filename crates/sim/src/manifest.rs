@@ -10,6 +10,8 @@ use k8s_openapi::api::storage::v1::{
 };
 use pumice_api::{Job, PodGroup, Queue};
 use pumice_conf::tree;
+use pumice_model::Delta;
+use serde::Deserialize;
 
 use crate::decode::{Mismatch, typed};
 
@@ -52,6 +54,15 @@ pub enum Manifest {
     CsiStorageCapacity(Box<CSIStorageCapacity>),
     /// `storage.k8s.io/v1/VolumeAttachment`.
     VolumeAttachment(Box<VolumeAttachment>),
+    /// `pumice.sh/v1/PumiceState`: what a scheduler knew when it was asked for a dump.
+    State(Box<Dump>),
+}
+
+/// The state of a scheduler, as `pumice-scheduler` dumps it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Dump {
+    /// Deltas that lead from nothing to that state.
+    pub deltas: Vec<Delta>,
 }
 
 /// What a document turns out to be.
@@ -96,6 +107,7 @@ pub fn read(api_version: &str, kind: &str, node: &tree::Node) -> Result<Kind, Mi
         ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node)?)),
         ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node)?)),
         ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node)?)),
+        ("pumice.sh", "PumiceState") => Manifest::State(Box::new(typed(node)?)),
         _ => return Ok(Kind::Ignored(kind.to_owned())),
     };
     Ok(Kind::Object(manifest))

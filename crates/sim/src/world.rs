@@ -2,6 +2,7 @@
 
 mod admit;
 mod jobs;
+mod restore;
 mod storage;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct World {
     /// Where each object was read, by kind and key.
     places: BTreeMap<(&'static str, String), Place>,
     deltas: Vec<Delta>,
+    /// What the engine is to be told after all objects.
+    last_words: Vec<Delta>,
     problems: Vec<Problem>,
     /// Problems, by index, whose place is still that of the object, and the field they are about.
     in_fields: Vec<(usize, String)>,
@@ -121,6 +124,7 @@ impl World {
                 .values()
                 .map(|p| Delta::PodApply(Box::new(p.clone()))),
         );
+        first.append(&mut self.last_words);
         self.deltas = first;
     }
 

@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use pumice_engine::Engine;
+use pumice_engine::gist::RETELL_AFTER_S;
+use pumice_engine::report::FIRST_REPORT_AFTER_S;
 use pumice_model::object::{
-    GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, SubGroupPolicy,
+    Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
+    SubGroupPolicy,
 };
 use pumice_model::{Delta, ResVec, State, TaskStatus, VolumeStep};
 use pumice_testkit::generate::{Changing, conf_text};
@@ -139,21 +142,129 @@ fn check_each<T: PartialEq + Debug>(
     }
 }
 
+/// What the outside was told last.
+#[derive(Default)]
+struct Told {
+    pods: BTreeMap<String, (String, String)>,
+}
+
+impl Told {
+    /// Everything that is due is told; then it is what a fresh look says.
+    fn check(&mut self, engine: &mut Engine, now_s: i64, context: &str) {
+        for later_s in [0, FIRST_REPORT_AFTER_S, RETELL_AFTER_S + 5] {
+            let reports = engine.reports(now_s + later_s);
+            let state = engine.state();
+            for report in reports.pods {
+                let what = (report.reason.to_owned(), report.message);
+                self.pods.insert(state.task_key(report.task), what);
+            }
+            let objects = reports.queues.into_iter().map(|(ix, allocated)| {
+                let object = state.queue(ix).object.clone();
+                QueueObject {
+                    allocated,
+                    ..object
+                }
+            });
+            let written: Vec<QueueObject> = objects.collect();
+            for object in written {
+                engine.apply(Delta::QueueApply(Box::new(object)));
+            }
+        }
+        let state = engine.state();
+        for (ix, task) in state.tasks().filter(|(_, task)| task.gates == Gates::None) {
+            let Some(why) = engine.why_pending(ix) else {
+                continue;
+            };
+            let key = state.task_key(ix);
+            let why = (why.reason.to_owned(), why.message);
+            assert_eq!(
+                self.pods.get(&key),
+                Some(&why),
+                "{key} {}: {context}",
+                task.uid
+            );
+        }
+        for (_, queue) in state.queues() {
+            let name = &queue.object.name;
+            let told = queue.object.allocated.iter().cloned();
+            let told: BTreeMap<_, _> = told.filter(|(_, amount)| *amount != 0).collect();
+            assert_eq!(
+                told,
+                allocated_below(state, name),
+                "queue {name}: {context}"
+            );
+        }
+    }
+}
+
+/// What a queue and its descendants have allocated, without zeros.
+fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
+    let mut sum = BTreeMap::new();
+    for (_, queue) in state.queues() {
+        let mut at = queue.object.name.clone();
+        let mut path = vec![at.clone()];
+        while let Some(ix) = state.queue_by_name(&at) {
+            let parent = state.queue(ix).object.parent.clone();
+            at = match parent.as_str() {
+                "" if at != "root" => "root".to_owned(),
+                _ => parent,
+            };
+            if path.contains(&at) {
+                // The generator makes no queue its own ancestor.
+                break;
+            }
+            path.push(at.clone());
+        }
+        if path.iter().any(|above| above == name) {
+            for (ix, amount) in queue.allocated.iter() {
+                *sum.entry(state.resources.name(ix).to_owned()).or_insert(0) += amount;
+            }
+        }
+    }
+    sum.retain(|_, amount| *amount != 0);
+    sum
+}
+
 /// Number of pods bound.
-fn follow(seed: u64, mut cluster: Changing, steps: u32) -> usize {
-    let text = conf_text(seed);
-    let config = run::config(&text);
+fn follow(seed: u64, cluster: Changing, steps: u32) -> usize {
+    follow_under(seed, cluster, steps, |_| seed)
+}
+
+/// Likewise with the configuration of another seed in each step.
+fn follow_under(
+    seed: u64,
+    mut cluster: Changing,
+    steps: u32,
+    conf_seed: impl Fn(u32) -> u64,
+) -> usize {
+    let mut text = conf_text(conf_seed(0));
+    let mut config = run::config(&text);
     let mut live = run::engine(&config, &cluster.objects());
     // Of some Bindings these only hear after the next cycle.
     let is_late = seed.is_multiple_of(4);
     let mut late: Vec<String> = Vec::new();
     let mut bound = 0;
+    let mut told = Told::default();
     for step in 0..steps {
+        if step > 0 && conf_seed(step) != conf_seed(step - 1) {
+            text = conf_text(conf_seed(step));
+            config = run::config(&text);
+            live.reconfigure(&config);
+        }
         let mut fresh = run::engine(&config, &cluster.objects());
-        let now_s = i64::from(step);
+        let now_s = i64::from(step) * 100;
+        let mut dumped = run::engine(&config, &live.state().dump());
         let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
         let context = format!("seed {seed}, step {step}, conf:\n{text}");
+        let from_dump = cycle(&mut dumped, now_s);
+        check(
+            &seen,
+            &from_dump,
+            false,
+            &format!("from the dump: {context}"),
+        );
         check(&seen, &expected, is_late, &context);
+        told.check(&mut live, now_s, &context);
         for pod in late.drain(..) {
             cluster
                 .pod(&pod)
@@ -202,6 +313,18 @@ fn so_does_one_that_followed_hundreds_of_nodes() {
     let seeds = run::seeds(0, WIDE_CASES);
     let bound: usize = seeds
         .map(|seed| follow(seed, Changing::wide(seed), WIDE_STEPS))
+        .sum();
+    assert!(bound > 0);
+}
+
+#[test]
+fn so_does_one_whose_configuration_changes_on_the_way() {
+    let seeds = run::seeds(0, CASES / 2);
+    let bound: usize = seeds
+        .map(|seed| {
+            let conf_seed = |step: u32| seed + u64::from(step / 3) * 1000;
+            follow_under(seed, Changing::small(seed), STEPS, conf_seed)
+        })
         .sum();
     assert!(bound > 0);
 }

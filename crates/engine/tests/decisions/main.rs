@@ -8,3 +8,4 @@ mod gangs;
 mod placement;
 mod queues;
 mod reasons;
+mod reports;

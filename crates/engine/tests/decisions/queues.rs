@@ -1,5 +1,6 @@
 //! Closed queues, admission, and what backfill does not ask.
 
+use pumice_conf::parse;
 use pumice_model::Delta;
 use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase, QueueObject, QueueState};
 
@@ -143,4 +144,26 @@ fn a_bare_pod_that_changes_its_queue_wakes_the_scheduler() {
     assert!(cluster.cycle().is_empty());
     assert!(cluster.decide().settled);
     assert_eq!(cluster.pod(pod("p", "1c")).cycle(), ["p n1"]);
+}
+
+#[test]
+fn another_configuration_holds_from_the_next_cycle_on() {
+    let config = |conf: &str| {
+        let outcome = parse(conf, &pumice_plugins::REGISTRY);
+        outcome.config.expect("a configuration")
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "4c 8Gi pods=9"))
+        .pod(pod("p0", "9c"));
+    assert_eq!(cluster.cycle(), [""; 0]);
+    // It was admitted, and has to ask again where it would not have been.
+    let strict = "actions: \"enqueue, allocate\"\n\
+                  tiers: [{plugins: [{name: predicates}, {name: overcommit}]}]\n";
+    cluster.engine.reconfigure(&config(strict));
+    assert_eq!(cluster.cycle(), [""; 0]);
+    let (_, message) = cluster.why("p0");
+    assert!(message.contains("overused cpu"), "{message}");
+    cluster.engine.reconfigure(&config(NO_QUEUE_PLUGIN));
+    cluster.apply(Delta::NodeApply(Box::new(node("n1", "9c 8Gi pods=9"))));
+    assert_eq!(cluster.cycle(), ["p0 n1"]);
 }

@@ -138,6 +138,8 @@ impl State {
                 (task.status, task.node) = (old.status, old.node);
             }
             if same_pod(old, &task) && self.volumes.knows(ix, pod) {
+                // What it was told decides nothing.
+                self.tasks[ix.at()].told = task.told;
                 self.shapes.release(acquired.shape);
                 return;
             }
@@ -214,6 +216,7 @@ impl State {
                 .group
                 .as_ref()
                 .map_or(Sym::default(), |name| self.names.intern(name)),
+            told: pod.told.clone(),
             job_slot: 0,
         }
         .with_job(pod, self)
@@ -281,12 +284,19 @@ impl State {
 
     fn apply_queue(&mut self, object: QueueObject) {
         let name = self.names.intern(&object.name);
-        if let Some(ix) = self.queue_by_name.get(&name)
-            && self.queues[ix.at()].object == object
-        {
-            return;
+        if let Some(&ix) = self.queue_by_name.get(&name) {
+            let known = &mut self.queues[ix.at()].object;
+            // What its status says is allocated decides nothing; it is ours to write.
+            if known.allocated != object.allocated {
+                known.allocated.clone_from(&object.allocated);
+                self.touch_queue(ix);
+            }
+            if self.queues[ix.at()].object == object {
+                return;
+            }
         }
         self.generation += 1;
+        self.queues_epoch += 1;
         let capability = self.resources.vector(&object.capability);
         let deserved = self.resources.vector(&object.deserved);
         let guarantee = self.resources.vector(&object.guarantee);
@@ -320,6 +330,7 @@ impl State {
             return;
         };
         self.generation += 1;
+        self.queues_epoch += 1;
         for (_, job) in &mut self.jobs {
             job.queue = job.queue.filter(|queue| *queue != ix);
         }

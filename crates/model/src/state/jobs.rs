@@ -181,6 +181,20 @@ impl State {
         }
     }
 
+    /// Pods without PodGroup wait for admission again: that they were admitted is written nowhere, so
+    /// a restart would not know it either.
+    pub fn forget_unwritten_admissions(&mut self) {
+        let admitted: Vec<JobIx> = self
+            .jobs()
+            .filter(|(_, job)| job.origin == Origin::BarePod)
+            .filter(|(_, job)| job.status.phase == GroupPhase::Inqueue)
+            .map(|(ix, _)| ix)
+            .collect();
+        for ix in admitted {
+            self.set_phase(ix, GroupPhase::Pending);
+        }
+    }
+
     /// The job of one of a pod without PodGroup; the one it already has, if any.
     pub(super) fn bare_pod_job(&mut self, pod: &PodObject, task: &Task) -> JobIx {
         let known = self.task_by_uid(&pod.uid).and_then(|ix| self.task(ix).job);

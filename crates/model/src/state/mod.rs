@@ -2,6 +2,7 @@
 
 mod apply;
 mod changes;
+mod dump;
 mod hold;
 mod jobs;
 mod seal;
@@ -58,6 +59,7 @@ pub struct State {
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
+    queues_epoch: u64,
     appearances_stale: bool,
     counts_stale: bool,
     generation: u64,
@@ -90,6 +92,7 @@ impl State {
             reserved: ResVec::default(),
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
+            queues_epoch: 0,
             appearances_stale: false,
             counts_stale: false,
             generation: 0,
@@ -100,6 +103,11 @@ impl State {
     /// Changes with every effective change of the cluster, from outside or by a cycle.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Changes whenever a queue comes, changes or goes, its status aside.
+    pub fn queues_epoch(&self) -> u64 {
+        self.queues_epoch
     }
 
     /// Counts calls of [`State::set_phase`] that changed something.

@@ -1,9 +1,11 @@
 use pumice_conf::{Config, DEFAULT_CONF, parse};
+use pumice_engine::Engine;
 use pumice_ingest::Options;
 
 use super::{Mode, Settings, simulate};
 use crate::Report;
 use crate::reader::{Input, Source};
+use crate::world::World;
 
 const NODE: &str = "\
 kind: Node
@@ -50,14 +52,8 @@ fn config() -> Config {
         .expect("valid")
 }
 
-fn run(text: &str, mode: Mode) -> Report {
-    let source = Source {
-        name: "f".to_owned(),
-        bytes: text.as_bytes().to_vec(),
-    };
-    let mut input = Input::default();
-    input.read(&source).expect("text");
-    let settings = Settings {
+fn settings(mode: Mode) -> Settings {
+    Settings {
         mode,
         now_s: 0,
         default_queue: "default".to_owned(),
@@ -66,7 +62,17 @@ fn run(text: &str, mode: Mode) -> Report {
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),
+    }
+}
+
+fn run(text: &str, mode: Mode) -> Report {
+    let source = Source {
+        name: "f".to_owned(),
+        bytes: text.as_bytes().to_vec(),
     };
+    let mut input = Input::default();
+    input.read(&source).expect("text");
+    let settings = settings(mode);
     let (report, problems) = simulate(&config(), input, &[source], &settings, |_, _| {});
     assert!(problems.is_empty(), "{problems:?}");
     report
@@ -159,4 +165,38 @@ fn what_a_queue_holds_counts_for_all_queues_above_it() {
     let cpu = |line: &crate::report::QueueLine| format!("{} {}", line.name, line.allocated["cpu"]);
     let lines: Vec<String> = report.queues.iter().map(cpu).collect();
     assert_eq!(lines, ["default 0", "leaf 2", "mid 2", "root 2", "x 0"]);
+}
+
+#[test]
+fn the_dump_of_a_scheduler_is_read_back() {
+    let report = run(&format!("{NODE}{JOB}"), Mode::FixedPoint);
+    let mut engine = Engine::new(&config(), "default");
+    let mut input = Input::default();
+    let source = Source {
+        name: "f".to_owned(),
+        bytes: format!("{NODE}{JOB}").into_bytes(),
+    };
+    input.read(&source).expect("text");
+    let settings = settings(Mode::Cycles(0));
+    let (mut world, _) = World::new(input.items, &[source], &settings, Vec::new());
+    world.make_all_job_pods(&settings.options);
+    let deltas = world.take_deltas().into_iter();
+    deltas.for_each(|delta| engine.apply(delta));
+    // Decided, and not bound yet.
+    assert_eq!(engine.cycle(0).binds.len(), 2);
+    let document = serde_json::json!({
+        "kind": "PumiceState",
+        "apiVersion": "pumice.sh/v1",
+        "deltas": engine.state().dump(),
+    });
+    let again = run(&document.to_string(), Mode::FixedPoint);
+    let node_of = |report: &Report| {
+        report
+            .queues
+            .iter()
+            .map(|q| q.allocated.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(node_of(&again), node_of(&report));
+    assert_eq!(again.binds, [], "what was on its way has arrived");
 }

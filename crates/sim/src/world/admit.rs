@@ -149,6 +149,11 @@ impl World {
                 self.deltas
                     .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
             }
+            Manifest::State(dump) => {
+                for delta in dump.deltas {
+                    self.restore(delta, settings);
+                }
+            }
             Manifest::Job(_) => {}
             storage => self.convert_storage(storage, key)?,
         }
@@ -327,5 +332,6 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::CsiDriver(o) => plain("CSIDriver", &o.metadata),
         Manifest::CsiStorageCapacity(o) => spaced("CSIStorageCapacity", &o.metadata),
         Manifest::VolumeAttachment(o) => plain("VolumeAttachment", &o.metadata),
+        Manifest::State(_) => ("PumiceState", String::new()),
     }
 }

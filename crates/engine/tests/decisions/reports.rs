@@ -1,0 +1,211 @@
+//! What is told to the outside: once, and only when it is news.
+
+use pumice_model::object::{PodObject, QueueObject};
+use pumice_model::{Delta, JobIx};
+
+use crate::cluster::*;
+
+const NO_ROOM: &str = "0/1 nodes are unavailable: 1 Insufficient cpu. Nearest miss: node n1: cpu \
+                       short by 1.";
+
+/// A cycle, and then what is told: `pod: message`.
+fn told(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
+    cluster.engine.cycle(now_s);
+    let reports = cluster.engine.reports(now_s);
+    let state = cluster.engine.state();
+    let line = |report: &pumice_engine::PodReport| {
+        let name = &state.task(report.task).name;
+        format!("{name}: {}", report.message)
+    };
+    reports.pods.iter().map(line).collect()
+}
+
+fn one_pod_without_room() -> Cluster {
+    Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "1c 8Gi pods=9"))
+        .pod(pod("p", "2c"))
+}
+
+#[test]
+fn a_pod_that_waits_is_told_why_once() {
+    let mut cluster = one_pod_without_room();
+    assert_eq!(told(&mut cluster, 0), [""; 0], "most pods are placed soon");
+    assert_eq!(cluster.engine.wake_at_s(), Some(2));
+    assert_eq!(told(&mut cluster, 2), [format!("p: {NO_ROOM}")]);
+    assert_eq!(cluster.engine.wake_at_s(), None);
+    assert_eq!(told(&mut cluster, 500), [""; 0]);
+}
+
+#[test]
+fn other_numbers_are_told_a_minute_later_and_other_reasons_at_once() {
+    let mut cluster = one_pod_without_room();
+    told(&mut cluster, 0);
+    told(&mut cluster, 2);
+    cluster.apply(Delta::NodeApply(Box::new(node("n2", "1c 8Gi pods=9"))));
+    assert_eq!(told(&mut cluster, 10), [""; 0]);
+    assert_eq!(cluster.engine.wake_at_s(), Some(62));
+    let two = NO_ROOM.replace("0/1", "0/2").replace("1 Insuf", "2 Insuf");
+    assert_eq!(told(&mut cluster, 62), [format!("p: {two}")]);
+    let mut cordoned = node("n1", "9c 8Gi pods=9");
+    cordoned.unschedulable = true;
+    cluster.apply(Delta::NodeApply(Box::new(cordoned)));
+    let told = told(&mut cluster, 63);
+    assert!(told[0].contains("node(s) were unschedulable"), "{told:?}");
+}
+
+#[test]
+fn after_a_restart_nothing_is_told_that_the_pod_says_already() {
+    for (message, reports) in [
+        (NO_ROOM.to_owned(), 0),
+        (NO_ROOM.replace("0/1", "0/7"), 0),
+        (
+            "0/1 nodes are unavailable: 1 Insufficient memory.".to_owned(),
+            1,
+        ),
+    ] {
+        let known = PodObject {
+            told: Some(Box::new(("Unschedulable".to_owned(), message.clone()))),
+            ..pod("p", "2c")
+        };
+        let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+            .node(node("n1", "1c 8Gi pods=9"))
+            .pod(known);
+        told(&mut cluster, 0);
+        assert_eq!(told(&mut cluster, 9).len(), reports, "{message}");
+    }
+}
+
+#[test]
+fn what_a_pod_was_told_wakes_nobody() {
+    let mut cluster = one_pod_without_room();
+    told(&mut cluster, 0);
+    told(&mut cluster, 2);
+    let echo = PodObject {
+        told: Some(Box::new(("Unschedulable".to_owned(), NO_ROOM.to_owned()))),
+        ..pod("p", "2c")
+    };
+    cluster.apply(Delta::PodApply(Box::new(echo)));
+    assert!(cluster.engine.cycle(3).skipped);
+}
+
+#[test]
+fn a_report_that_could_not_be_written_is_made_again() {
+    let mut cluster = one_pod_without_room();
+    told(&mut cluster, 0);
+    assert_eq!(told(&mut cluster, 2).len(), 1);
+    cluster.engine.pod_report_failed("p");
+    told(&mut cluster, 3);
+    assert_eq!(told(&mut cluster, 5).len(), 1);
+}
+
+fn child(name: &str, parent: &str) -> QueueObject {
+    QueueObject {
+        parent: parent.to_owned(),
+        ..queue(name)
+    }
+}
+
+/// cpu of every queue that is told.
+fn cpu(cluster: &mut Cluster, now_s: i64) -> Vec<(String, i64)> {
+    cluster.engine.cycle(now_s);
+    let reports = cluster.engine.reports(now_s);
+    let state = cluster.engine.state();
+    let told = reports.queues.iter().map(|(ix, amounts)| {
+        let cpu = amounts.iter().find(|(name, _)| name == "cpu");
+        let name = state.queue(*ix).object.name.clone();
+        (name, cpu.expect("cpu is always told").1)
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort();
+    told
+}
+
+fn holding(queue: &str, name: &str) -> PodObject {
+    PodObject {
+        queue: Some(queue.to_owned()),
+        ..on("n1", pod(name, "1c"))
+    }
+}
+
+fn names(told: &[(&str, i64)]) -> Vec<(String, i64)> {
+    let told = told.iter().map(|(name, cpu)| ((*name).to_owned(), *cpu));
+    told.collect()
+}
+
+#[test]
+fn a_queue_counts_what_its_descendants_hold() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "9c 8Gi pods=9"))
+        .queue(queue("root"))
+        .queue(child("org", ""))
+        .queue(child("team", "org"))
+        .queue(child("lost", "nowhere"))
+        .queue(child("a", "b"))
+        .queue(child("b", "a"))
+        .pod(holding("team", "p0"))
+        .pod(holding("root", "p1"))
+        .pod(holding("lost", "p2"))
+        .pod(holding("a", "p3"));
+    let first = [
+        ("a", 1000),
+        ("lost", 1000),
+        ("org", 1000),
+        ("root", 2000),
+        ("team", 1000),
+    ];
+    assert_eq!(cpu(&mut cluster, 0), names(&first));
+    cluster.apply(Delta::PodDelete("p0".to_owned()));
+    assert_eq!(cpu(&mut cluster, 0), [], "at most once a second");
+    assert_eq!(cluster.engine.wake_at_s(), Some(1));
+    assert_eq!(
+        cpu(&mut cluster, 1),
+        names(&[("org", 0), ("root", 1000), ("team", 0)])
+    );
+    assert_eq!(cpu(&mut cluster, 9), []);
+}
+
+#[test]
+fn a_queue_whose_object_says_so_already_is_not_told() {
+    let known = QueueObject {
+        allocated: amounts("1c pods=1"),
+        ..queue("q")
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "9c 8Gi pods=9"))
+        .queue(known.clone())
+        .pod(holding("q", "p0"));
+    assert_eq!(cpu(&mut cluster, 0), []);
+    cluster.apply(Delta::PodApply(Box::new(holding("q", "p1"))));
+    assert_eq!(cpu(&mut cluster, 1), names(&[("q", 2000)]));
+    // Somebody else writes the old amount.
+    cluster.apply(Delta::QueueApply(Box::new(QueueObject {
+        allocated: amounts("3c"),
+        ..known
+    })));
+    assert!(cluster.engine.cycle(5).skipped, "it decides nothing");
+    assert_eq!(cpu(&mut cluster, 5), names(&[("q", 2000)]));
+    cluster.engine.queue_report_failed("q");
+    assert_eq!(cpu(&mut cluster, 9), names(&[("q", 2000)]));
+}
+
+#[test]
+fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(member("g", pod("p0", "1c")))
+        .pod(member("g", pod("p1", "1c")));
+    let events = |cluster: &mut Cluster, now_s| -> Vec<(JobIx, bool, &'static str)> {
+        cluster.cycle();
+        cluster.cycle();
+        let events = cluster.engine.reports(now_s).events.into_iter();
+        events.map(|e| (e.job, e.warning, e.reason)).collect()
+    };
+    let g = cluster.engine.state().job_by_key("ns", "g").expect("a job");
+    assert_eq!(events(&mut cluster, 0), []);
+    assert_eq!(events(&mut cluster, 2), [(g, true, "Unschedulable")]);
+    assert_eq!(events(&mut cluster, 3), []);
+    cluster.apply(Delta::NodeApply(Box::new(node("n2", "1c 8Gi pods=9"))));
+    assert_eq!(events(&mut cluster, 4), [(g, false, "Scheduled")]);
+    assert_eq!(events(&mut cluster, 100), []);
+}

@@ -1,0 +1,185 @@
+//! The cluster as the objects it was made of, for a dump that another engine can be fed with.
+//!
+//! Everything that decides comes back: decisions on their way as [`Delta::PodAssumed`], holds as
+//! [`Delta::PodHeld`]. Placements that are only tentative are Pending again, as they are when the
+//! next cycle begins. Whether a pod without PodGroup was admitted is written nowhere and not dumped
+//! either.
+
+use super::State;
+use crate::delta::Delta;
+use crate::intern::Sym;
+use crate::job::Origin;
+use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
+use crate::resource::ResVec;
+use crate::task::{Task, TaskIx, TaskStatus};
+
+/// A class that makes a pod critical; which of the two it was is not kept.
+const CRITICAL_CLASS: &str = "system-node-critical";
+
+impl State {
+    /// Deltas that make an empty state equal to this one, each kind in the order of its names.
+    pub fn dump(&self) -> Vec<Delta> {
+        let mut out: Vec<Delta> = Vec::new();
+        for node in self.nodes.known() {
+            out.push(Delta::NodeApply(Box::new(node.clone())));
+        }
+        let mut queues: Vec<_> = self.queues.iter().map(|(_, queue)| &queue.object).collect();
+        queues.sort_by_key(|queue| &queue.name);
+        for queue in queues {
+            out.push(Delta::QueueApply(Box::new(queue.clone())));
+        }
+        let mut classes: Vec<_> = self.priority_classes.values().collect();
+        classes.sort_by_key(|class| &class.name);
+        for class in classes {
+            out.push(Delta::PriorityClassApply(class.clone()));
+        }
+        for (name, labels) in self.topology.namespaces() {
+            out.push(Delta::NamespaceApply(NamespaceObject {
+                name: name.clone(),
+                labels: labels.clone(),
+            }));
+        }
+        for workload in self.topology.workloads() {
+            out.push(Delta::WorkloadApply(workload.clone()));
+        }
+        let mut groups: Vec<_> = self
+            .jobs
+            .iter()
+            .filter_map(|(_, job)| job.group())
+            .collect();
+        groups.sort_by_key(|group| (&group.namespace, &group.name));
+        for group in groups {
+            out.push(Delta::GroupApply(Box::new(group.clone())));
+        }
+        let mut tasks: Vec<TaskIx> = self.tasks().map(|(ix, _)| ix).collect();
+        tasks.sort_by_key(|ix| &self.task(*ix).uid);
+        for ix in tasks {
+            self.dump_task(ix, &mut out);
+        }
+        out
+    }
+
+    fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {
+        let task = self.task(ix);
+        let uid = task.uid.to_string();
+        out.push(Delta::PodApply(Box::new(self.pod_object(task))));
+        if task.status == TaskStatus::Binding
+            && let Some(node) = self.node_name(task)
+        {
+            let uid = uid.clone();
+            out.push(Delta::PodAssumed { uid, node });
+        }
+        if let Some(hold) = self.hold(ix) {
+            out.push(Delta::PodHeld {
+                uid,
+                message: hold.message.to_string(),
+                until_s: hold.until_s,
+            });
+        }
+    }
+
+    fn node_name(&self, task: &Task) -> Option<String> {
+        match task.node {
+            Some(node) => Some(self.nodes.object(node).name.clone()),
+            None if task.lost_node != Sym::default() => Some(self.text(task.lost_node)),
+            None => None,
+        }
+    }
+
+    fn text(&self, sym: Sym) -> String {
+        self.names.text(sym).to_owned()
+    }
+
+    /// A pod object that makes this task. Spelled out, so that no field is forgotten.
+    fn pod_object(&self, task: &Task) -> PodObject {
+        let shape = self.shapes.get(task.shape);
+        let rules = self.shapes.rules(shape.rules);
+        let bare = task
+            .job
+            .map(|job| self.job(job))
+            .filter(|job| job.origin == Origin::BarePod);
+        let critical = task.critical.then(|| CRITICAL_CLASS.to_owned());
+        let class = bare.map(|job| job.priority_class.to_string());
+        let undecided = matches!(
+            task.status,
+            TaskStatus::Pending
+                | TaskStatus::Allocated
+                | TaskStatus::Pipelined
+                | TaskStatus::Binding
+        );
+        let node = self.node_name(task).filter(|_| !undecided);
+        PodObject {
+            namespace: self.text(task.namespace),
+            name: task.name.to_string(),
+            uid: task.uid.to_string(),
+            created_s: task.created_s,
+            labels: self.pairs(&task.labels),
+            ours: task.ours,
+            node,
+            phase: phase(task.status),
+            deleting: task.is_terminating(),
+            group: (task.group != Sym::default()).then(|| self.text(task.group)),
+            queue: bare.map(|job| self.text(job.queue_name)),
+            role: self.text(task.role),
+            priority: task.priority,
+            priority_class: class
+                .filter(|class| !class.is_empty())
+                .or(critical)
+                .unwrap_or_default(),
+            preemptable: task.preemptable,
+            owners: task
+                .owners
+                .iter()
+                .map(|(kind, name)| (self.text(*kind), self.text(*name)))
+                .collect(),
+            request: self.amounts(&shape.request),
+            nonzero_cpu_milli: shape.nonzero_cpu_milli,
+            nonzero_memory_bytes: shape.nonzero_memory_bytes,
+            host_ports: shape.ports.clone(),
+            images: rules.images.clone(),
+            container_count: rules.container_count,
+            node_selector: rules.node_selector.clone(),
+            node_affinity: rules.node_affinity.clone(),
+            preferred_node_affinity: rules.preferred_node_affinity.clone(),
+            tolerations: rules.tolerations.clone(),
+            affinity: rules.affinity.clone(),
+            anti_affinity: rules.anti_affinity.clone(),
+            preferred_affinity: rules.preferred_affinity.clone(),
+            preferred_anti_affinity: rules.preferred_anti_affinity.clone(),
+            spread: rules.spread.clone(),
+            gates: task.gates,
+            told: task.told.clone(),
+        }
+    }
+
+    fn pairs(&self, labels: &[(Sym, Sym)]) -> Pairs {
+        let pairs = labels.iter();
+        let mut pairs: Pairs = pairs
+            .map(|(key, value)| (self.text(*key), self.text(*value)))
+            .collect();
+        pairs.sort();
+        pairs
+    }
+
+    fn amounts(&self, amounts: &ResVec) -> Amounts {
+        let name = |ix| self.resources.name(ix).to_owned();
+        let mut amounts: Amounts = amounts.iter().map(|(ix, n)| (name(ix), n)).collect();
+        amounts.sort();
+        amounts
+    }
+}
+
+/// The phase from which the status follows again.
+fn phase(status: TaskStatus) -> PodPhase {
+    match status {
+        TaskStatus::Running | TaskStatus::Releasing => PodPhase::Running,
+        TaskStatus::Succeeded => PodPhase::Succeeded,
+        TaskStatus::Failed => PodPhase::Failed,
+        TaskStatus::Unknown => PodPhase::Unknown,
+        TaskStatus::Pending
+        | TaskStatus::Allocated
+        | TaskStatus::Pipelined
+        | TaskStatus::Binding
+        | TaskStatus::Bound => PodPhase::Pending,
+    }
+}

@@ -1,0 +1,60 @@
+//! Objects out of the dump of a scheduler.
+
+use pumice_model::Delta;
+
+use super::World;
+use crate::run::Settings;
+
+impl World {
+    /// Puts what one delta of a dump tells on the virtual API server. An object that was given as a
+    /// manifest before stays as it is.
+    pub(super) fn restore(&mut self, delta: Delta, settings: &Settings) {
+        match delta {
+            Delta::NodeApply(node) => {
+                let wanted = &settings.node_selector;
+                if wanted.is_empty() || wanted.iter().any(|pair| node.labels.contains(pair)) {
+                    self.nodes.entry(node.name.clone()).or_insert(*node);
+                }
+            }
+            Delta::PodApply(pod) => {
+                let key = format!("{}/{}", pod.namespace, pod.name);
+                if !self.uids.contains_key(&pod.uid) && !self.pods.contains_key(&key) {
+                    self.uids.insert(pod.uid.clone(), key.clone());
+                    self.pods.insert(key, *pod);
+                }
+            }
+            // The virtual API server has accepted what was on its way.
+            Delta::PodAssumed { uid, node } => {
+                let pod = self.uids.get(&uid).and_then(|key| self.pods.get_mut(key));
+                if let Some(pod) = pod {
+                    pod.node = Some(node);
+                }
+            }
+            Delta::PodHeld { .. } => self.last_words.push(delta),
+            Delta::GroupApply(group) => {
+                let key = format!("{}/{}", group.namespace, group.name);
+                self.groups.entry(key).or_insert(*group);
+            }
+            Delta::QueueApply(queue) => {
+                self.queues.entry(queue.name.clone()).or_insert(*queue);
+            }
+            Delta::PriorityClassApply(ref class) => {
+                self.priorities.insert(class.name.clone(), class.value);
+                if class.global_default {
+                    self.default_priority = self.default_priority.max(Some(class.value));
+                }
+                self.deltas.push(delta);
+            }
+            Delta::NamespaceApply(_) | Delta::WorkloadApply(_) => self.deltas.push(delta),
+            // A dump tells what is, not what went.
+            Delta::NodeDelete(_)
+            | Delta::PodDelete(_)
+            | Delta::BindFailed { .. }
+            | Delta::GroupDelete(..)
+            | Delta::QueueDelete(_)
+            | Delta::PriorityClassDelete(_)
+            | Delta::NamespaceDelete(_)
+            | Delta::WorkloadDelete(..) => {}
+        }
+    }
+}
