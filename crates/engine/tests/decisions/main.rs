@@ -7,3 +7,4 @@ mod gangs;
 mod placement;
 mod queues;
 mod reasons;
+mod volumes;
