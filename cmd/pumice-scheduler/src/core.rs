@@ -22,7 +22,6 @@ use pumice_model::Delta;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-#[allow(unused)] use crate::shim::Shim;
 use crate::status::Status;
 use crate::teller::Teller;
 

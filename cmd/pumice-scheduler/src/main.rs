@@ -22,7 +22,6 @@ mod flags;
 mod identity;
 mod journal;
 mod settings;
-mod shim;
 mod signals;
 mod status;
 mod teller;

@@ -19,7 +19,6 @@ use pumice_model::{Delta, JobIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clock::Clock;
-#[allow(unused)] use crate::shim::Shim;
 use crate::journal::{Entry, Journal};
 
 /// A dry run forgets a decision that the other scheduler has not followed for this long.

@@ -104,6 +104,8 @@ struct Claim {
     users: Vec<TaskIx>,
     /// How many of them are on a node.
     placed: u32,
+    /// How many of those the scheduler has placed: the last of them takes the assumption with it.
+    holders: u32,
     assumed: Option<Assumption>,
 }
 

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::Metrics;
-use pumice_engine::{Decisions, Engine};
-use crate::shim::{Observer, Shim};
+use pumice_engine::{Decisions, Engine, Observer};
 
 use super::{Out, Teller};
 

@@ -9,3 +9,4 @@ mod placement;
 mod queues;
 mod reasons;
 mod reports;
+mod volumes;

@@ -156,7 +156,7 @@ impl State {
             }
             self.tasks[ix.at()] = task;
             self.attach(ix);
-            let others = self.volumes.release_claims(retained);
+            let others = self.volumes.release_claims(ix, retained);
             self.renew_needs(&others);
             if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
                 self.drop_job_if_empty(job);

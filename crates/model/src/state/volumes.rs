@@ -45,7 +45,7 @@ impl State {
             self.leave_node(ix, &shape);
             self.renew_needs(&[ix]);
             self.enter_node(ix, &shape);
-            let others = self.volumes.release_claims(retained);
+            let others = self.volumes.release_claims(ix, retained);
             self.renew_needs(&others);
         }
     }

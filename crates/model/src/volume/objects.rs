@@ -123,7 +123,7 @@ impl Volumes {
     /// Drops the entry of a claim nobody knows or uses.
     pub(super) fn drop_claim_if_unused(&mut self, ix: ClaimIx) {
         let claim = &self.claims[ix.at()];
-        if claim.object.is_none() && claim.users.is_empty() && claim.placed == 0 {
+        if claim.object.is_none() && claim.users.is_empty() && claim.holders == 0 {
             let claim = self.claims.remove(ix.at());
             self.claim_by_key.remove(&claim.key);
             self.stale.remove(&ix);
@@ -134,6 +134,11 @@ impl Volumes {
         let ix = self.claim_entry(&object.namespace, &object.name);
         if self.claims[ix.at()].object.as_ref() == Some(&object) {
             return false;
+        }
+        let old = self.claims[ix.at()].object.as_ref();
+        let replaced = old.is_some_and(|old| old.uid != object.uid);
+        if replaced || object.is_bound() {
+            self.forget_assumption(ix);
         }
         self.name_volume(ix, Some(&object));
         self.claims[ix.at()].object = Some(object);
@@ -149,6 +154,7 @@ impl Volumes {
         if self.claims[ix.at()].object.is_none() {
             return false;
         }
+        self.forget_assumption(ix);
         self.name_volume(ix, None);
         self.claims[ix.at()].object = None;
         self.stale.insert(ix);

@@ -22,6 +22,10 @@ pub(super) struct TaskVolumes {
     disks: Vec<Disk>,
     inline: Vec<VolumeSource>,
     placed: bool,
+    /// The scheduler has placed it: it holds what is assumed about its claims.
+    holds: bool,
+    /// It is being replaced, and holds on.
+    keeps: bool,
     on_node: Rc<OnNode>,
 }
 
@@ -58,6 +62,8 @@ impl Volumes {
             disks: pod.disks.clone(),
             inline: pod.inline_volumes.clone(),
             placed: false,
+            holds: false,
+            keeps: false,
             on_node: Rc::default(),
         };
         self.tasks.insert(task, volumes);
@@ -101,23 +107,32 @@ impl Volumes {
         NeedIx(self.needs.acquire(need).0)
     }
 
-    /// Lets the claims of a pod keep what is assumed about them while the pod itself is replaced.
+    /// Lets the claims of a pod keep what is assumed about them while the pod leaves its node and
+    /// comes back, whatever its status is then.
     pub(crate) fn retain_claims(&mut self, task: TaskIx) -> Vec<ClaimIx> {
+        let holds = self.tasks.get(&task).is_some_and(|volumes| volumes.holds);
+        if !holds {
+            return Vec::new();
+        }
         let claims = self.claims_of(task);
-        claims
-            .iter()
-            .for_each(|ix| self.claims[ix.at()].placed += 1);
+        for ix in &claims {
+            self.claims[ix.at()].holders += 1;
+        }
+        if let Some(volumes) = self.tasks.get_mut(&task) {
+            volumes.keeps = true;
+        }
         claims
     }
 
     /// The end of [`Volumes::retain_claims`]. Returns pods whose need may have changed.
-    pub(crate) fn release_claims(&mut self, claims: Vec<ClaimIx>) -> Vec<TaskIx> {
+    pub(crate) fn release_claims(&mut self, task: TaskIx, claims: Vec<ClaimIx>) -> Vec<TaskIx> {
+        if let Some(volumes) = self.tasks.get_mut(&task) {
+            volumes.keeps = false;
+        }
         let mut others = Vec::new();
         for ix in claims {
-            others.extend(self.leave_claim(ix));
-            if self.claims.contains(ix.at()) {
-                self.drop_claim_if_unused(ix);
-            }
+            others.extend(self.let_go(ix));
+            self.drop_claim_if_unused(ix);
         }
         others
     }
@@ -145,6 +160,7 @@ impl Volumes {
         decides: bool,
     ) -> Vec<TaskIx> {
         let claims = self.claims_of(task);
+        let keeps = self.tasks.get(&task).is_some_and(|volumes| volumes.keeps);
         let need = self.needs.get(need.0).clone();
         let decided = match decides {
             true => self.assume(task, &need, nodes, node),
@@ -154,6 +170,7 @@ impl Volumes {
         for ix in &claims {
             let claim = &mut self.claims[ix.at()];
             claim.placed += 1;
+            claim.holders += u32::from(decides || keeps);
             if claim.placed == 1 || decided.contains(ix) {
                 others.extend(claim.users.iter().filter(|user| **user != task));
             }
@@ -162,6 +179,7 @@ impl Volumes {
         let on_node = Rc::new(self.on_node(&need, &claims, disks));
         if let Some(volumes) = self.tasks.get_mut(&task) {
             volumes.placed = true;
+            volumes.holds = decides || keeps;
             volumes.on_node = on_node;
         }
         others
@@ -210,11 +228,20 @@ impl Volumes {
     /// A pod leaves its node. Returns pods whose need may have changed.
     pub(crate) fn leave(&mut self, task: TaskIx) -> Vec<TaskIx> {
         let mut others = Vec::new();
+        let holds = self.tasks.get(&task).is_some_and(|volumes| volumes.holds);
         for ix in self.claims_of(task) {
-            others.extend(self.leave_claim(ix));
+            let claim = &mut self.claims[ix.at()];
+            claim.placed -= 1;
+            if claim.placed == 0 {
+                others.extend(&claim.users);
+            }
+            if holds {
+                others.extend(self.let_go(ix));
+            }
         }
         if let Some(volumes) = self.tasks.get_mut(&task) {
             volumes.placed = false;
+            volumes.holds = false;
             volumes.on_node = Rc::default();
         }
         others.retain(|other| *other != task);
@@ -222,14 +249,23 @@ impl Volumes {
         others
     }
 
-    /// One user less is placed; the last one takes the assumption with it.
-    fn leave_claim(&mut self, ix: ClaimIx) -> Vec<TaskIx> {
+    /// One holder less; the last one takes the assumption with it. Returns whom that concerns.
+    fn let_go(&mut self, ix: ClaimIx) -> Vec<TaskIx> {
         let claim = &mut self.claims[ix.at()];
-        claim.placed -= 1;
-        if claim.placed > 0 {
-            return Vec::new();
+        claim.holders -= 1;
+        match claim.holders {
+            0 => self.forget_assumption(ix),
+            _ => Vec::new(),
         }
-        let users = claim.users.clone();
+    }
+
+    /// Nothing is assumed about a claim any more. Returns whom that concerns.
+    pub(super) fn forget_assumption(&mut self, ix: ClaimIx) -> Vec<TaskIx> {
+        let claim = &mut self.claims[ix.at()];
+        let users = match claim.assumed {
+            Some(_) => claim.users.clone(),
+            None => return Vec::new(),
+        };
         if let Some(Assumption::Volume(volume)) = claim.assumed.take() {
             self.free_epoch += 1;
             if let Some(pv) = self.pvs.get_mut(&volume) {

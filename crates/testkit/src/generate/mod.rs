@@ -55,8 +55,10 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let mut groups = groups::groups(rng, theme, &names);
     let mut pods = pods::pods(rng, theme, &nodes, &mut groups, &names);
     let mut all = nodes::surroundings(rng, theme);
-    all.extend(storage::surroundings(rng, theme, &nodes));
-    all.extend(storage::furnish(rng, theme, &mut pods));
+    // A source of its own: everything else is the same with and without storage.
+    let mut of_storage = Rng::new(rng.clone().next(), 9);
+    all.extend(storage::surroundings(&mut of_storage, theme, &nodes));
+    all.extend(storage::furnish(&mut of_storage, theme, &mut pods));
     all.extend(
         nodes
             .into_iter()
@@ -123,7 +125,7 @@ impl Theme {
             queue_limits: rng.one_in(2),
             hierarchy: !rng.one_in(4),
             odd: rng.one_in(3),
-            volumes: rng.one_in(3),
+            volumes: Rng::new(rng.clone().next(), 8).one_in(3),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
