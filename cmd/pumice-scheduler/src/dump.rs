@@ -7,7 +7,7 @@ pub fn state(engine: &Engine) -> Vec<u8> {
     let document = serde_json::json!({
         "apiVersion": "pumice.sh/v1",
         "kind": "PumiceState",
-        "deltas": engine.state().objects(),
+        "deltas": engine.state().dump(),
     });
     document.to_string().into_bytes()
 }

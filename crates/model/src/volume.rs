@@ -13,6 +13,7 @@
 //! changed; whoever changes that queues the pods concerned.
 
 mod attached;
+mod dump;
 mod matching;
 mod need;
 mod objects;

@@ -4,6 +4,7 @@ use super::{NodeTerm, Pairs, Selector};
 
 /// Access modes as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AccessModes(pub u8);
 
 impl AccessModes {
@@ -29,6 +30,7 @@ impl AccessModes {
 
 /// The claim a PersistentVolume is reserved for or bound to (`spec.claimRef`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClaimRef {
     /// Namespace of the claim.
     pub namespace: String,
@@ -40,6 +42,7 @@ pub struct ClaimRef {
 
 /// One volume as a CSI driver knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumeSource {
     /// CSI driver.
     pub driver: String,
@@ -52,6 +55,7 @@ pub struct VolumeSource {
 
 /// A PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PvObject {
     /// Name, unique in the cluster.
     pub name: String,
@@ -81,6 +85,7 @@ pub struct PvObject {
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClaimObject {
     /// Namespace.
     pub namespace: String,
@@ -131,6 +136,7 @@ pub type TopologyTerm = Vec<(String, Vec<String>)>;
 
 /// A StorageClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StorageClassObject {
     /// Name.
     pub name: String,
@@ -151,6 +157,7 @@ pub struct StorageClassObject {
 
 /// A CSI driver on a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CsiNodeDriver {
     /// Driver.
     pub name: String,
@@ -162,6 +169,7 @@ pub struct CsiNodeDriver {
 
 /// A CSINode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CsiNodeObject {
     /// Name of the node.
     pub name: String,
@@ -173,6 +181,7 @@ pub struct CsiNodeObject {
 
 /// A CSIDriver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CsiDriverObject {
     /// Name.
     pub name: String,
@@ -182,6 +191,7 @@ pub struct CsiDriverObject {
 
 /// A CSIStorageCapacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CsiCapacityObject {
     /// Namespace.
     pub namespace: String,
@@ -197,6 +207,7 @@ pub struct CsiCapacityObject {
 
 /// A VolumeAttachment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AttachmentObject {
     /// Name.
     pub name: String,
@@ -208,6 +219,7 @@ pub struct AttachmentObject {
 
 /// A claim a pod mounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodClaim {
     /// Name of the claim in the pod's namespace.
     pub name: String,
@@ -217,6 +229,7 @@ pub struct PodClaim {
 
 /// An in-line disk that may exclude others on the same node (VolumeRestrictions).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Disk {
     /// `gcePersistentDisk`.
     GcePersistentDisk {

@@ -29,6 +29,13 @@ pub(super) struct TaskVolumes {
     on_node: Rc<OnNode>,
 }
 
+impl TaskVolumes {
+    /// In-line disks, and in-line volumes that a CSI driver has taken over.
+    pub(super) fn in_line(&self) -> (Vec<Disk>, Vec<VolumeSource>) {
+        (self.disks.clone(), self.inline.clone())
+    }
+}
+
 /// Whether the scheduler has to look at the volumes of a pod.
 pub(crate) fn has_volumes(pod: &PodObject) -> bool {
     !(pod.claims.is_empty() && pod.disks.is_empty() && pod.inline_volumes.is_empty())
