@@ -15,6 +15,7 @@ use super::http::{Call, MERGE_PATCH, Reply};
 use super::lane::Lane;
 use super::shared::{Rate, Shared};
 use super::status_body::seconds;
+use super::verbs::{Target, Way};
 
 /// Events that may wait; the oldest goes when there is one more.
 const MOST_WAITING: usize = 10_000;
@@ -78,6 +79,9 @@ impl Events {
 
 /// Writes an event: a new one, or the count of one that is there.
 pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Finish {
+    if shared.verbs.way(Target::Event, Instant::now()) != Way::Patch {
+        return Finish::Dropped;
+    }
     let all = format!("/api/v1/namespaces/{}/events", namespace(&record));
     let mut reply = None;
     if record.count > 1 {
@@ -103,6 +107,17 @@ pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Fi
             // The first answer was lost.
             409 => return Finish::Done,
             401 | 429 | 500.. => refusal.retry_after,
+            _ if refusal.is_rbac() => {
+                shared
+                    .verbs
+                    .refused(Target::Event, Way::Patch, Instant::now());
+                tracing::warn!(
+                    "events are off: {}; grant {}",
+                    reply.text(),
+                    Target::Event.rule()
+                );
+                return Finish::Dropped;
+            }
             _ => return give_up(&shared, &record, &reply),
         },
         Reply::NotSent(_) | Reply::Lost(_) => None,

@@ -104,7 +104,7 @@ async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
     Ok(step(shared.write(Rate::Core, "evict", call).await?))
 }
 
-/// A conflict over the UID says that this pod is gone; any other that it is being changed.
+/// A refusal over the UID says that this pod is gone; any other conflict that it is being changed.
 fn step(reply: Reply) -> Step {
     let text = reply.text();
     match reply {
@@ -112,7 +112,10 @@ fn step(reply: Reply) -> Step {
         Reply::NotSent(_) | Reply::Lost(_) => Step::Again(None, text),
         Reply::Refused(refusal) => match refusal.code {
             404 => Step::Gone,
-            409 if refusal.is_replaced() => Step::Gone,
+            _ if refusal.is_replaced() => Step::Gone,
+            403 if refusal.is_rbac() => {
+                Step::Failed(format!("{text}; grant delete on pods of the core group"))
+            }
             401 | 408 | 409 | 429 | 500.. => Step::Again(refusal.retry_after, text),
             _ => Step::Failed(text),
         },

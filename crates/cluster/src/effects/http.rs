@@ -103,9 +103,14 @@ impl Refusal {
         self.code == 403 && parts.iter().all(|part| self.message.contains(part))
     }
 
-    /// Whether the object of that name has another UID than the one we meant.
+    /// Whether the object of that name has another UID than the one we meant: a precondition
+    /// answers 409, a patch that would change the UID 422.
     pub(super) fn is_replaced(&self) -> bool {
-        self.code == 409 && self.message.contains("UID")
+        match self.code {
+            409 => self.message.contains("UID in precondition"),
+            422 => self.message.contains("metadata.uid"),
+            _ => false,
+        }
     }
 }
 

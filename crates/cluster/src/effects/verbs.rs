@@ -12,7 +12,7 @@ use tokio::time::Instant;
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// Least time between two messages about one target.
 const QUIET: Duration = Duration::from_secs(30);
-const TARGETS: usize = 4;
+const TARGETS: usize = 5;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub(super) enum Target {
     Group,
     QueueStatus,
     ShardStatus,
+    Event,
 }
 
 /// How it is written.
@@ -55,6 +56,7 @@ impl Target {
             Self::QueueStatus => {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
             }
+            Self::Event => "create and patch on events of the core group",
             Self::ShardStatus => {
                 "patch (or update) on nodeshards/status and get on nodeshards of shard.volcano.sh"
             }

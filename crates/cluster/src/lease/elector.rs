@@ -28,6 +28,8 @@ pub struct Elector {
     observed: Observed,
     lease: Option<Lease>,
     last_problem: String,
+    /// Refused updates in a row.
+    conflicts: u32,
 }
 
 /// What became of a request.
@@ -60,6 +62,7 @@ impl Elector {
             observed: Observed::default(),
             lease: None,
             last_problem: String::new(),
+            conflicts: 0,
         };
         Ok((elector, watch))
     }
@@ -124,7 +127,7 @@ impl Elector {
         };
         match answer {
             Ok(lease) => self.held(lease, sent),
-            Err(Failure::Conflict) => self.observed.conflict(),
+            Err(Failure::Conflict) => self.conflict(),
             Err(Failure::Missing) if action == Action::Create => {
                 let namespace = &self.settings.namespace;
                 let problem = format!("namespace {namespace:?} does not exist; create it");
@@ -140,7 +143,17 @@ impl Elector {
         }
     }
 
+    /// A lost race is read at once; one that is lost again and again is no race.
+    fn conflict(&mut self) {
+        self.observed.conflict();
+        self.conflicts += 1;
+        if self.conflicts > 1 {
+            self.observed.failed(self.now(), self.pause());
+        }
+    }
+
     fn held(&mut self, lease: Lease, sent: Mono) {
+        self.conflicts = 0;
         let began = self.observed.term_from().is_none();
         self.observed.held(record(&lease), sent, self.now());
         self.lease = Some(lease);

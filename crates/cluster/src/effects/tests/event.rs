@@ -129,3 +129,14 @@ async fn an_event_that_is_refused_is_dropped() {
     let (finish, server) = write(|_| Answer::refuse(403, "namespace is terminating")).await;
     assert_eq!((finish, server.log().len()), (Finish::Dropped, 1));
 }
+
+#[tokio::test]
+async fn without_permission_events_are_off_after_the_first() {
+    let bench = Bench::new(|seen: &Seen| rbac(&seen.method, "events")).await;
+    for uid in ["1", "2", "3"] {
+        let mut about = group();
+        about.uid = uid.to_owned();
+        bench.written([scheduled(about)]).await;
+    }
+    assert_eq!(bench.server.log().len(), 1);
+}

@@ -97,10 +97,22 @@ async fn a_victim_that_cannot_be_marked_is_deleted_all_the_same() {
 
 #[tokio::test]
 async fn a_pod_that_is_gone_or_replaced_is_evicted() {
-    let gone: fn() -> Answer = || Answer::refuse(404, "not found");
-    let replaced: fn() -> Answer =
-        || Answer::refuse(409, "Precondition failed: UID in precondition");
-    for refusal in [gone, replaced] {
+    let refusals: [fn() -> Answer; 3] = [
+        || Answer::refuse(404, "not found"),
+        || {
+            Answer::refuse(
+                409,
+                "Precondition failed: UID in precondition: a, in object: b",
+            )
+        },
+        || {
+            Answer::refuse(
+                422,
+                "Pod \"p\" is invalid: metadata.uid: field is immutable",
+            )
+        },
+    ];
+    for refusal in refusals {
         let (outcome, lines) = outcome_of(refusal, Answer::ok).await;
         assert_eq!((outcome, lines.len()), (evicted(), 1));
         let (outcome, lines) = outcome_of(Answer::ok, refusal).await;

@@ -214,6 +214,26 @@ async fn a_deleted_lease_ends_the_term_and_is_made_again() {
 }
 
 #[tokio::test]
+async fn an_update_that_always_conflicts_is_not_tried_without_pause() {
+    let store = Store::default();
+    let server = store.server().await;
+    let first = candidate(&server, "a");
+    server.until("POST", 1).await;
+    first.task.abort();
+    store.edit(|lease| lease["spec"]["holderIdentity"] = json!(""));
+    let refusing = store.clone();
+    server.change(move |seen: &Seen| match seen.method.as_str() {
+        "PUT" => Answer::Json(409, status(409)),
+        _ => refusing.answer(seen),
+    });
+    let start = Instant::now();
+    let _second = candidate(&server, "b");
+    server.until("PUT", 4).await;
+    let pauses = settings("b").retry_period / LOOKS_PER_PERIOD * 2;
+    assert!(start.elapsed() >= pauses, "{:?}", start.elapsed());
+}
+
+#[tokio::test]
 async fn invalid_settings_are_refused_before_anything_is_sent() {
     let store = Store::default();
     let server = store.server().await;
