@@ -4,7 +4,6 @@ mod chart;
 mod crds;
 mod image;
 mod install;
-mod metric_names;
 mod monitoring;
 mod rbac;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use pumice_admin::metrics::{Kind, REFERENCE};
 use serde_json::Value;
 
-use super::metric_names::families;
 use super::{documents, read};
 
 /// Labels Prometheus adds to every series, and the bound of histogram buckets.
@@ -33,18 +33,15 @@ fn labels_of(series: &str) -> Option<&'static [&'static str]> {
         return Some(&[]);
     }
     let parts = ["_bucket", "_sum", "_count"];
-    families()
-        .into_iter()
-        .find_map(|(name, histogram, labels)| {
-            let matches = if histogram {
-                parts
-                    .iter()
-                    .any(|part| series.strip_suffix(part) == Some(name))
-            } else {
-                series == name
-            };
-            matches.then_some(labels)
-        })
+    REFERENCE.iter().find_map(|family| {
+        let matches = match family.kind {
+            Kind::Histogram(_) => parts
+                .iter()
+                .any(|part| series.strip_suffix(part) == Some(family.name)),
+            Kind::Counter | Kind::Gauge => series == family.name,
+        };
+        matches.then_some(family.labels)
+    })
 }
 
 /// Texts in `open` … `close` of an expression.
