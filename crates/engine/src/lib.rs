@@ -106,6 +106,13 @@ impl Engine {
         self.settled = None;
     }
 
+    /// Forgets at once what nobody uses any more: names, terms, label keys. Cycles do it by themselves
+    /// when it pays.
+    pub fn forget_unused(&mut self) {
+        self.release_kept();
+        self.state.forget_unused();
+    }
+
     /// Takes in one change of the cluster.
     pub fn apply(&mut self, delta: Delta) {
         let pod = match &delta {
@@ -206,7 +213,7 @@ impl Engine {
         self.release_kept();
         self.cycle += 1;
         let phase_changes = self.state.phase_changes();
-        self.kernel.begin_cycle();
+        self.kernel.begin_cycle(&self.state);
         let mut session = Session::open(
             &mut self.state,
             &mut self.chain,

@@ -6,6 +6,7 @@ mod dump;
 mod hold;
 mod jobs;
 mod seal;
+mod sweep;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
@@ -24,6 +25,7 @@ use changes::Changes;
 pub(crate) use changes::Marks;
 
 pub use hold::Hold;
+pub use sweep::Footprint;
 
 /// The cluster.
 ///
@@ -60,6 +62,7 @@ pub struct State {
     counts_stale: bool,
     generation: u64,
     phase_changes: u64,
+    rules_gone: usize,
 }
 
 impl State {
@@ -92,6 +95,7 @@ impl State {
             counts_stale: false,
             generation: 0,
             phase_changes: 0,
+            rules_gone: 0,
         }
     }
 
