@@ -17,6 +17,8 @@ impl Engine {
         for ix in self.jobs_to_look_at(before) {
             self.note_partial_gang(ix, now_s);
             self.telling.look_at(ix);
+            self.uncounted.insert(ix);
+            self.note_unready(ix);
             if !self.has_group_and_queue(ix) {
                 continue;
             }
@@ -58,6 +60,17 @@ impl Engine {
     fn has_group_and_queue(&self, ix: JobIx) -> bool {
         let known = self.state.has_job(ix);
         known && self.state.job(ix).group().is_some() && self.state.job(ix).queue.is_some()
+    }
+
+    fn note_unready(&mut self, ix: JobIx) {
+        let known = self.state.has_job(ix);
+        let job = known.then(|| self.state.job(ix));
+        let is_group = job.filter(|job| job.group().is_some() && !job.tasks.is_empty());
+        if is_group.is_some_and(|job| !job.is_ready()) {
+            self.unready.insert(ix);
+        } else {
+            self.unready.remove(&ix);
+        }
     }
 
     fn note_partial_gang(&mut self, ix: JobIx, now_s: i64) {

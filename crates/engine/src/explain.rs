@@ -168,13 +168,17 @@ impl Engine {
 
     /// `<u>/<tasks> tasks in gang unschedulable: …`.
     pub fn gang_message(&self, ix: JobIx) -> String {
-        let job = self.state.job(ix);
-        let short = job.min_available - (job.ready() + self.could_be_placed(ix) as i32);
-        let tasks = job.tasks.len();
+        let (short, tasks) = (self.short_of(ix), self.state.job(ix).tasks.len());
         format!(
             "{short}/{tasks} tasks in gang unschedulable: {}",
             self.group_message(ix)
         )
+    }
+
+    /// Pods missing to `minMember` that could not be placed.
+    pub(crate) fn short_of(&self, ix: JobIx) -> i32 {
+        let job = self.state.job(ix);
+        job.min_available - (job.ready() + self.could_be_placed(ix) as i32)
     }
 
     /// State of the group, of its pending tasks, and the reason behind it.

@@ -13,6 +13,7 @@
 mod close;
 pub mod explain;
 pub mod gist;
+pub mod numbers;
 mod partial;
 pub mod report;
 
@@ -20,10 +21,13 @@ use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
-use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session};
+use pumice_framework::{
+    CycleInfo, JobNote, Observer, PluginChain, ReasonTable, Session, Stage, Unobserved,
+};
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use numbers::Numbers;
 use partial::PartialGangs;
 use report::Telling;
 pub use report::{GroupEvent, PodReport, Reports};
@@ -63,6 +67,10 @@ pub struct Engine {
     closed_epoch: Option<u64>,
     partial: PartialGangs,
     telling: Telling,
+    /// Jobs looked at since [`Engine::numbers`] was last asked.
+    uncounted: FxHashSet<JobIx>,
+    /// Jobs with a PodGroup and pods that are not ready.
+    unready: FxHashSet<JobIx>,
 }
 
 impl Engine {
@@ -84,6 +92,8 @@ impl Engine {
             closed_epoch: None,
             partial: PartialGangs::default(),
             telling: Telling::default(),
+            uncounted: FxHashSet::default(),
+            unready: FxHashSet::default(),
         }
     }
 
@@ -104,6 +114,13 @@ impl Engine {
         self.partial.forget_unless(self.chain.has_gangs());
         self.closed_epoch = None;
         self.settled = None;
+    }
+
+    /// Forgets at once what nobody uses any more: names, terms, label keys. Cycles do it by themselves
+    /// when it pays.
+    pub fn forget_unused(&mut self) {
+        self.release_kept();
+        self.state.forget_unused();
     }
 
     /// Takes in one change of the cluster.
@@ -205,6 +222,11 @@ impl Engine {
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
     pub fn cycle(&mut self, now_s: i64) -> Decisions {
+        self.cycle_observed(now_s, &mut Unobserved)
+    }
+
+    /// Likewise, and tells when parts of the cycle begin and end.
+    pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
         if self.settled == Some(self.state.generation()) {
@@ -214,21 +236,27 @@ impl Engine {
                 ..Decisions::default()
             };
         }
+        observer.begin(Stage::Open);
         self.state.seal();
         self.release_kept();
         self.cycle += 1;
         let phase_changes = self.state.phase_changes();
-        self.kernel.begin_cycle();
+        self.kernel.begin_cycle(&self.state);
         let mut session = Session::open(
             &mut self.state,
             &mut self.chain,
             &self.actions,
             CycleInfo { now_s },
+            observer,
         );
+        observer.end(Stage::Open);
         for action in &self.actions {
             // The configuration was checked against the list of actions.
             if let Some(action) = find(action) {
+                let stage = Stage::Action(action.name);
+                observer.begin(stage);
                 (action.run)(&mut session, &mut self.kernel);
+                observer.end(stage);
             }
         }
         let binds = std::mem::take(&mut session.binds);
@@ -236,7 +264,9 @@ impl Engine {
         let notes = std::mem::take(&mut session.notes);
         drop(session);
         let before = std::mem::replace(&mut self.notes, notes);
+        observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
+        observer.end(Stage::Close);
         // A bare pod that was admitted shows in no decision.
         let settled =
             binds.is_empty() && groups.is_empty() && phase_changes == self.state.phase_changes();

@@ -6,6 +6,7 @@ use pumice_conf::Enabled;
 use pumice_model::{JobIx, QueueIx, Rules, State, TaskIx};
 
 use crate::node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
+use crate::observer::{Observer, Stage};
 use crate::plugin::{CycleInfo, Invalid, Plugin, Points, QueueView, Refusal};
 use crate::tiers::{self, Vote};
 
@@ -84,9 +85,12 @@ impl PluginChain {
     }
 
     /// A cycle begins.
-    pub fn open(&mut self, state: &State, cycle: &CycleInfo) {
+    pub fn open(&mut self, state: &State, cycle: &CycleInfo, observer: &mut dyn Observer) {
         for member in self.tiers.iter_mut().flatten() {
+            let stage = Stage::PluginOpen(member.plugin.name());
+            observer.begin(stage);
             member.plugin.open(state, cycle);
+            observer.end(stage);
         }
     }
 
@@ -327,6 +331,12 @@ impl PluginChain {
     pub fn volume_timeout_s(&self) -> Option<i64> {
         self.with(|on| on.predicate)
             .find_map(|plugin| plugin.volume_timeout_s())
+    }
+
+    /// The share by which jobs are ordered, if a plugin does so.
+    pub fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
+        self.with(|_| true)
+            .find_map(|plugin| plugin.job_share(state, job))
     }
 
     /// What the first queue plugin says about a queue.

@@ -11,10 +11,12 @@
 //! * [`chain`]: the configured plugins in tiers, asked by the rules of [`tiers`].
 //! * [`node_points`]: how plugins speak about nodes: for a whole class of tasks at a time.
 //! * [`session`]: one cycle's transaction and its notes on every job.
+//! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
 
 pub mod chain;
 pub mod node_points;
+pub mod observer;
 pub mod plugin;
 pub mod reason;
 pub mod session;
@@ -22,6 +24,7 @@ pub mod tiers;
 
 pub use chain::PluginChain;
 pub use node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
+pub use observer::{Observer, Stage, Unobserved};
 pub use plugin::{CycleInfo, Invalid, Plugin, Points, Refusal};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use session::{JobNote, Session, Skip};

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use pumice_model::{JobIx, QueueIx, Rules, State, TaskIx};
+use pumice_model::{JobIx, QueueIx, ResVec, Rules, State, TaskIx};
 
 use crate::node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
 use crate::tiers::Vote;
@@ -207,6 +207,11 @@ pub trait Plugin {
     fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
         None
     }
+
+    /// The share of the cluster by which the plugin orders jobs, for reports; `None` if it does not.
+    fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
+        None
+    }
 }
 
 /// What a queue plugin says about a queue, for reports.
@@ -216,4 +221,8 @@ pub struct QueueView {
     pub deserved: Vec<(pumice_model::ResIx, f64)>,
     /// Share.
     pub share: f64,
+    /// What its admitted jobs reserve.
+    pub inqueue: ResVec,
+    /// It has at least all it deserves.
+    pub overused: bool,
 }

@@ -12,6 +12,7 @@ use pumice_model::{JobIx, NodeIx, State, Sym, TaskIx, TaskStatus, VolumeStep};
 use rustc_hash::FxHashMap;
 
 use crate::chain::PluginChain;
+use crate::observer::Observer;
 use crate::plugin::{CycleInfo, Invalid, Refusal};
 use crate::reason::FitError;
 
@@ -107,9 +108,10 @@ impl<'a> Session<'a> {
         chain: &'a mut PluginChain,
         actions: &'a [String],
         cycle: CycleInfo,
+        observer: &mut dyn Observer,
     ) -> Self {
         state.settle_books();
-        chain.open(state, &cycle);
+        chain.open(state, &cycle, observer);
         Self {
             state,
             chain,

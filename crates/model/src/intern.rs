@@ -6,12 +6,14 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sym(u32);
 
-/// The interner. Symbols are never freed: their number is bounded by the distinct names, label
-/// keys and label values the cluster has shown.
+/// The interner. Symbols that nobody holds any more make room for others ([`Interner::sweep`]).
 #[derive(Clone, Debug)]
 pub struct Interner {
     texts: Vec<std::rc::Rc<str>>,
     index: FxHashMap<std::rc::Rc<str>, Sym>,
+    free: Vec<Sym>,
+    /// Symbols handed out since the last sweep.
+    young: usize,
 }
 
 impl Default for Interner {
@@ -19,6 +21,8 @@ impl Default for Interner {
         let mut interner = Self {
             texts: Vec::new(),
             index: FxHashMap::default(),
+            free: Vec::new(),
+            young: 0,
         };
         interner.intern("");
         interner
@@ -31,11 +35,51 @@ impl Interner {
         if let Some(&sym) = self.index.get(text) {
             return sym;
         }
-        let sym = Sym(self.texts.len() as u32);
         let text: std::rc::Rc<str> = text.into();
-        self.texts.push(text.clone());
+        self.young += 1;
+        let sym = match self.free.pop() {
+            Some(sym) => {
+                self.texts[sym.0 as usize] = text.clone();
+                sym
+            }
+            None => {
+                self.texts.push(text.clone());
+                Sym((self.texts.len() - 1) as u32)
+            }
+        };
         self.index.insert(text, sym);
         sym
+    }
+
+    /// Symbols handed out since the last sweep.
+    pub fn young(&self) -> usize {
+        self.young
+    }
+
+    /// Number of symbols in use, as far as is known.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Never true: the empty text is always known.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Forgets every symbol that is not among `live`; the empty text stays. The caller names every
+    /// symbol that somebody still holds.
+    pub fn sweep(&mut self, live: impl Iterator<Item = Sym>) {
+        let mut held = vec![false; self.texts.len()];
+        held[0] = true;
+        live.for_each(|sym| held[sym.0 as usize] = true);
+        self.free.iter().for_each(|sym| held[sym.0 as usize] = true);
+        let empty = self.texts[0].clone();
+        for (at, _) in held.iter().enumerate().filter(|(_, held)| !**held) {
+            let text = std::mem::replace(&mut self.texts[at], empty.clone());
+            self.index.remove(&text);
+            self.free.push(Sym(at as u32));
+        }
+        self.young = 0;
     }
 
     /// Symbol of `text`, if known.

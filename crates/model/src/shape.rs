@@ -201,12 +201,28 @@ impl Shapes {
         }
     }
 
-    /// Gives one use back.
-    pub fn release(&mut self, shape: ShapeIx) {
+    /// Gives one use back. The rules nobody has any more, if so.
+    pub fn release(&mut self, shape: ShapeIx) -> Option<RulesIx> {
         let rules = self.get(shape).rules;
-        if self.shapes.release(shape.0) {
-            self.rules.release(rules.0);
-        }
+        let last = self.shapes.release(shape.0) && self.rules.release(rules.0);
+        last.then_some(rules)
+    }
+
+    /// Rules that some shape in use has.
+    pub fn rules_in_use(&self) -> impl Iterator<Item = &Rules> {
+        let used = self.rules.entries.iter().filter(|rules| rules.uses > 0);
+        used.map(|rules| rules.value.as_ref())
+    }
+
+    /// Serials of the shapes in use.
+    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
+        let used = self.shapes.entries.iter().filter(|shape| shape.uses > 0);
+        used.map(|shape| shape.serial)
+    }
+
+    /// Number of shapes, and of rules, that are kept.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.shapes.entries.len(), self.rules.entries.len())
     }
 
     /// A shape in use.

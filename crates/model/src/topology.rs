@@ -7,6 +7,8 @@
 //! Both are kept by node and exact under undo. Who asks sums them up by topology domain and catches
 //! up through the nodes' touch log. Counters are made when a class first asks.
 
+mod learn;
+
 use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,7 +17,7 @@ use crate::intern::{Interner, Sym};
 use crate::node::NodeIx;
 use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
 use crate::selector::{Labels, selects, term_selects};
-use crate::shape::{Rules, RulesIx};
+use crate::shape::RulesIx;
 
 /// Most counters kept at a time; beyond it all are dropped and made again when asked for.
 pub const MAX_COUNTERS: usize = 4096;
@@ -80,6 +82,8 @@ pub struct OwnedTerm {
     /// How it is carried.
     pub carried: Carried,
     per_node: FxHashMap<u32, i64>,
+    /// Rules in use that carry it.
+    uses: u32,
 }
 
 /// A count that differs from zero on one node.
@@ -97,6 +101,8 @@ pub struct Topology {
     counted_by: Vec<Option<Vec<CounterIx>>>,
     owned: Vec<OwnedTerm>,
     owned_index: FxHashMap<(PodTerm, Carried), u32>,
+    owned_free: Vec<u32>,
+    owned_unused: usize,
     carried_by: FxHashMap<RulesIx, Vec<u32>>,
     namespaces: FxHashMap<String, Pairs>,
     workloads: FxHashMap<(String, String, String), WorkloadObject>,
@@ -112,68 +118,6 @@ impl Topology {
     /// Changes whenever appearances, terms or counters known so far may mean something else.
     pub fn epoch(&self) -> u64 {
         self.epoch
-    }
-
-    /// Takes note of rules seen for the first time: the label keys they read and the terms their
-    /// pods carry. True when pods must get new appearances ([`Topology::forget_appearances`]).
-    pub fn learn(&mut self, names: &mut Interner, ix: RulesIx, rules: &Rules) -> bool {
-        let mut terms = Vec::new();
-        let anti = rules
-            .anti_affinity
-            .iter()
-            .map(|term| (term, Carried::RequiredAnti));
-        let preferred = rules
-            .preferred_affinity
-            .iter()
-            .map(|(w, term)| (term, Carried::Preferred(*w)));
-        let preferred_anti = rules
-            .preferred_anti_affinity
-            .iter()
-            .map(|(w, term)| (term, Carried::PreferredAnti(*w)));
-        for (term, carried) in anti.chain(preferred).chain(preferred_anti) {
-            terms.push(self.own(term, carried));
-        }
-        self.carried_by.insert(ix, terms);
-        if !rules.looks_at_pods() {
-            return false;
-        }
-        let selectors = rules
-            .affinity
-            .iter()
-            .chain(&rules.anti_affinity)
-            .chain(rules.preferred_affinity.iter().map(|(_, term)| term))
-            .chain(rules.preferred_anti_affinity.iter().map(|(_, term)| term))
-            .filter_map(|term| term.selector.as_ref())
-            .chain(rules.spread.iter().filter_map(|c| c.selector.as_ref()));
-        self.read_keys(names, selectors)
-    }
-
-    fn own(&mut self, term: &PodTerm, carried: Carried) -> u32 {
-        let key = (term.clone(), carried);
-        if let Some(&at) = self.owned_index.get(&key) {
-            return at;
-        }
-        let at = self.owned.len() as u32;
-        self.owned.push(OwnedTerm {
-            term: key.0.clone(),
-            carried,
-            per_node: FxHashMap::default(),
-        });
-        self.owned_index.insert(key, at);
-        self.epoch += 1;
-        at
-    }
-
-    fn read_keys<'a>(
-        &mut self,
-        names: &mut Interner,
-        selectors: impl Iterator<Item = &'a Selector>,
-    ) -> bool {
-        let mut changed = !std::mem::replace(&mut self.active, true);
-        for requirement in selectors.flat_map(|selector| &selector.requirements) {
-            changed |= self.keys_read.insert(names.intern(&requirement.key));
-        }
-        changed
     }
 
     /// Drops every appearance and counter; the caller gives all tasks new appearances.

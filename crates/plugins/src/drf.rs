@@ -95,6 +95,10 @@ impl Plugin for Drf {
             .total_cmp(&self.share(state.job(right)))
     }
 
+    fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
+        Some(self.share(state.job(job)))
+    }
+
     fn queue_order(&self, _state: &State, left: QueueIx, right: QueueIx) -> Ordering {
         self.tree.compare(left, right)
     }

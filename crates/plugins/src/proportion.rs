@@ -208,6 +208,8 @@ impl Plugin for Proportion {
         Some(QueueView {
             deserved,
             share: self.share(state, queue),
+            inqueue: entitlement.inqueue.clone(),
+            overused: self.overused(state, queue),
         })
     }
 }

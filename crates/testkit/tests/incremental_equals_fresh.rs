@@ -253,6 +253,9 @@ fn follow_under(
         }
         let mut fresh = run::engine(&config, &cluster.objects());
         let now_s = i64::from(step) * 100;
+        if seed % 3 == 1 && step % 4 == 2 {
+            live.forget_unused();
+        }
         let mut dumped = run::engine(&config, &live.state().dump());
         let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
         let context = format!("seed {seed}, step {step}, conf:\n{text}");

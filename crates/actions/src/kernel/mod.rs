@@ -26,7 +26,7 @@ use pumice_framework::node_points::ClassKey;
 use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{NeedIx, NodeIx, State, TaskIx};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use evaluate::{Block, Program};
 use index::ClassIndex;
@@ -34,10 +34,16 @@ use pod_filter::{PodFilter, PodReasons, TopologyKeys};
 use pod_score::PodScore;
 
 /// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
-pub const INDEX_BUDGET_BYTES: usize = 2 << 30;
+pub const INDEX_BUDGET_BYTES: usize = 512 << 20;
 
-/// Most verdicts remembered that refuse a class everywhere.
-const MAX_REFUSED: usize = 1 << 20;
+/// Bytes of static parts kept, about; beyond it those no class index uses are dropped.
+const STATIC_BUDGET_BYTES: usize = 64 << 20;
+
+/// Most verdicts remembered on whether a class is refused everywhere.
+const MAX_REFUSED: usize = 1 << 16;
+
+/// Class indexes beyond which those of shapes nobody has any more are looked for.
+const SPARE_INDEXES: usize = 256;
 
 /// A node for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +69,10 @@ pub struct Kernel {
     scratch: Box<Block>,
     epoch: (u64, u64),
     cycle: u64,
+    /// Number of indexes at which the next look for useless ones is due.
+    sweep_at: usize,
+    /// Static parts that class indexes used when the others were dropped last.
+    fixed_in_use: usize,
     questions: u64,
     bytes: usize,
 }
@@ -81,14 +91,22 @@ impl Kernel {
             scratch: Box::default(),
             epoch: (0, 0),
             cycle: 0,
+            sweep_at: SPARE_INDEXES,
+            fixed_in_use: 0,
             questions: 0,
             bytes: 0,
         }
     }
 
     /// A new cycle begins.
-    pub fn begin_cycle(&mut self) {
+    pub fn begin_cycle(&mut self, state: &State) {
         self.cycle += 1;
+        if self.indexes.len() >= self.sweep_at {
+            let used: FxHashSet<u64> = state.shapes.serials_in_use().collect();
+            self.indexes.retain(|(shape, _), _| used.contains(shape));
+            self.bytes = self.indexes.values().map(|index| index.bytes()).sum();
+            self.sweep_at = 2 * self.indexes.len() + SPARE_INDEXES;
+        }
     }
 
     /// The best node for a pending task.
@@ -163,6 +181,7 @@ impl Kernel {
         if self.epoch != epoch {
             self.indexes.clear();
             self.fixed.clear();
+            self.fixed_in_use = 0;
             self.refused.clear();
             self.keys = TopologyKeys::default();
             self.bytes = 0;
@@ -185,6 +204,12 @@ impl Kernel {
     }
 
     fn program(&mut self, state: &State, chain: &PluginChain, class: &Class) -> Program {
+        // A verdict, a score and perhaps a raw value per node.
+        let part_bytes = 24 * state.nodes.len().max(1);
+        if self.fixed.len() > self.fixed_in_use + STATIC_BUDGET_BYTES / part_bytes {
+            self.fixed.retain(|_, part| Rc::strong_count(part) > 1);
+            self.fixed_in_use = self.fixed.len();
+        }
         let fixed = self
             .fixed
             .entry(state.shapes.rules_serial(class.shape.rules))
@@ -202,7 +227,6 @@ impl Kernel {
     fn stay_within_budget(&mut self) {
         if self.refused.len() > MAX_REFUSED {
             self.refused.clear();
-            self.fixed.retain(|_, part| Rc::strong_count(part) > 1);
         }
         if self.bytes <= INDEX_BUDGET_BYTES {
             return;

@@ -72,6 +72,9 @@ pub struct PodFilter {
     pub layout: Rc<Layout>,
 }
 
+/// Topology keys, and combinations of them, beyond which those no class uses are dropped.
+const MOST_KEYS: usize = 256;
+
 /// Domains of topology keys and layouts over them: they depend on node labels alone, so all classes
 /// share them.
 #[derive(Default)]
@@ -86,6 +89,9 @@ impl TopologyKeys {
         if let Some(domains) = self.domains.get(key) {
             return domains.clone();
         }
+        if self.domains.len() >= MOST_KEYS {
+            self.domains.retain(|_, known| Rc::strong_count(known) > 1);
+        }
         let domains = Rc::new(Domains::of(&state.nodes, key));
         self.domains.insert(key.to_owned(), domains.clone());
         domains
@@ -94,6 +100,9 @@ impl TopologyKeys {
     fn layout(&mut self, state: &State, keys: &[String]) -> Rc<Layout> {
         if let Some(layout) = self.layouts.get(keys) {
             return layout.clone();
+        }
+        if self.layouts.len() >= MOST_KEYS {
+            self.layouts.retain(|_, known| Rc::strong_count(known) > 1);
         }
         let domains: Vec<Rc<Domains>> = keys.iter().map(|key| self.domains(state, key)).collect();
         let layout = Rc::new(Layout::of(state.nodes.len(), &domains));

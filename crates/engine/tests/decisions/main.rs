@@ -5,6 +5,7 @@ mod bindings;
 mod cluster;
 mod conditions;
 mod gangs;
+mod numbers;
 mod placement;
 mod queues;
 mod reasons;

@@ -140,7 +140,7 @@ impl State {
             if same_pod(old, &task) && self.volumes.knows(ix, pod) {
                 // What it was told decides nothing.
                 self.tasks[ix.at()].told = task.told;
-                self.shapes.release(acquired.shape);
+                self.release_shape(acquired.shape);
                 return;
             }
             let old_job = old.job;
@@ -268,7 +268,14 @@ impl State {
             }
             self.touch_job(job_ix);
         }
-        self.shapes.release(self.task(ix).shape);
+        self.release_shape(self.task(ix).shape);
+    }
+
+    fn release_shape(&mut self, shape: crate::ShapeIx) {
+        if let Some(rules) = self.shapes.release(shape) {
+            self.topology.unlearn(rules);
+            self.rules_gone += 1;
+        }
     }
 
     fn delete_task(&mut self, ix: TaskIx) {

@@ -7,6 +7,7 @@ mod hold;
 mod jobs;
 mod seal;
 mod volumes;
+mod sweep;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
@@ -26,6 +27,7 @@ use changes::Changes;
 pub(crate) use changes::Marks;
 
 pub use hold::Hold;
+pub use sweep::Footprint;
 
 /// The cluster.
 ///
@@ -64,6 +66,7 @@ pub struct State {
     counts_stale: bool,
     generation: u64,
     phase_changes: u64,
+    rules_gone: usize,
 }
 
 impl State {
@@ -97,6 +100,7 @@ impl State {
             counts_stale: false,
             generation: 0,
             phase_changes: 0,
+            rules_gone: 0,
         }
     }
 

@@ -16,6 +16,7 @@ impl State {
     /// Completes a batch of [`State::apply`]: name order of nodes, pods that waited for their node,
     /// queues of jobs, sub-jobs, and what selectors see. Cheap when none of it changed.
     pub fn seal(&mut self) {
+        self.sweep_rules(false);
         if self.topology.appearance_count() > 2 * self.tasks.len() + SPARE_APPEARANCES {
             self.appearances_stale = true;
         }
@@ -53,6 +54,7 @@ impl State {
         for ix in std::mem::take(&mut self.sub_jobs_stale) {
             self.split_job(ix);
         }
+        self.sweep_names(false);
     }
 
     fn recount(&mut self) {

@@ -1,0 +1,126 @@
+//! What metrics and those who measure are told.
+
+use pumice_framework::{Observer, Stage};
+use pumice_model::Delta;
+use pumice_model::resource::CPU;
+
+use crate::cluster::*;
+
+#[test]
+fn waiting_pods_are_counted_by_why_they_wait() {
+    let gated = pumice_model::object::PodObject {
+        gates: pumice_model::object::Gates::Foreign,
+        ..pod("gated", "1c")
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(group("g", 2))
+        .group(group("few", 9))
+        .pod(member("g", pod("g0", "1c")))
+        .pod(member("g", pod("g1", "9c")))
+        .pod(member("few", pod("f0", "1c")))
+        .pod(member("absent", pod("a0", "1c")))
+        .pod(pod("large", "9c"))
+        .pod(gated);
+    cluster.cycle();
+    let numbers = cluster.engine.numbers();
+    let counts: Vec<_> = numbers.pending.into_iter().collect();
+    let expected = [
+        ("gang", 1),
+        ("gang-incomplete", 1),
+        ("gated", 1),
+        ("no-node", 2),
+        ("no-podgroup", 1),
+    ];
+    assert_eq!(counts, expected);
+    assert_eq!(numbers.unready_jobs, 2);
+}
+
+#[test]
+fn numbers_of_jobs_are_told_when_they_change() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(member("g", pod("g0", "1c")))
+        .pod(member("g", pod("g1", "9c")));
+    cluster.cycle();
+    let job = cluster.engine.numbers().jobs[0];
+    assert_eq!(
+        (job.unschedulable, job.unready, job.share),
+        (1, true, Some(0.0))
+    );
+    cluster.engine.cycle(0);
+    let settled = cluster.engine.numbers();
+    cluster.engine.cycle(1);
+    assert_eq!(cluster.engine.numbers().jobs, [], "{settled:?}");
+    cluster.apply(Delta::PodApply(Box::new(member("g", pod("g1", "1c")))));
+    cluster.cycle();
+    cluster.cycle();
+    let job = cluster.engine.numbers().jobs[0];
+    assert_eq!(
+        (job.unschedulable, job.unready, job.share),
+        (0, false, Some(0.5))
+    );
+    for name in ["g0", "g1"] {
+        cluster.apply(Delta::PodDelete(name.to_owned()));
+    }
+    cluster.apply(Delta::GroupDelete("ns".to_owned(), "g".to_owned()));
+    cluster.cycle();
+    assert_eq!(cluster.engine.numbers().gone, [job.job]);
+}
+
+#[test]
+fn numbers_of_queues_say_what_they_hold_ask_for_and_deserve() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .pod(on("n1", pod("runs", "1c")))
+        .pod(pod("large", "9c"));
+    cluster.cycle();
+    let numbers = cluster.engine.numbers();
+    let [queue] = &numbers.queues[..] else {
+        panic!("one queue");
+    };
+    let cpu = (queue.allocated.get(CPU), queue.request.get(CPU));
+    assert_eq!(cpu, (1000, 10_000));
+    assert_eq!(queue.deserved[0], (CPU, 4000.0));
+    assert_eq!((queue.weight, queue.overused), (1, false));
+    // Of the pods it asks for, one of two runs.
+    assert_eq!(queue.share, 0.5);
+}
+
+#[derive(Default)]
+struct Written(Vec<String>);
+
+impl Observer for Written {
+    fn begin(&mut self, stage: Stage<'_>) {
+        self.0.push(format!("{stage:?}"));
+    }
+
+    fn end(&mut self, stage: Stage<'_>) {
+        self.0.push(format!("/{stage:?}"));
+    }
+}
+
+#[test]
+fn an_observer_sees_every_part_of_a_cycle() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).pod(pod("p", "1c"));
+    let mut seen = Written::default();
+    cluster.engine.cycle_observed(0, &mut seen);
+    let expected = [
+        "Open",
+        "PluginOpen(\"gang\")",
+        "/PluginOpen(\"gang\")",
+        "PluginOpen(\"predicates\")",
+        "/PluginOpen(\"predicates\")",
+        "/Open",
+        "Action(\"enqueue\")",
+        "/Action(\"enqueue\")",
+        "Action(\"allocate\")",
+        "/Action(\"allocate\")",
+        "Action(\"backfill\")",
+        "/Action(\"backfill\")",
+        "Close",
+        "/Close",
+    ];
+    assert_eq!(seen.0, expected);
+}
