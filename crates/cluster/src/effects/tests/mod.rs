@@ -5,6 +5,7 @@ mod event;
 mod evict;
 mod queues;
 mod status;
+mod volumes;
 
 use std::sync::Arc;
 use std::time::Duration;
