@@ -30,6 +30,7 @@ mod shared;
 mod status;
 mod status_body;
 mod verbs;
+mod volumes;
 mod window;
 mod write;
 
@@ -55,6 +56,7 @@ pub use meter::Meter;
 pub use options::EffectOptions;
 pub use prebind::PreBindStep;
 pub use queues::{EnsureError, Ensured, ensure_queues};
+pub use volumes::VolumeWork;
 pub use write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
 /// Evictions under way.

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::backoff;
 use super::http::{Call, MERGE_PATCH, Reply};
 use super::shared::{Rate, Shared};
+use super::volumes::{self, VolumeWork};
 
 /// One step. Steps may be carried out more than once when an answer is lost: they must be
 /// idempotent.
@@ -24,27 +25,39 @@ pub enum PreBindStep {
         /// The patch that takes it back; `None` when nothing has to be.
         undo: Option<Value>,
     },
+    /// Claims get volumes, and are waited for.
+    Volumes(VolumeWork),
 }
 
 impl PreBindStep {
-    fn what(&self) -> &str {
+    async fn run(&self, shared: &Arc<Shared>) -> Result<(), String> {
         match self {
-            Self::MergePatch { what, .. } => what,
-        }
-    }
-
-    fn call(&self) -> Call {
-        match self {
-            Self::MergePatch { path, patch, .. } => Call::patch(path.clone(), MERGE_PATCH, patch),
-        }
-    }
-
-    fn undo(&self) -> Option<Call> {
-        match self {
-            Self::MergePatch { path, undo, .. } => {
-                let undo = undo.as_ref()?;
-                Some(Call::patch(path.clone(), MERGE_PATCH, undo))
+            Self::MergePatch {
+                what, path, patch, ..
+            } => {
+                let call = Call::patch(path.clone(), MERGE_PATCH, patch);
+                let done = insist(shared, call).await;
+                done.map_err(|problem| format!("{what}: {problem}"))
             }
+            Self::Volumes(work) => volumes::run(shared, work).await,
+        }
+    }
+
+    async fn undo(&self, shared: &Arc<Shared>) {
+        match self {
+            Self::MergePatch { undo: None, .. } => {}
+            Self::MergePatch {
+                what,
+                path,
+                undo: Some(undo),
+                ..
+            } => {
+                let call = Call::patch(path.clone(), MERGE_PATCH, undo);
+                if let Err(problem) = insist(shared, call).await {
+                    tracing::warn!("cannot take back {what}: {problem}");
+                }
+            }
+            Self::Volumes(work) => volumes::roll_back(shared, work).await,
         }
     }
 }
@@ -55,10 +68,10 @@ impl PreBindStep {
 /// Which step failed, and why.
 pub(super) async fn run(shared: &Arc<Shared>, steps: &[PreBindStep]) -> Result<(), String> {
     for (done, step) in steps.iter().enumerate() {
-        if let Err(problem) = insist(shared, step.call()).await {
+        if let Err(problem) = step.run(shared).await {
             // The failed one too: it may have been carried out though its answer was lost.
             roll_back(shared, &steps[..=done]).await;
-            return Err(format!("{}: {problem}", step.what()));
+            return Err(problem);
         }
     }
     Ok(())
@@ -68,10 +81,7 @@ pub(super) async fn run(shared: &Arc<Shared>, steps: &[PreBindStep]) -> Result<(
 /// then carries a decision that the next bind of the pod overwrites.
 pub(super) async fn roll_back(shared: &Arc<Shared>, steps: &[PreBindStep]) {
     for step in steps.iter().rev() {
-        let Some(call) = step.undo() else { continue };
-        if let Err(problem) = insist(shared, call).await {
-            tracing::warn!("cannot take back {}: {problem}", step.what());
-        }
+        step.undo(shared).await;
     }
 }
 

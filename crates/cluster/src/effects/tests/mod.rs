@@ -6,6 +6,7 @@ mod evict;
 mod queues;
 mod status;
 mod storm;
+mod volumes;
 
 use std::sync::Arc;
 use std::time::Duration;
