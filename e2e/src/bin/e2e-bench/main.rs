@@ -10,7 +10,7 @@
 //! Times come from the API server's audit log of the scheduler's identity, so that measuring costs
 //! no requests; the raw limit is measured with the same identity and the same log.
 //!
-//! Exit codes: 0 measured, 1 not.
+//! Exit codes: 0 measured, 1 not or not all.
 
 mod audit;
 mod load;
@@ -74,7 +74,13 @@ fn main() -> ExitCode {
                 Format::Table => print!("{}", report.table()),
                 Format::Json => println!("{}", report.json()),
             }
-            ExitCode::SUCCESS
+            for problem in &report.problems {
+                eprintln!("error: not measured: {problem}");
+            }
+            match report.problems.is_empty() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
         }
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -47,8 +47,15 @@ pub fn scheduler(cluster: &Cluster, arguments: &Arguments, report: &mut Report) 
     if arguments.load > 0 {
         report.latency_load = Some(under_load(cluster, arguments.load)?);
     }
-    restart(cluster, scheduler, &setup, report)?;
-    failover(cluster, arguments, report)?;
+    for (name, result) in [
+        ("restart", restart(cluster, scheduler, &setup, report)),
+        ("failover", failover(cluster, arguments, report)),
+    ] {
+        // The figures so far are worth more than a clean end.
+        if let Err(error) = result {
+            report.problems.push(format!("{name}: {error:#}"));
+        }
+    }
     load::clear(cluster.rest())?;
     raw::again(cluster, arguments, report)
 }
@@ -171,7 +178,8 @@ fn restart(
         .iter()
         .find(|entry| entry.is_bind())
         .context("a bind")?;
-    report.restart_to_first_bind_s = first.at.duration_since(start).as_secs_f64();
+    let seconds = first.at.duration_since(start).as_secs_f64();
+    report.restart_to_first_bind_s = Some(seconds);
     Ok(())
 }
 

@@ -39,9 +39,11 @@ pub struct Report {
     /// Creation to bind at a steady rate.
     pub latency_load: Option<Latency>,
     /// From the start of a new process to its first bind.
-    pub restart_to_first_bind_s: f64,
+    pub restart_to_first_bind_s: Option<f64>,
     /// From the expiry of a killed leader's lease to the standby's first bind.
     pub failover_after_expiry_s: Option<f64>,
+    /// What could not be measured, and why.
+    pub problems: Vec<String>,
 }
 
 /// How pods that were all made beforehand are bound.
@@ -192,12 +194,14 @@ impl Report {
                 add(name, text);
             }
         }
-        add(
-            "restart to first bind",
-            format!("{:.2} s", self.restart_to_first_bind_s),
-        );
-        if let Some(seconds) = self.failover_after_expiry_s {
-            add("failover after lease expiry", format!("{seconds:.2} s"));
+        let times = [
+            ("restart to first bind", self.restart_to_first_bind_s),
+            ("failover after lease expiry", self.failover_after_expiry_s),
+        ];
+        for (name, seconds) in times {
+            if let Some(seconds) = seconds {
+                add(name, format!("{seconds:.2} s"));
+            }
         }
     }
 }
