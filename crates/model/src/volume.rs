@@ -197,6 +197,11 @@ impl Volumes {
         self.needs.serial(ix.0)
     }
 
+    /// Serials of the needs in use.
+    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
+        self.needs.serials_in_use()
+    }
+
     /// Changes whenever the verdict on a node may change for pods of this need although neither the
     /// need nor what is on the node has changed.
     pub fn epoch(&self, ix: NeedIx) -> u64 {

@@ -18,12 +18,13 @@ mod index;
 mod layout;
 mod pod_filter;
 mod pod_score;
+mod shard;
 mod wide_max;
 
 use std::rc::Rc;
 
 use pumice_framework::node_points::ClassKey;
-use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
+use pumice_framework::{Class, FitError, PluginChain, ReasonId, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -62,6 +63,7 @@ pub struct Kernel {
     /// Reasons of the configuration.
     pub reasons: ReasonTable,
     pod_reasons: PodReasons,
+    shard_reason: ReasonId,
     indexes: FxHashMap<ClassId, Box<ClassIndex>>,
     fixed: FxHashMap<u64, Rc<StaticPart>>,
     refused: FxHashMap<ClassId, Option<String>>,
@@ -81,9 +83,11 @@ impl Kernel {
     /// A kernel for plugins that interned their reasons in `reasons`.
     pub fn new(mut reasons: ReasonTable) -> Self {
         let pod_reasons = PodReasons::new(&mut reasons);
+        let shard_reason = shard::reason(&mut reasons);
         Self {
             reasons,
             pod_reasons,
+            shard_reason,
             indexes: FxHashMap::default(),
             fixed: FxHashMap::default(),
             refused: FxHashMap::default(),
@@ -102,8 +106,10 @@ impl Kernel {
     pub fn begin_cycle(&mut self, state: &State) {
         self.cycle += 1;
         if self.indexes.len() >= self.sweep_at {
-            let used: FxHashSet<u64> = state.shapes.serials_in_use().collect();
-            self.indexes.retain(|(shape, _), _| used.contains(shape));
+            let shapes: FxHashSet<u64> = state.shapes.serials_in_use().collect();
+            let needs: FxHashSet<u64> = state.volumes.serials_in_use().collect();
+            self.indexes
+                .retain(|(shape, _, need), _| shapes.contains(shape) && needs.contains(need));
             self.bytes = self.indexes.values().map(|index| index.bytes()).sum();
             self.sweep_at = 2 * self.indexes.len() + SPARE_INDEXES;
         }
@@ -213,7 +219,11 @@ impl Kernel {
         let fixed = self
             .fixed
             .entry(state.shapes.rules_serial(class.shape.rules))
-            .or_insert_with(|| Rc::new(chain.static_part(state, &class.rules)))
+            .or_insert_with(|| {
+                let mut part = chain.static_part(state, &class.rules);
+                shard::overlay(state, self.shard_reason, &mut part);
+                Rc::new(part)
+            })
             .clone();
         Program::new(state, chain, &mut self.reasons, class, fixed)
     }
