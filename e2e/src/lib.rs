@@ -1,1 +1,41 @@
-//! Tests and benchmark against a real kube-apiserver and etcd.
+//! Tests and benchmark against a real kube-apiserver and etcd, all on loopback.
+//!
+//! ```text
+//!  test ──► Lab ──► Cluster    etcd, kube-apiserver, kube-controller-manager  (one Go binary)
+//!            │        ▲  ▲
+//!            │        │  └──── FaultProxy ◄──┐  cuts, delays, refuses, swallows answers
+//!            ├──► Nodes, Kubelet, JobController: the rest of a cluster, as far as needed
+//!            └──► Scheduler ─────────────────┘  the real pumice-scheduler under its own role
+//! ```
+//!
+//! The Go binary is built on first use and kept in `target/e2e`. Every process listens on
+//! loopback ports of its own and ends with the test, however the test ends.
+//!
+//! Calls block; what is asynchronous runs on one runtime of this crate ([`run`]), so that a test
+//! reads top to bottom.
+
+mod cluster;
+mod files;
+mod jobs;
+mod kubelet;
+mod lab;
+mod nodes;
+mod process;
+pub mod programs;
+mod proxy;
+mod rest;
+pub mod samples;
+mod scheduler;
+mod wait;
+
+pub use cluster::{Cluster, Identity, Options, client_at};
+pub use files::{ConfigMount, scratch};
+pub use jobs::{Creation, JobController};
+pub use kubelet::Kubelet;
+pub use lab::{Lab, LabGuard};
+pub use nodes::{NodeShape, create_nodes};
+pub use process::{Process, Signal};
+pub use proxy::{Fault, FaultProxy, Matcher};
+pub use rest::{Rest, is_status};
+pub use scheduler::{Scheduler, Setup, Usage};
+pub use wait::{eventually, run};

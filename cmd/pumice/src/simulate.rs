@@ -72,9 +72,8 @@ pub struct Arguments {
     /// Only nodes with one of these labels, as `key:value,…`
     #[arg(long, value_delimiter = ',', value_name = "KEY:VALUE")]
     node_selector: Vec<String>,
-    /// Provisioners whose volumes do not count (no effect before volumes are simulated)
+    /// Provisioners whose volumes do not count against the limits of nodes
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    #[allow(dead_code)]
     ignored_provisioners: Vec<String>,
     /// Sharding mode of the daemon
     #[arg(long, value_enum, default_value = "none")]
@@ -91,7 +90,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let paths: Vec<&PathBuf> = arguments.paths.iter().chain(&arguments.objects).collect();
     if paths.is_empty() {
         let text = "error: no manifests given\n  = help: name files or directories, or `-` to read \
-                    standard input: kubectl get nodes,pods,podgroups,queues,jobs -A -o yaml | \
+                    standard input: kubectl get nodes,pods,podgroups,queues,jobs,pvc,pv,sc,\
+                    csinodes -A -o yaml | \
                     pumice simulate -";
         return Err(BadInput(text.to_owned()).into());
     }
@@ -177,6 +177,7 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
         options: Options {
             scheduler_names: arguments.scheduler_names.clone(),
         },
+        ignored_provisioners: arguments.ignored_provisioners.clone(),
         node_selector,
     })
 }

@@ -32,11 +32,14 @@ custom_resource!(
     "batch.volcano.sh",
     "v1alpha1",
     "jobs",
-    NamespaceResourceScope
+    NamespaceResourceScope,
+    spec,
+    status
 );
 
 /// Specification of a [`Job`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobSpec {
     /// Scheduler of tasks whose template names none.
@@ -106,6 +109,7 @@ where
 
 /// One entry of `spec.volumes`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumeSpec {
     /// Where it is mounted.
@@ -124,6 +128,7 @@ pub struct VolumeSpec {
 
 /// One task: pods of one template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TaskSpec {
     /// Name; empty means `default<position>`.
@@ -163,6 +168,7 @@ pub struct TaskSpec {
 
 /// `tasks[].dependsOn`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct DependsOn {
     /// Names of tasks.
@@ -178,6 +184,7 @@ pub struct DependsOn {
 
 /// `tasks[].partitionPolicy`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PartitionPolicy {
     /// Number of partitions, at least 1.
@@ -196,6 +203,7 @@ pub struct PartitionPolicy {
 
 /// An action on an event or exit code.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct LifecyclePolicy {
     /// Action.
@@ -223,6 +231,7 @@ pub struct LifecyclePolicy {
 
 /// Status of a [`Job`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobStatus {
     /// Phase and when it began.
@@ -277,6 +286,7 @@ pub struct JobStatus {
 
 /// `status.state`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobState {
     /// `Pending` (also when empty), `Aborting`, `Aborted`, `Running`, `Restarting`, `Completing`,
@@ -305,6 +315,7 @@ pub struct JobState {
 
 /// `status.taskStatusCount` of one task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TaskState {
     /// Number of pods by pod phase.
@@ -317,6 +328,7 @@ pub struct TaskState {
 
 /// One condition of a [`Job`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobCondition {
     /// Phase.

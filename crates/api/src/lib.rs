@@ -4,22 +4,31 @@
 //! definitions say (spec/03 part B), and null where a sloppy writer left null. Core types (Pod,
 //! Node …) are those of [`k8s_openapi`]. The only logic here is what every reader of the wire
 //! needs: quantities ([`quantity`]), how they add up to a pod's request ([`request`]), and the
-//! syntax of names ([`name`]).
+//! syntax of names ([`name`]). With the feature `schema` also the custom resource definitions of
+//! these types.
 //!
 //! Invariant: this crate decides nothing; defaults of the admission webhooks live in
 //! `pumice-controllers`, the meaning of fields in `pumice-ingest`.
 
+pub mod hyper_node;
 pub mod job;
 pub mod keys;
 pub mod name;
+pub mod node_shard;
+pub mod numatopology;
 pub mod pod_group;
 pub mod quantity;
 pub mod queue;
 pub mod request;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod wire;
 
+pub use hyper_node::HyperNode;
 pub use job::Job;
 pub use k8s_openapi;
+pub use node_shard::NodeShard;
+pub use numatopology::Numatopology;
 pub use pod_group::PodGroup;
 pub use queue::Queue;
 pub use wire::{NetworkTopology, ResourceList};

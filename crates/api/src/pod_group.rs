@@ -31,11 +31,14 @@ custom_resource!(
     "scheduling.volcano.sh",
     "v1beta1",
     "podgroups",
-    NamespaceResourceScope
+    NamespaceResourceScope,
+    spec,
+    status
 );
 
 /// Specification of a [`PodGroup`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodGroupSpec {
     /// Gang size, at least 0.
@@ -72,6 +75,7 @@ pub struct PodGroupSpec {
 
 /// One rule of `spec.subGroupPolicy`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubGroupPolicy {
     /// Name.
@@ -96,6 +100,7 @@ pub struct SubGroupPolicy {
 
 /// Status of a [`PodGroup`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodGroupStatus {
     /// `Pending` (also when empty), `Inqueue`, `Running`, `Unknown` or `Completed`.
@@ -120,6 +125,7 @@ pub struct PodGroupStatus {
 
 /// One condition of a [`PodGroup`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodGroupCondition {
     /// `Unschedulable` or `Scheduled`.

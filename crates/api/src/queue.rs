@@ -29,11 +29,14 @@ custom_resource!(
     "scheduling.volcano.sh",
     "v1beta1",
     "queues",
-    ClusterResourceScope
+    ClusterResourceScope,
+    spec,
+    status
 );
 
 /// Specification of a [`Queue`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueSpec {
     /// Proportion weight, 1 … 65535; 0 or absent means 1.
@@ -86,6 +89,7 @@ pub struct QueueSpec {
 
 /// `spec.guarantee`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Guarantee {
     /// Reserved amounts.
@@ -98,6 +102,7 @@ pub struct Guarantee {
 
 /// `spec.affinity`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Affinity {
     /// Groups to use.
@@ -110,6 +115,7 @@ pub struct Affinity {
 
 /// Names of node groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeGroups {
     /// Filters.
@@ -122,6 +128,7 @@ pub struct NodeGroups {
 
 /// One cluster of `spec.extendClusters`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExtendCluster {
     /// Name.
@@ -140,6 +147,7 @@ pub struct ExtendCluster {
 
 /// Status of a [`Queue`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueStatus {
     /// `Open`, `Closed`, `Closing` or `Unknown`; empty counts as Open.
@@ -176,6 +184,7 @@ pub struct QueueStatus {
 
 /// `status.reservation`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reservation {
     /// Names of the locked nodes.

@@ -10,6 +10,7 @@ pub type ResourceList = BTreeMap<String, Quantity>;
 
 /// `NetworkTopologySpec` (spec/03 part B, shared shapes).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkTopology {
     /// `hard` (also when empty) or `soft`.
@@ -46,7 +47,10 @@ pub(crate) fn is_zero(value: &i32) -> bool {
 
 /// Defines the `k8s_openapi` identity of a custom resource and its default, which names the kind.
 macro_rules! custom_resource {
-    ($kind:ident, $group:literal, $version:literal, $plural:literal, $scope:ident) => {
+    (
+        $kind:ident, $group:literal, $version:literal, $plural:literal, $scope:ident,
+        $($field:ident),+
+    ) => {
         impl k8s_openapi::Resource for $kind {
             const API_VERSION: &'static str = concat!($group, "/", $version);
             const GROUP: &'static str = $group;
@@ -78,8 +82,7 @@ macro_rules! custom_resource {
                     api_version: concat!($group, "/", $version).to_owned(),
                     kind: stringify!($kind).to_owned(),
                     metadata: Default::default(),
-                    spec: Default::default(),
-                    status: Default::default(),
+                    $($field: Default::default(),)+
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The wire types read what users and the API server write.
 
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{Job, PodGroup, Queue};
+use pumice_api::{HyperNode, Job, NodeShard, Numatopology, PodGroup, Queue};
 use serde_json::{Value, json};
 
 #[test]
@@ -106,6 +106,53 @@ fn written_objects_name_their_kind_and_leave_out_what_is_absent() {
 }
 
 #[test]
+fn kinds_beside_the_workload_are_read_and_written_whole() {
+    let hyper_node = json!({
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": "rack"},
+        "spec": {"tier": 0, "tierName": "rack", "members": [
+            {"type": "Node", "selector": {"exactMatch": {"name": "n1"}}},
+            {"type": "Node", "selector": {"regexMatch": {"pattern": "^n[2-9]$"}}},
+            {"type": "Node", "selector": {"labelMatch": {"matchLabels": {"rack": "a"}}}},
+        ]},
+        "status": {"nodeCount": 3},
+    });
+    let numatopology = json!({
+        "apiVersion": "nodeinfo.volcano.sh/v1alpha1",
+        "kind": "Numatopology",
+        "metadata": {"name": "n1"},
+        "spec": {
+            "policies": {"CPUManagerPolicy": "static"},
+            "resReserved": {"cpu": "1"},
+            "numares": {"cpu": {"allocatable": "0-3", "capacity": 4}},
+            "cpuDetail": {"0": {"numa": 0, "socket": 0, "core": 0}},
+            "podAllocations": [{"uid": "u", "name": "p", "namespace": "d",
+                "containerAllocations": [{"name": "c", "allocations": {"cpu": "0-1"}}]}],
+        },
+    });
+    let shard = json!({
+        "apiVersion": "shard.volcano.sh/v1alpha1",
+        "kind": "NodeShard",
+        "metadata": {"name": "volcano"},
+        "spec": {"nodesDesired": ["n1", "n2"]},
+        "status": {"lastUpdateTime": "2026-01-02T03:04:05Z", "nodesInUse": ["n1"],
+            "nodesToRemove": ["n3"], "nodesToAdd": ["n2"]},
+    });
+    let again = [
+        round_trip::<HyperNode>(&hyper_node),
+        round_trip::<Numatopology>(&numatopology),
+        round_trip::<NodeShard>(&shard),
+    ];
+    assert_eq!(again, [hyper_node, numatopology, shard]);
+}
+
+fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(object: &Value) -> Value {
+    let read: T = serde_json::from_value(object.clone()).expect("readable");
+    serde_json::to_value(read).expect("writable")
+}
+
+#[test]
 fn kinds_have_the_identity_of_their_definitions() {
     let identity = [
         (Queue::API_VERSION, Queue::KIND, Queue::URL_PATH_SEGMENT),
@@ -115,11 +162,33 @@ fn kinds_have_the_identity_of_their_definitions() {
             PodGroup::URL_PATH_SEGMENT,
         ),
         (Job::API_VERSION, Job::KIND, Job::URL_PATH_SEGMENT),
+        (
+            HyperNode::API_VERSION,
+            HyperNode::KIND,
+            HyperNode::URL_PATH_SEGMENT,
+        ),
+        (
+            Numatopology::API_VERSION,
+            Numatopology::KIND,
+            Numatopology::URL_PATH_SEGMENT,
+        ),
+        (
+            NodeShard::API_VERSION,
+            NodeShard::KIND,
+            NodeShard::URL_PATH_SEGMENT,
+        ),
     ];
     let expected = [
         ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
         ("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups"),
         ("batch.volcano.sh/v1alpha1", "Job", "jobs"),
+        ("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes"),
+        (
+            "nodeinfo.volcano.sh/v1alpha1",
+            "Numatopology",
+            "numatopologies",
+        ),
+        ("shard.volcano.sh/v1alpha1", "NodeShard", "nodeshards"),
     ];
     assert_eq!(identity, expected);
 }

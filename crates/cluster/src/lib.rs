@@ -1,1 +1,14 @@
 //! Everything that talks to the API server: watches, effects, the lease.
+
+pub mod client;
+pub mod config_map;
+pub mod effects;
+pub mod lease;
+mod object_ref;
+pub mod ring;
+#[cfg(test)]
+mod scripted;
+pub mod shard;
+pub mod watch;
+
+pub use object_ref::ObjectRef;

@@ -195,6 +195,18 @@ impl Engine {
         self.partial.all()
     }
 
+    /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of
+    /// nodes. To be called before anything is applied.
+    pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
+        self.state.volumes.ignore_provisioners(names);
+    }
+
+    /// How long the claims of a pod may take to be bound before its Binding fails, in seconds;
+    /// `None` when no plugin binds claims, and so no decision has volume steps.
+    pub fn volume_timeout_s(&self) -> Option<i64> {
+        self.chain.volume_timeout_s()
+    }
+
     /// Number of cycles run so far, skipped ones not counted.
     pub fn cycles(&self) -> u64 {
         self.cycle

@@ -327,6 +327,12 @@ impl PluginChain {
         points
     }
 
+    /// How long claims may take to be bound, if somebody binds them.
+    pub fn volume_timeout_s(&self) -> Option<i64> {
+        self.with(|on| on.predicate)
+            .find_map(|plugin| plugin.volume_timeout_s())
+    }
+
     /// The share by which jobs are ordered, if a plugin does so.
     pub fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
         self.with(|_| true)

@@ -13,17 +13,20 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{Nodes, Rules, Shape, ShapeIx, State};
+use pumice_model::{Need, NeedIx, Nodes, Rules, Shape, ShapeIx, State};
 
 use crate::reason::ReasonId;
 
-/// Identity of a class: same shape, and the same look to every selector in the cluster.
+/// Identity of a class: same shape, the same look to every selector in the cluster, and the same
+/// needs of volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassKey {
     /// Shape.
     pub shape: ShapeIx,
     /// What selectors see.
     pub appearance: AppearanceIx,
+    /// What it asks of its volumes.
+    pub volumes: NeedIx,
 }
 
 /// A class while its points are collected.
@@ -34,6 +37,8 @@ pub struct Class {
     pub shape: Rc<Shape>,
     /// The rules of the shape.
     pub rules: Rc<Rules>,
+    /// What it asks of its volumes; nothing for most.
+    pub volumes: Rc<Need>,
 }
 
 impl Class {
@@ -45,6 +50,7 @@ impl Class {
             ClassKey {
                 shape: task.shape,
                 appearance: task.appearance,
+                volumes: task.volumes,
             },
         )
     }
@@ -53,7 +59,13 @@ impl Class {
     pub fn with_key(state: &State, key: ClassKey) -> Self {
         let shape = state.shapes.share(key.shape);
         let rules = state.shapes.rules(shape.rules).clone();
-        Self { key, shape, rules }
+        let volumes = state.volumes.need(key.volumes).clone();
+        Self {
+            key,
+            shape,
+            rules,
+            volumes,
+        }
     }
 }
 

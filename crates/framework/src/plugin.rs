@@ -196,6 +196,12 @@ pub trait Plugin {
     /// Switches on scores that look at other pods.
     fn pod_scores(&self, points: &mut PodPoints) {}
 
+    /// Pods are bound only after their claims are, for which this many seconds are granted; `None`
+    /// if the plugin does not bind claims.
+    fn volume_timeout_s(&self) -> Option<i64> {
+        None
+    }
+
     /// What a queue deserves, as named amounts in stored units, for reports; `None` if the plugin
     /// does not divide the cluster among queues.
     fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {

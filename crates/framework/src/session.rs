@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use pumice_model::object::GroupPhase;
-use pumice_model::{JobIx, NodeIx, State, Sym, TaskIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, State, Sym, TaskIx, TaskStatus, VolumeStep};
 use rustc_hash::FxHashMap;
 
 use crate::chain::PluginChain;
@@ -21,12 +21,14 @@ use crate::reason::FitError;
 pub struct Checkpoint(usize);
 
 /// A decision: this pod goes to this node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bind {
     /// Task.
     pub task: TaskIx,
     /// Node.
     pub node: NodeIx,
+    /// What to write first, so that its claims become bound; then they have to be waited for.
+    pub volumes: Vec<VolumeStep>,
 }
 
 /// Why a job was not looked at, or not to the end.
@@ -191,7 +193,15 @@ impl<'a> Session<'a> {
 
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
         self.state.move_task(task, TaskStatus::Binding, Some(node));
-        self.binds.push(Bind { task, node });
+        let volumes = match self.chain.volume_timeout_s() {
+            Some(_) => self.state.volumes.steps(task),
+            None => Vec::new(),
+        };
+        self.binds.push(Bind {
+            task,
+            node,
+            volumes,
+        });
         if let Some(job) = self.state.task(task).job
             && let Some(note) = self.notes.get_mut(&job)
         {

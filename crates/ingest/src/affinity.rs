@@ -58,7 +58,7 @@ fn node_affinity(
     pod.node_affinity = affinity
         .required_during_scheduling_ignored_during_execution
         .as_ref()
-        .map(|required| required.node_selector_terms.iter().map(node_term).collect());
+        .map(|required| node_terms(&required.node_selector_terms));
     let preferred = affinity
         .preferred_during_scheduling_ignored_during_execution
         .iter();
@@ -79,6 +79,11 @@ fn check_weight(weight: i32, path: Path<'_>, problems: &mut Problems) {
             "write a weight from 1 to 100",
         );
     }
+}
+
+/// The terms of a node selector: any must match.
+pub(crate) fn node_terms(terms: &[NodeSelectorTerm]) -> Vec<NodeTerm> {
+    terms.iter().map(node_term).collect()
 }
 
 /// A term as the scheduler reads it. What does not parse makes the term match nothing; it is no

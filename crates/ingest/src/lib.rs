@@ -5,6 +5,7 @@
 //!  v1/Node ─► node ─┐
 //!  v1/Pod  ─► pod ──┤     request   affinity   spread   selector   image
 //!  PodGroup, Queue ─┼──►  (what a field means, defaults an API server would have set)
+//!  PersistentVolume ┤     volume     claim
 //!  PriorityClass … ─┘         │
 //!                             ▼
 //!            pumice_model::object::…  or  every Problem of the object
@@ -18,6 +19,7 @@
 
 mod affinity;
 mod amount;
+mod claim;
 mod group;
 mod image;
 mod meta;
@@ -28,12 +30,18 @@ mod queue;
 mod request;
 mod selector;
 mod spread;
+mod volume;
 mod workload;
 
 pub use amount::{quantity_text, resource_list};
+pub use claim::{
+    csi_driver, csi_node, csi_storage_capacity, ephemeral_claims, persistent_volume_claim,
+    storage_class, volume_attachment,
+};
 pub use group::pod_group;
 pub use node::node;
 pub use pod::{Options, pod};
 pub use problem::Problem;
 pub use queue::{namespace, priority_class, queue};
+pub use volume::persistent_volume;
 pub use workload::{replica_set, replication_controller, service, stateful_set};

@@ -1,8 +1,9 @@
 //! What can happen to the cluster, as the engine is told: one small typed change.
 
 use crate::object::{
-    GroupObject, NamespaceObject, NodeObject, PodObject, PriorityClassObject, QueueObject,
-    WorkloadObject,
+    AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, GroupObject,
+    NamespaceObject, NodeObject, PodObject, PriorityClassObject, PvObject, QueueObject,
+    StorageClassObject, WorkloadObject,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -65,4 +66,32 @@ pub enum Delta {
     WorkloadApply(WorkloadObject),
     /// A Service or workload is gone: kind, namespace, name.
     WorkloadDelete(String, String, String),
+    /// A PersistentVolume was added or changed (identity: name).
+    PvApply(Box<PvObject>),
+    /// A PersistentVolume is gone.
+    PvDelete(String),
+    /// A PersistentVolumeClaim was added or changed (identity: namespace, name).
+    PvcApply(Box<ClaimObject>),
+    /// A PersistentVolumeClaim is gone: namespace, name.
+    PvcDelete(String, String),
+    /// A StorageClass was added or changed (identity: name).
+    StorageClassApply(Box<StorageClassObject>),
+    /// A StorageClass is gone.
+    StorageClassDelete(String),
+    /// A CSINode was added or changed (identity: name).
+    CsiNodeApply(Box<CsiNodeObject>),
+    /// A CSINode is gone.
+    CsiNodeDelete(String),
+    /// A CSIDriver was added or changed (identity: name).
+    CsiDriverApply(CsiDriverObject),
+    /// A CSIDriver is gone.
+    CsiDriverDelete(String),
+    /// A CSIStorageCapacity was added or changed (identity: namespace, name).
+    CsiCapacityApply(Box<CsiCapacityObject>),
+    /// A CSIStorageCapacity is gone: namespace, name.
+    CsiCapacityDelete(String, String),
+    /// A VolumeAttachment was added or changed (identity: name).
+    AttachmentApply(Box<AttachmentObject>),
+    /// A VolumeAttachment is gone.
+    AttachmentDelete(String),
 }

@@ -25,6 +25,7 @@ pub mod shape;
 pub mod state;
 pub mod task;
 pub mod topology;
+pub mod volume;
 
 pub use delta::Delta;
 pub use intern::{Interner, Sym};
@@ -35,3 +36,4 @@ pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, RulesIx, Shape, ShapeIx};
 pub use state::State;
 pub use task::{Task, TaskIx, TaskStatus};
+pub use volume::{Need, NeedIx, VolumeStep, Volumes};

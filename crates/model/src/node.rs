@@ -7,9 +7,10 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::object::{HostPort, NodeObject};
+use crate::object::{Disk, HostPort, NodeObject, VolumeSource};
 use crate::resource::{ResIx, ResVec};
 use crate::task::TaskIx;
+use crate::volume::{Attached, OnNode};
 
 /// Dense index of a node, in name order once sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,6 +106,8 @@ pub struct Burden<'a> {
     pub nonzero_memory_bytes: i64,
     /// Host ports.
     pub ports: &'a [HostPort],
+    /// Volumes and disks, of those that have any.
+    pub volumes: Option<&'a OnNode>,
 }
 
 /// A host port in use on a node, with the number of pods that hold it.
@@ -136,6 +139,7 @@ pub struct Nodes {
     /// Number of tasks, whatever their load.
     pub pod_count: Vec<i64>,
     ports: Vec<PortsInUse>,
+    attached: Vec<Attached>,
     tasks: Vec<Vec<TaskIx>>,
     /// Sum of `total` over all nodes.
     pub cluster_total: ResVec,
@@ -191,6 +195,16 @@ impl Nodes {
         self.ports[node.at()].iter().map(|(port, _)| port)
     }
 
+    /// Volumes that count against the limits of a node.
+    pub fn attached(&self, node: NodeIx) -> impl Iterator<Item = &VolumeSource> {
+        self.attached[node.at()].sources.iter().map(|(s, _)| s)
+    }
+
+    /// In-line disks on a node.
+    pub fn disks(&self, node: NodeIx) -> impl Iterator<Item = &Disk> {
+        self.attached[node.at()].disks.iter().map(|(disk, _)| disk)
+    }
+
     /// Idle + releasing − pipelined of one resource.
     pub fn future_idle(&self, ix: ResIx, node: NodeIx) -> i64 {
         self.idle
@@ -242,6 +256,7 @@ impl Nodes {
         self.nonzero_memory_bytes.push(0);
         self.pod_count.push(0);
         self.ports.push(PortsInUse::new());
+        self.attached.push(Attached::default());
         self.tasks.push(Vec::new());
         self.last_touch.push(0);
         self.cluster_total.add(total);
@@ -342,6 +357,10 @@ impl Nodes {
             .iter()
             .map(|o| std::mem::take(&mut self.ports[take(o)]))
             .collect();
+        self.attached = order
+            .iter()
+            .map(|o| std::mem::take(&mut self.attached[take(o)]))
+            .collect();
         self.tasks = order
             .iter()
             .map(|o| std::mem::take(&mut self.tasks[take(o)]))
@@ -382,6 +401,9 @@ impl Nodes {
                 None => self.ports[at].push((port.clone(), 1)),
             }
         }
+        if let Some(volumes) = burden.volumes {
+            self.attached[at].add(volumes);
+        }
         self.touch(node);
         self.tasks[at].push(task);
         (self.tasks[at].len() - 1) as u32
@@ -420,6 +442,9 @@ impl Nodes {
                     self.ports[at].swap_remove(found);
                 }
             }
+        }
+        if let Some(volumes) = burden.volumes {
+            self.attached[at].remove(volumes);
         }
         self.touch(node);
         self.tasks[at].swap_remove(slot as usize);

@@ -5,6 +5,14 @@
 //! milli-cores, `memory`, `ephemeral-storage` and `hugepages-*` in bytes, `pods` whole, every other
 //! resource in milli-units (see [`crate::resource::unit_of`]).
 
+mod volume;
+
+pub use volume::{
+    AccessModes, AttachmentObject, ClaimObject, ClaimRef, CsiCapacityObject, CsiDriverObject,
+    CsiNodeDriver, CsiNodeObject, Disk, PodClaim, PvObject, StorageClassObject, TopologyTerm,
+    VolumeSource,
+};
+
 /// Resource name and amount in stored units, sorted by name, each name at most once.
 pub type Amounts = Vec<(String, i64)>;
 
@@ -315,6 +323,12 @@ pub struct PodObject {
     pub spread: Vec<SpreadConstraint>,
     /// Scheduling gates.
     pub gates: Gates,
+    /// Claims it mounts, each once, in the order of its volumes.
+    pub claims: Vec<PodClaim>,
+    /// In-line disks.
+    pub disks: Vec<Disk>,
+    /// In-line volumes that a CSI driver has taken over.
+    pub inline_volumes: Vec<VolumeSource>,
     /// Reason and message of its condition `PodScheduled=False`, if it has one: why a scheduler last
     /// said it waits.
     pub told: Option<Box<(String, String)>>,

@@ -92,7 +92,7 @@ struct Counted<T> {
 }
 
 /// An interner with use counts: an entry without users makes room for the next one.
-struct Pool<T> {
+pub(crate) struct Pool<T> {
     entries: Vec<Counted<T>>,
     index: FxHashMap<Rc<T>, u32>,
     free: Vec<u32>,
@@ -112,7 +112,7 @@ impl<T> Default for Pool<T> {
 
 impl<T: std::hash::Hash + Eq> Pool<T> {
     /// Index of an equal entry; true when it is new.
-    fn acquire(&mut self, value: T) -> (u32, bool) {
+    pub(crate) fn acquire(&mut self, value: T) -> (u32, bool) {
         if let Some(&at) = self.index.get(&value) {
             self.entries[at as usize].uses += 1;
             return (at, false);
@@ -136,7 +136,7 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
     }
 
     /// Gives one use back; true when it was the last.
-    fn release(&mut self, at: u32) -> bool {
+    pub(crate) fn release(&mut self, at: u32) -> bool {
         let entry = &mut self.entries[at as usize];
         entry.uses -= 1;
         if entry.uses > 0 {
@@ -146,6 +146,21 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
         self.index.remove(&value);
         self.free.push(at);
         true
+    }
+
+    /// An entry in use.
+    pub(crate) fn get(&self, at: u32) -> &Rc<T> {
+        &self.entries[at as usize].value
+    }
+
+    /// Users of an entry.
+    pub(crate) fn uses(&self, at: u32) -> u32 {
+        self.entries[at as usize].uses
+    }
+
+    /// A number no other entry has or had.
+    pub(crate) fn serial(&self, at: u32) -> u64 {
+        self.entries[at as usize].serial
     }
 }
 
@@ -212,31 +227,31 @@ impl Shapes {
 
     /// A shape in use.
     pub fn get(&self, shape: ShapeIx) -> &Shape {
-        &self.shapes.entries[shape.0 as usize].value
+        self.shapes.get(shape.0)
     }
 
     /// A shape in use, shared.
     pub fn share(&self, shape: ShapeIx) -> Rc<Shape> {
-        self.shapes.entries[shape.0 as usize].value.clone()
+        self.shapes.get(shape.0).clone()
     }
 
     /// Rules in use.
     pub fn rules(&self, rules: RulesIx) -> &Rc<Rules> {
-        &self.rules.entries[rules.0 as usize].value
+        self.rules.get(rules.0)
     }
 
     /// Number of tasks that have a shape.
     pub fn uses(&self, shape: ShapeIx) -> u32 {
-        self.shapes.entries[shape.0 as usize].uses
+        self.shapes.uses(shape.0)
     }
 
     /// A number no other shape has or had: indices are reused, serials are not.
     pub fn serial(&self, shape: ShapeIx) -> u64 {
-        self.shapes.entries[shape.0 as usize].serial
+        self.shapes.serial(shape.0)
     }
 
     /// A number no other rules have or had.
     pub fn rules_serial(&self, rules: RulesIx) -> u64 {
-        self.rules.entries[rules.0 as usize].serial
+        self.rules.serial(rules.0)
     }
 }

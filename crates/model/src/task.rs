@@ -6,6 +6,7 @@ use crate::node::{Load, NodeIx};
 use crate::object::{Gates, PodObject, PodPhase};
 use crate::shape::ShapeIx;
 use crate::topology::AppearanceIx;
+use crate::volume::NeedIx;
 
 /// Dense index of a task; reused after the pod is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -122,6 +123,8 @@ pub struct Task {
     pub labels: Box<[(Sym, Sym)]>,
     /// Owner references as (kind, name).
     pub owners: Box<[(Sym, Sym)]>,
+    /// What it asks of its volumes.
+    pub volumes: NeedIx,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
     /// Status.

@@ -1,9 +1,10 @@
 //! Plugin `predicates`: the Kubernetes filters (spec/02 §6).
 //!
 //! In the order of §6.3: pod count; node unschedulable, node affinity, taints (node objects only);
-//! host ports; then inter-pod affinity and topology spread, which the placement kernel does itself
-//! once they are switched on here. The volume and DRA filters come with volumes; their switches are
-//! accepted.
+//! host ports; volumes; then inter-pod affinity and topology spread, which the placement kernel does
+//! itself once they are switched on here. The switch of the DRA filter is accepted.
+
+mod volumes;
 
 use std::ops::Range;
 
@@ -17,6 +18,8 @@ use pumice_model::selector::{
 };
 use pumice_model::{NodeIx, Nodes, Rules, State};
 
+use volumes::{VolumeReasons, VolumeSwitches};
+
 use crate::columns;
 use crate::registry::{arg, arg_from};
 
@@ -26,7 +29,16 @@ const TAINTS: &str = "predicate.TaintTolerationEnable";
 const POD_AFFINITY: &str = "predicate.PodAffinityEnable";
 const SPREAD: &str = "predicate.PodTopologySpreadEnable";
 
-const NOT_YET: &str = "Accepted; no effect until volumes and resource claims are supported.";
+const LIMITS: &str = "predicate.NodeVolumeLimitsEnable";
+const ZONE: &str = "predicate.VolumeZoneEnable";
+const BINDING: &str = "predicate.VolumeBindingEnable";
+const BIND_TIMEOUT: &str = "volumebinding.bindTimeoutSeconds";
+
+/// Default of [`BIND_TIMEOUT`].
+const BIND_TIMEOUT_S: i64 = 600;
+
+const NOT_YET: &str = "Accepted; no effect until resource claims are supported.";
+const NO_SCORE: &str = "Accepted without effect: Kubernetes gate StorageCapacityScoring is off.";
 
 const fn switch(name: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, "true", doc)
@@ -35,7 +47,7 @@ const fn switch(name: &'static str, doc: &'static str) -> ArgSpec {
 /// Entry of the registry.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "predicates",
-    summary: "The Kubernetes filters: taints, node and pod affinity, ports, spread, pod count.",
+    summary: "The Kubernetes filters: taints, affinity, ports, volumes, spread, pod count.",
     args: &[
         switch(
             NODE_AFFINITY,
@@ -51,9 +63,15 @@ pub const SPEC: PluginSpec = PluginSpec {
             SPREAD,
             "Filter by topology spread constraints with DoNotSchedule.",
         ),
-        switch("predicate.NodeVolumeLimitsEnable", NOT_YET),
-        switch("predicate.VolumeZoneEnable", NOT_YET),
-        switch("predicate.VolumeBindingEnable", NOT_YET),
+        switch(
+            LIMITS,
+            "Filter by the CSI drivers of nodes and their limits.",
+        ),
+        switch(ZONE, "Filter by zone and region labels of bound volumes."),
+        switch(
+            BINDING,
+            "Filter by volumes a pod has or could get, and bind its claims before the pod.",
+        ),
         switch("predicate.DynamicResourceAllocationEnable", NOT_YET),
         arg(
             "predicate.CacheEnable",
@@ -61,14 +79,17 @@ pub const SPEC: PluginSpec = PluginSpec {
             "false",
             "Accepted without effect: verdicts are always shared between equal pods, exactly.",
         ),
-        arg(
-            "volumebinding.bindTimeoutSeconds",
-            ArgKind::Int,
-            "600",
-            NOT_YET,
+        arg_from(
+            0.0,
+            arg(
+                BIND_TIMEOUT,
+                ArgKind::Int,
+                "600",
+                "How long the claims of a pod may take to be bound, in seconds.",
+            ),
         ),
-        arg("volumebinding.weight", ArgKind::Int, "1", NOT_YET),
-        arg("volumebinding.shape", ArgKind::Any, "", NOT_YET),
+        arg("volumebinding.weight", ArgKind::Int, "1", NO_SCORE),
+        arg("volumebinding.shape", ArgKind::Any, "", NO_SCORE),
         arg_from(
             0.0,
             arg(
@@ -89,7 +110,10 @@ pub struct Predicates {
     taints: bool,
     pod_affinity: bool,
     spread: bool,
+    volumes: VolumeSwitches,
+    bind_timeout_s: i64,
     reasons: Reasons,
+    volume_reasons: VolumeReasons,
 }
 
 /// Texts of spec/02 §6.7.
@@ -125,7 +149,14 @@ impl Predicates {
             taints: is_on(TAINTS),
             pod_affinity: is_on(POD_AFFINITY),
             spread: is_on(SPREAD),
+            volumes: VolumeSwitches {
+                limits: is_on(LIMITS),
+                zone: is_on(ZONE),
+                binding: is_on(BINDING),
+            },
+            bind_timeout_s: arguments.int(BIND_TIMEOUT).unwrap_or(BIND_TIMEOUT_S),
             reasons: Reasons::new(table),
+            volume_reasons: VolumeReasons::new(table),
         }
     }
 }
@@ -144,9 +175,11 @@ impl Plugin for Predicates {
 
     fn prefilter(&self, _state: &State, class: &Class) -> Option<String> {
         let required = class.rules.node_affinity.as_deref();
-        (self.node_affinity && node_affinity_conflicts(required)).then(|| {
-            "plugin NodeAffinity pre-predicates failed pod affinity terms conflict".to_owned()
-        })
+        if self.node_affinity && node_affinity_conflicts(required) {
+            let text = "plugin NodeAffinity pre-predicates failed pod affinity terms conflict";
+            return Some(text.to_owned());
+        }
+        volumes::refusal(self.volumes, &class.volumes)
     }
 
     fn static_filter(&self, state: &State, rules: &Rules, part: &mut StaticPart) {
@@ -171,7 +204,7 @@ impl Plugin for Predicates {
         }
     }
 
-    fn node_filters(&self, _state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
+    fn node_filters(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
         let mut filters: Vec<Box<dyn NodeFilter>> = vec![Box::new(PodNumber {
             reason: self.reasons.pod_number,
         })];
@@ -182,7 +215,17 @@ impl Plugin for Predicates {
                 reason: self.reasons.ports,
             }));
         }
+        filters.extend(volumes::filters(
+            self.volumes,
+            &self.volume_reasons,
+            state,
+            class,
+        ));
         filters
+    }
+
+    fn volume_timeout_s(&self) -> Option<i64> {
+        self.volumes.binding.then_some(self.bind_timeout_s)
     }
 
     fn pod_filters(&self, points: &mut PodPoints) {

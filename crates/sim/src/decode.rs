@@ -37,6 +37,13 @@ const QUANTITY_MAPS: [&str; 13] = [
     "used",
 ];
 
+/// Fields that are one quantity where they are no map.
+const QUANTITIES: [&str; 2] = ["capacity", "maximumVolumeSize"];
+
+/// The one number in a map of that name that is no quantity: `allocatable.count` of a CSINode. No
+/// resource can have this name.
+const COUNT: &str = "count";
+
 /// A node as JSON. Scalars are typed as the API machinery types them (YAML 1.1).
 pub fn to_json(node: &Node) -> Value {
     value_of(node)
@@ -54,6 +61,8 @@ fn value_of(node: &Node) -> Value {
                 let quantities = QUANTITY_MAPS.contains(&key) && entry.value.entries().is_some();
                 let value = if quantities {
                     quantities_of(&entry.value)
+                } else if QUANTITIES.contains(&key) {
+                    quantity_of(&entry.value)
                 } else {
                     value_of(&entry.value)
                 };
@@ -72,13 +81,20 @@ fn quantities_of(node: &Node) -> Value {
         let Some(key) = entry.key.text() else {
             continue;
         };
-        let value = match (&entry.value.data, value_of(&entry.value)) {
-            (Data::Scalar { text, .. }, Value::Number(_)) => Value::String(text.to_string()),
-            (_, value) => value,
+        let value = match key {
+            COUNT => value_of(&entry.value),
+            _ => quantity_of(&entry.value),
         };
         map.insert(key.to_owned(), value);
     }
     Value::Object(map)
+}
+
+fn quantity_of(node: &Node) -> Value {
+    match (&node.data, value_of(node)) {
+        (Data::Scalar { text, .. }, Value::Number(_)) => Value::String(text.to_string()),
+        (_, value) => value,
+    }
 }
 
 fn scalar_of(node: &Node, text: &str) -> Value {

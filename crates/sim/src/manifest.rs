@@ -1,8 +1,13 @@
 //! The kinds of objects a simulation reads.
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ReplicationController, Service};
+use k8s_openapi::api::core::v1::{
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
+};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::{
+    CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
+};
 use pumice_api::{Job, PodGroup, Queue};
 use pumice_conf::tree;
 use pumice_model::Delta;
@@ -35,6 +40,20 @@ pub enum Manifest {
     ReplicaSet(Box<ReplicaSet>),
     /// `apps/v1/StatefulSet`.
     StatefulSet(Box<StatefulSet>),
+    /// `v1/PersistentVolume`.
+    PersistentVolume(Box<PersistentVolume>),
+    /// `v1/PersistentVolumeClaim`.
+    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
+    /// `storage.k8s.io/v1/StorageClass`.
+    StorageClass(Box<StorageClass>),
+    /// `storage.k8s.io/v1/CSINode`.
+    CsiNode(Box<CSINode>),
+    /// `storage.k8s.io/v1/CSIDriver`.
+    CsiDriver(Box<CSIDriver>),
+    /// `storage.k8s.io/v1/CSIStorageCapacity`.
+    CsiStorageCapacity(Box<CSIStorageCapacity>),
+    /// `storage.k8s.io/v1/VolumeAttachment`.
+    VolumeAttachment(Box<VolumeAttachment>),
     /// `pumice.sh/v1/PumiceState`: what a scheduler knew when it was asked for a dump.
     State(Box<Dump>),
 }
@@ -71,6 +90,17 @@ pub fn read(api_version: &str, kind: &str, node: &tree::Node) -> Result<Kind, Mi
         ("", "Namespace") => Manifest::Namespace(Box::new(typed(node)?)),
         ("", "Service") => Manifest::Service(Box::new(typed(node)?)),
         ("", "ReplicationController") => Manifest::ReplicationController(Box::new(typed(node)?)),
+        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node)?)),
+        ("", "PersistentVolumeClaim") => Manifest::PersistentVolumeClaim(Box::new(typed(node)?)),
+        ("storage.k8s.io", "StorageClass") => Manifest::StorageClass(Box::new(typed(node)?)),
+        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node)?)),
+        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node)?)),
+        ("storage.k8s.io", "CSIStorageCapacity") => {
+            Manifest::CsiStorageCapacity(Box::new(typed(node)?))
+        }
+        ("storage.k8s.io", "VolumeAttachment") => {
+            Manifest::VolumeAttachment(Box::new(typed(node)?))
+        }
         ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node)?)),
         ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node)?)),
         ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node)?)),

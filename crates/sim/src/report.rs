@@ -6,7 +6,7 @@ use pumice_api::keys::ROOT_QUEUE;
 use pumice_engine::Engine;
 use pumice_model::object::{GroupPhase, QueueState};
 use pumice_model::resource::display_amount;
-use pumice_model::{Job, JobIx, Queue, QueueIx, ResVec, TaskStatus};
+use pumice_model::{Job, JobIx, Queue, QueueIx, ResVec, TaskStatus, VolumeStep};
 use serde::Serialize;
 
 /// A pod that was bound.
@@ -18,9 +18,54 @@ pub struct Bind {
     pub node: String,
     /// Annotations the Binding would carry.
     pub annotations: BTreeMap<String, String>,
+    /// What happens to its open claims before that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeLine>,
     /// PodGroup of the pod, or the pod itself when it has none.
     #[serde(skip)]
     pub group: String,
+}
+
+/// What becomes of an open claim of a pod that is bound: one of both ways.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeLine {
+    /// `namespace/name` of the claim.
+    pub claim: String,
+    /// It gets this PersistentVolume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// A volume is provisioned for this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provisioned_for: Option<String>,
+}
+
+impl VolumeLine {
+    /// A step as a line.
+    pub fn of(step: &VolumeStep) -> Self {
+        match step {
+            VolumeStep::BindVolume {
+                volume,
+                namespace,
+                claim,
+                ..
+            } => Self {
+                claim: format!("{namespace}/{claim}"),
+                volume: Some(volume.clone()),
+                provisioned_for: None,
+            },
+            VolumeStep::SelectNode {
+                namespace,
+                claim,
+                node,
+                ..
+            } => Self {
+                claim: format!("{namespace}/{claim}"),
+                volume: None,
+                provisioned_for: Some(node.clone()),
+            },
+        }
+    }
 }
 
 /// A pod that was evicted.

@@ -5,7 +5,7 @@ use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Options;
 
 use crate::reader::{Input, Source};
-use crate::report::{Bind, Ignored, ProblemLine, Report};
+use crate::report::{Bind, Ignored, ProblemLine, Report, VolumeLine};
 use crate::world::World;
 
 /// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
@@ -32,6 +32,8 @@ pub struct Settings {
     pub default_queue: String,
     /// Scheduler names that are ours.
     pub options: Options,
+    /// Further provisioners whose volumes do not count against the limits of nodes.
+    pub ignored_provisioners: Vec<String>,
     /// Only nodes with any of these labels take part; empty: all.
     pub node_selector: Vec<(String, String)>,
 }
@@ -47,6 +49,7 @@ pub fn simulate(
     let mut report = Report::default();
     let (mut world, problems) = World::new(input.items, sources, settings, input.problems);
     let mut engine = Engine::new(config, &settings.default_queue);
+    engine.ignore_provisioners(settings.ignored_provisioners.iter().cloned());
     let most = match settings.mode {
         Mode::Cycles(cycles) => cycles,
         Mode::FixedPoint => MAX_CYCLES,
@@ -54,6 +57,7 @@ pub fn simulate(
     let fixed_point = settings.mode == Mode::FixedPoint;
     if fixed_point {
         world.run_controllers(&settings.options);
+        world.run_storage();
     } else {
         world.make_all_job_pods(&settings.options);
     }
@@ -69,6 +73,7 @@ pub fn simulate(
         if fixed_point {
             world.run_kubelet();
             world.run_controllers(&settings.options);
+            world.run_storage();
         }
         let news = world.take_deltas();
         if fixed_point && decisions.settled && news.is_empty() {
@@ -95,7 +100,7 @@ fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mu
     for bind in &decisions.binds {
         let pod = state.task_key(bind.task);
         let node = state.nodes.object(bind.node).name.clone();
-        world.bind(&pod, &node);
+        world.bind(&pod, &node, &bind.volumes);
         let group = state
             .task(bind.task)
             .job
@@ -105,6 +110,7 @@ fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mu
             pod,
             node,
             annotations: Default::default(),
+            volumes: bind.volumes.iter().map(VolumeLine::of).collect(),
             group,
         });
     }

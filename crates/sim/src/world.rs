@@ -3,19 +3,21 @@
 mod admit;
 mod jobs;
 mod restore;
+mod storage;
 
 use std::collections::BTreeMap;
 
-use pumice_model::Delta;
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
 };
+use pumice_model::{Delta, VolumeStep};
 
 use crate::manifest::Manifest;
 use crate::problem::{Place, Problem};
 use crate::reader::{Item, Source};
 use crate::run::Settings;
 use jobs::JobRecord;
+use storage::Storage;
 
 /// All objects, and what has changed since the engine was last told.
 #[derive(Default)]
@@ -25,6 +27,7 @@ pub struct World {
     groups: BTreeMap<String, GroupObject>,
     queues: BTreeMap<String, QueueObject>,
     jobs: BTreeMap<String, JobRecord>,
+    storage: Storage,
     priorities: BTreeMap<String, i32>,
     /// Value of the global default priority class.
     default_priority: Option<i32>,
@@ -61,6 +64,7 @@ impl World {
         }
         world.hold_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
+        world.fill_in_default_class();
         world.report_unknown_names();
         world.locate_problems(sources);
         world.publish();
@@ -108,6 +112,7 @@ impl World {
                 .values()
                 .map(|q| Delta::QueueApply(Box::new(q.clone()))),
         );
+        first.extend(self.storage_deltas());
         first.append(&mut self.deltas);
         first.extend(
             self.groups
@@ -128,8 +133,12 @@ impl World {
         std::mem::take(&mut self.deltas)
     }
 
-    /// Accepts a Binding: the pod now has a node.
-    pub fn bind(&mut self, pod: &str, node: &str) {
+    /// Accepts a Binding and what is written before it: the pod's claims are bound, and it has a
+    /// node.
+    pub fn bind(&mut self, pod: &str, node: &str, volumes: &[VolumeStep]) {
+        for step in volumes {
+            self.take_volume_step(step);
+        }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));

@@ -24,6 +24,7 @@ fn run(conf: &str, text: &str) -> Report {
         options: Options {
             scheduler_names: vec!["volcano".to_owned()],
         },
+        ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),
     };
     let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});

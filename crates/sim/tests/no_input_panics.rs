@@ -40,6 +40,7 @@ fn survive(bytes: &[u8]) -> usize {
             options: Options {
                 scheduler_names: vec!["volcano".to_owned()],
             },
+            ignored_provisioners: Vec::new(),
             node_selector: Vec::new(),
         };
         simulate(&config(), input, &[source], &settings, |_, _| {}).0

@@ -28,11 +28,13 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
         _ => None,
     });
     let mut pods: BTreeMap<String, PodObject> = pods.collect();
+    let mut storage = run::Storage::new(objects);
     let mut outcome = Outcome::default();
     for cycle in 0..cycles {
         let decisions = engine.cycle(i64::from(cycle));
         let mut echo = Vec::new();
         for bind in &decisions.binds {
+            echo.extend(bind.volumes.iter().flat_map(|step| storage.take(step)));
             let key = engine.state().task_key(bind.task);
             let node = engine.state().nodes.object(bind.node).name.clone();
             let pod = pods.get_mut(&key).expect("a known pod");

@@ -13,7 +13,7 @@ use pumice_model::object::{
     Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
     SubGroupPolicy,
 };
-use pumice_model::{Delta, ResVec, State, TaskStatus};
+use pumice_model::{Delta, ResVec, State, TaskStatus, VolumeStep};
 use pumice_testkit::generate::{Changing, conf_text};
 
 /// Small clusters, and steps of each.
@@ -28,6 +28,7 @@ const WIDE_STEPS: u32 = 8;
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     binds: Vec<(String, String)>,
+    steps: Vec<VolumeStep>,
     pipelined: BTreeMap<String, String>,
     groups: BTreeMap<String, GroupStatus>,
     why: BTreeMap<String, (String, String)>,
@@ -93,6 +94,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     for bind in &decisions.binds {
         seen.binds
             .push((state.task_key(bind.task), node(bind.node)));
+        seen.steps.extend(bind.volumes.iter().cloned());
     }
     for (ix, task) in state.tasks() {
         if task.status == TaskStatus::Pipelined {
@@ -118,6 +120,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
 /// confirmed, because they say so.
 fn check(live: &Seen, fresh: &Seen, is_late: bool, context: &str) {
     assert_eq!(live.binds, fresh.binds, "binds: {context}");
+    assert_eq!(live.steps, fresh.steps, "volume steps: {context}");
     check_each(&live.pipelined, &fresh.pipelined, "pipelined", context);
     if !is_late {
         check_each(&live.groups, &fresh.groups, "groups", context);
@@ -294,6 +297,11 @@ fn follow_under(
         }
         bound += seen.binds.len();
         holds.retain(|(_, until_s)| *until_s > now_s);
+        let mut storage = run::Storage::new(&cluster.objects());
+        for done in seen.steps.iter().flat_map(|step| storage.take(step)) {
+            cluster.tell(&done);
+            live.apply(done);
+        }
         for (at, (pod, node)) in seen.binds.iter().enumerate() {
             if seed % 4 == 2 && at % 3 == 0 {
                 let failed = fail(&mut live, &cluster, pod, now_s + 50 * (at as i64 % 6));

@@ -30,6 +30,8 @@ pub struct ClassIndex {
     nearest: Option<(u64, Option<NearestMiss>)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
+    /// State of the cluster's storage it was made for.
+    pub volumes_epoch: u64,
 }
 
 /// Scores by node, kept when the final score depends on all candidates.
@@ -71,6 +73,7 @@ impl ClassIndex {
             in_block: Vec::new(),
             nearest: None,
             last_used: 0,
+            volumes_epoch: 0,
         };
         index.settle_cells();
         index

@@ -25,7 +25,7 @@ use std::rc::Rc;
 use pumice_framework::node_points::ClassKey;
 use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{NodeIx, State, TaskIx};
+use pumice_model::{NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use evaluate::{Block, Program};
@@ -54,8 +54,8 @@ pub struct Choice {
     pub idle: bool,
 }
 
-/// Identity of a class over time: shape serial and appearance.
-type ClassId = (u64, AppearanceIx);
+/// Identity of a class over time: shape serial, appearance, serial of the needs of volumes.
+type ClassId = (u64, AppearanceIx, u64);
 
 /// All class indexes.
 pub struct Kernel {
@@ -124,8 +124,14 @@ impl Kernel {
         let key = ClassKey {
             shape: task.shape,
             appearance: task.appearance,
+            volumes: task.volumes,
         };
-        let id = (state.shapes.serial(key.shape), key.appearance);
+        let id = (
+            state.shapes.serial(key.shape),
+            key.appearance,
+            state.volumes.serial(key.volumes),
+        );
+        let volumes_epoch = state.volumes.epoch(key.volumes);
         if let Some(everywhere) = self.refusal(state, chain, id, key) {
             let nodes = state.nodes.len() as u32;
             return Err(FitError {
@@ -134,11 +140,10 @@ impl Kernel {
                 ..FitError::default()
             });
         }
-        let mut index = match self.indexes.remove(&id) {
-            Some(index) => {
-                self.bytes -= index.bytes();
-                index
-            }
+        let known = self.indexes.remove(&id);
+        self.bytes -= known.as_ref().map_or(0, |index| index.bytes());
+        let mut index = match known.filter(|index| index.volumes_epoch == volumes_epoch) {
+            Some(index) => index,
             None => {
                 let class = Class::with_key(state, key);
                 let program = self.program(state, chain, &class);
@@ -147,12 +152,15 @@ impl Kernel {
                 let filter = PodFilter::new(state, &class, &points, reasons, keys);
                 let score = PodScore::new(state, &class, &points, keys);
                 // An index pays only for classes of several tasks.
-                let alone = state.shapes.uses(key.shape) == 1;
+                let alone = state.shapes.uses(key.shape) == 1
+                    || (key.volumes != NeedIx::NONE && state.volumes.uses(key.volumes) == 1);
                 let scan = alone && filter.is_none() && score.is_none();
                 if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
                     return Ok(found);
                 }
-                Box::new(ClassIndex::new(state, program, filter, score))
+                let mut index = ClassIndex::new(state, program, filter, score);
+                index.volumes_epoch = volumes_epoch;
+                Box::new(index)
             }
         };
         self.questions += 1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    PersistentVolumeClaimVolumeSource, Pod, PodSpec, Volume, VolumeMount,
+    PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, PodSpec, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::job::TaskSpec;
@@ -148,6 +148,40 @@ fn claims(job: &Job) -> Vec<(String, Vec<&str>)> {
         }
     }
     claims
+}
+
+/// The claims the controller creates: those of `spec.volumes` that say what to claim, each once,
+/// with their position.
+pub fn volume_claims(job: &Job) -> Vec<(usize, PersistentVolumeClaim)> {
+    let mut made: Vec<(usize, PersistentVolumeClaim)> = Vec::new();
+    for (at, volume) in job.spec.volumes.iter().enumerate() {
+        let Some(spec) = &volume.volume_claim else {
+            continue;
+        };
+        let claim_name = match volume.volume_claim_name.as_str() {
+            "" => format!("{}-pvc-{at}", name(job)),
+            claim => claim.to_owned(),
+        };
+        let same = |(_, claim): &(usize, PersistentVolumeClaim)| {
+            claim.metadata.name.as_ref() == Some(&claim_name)
+        };
+        if made.iter().any(same) {
+            continue;
+        }
+        let metadata = ObjectMeta {
+            name: Some(claim_name),
+            namespace: Some(namespace(job).to_owned()),
+            owner_references: Some(vec![owner(job)]),
+            ..ObjectMeta::default()
+        };
+        let claim = PersistentVolumeClaim {
+            metadata,
+            spec: Some(spec.clone()),
+            status: None,
+        };
+        made.push((at, claim));
+    }
+    made
 }
 
 /// Adds one claim as a volume, mounted in regular containers.

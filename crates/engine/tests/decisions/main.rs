@@ -10,3 +10,4 @@ mod placement;
 mod queues;
 mod reasons;
 mod reports;
+mod volumes;

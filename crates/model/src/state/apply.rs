@@ -9,6 +9,7 @@ use crate::queue::{Queue, QueueIx};
 use crate::resource::ResVec;
 use crate::selector::intern_labels;
 use crate::task::{Task, TaskIx, TaskStatus, name_index};
+use crate::volume::NeedIx;
 
 impl State {
     /// Applies one change. An object equal to the one already known changes nothing.
@@ -70,6 +71,7 @@ impl State {
                 self.appearances_stale |= changed;
                 self.generation += u64::from(changed);
             }
+            storage => self.apply_storage(storage),
         }
     }
 
@@ -135,19 +137,27 @@ impl State {
             if old.status == TaskStatus::Pipelined && task.status == TaskStatus::Pending {
                 (task.status, task.node) = (old.status, old.node);
             }
-            if same_pod(old, &task) {
+            if same_pod(old, &task) && self.volumes.knows(ix, pod) {
                 // What it was told decides nothing.
                 self.tasks[ix.at()].told = task.told;
                 self.release_shape(acquired.shape);
                 return;
             }
             let old_job = old.job;
+            let retained = self.volumes.retain_claims(ix);
             self.detach(ix);
             if task.status != TaskStatus::Pending {
                 self.holds.remove(&ix);
             }
+            task.volumes = self.task(ix).volumes;
+            if !self.volumes.knows(ix, pod) {
+                self.volumes.unregister(ix, task.volumes);
+                task.volumes = self.volumes.register(ix, pod);
+            }
             self.tasks[ix.at()] = task;
             self.attach(ix);
+            let others = self.volumes.release_claims(ix, retained);
+            self.renew_needs(&others);
             if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
                 self.drop_job_if_empty(job);
             }
@@ -155,6 +165,7 @@ impl State {
             let uid = task.uid.clone();
             let ix = TaskIx(self.tasks.insert(task) as u32);
             self.task_by_uid.insert(uid, ix);
+            self.tasks[ix.at()].volumes = self.volumes.register(ix, pod);
             self.attach(ix);
         }
     }
@@ -189,6 +200,7 @@ impl State {
             shape,
             labels,
             owners,
+            volumes: NeedIx::NONE,
             appearance,
             status: TaskStatus::of(pod),
             node,
@@ -270,6 +282,7 @@ impl State {
         self.detach(ix);
         self.holds.remove(&ix);
         let task = self.tasks.remove(ix.at());
+        self.volumes.unregister(ix, task.volumes);
         self.task_by_uid.remove(&task.uid);
         if let Some(job) = task.job {
             self.drop_job_if_empty(job);

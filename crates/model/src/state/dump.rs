@@ -51,6 +51,7 @@ impl State {
         for group in groups {
             out.push(Delta::GroupApply(Box::new(group.clone())));
         }
+        self.volumes.dump(&mut out);
         let mut tasks: Vec<TaskIx> = self.tasks().map(|(ix, _)| ix).collect();
         tasks.sort_by_key(|ix| &self.task(*ix).uid);
         for ix in tasks {
@@ -62,7 +63,9 @@ impl State {
     fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {
         let task = self.task(ix);
         let uid = task.uid.to_string();
-        out.push(Delta::PodApply(Box::new(self.pod_object(task))));
+        let mut pod = self.pod_object(task);
+        self.volumes.fill_in(ix, &mut pod);
+        out.push(Delta::PodApply(Box::new(pod)));
         if task.status == TaskStatus::Binding
             && let Some(node) = self.node_name(task)
         {
@@ -149,6 +152,10 @@ impl State {
             spread: rules.spread.clone(),
             gates: task.gates,
             told: task.told.clone(),
+            // Filled in from the books of volumes.
+            claims: Vec::new(),
+            disks: Vec::new(),
+            inline_volumes: Vec::new(),
         }
     }
 

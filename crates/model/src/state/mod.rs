@@ -6,6 +6,7 @@ mod dump;
 mod hold;
 mod jobs;
 mod seal;
+mod volumes;
 mod sweep;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,6 +21,7 @@ use crate::resource::{ResVec, ResourceNames};
 use crate::shape::{Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{CounterIx, Query, Topology};
+use crate::volume::{NeedIx, OnNode, Volumes};
 
 use changes::Changes;
 pub(crate) use changes::Marks;
@@ -44,6 +46,8 @@ pub struct State {
     pub topology: Topology,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
     pub reserved: ResVec,
+    /// Volumes and claims.
+    pub volumes: Volumes,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -76,6 +80,7 @@ impl State {
             nodes: Nodes::default(),
             shapes: Shapes::default(),
             topology: Topology::default(),
+            volumes: Volumes::default(),
             tasks: Slab::new(),
             jobs: Slab::new(),
             queues: Slab::new(),
@@ -244,8 +249,14 @@ impl State {
             node,
             -1,
         );
-        if let Some(moved) = self.nodes.take(node, slot, load, &burden(shape)) {
+        let has_volumes = task.volumes != NeedIx::NONE;
+        let volumes = has_volumes.then(|| self.volumes.burden(ix));
+        let burden = burden(shape, volumes.as_deref());
+        if let Some(moved) = self.nodes.take(node, slot, load, &burden) {
             self.tasks[moved.at()].node_slot = slot;
+        }
+        if has_volumes {
+            self.leave_volumes(ix);
         }
     }
 
@@ -263,7 +274,13 @@ impl State {
             node,
             1,
         );
-        let slot = self.nodes.put(node, ix, load, &burden(shape));
+        let has_volumes = task.volumes != NeedIx::NONE;
+        if has_volumes {
+            self.enter_volumes(ix);
+        }
+        let volumes = has_volumes.then(|| self.volumes.burden(ix));
+        let burden = burden(shape, volumes.as_deref());
+        let slot = self.nodes.put(node, ix, load, &burden);
         self.tasks[ix.at()].node_slot = slot;
     }
 
@@ -379,12 +396,13 @@ impl State {
     }
 }
 
-fn burden(shape: &Shape) -> Burden<'_> {
+fn burden<'a>(shape: &'a Shape, volumes: Option<&'a OnNode>) -> Burden<'a> {
     Burden {
         request: &shape.request,
         nonzero_cpu_milli: shape.nonzero_cpu_milli,
         nonzero_memory_bytes: shape.nonzero_memory_bytes,
         ports: &shape.ports,
+        volumes,
     }
 }
 

@@ -46,6 +46,7 @@ impl State {
         if std::mem::take(&mut self.counts_stale) {
             self.recount();
         }
+        self.seal_volumes();
         self.place_lost();
         if std::mem::take(&mut self.queues_stale) {
             self.reassign_queues();

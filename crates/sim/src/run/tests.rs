@@ -60,6 +60,7 @@ fn settings(mode: Mode) -> Settings {
         options: Options {
             scheduler_names: vec!["volcano".to_owned()],
         },
+        ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),
     }
 }

@@ -100,6 +100,7 @@ impl World {
             }
             Manifest::Pod(mut pod) => {
                 self.resolve_priority(&mut pod);
+                let claims = ingest::ephemeral_claims(&pod)?;
                 let pod = ingest::pod(&pod, &settings.options)?;
                 if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
                     self.uids.insert(pod.uid.clone(), other.clone());
@@ -108,6 +109,9 @@ impl World {
                         message: format!("{} is the uid of Pod {other} too", pod.uid),
                         help: "remove metadata.uid from one of them".to_owned(),
                     }]);
+                }
+                if pod.node.is_none() && !claims.is_empty() {
+                    self.storage.of_pods.insert(key.clone(), claims);
                 }
                 self.pods.insert(key, pod);
             }
@@ -151,6 +155,41 @@ impl World {
                 }
             }
             Manifest::Job(_) => {}
+            storage => self.convert_storage(storage, key)?,
+        }
+        Ok(())
+    }
+
+    fn convert_storage(&mut self, object: Manifest, key: String) -> Admitted {
+        let storage = &mut self.storage;
+        match object {
+            Manifest::PersistentVolume(volume) => {
+                let volume = ingest::persistent_volume(&volume)?;
+                storage.volumes.insert(key, volume);
+            }
+            Manifest::PersistentVolumeClaim(claim) => {
+                let claim = ingest::persistent_volume_claim(&claim)?;
+                storage.claims.insert(key, claim);
+            }
+            Manifest::StorageClass(class) => {
+                storage.classes.insert(key, ingest::storage_class(&class)?);
+            }
+            Manifest::CsiNode(node) => {
+                storage.csi_nodes.insert(key, ingest::csi_node(&node)?);
+            }
+            Manifest::CsiDriver(driver) => {
+                let driver = ingest::csi_driver(&driver)?;
+                self.deltas.push(Delta::CsiDriverApply(driver));
+            }
+            Manifest::CsiStorageCapacity(capacity) => {
+                let capacity = Box::new(ingest::csi_storage_capacity(&capacity)?);
+                self.deltas.push(Delta::CsiCapacityApply(capacity));
+            }
+            Manifest::VolumeAttachment(attachment) => {
+                let attachment = Box::new(ingest::volume_attachment(&attachment)?);
+                self.deltas.push(Delta::AttachmentApply(attachment));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -286,6 +325,13 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
+        Manifest::PersistentVolume(o) => plain("PersistentVolume", &o.metadata),
+        Manifest::PersistentVolumeClaim(o) => spaced("PersistentVolumeClaim", &o.metadata),
+        Manifest::StorageClass(o) => plain("StorageClass", &o.metadata),
+        Manifest::CsiNode(o) => plain("CSINode", &o.metadata),
+        Manifest::CsiDriver(o) => plain("CSIDriver", &o.metadata),
+        Manifest::CsiStorageCapacity(o) => spaced("CSIStorageCapacity", &o.metadata),
+        Manifest::VolumeAttachment(o) => plain("VolumeAttachment", &o.metadata),
         Manifest::State(_) => ("PumiceState", String::new()),
     }
 }

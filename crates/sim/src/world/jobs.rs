@@ -7,7 +7,7 @@ use pumice_api::Job;
 use pumice_controllers::job as controller;
 use pumice_ingest::{self as ingest, Options, Problem};
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase};
+use pumice_model::object::{ClaimObject, GroupObject, GroupPhase, PodObject, PodPhase};
 
 use super::World;
 use crate::report::JobLine;
@@ -22,6 +22,8 @@ pub(super) struct JobRecord {
     /// Pods by task.
     pods: Vec<Vec<Pod>>,
     made: BTreeSet<String>,
+    /// Claims of `spec.volumes`, made with the PodGroup.
+    claims: Vec<ClaimObject>,
 }
 
 impl JobRecord {
@@ -59,8 +61,14 @@ impl World {
             made.iter_mut().for_each(|pod| self.resolve_priority(pod));
             if let Some(first) = made.first() {
                 ingest::pod(first, options).map_err(|found| of_template(task, found))?;
+                ingest::ephemeral_claims(first).map_err(|found| of_template(task, found))?;
             }
             pods.push(made);
+        }
+        let mut claims = Vec::new();
+        for (at, claim) in controller::volume_claims(&job) {
+            let claim = ingest::persistent_volume_claim(&claim);
+            claims.push(claim.map_err(|found| of_claim(at, found))?);
         }
         self.jobs.insert(
             key,
@@ -69,6 +77,7 @@ impl World {
                 group,
                 pods,
                 made: BTreeSet::new(),
+                claims,
             },
         );
         Ok(())
@@ -96,6 +105,9 @@ impl World {
 
     fn sync_job(&mut self, record: &mut JobRecord, options: &Options, at_once: bool) {
         let group = self.ensure_group(record);
+        for claim in std::mem::take(&mut record.claims) {
+            self.create_claim(claim);
+        }
         let existing = self.pods_of(record);
         let tasks: Vec<usize> = if at_once {
             (0..record.pods.len()).collect()
@@ -133,12 +145,16 @@ impl World {
 
     fn create(&mut self, pod: &Pod, group: &str, options: &Options) {
         // The template was converted once before, so this cannot fail for want of a valid pod.
-        let Ok(mut pod) = ingest::pod(pod, options) else {
+        let (Ok(claims), Ok(mut pod)) = (ingest::ephemeral_claims(pod), ingest::pod(pod, options))
+        else {
             return;
         };
         pod.group = Some(group.to_owned());
         let key = format!("{}/{}", pod.namespace, pod.name);
         if !self.pods.contains_key(&key) {
+            for claim in claims {
+                self.create_claim(claim);
+            }
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
             self.pods.insert(key, pod);
         }
@@ -209,6 +225,17 @@ fn of_template(task: usize, found: Vec<Problem>) -> Vec<Problem> {
         ..problem
     };
     found.into_iter().map(in_template).collect()
+}
+
+/// Problems of a claim made from a volume of the Job, told in the Job's fields.
+fn of_claim(volume: usize, found: Vec<Problem>) -> Vec<Problem> {
+    let in_volume = |problem: Problem| Problem {
+        path: problem
+            .path
+            .replacen("spec", &format!("spec.volumes[{volume}].volumeClaim"), 1),
+        ..problem
+    };
+    found.into_iter().map(in_volume).collect()
 }
 
 fn phase_name(pod: &PodObject) -> &'static str {

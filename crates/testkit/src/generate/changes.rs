@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, PodObject, PodPhase, QueueObject,
-    QueueState,
+    AccessModes, Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, PodObject, PodPhase,
+    QueueObject, QueueState,
 };
 
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
-use super::{Theme, groups, nodes, objects, pairs, pods};
+use super::{Theme, groups, nodes, objects, pairs, pods, storage};
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
 pub struct Changing {
@@ -31,6 +31,13 @@ enum Kind {
     Class,
     Namespace,
     Workload,
+    Volume,
+    Claim,
+    StorageClass,
+    CsiNode,
+    CsiDriver,
+    Capacity,
+    Attachment,
 }
 
 fn identity(object: &Delta) -> Option<(Kind, String)> {
@@ -45,6 +52,13 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
             Kind::Workload,
             format!("{}/{}/{}", w.kind, w.namespace, w.name),
         ),
+        Delta::PvApply(volume) => (Kind::Volume, volume.name.clone()),
+        Delta::PvcApply(claim) => (Kind::Claim, format!("{}/{}", claim.namespace, claim.name)),
+        Delta::StorageClassApply(class) => (Kind::StorageClass, class.name.clone()),
+        Delta::CsiNodeApply(node) => (Kind::CsiNode, node.name.clone()),
+        Delta::CsiDriverApply(driver) => (Kind::CsiDriver, driver.name.clone()),
+        Delta::CsiCapacityApply(c) => (Kind::Capacity, format!("{}/{}", c.namespace, c.name)),
+        Delta::AttachmentApply(attachment) => (Kind::Attachment, attachment.name.clone()),
         _ => return None,
     })
 }
@@ -59,6 +73,13 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::PriorityClassApply(class) => Delta::PriorityClassDelete(class.name),
         Delta::NamespaceApply(namespace) => Delta::NamespaceDelete(namespace.name),
         Delta::WorkloadApply(w) => Delta::WorkloadDelete(w.kind, w.namespace, w.name),
+        Delta::PvApply(volume) => Delta::PvDelete(volume.name),
+        Delta::PvcApply(claim) => Delta::PvcDelete(claim.namespace, claim.name),
+        Delta::StorageClassApply(class) => Delta::StorageClassDelete(class.name),
+        Delta::CsiNodeApply(node) => Delta::CsiNodeDelete(node.name),
+        Delta::CsiDriverApply(driver) => Delta::CsiDriverDelete(driver.name),
+        Delta::CsiCapacityApply(c) => Delta::CsiCapacityDelete(c.namespace, c.name),
+        Delta::AttachmentApply(attachment) => Delta::AttachmentDelete(attachment.name),
         _ => return None,
     })
 }
@@ -124,9 +145,14 @@ impl Changing {
         Some(self.put(Delta::GroupApply(group)))
     }
 
+    /// An object was written by others.
+    pub fn tell(&mut self, object: &Delta) {
+        self.put(object.clone());
+    }
+
     /// Something happens; what is told about it.
     pub fn step(&mut self) -> Vec<Delta> {
-        match self.rng.below(20) {
+        match self.rng.below(if self.theme.volumes { 24 } else { 20 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
             9..=11 => self.change_node(),
@@ -137,6 +163,7 @@ impl Changing {
             16 => self.change_namespace(),
             17 => self.new_surroundings(),
             18 => self.new_bound_pod(),
+            20..=23 => self.change_storage(),
             _ => self.delete_any(),
         }
     }
@@ -243,7 +270,8 @@ impl Changing {
         pods::members(&mut self.rng, &self.theme, &nodes, &mut group, &mut all);
         let mut new = all.split_off(known);
         pods::name_uids(&mut self.rng, &mut new);
-        let mut deltas = vec![Delta::GroupApply(Box::new(group))];
+        let mut deltas = storage::furnish(&mut self.rng, &self.theme, &mut new);
+        deltas.push(Delta::GroupApply(Box::new(group)));
         deltas.extend(new.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
         self.rng.shuffle(&mut deltas);
         deltas.into_iter().map(|delta| self.put(delta)).collect()
@@ -298,7 +326,9 @@ impl Changing {
             self.named += 1;
             node.name = format!("{}x{}", node.name, self.named);
         }
-        vec![self.put(Delta::NodeApply(Box::new(node)))]
+        let mut deltas = storage::on_node(&mut self.rng, &self.theme, &node);
+        deltas.push(Delta::NodeApply(Box::new(node)));
+        deltas.into_iter().map(|delta| self.put(delta)).collect()
     }
 
     fn change_group(&mut self) -> Vec<Delta> {
@@ -373,6 +403,51 @@ impl Changing {
         let mut all = nodes::surroundings(&mut self.rng, &self.theme);
         all.retain(|_| self.rng.one_in(4));
         all.into_iter().map(|delta| self.put(delta)).collect()
+    }
+
+    /// A volume, a claim or a class becomes another or goes.
+    fn change_storage(&mut self) -> Vec<Delta> {
+        let kind = self.rng.pick(&[
+            Kind::Claim,
+            Kind::Claim,
+            Kind::Volume,
+            Kind::StorageClass,
+            Kind::CsiNode,
+            Kind::CsiDriver,
+            Kind::Capacity,
+            Kind::Attachment,
+        ]);
+        let Some(name) = self.any(kind) else {
+            return Vec::new();
+        };
+        let removes = self.rng.one_in(3);
+        match self.objects.get(&(kind, name.clone())).cloned() {
+            Some(Delta::PvcApply(mut claim)) if !removes => {
+                match self.rng.below(4) {
+                    0 => claim.deleting = !claim.deleting,
+                    1 => claim.selected_node = Some(self.rng.pick(&["n0", "n1"]).to_owned()),
+                    2 => claim.selected_node = None,
+                    _ => claim.modes = AccessModes::READ_WRITE_ONCE_POD,
+                }
+                vec![self.put(Delta::PvcApply(claim))]
+            }
+            Some(Delta::PvApply(mut volume)) if !removes => {
+                match self.rng.below(3) {
+                    0 => volume.available = volume.claim.is_none(),
+                    1 => volume.capacity = 4 << 30,
+                    _ => volume.node_affinity = None,
+                }
+                vec![self.put(Delta::PvApply(volume))]
+            }
+            Some(Delta::CsiNodeApply(mut node)) if !removes => {
+                let limit = self.rng.pick(&[None, Some(1), Some(3)]);
+                node.drivers
+                    .iter_mut()
+                    .for_each(|driver| driver.limit = limit);
+                vec![self.put(Delta::CsiNodeApply(node))]
+            }
+            _ => self.remove(kind, &name),
+        }
     }
 
     fn delete_any(&mut self) -> Vec<Delta> {

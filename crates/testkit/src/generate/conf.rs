@@ -150,6 +150,12 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
                 let key = format!("predicate.{filter}Enable");
                 maybe(rng, 12, &key, &["false", "true"]);
             }
+            // A source of its own: everything else is the same with and without storage.
+            let mut own = Rng::new(rng.clone().next(), 10);
+            for filter in ["NodeVolumeLimits", "VolumeZone", "VolumeBinding"] {
+                let key = format!("predicate.{filter}Enable");
+                maybe(&mut own, 12, &key, &["false", "true"]);
+            }
         }
         _ => {}
     }

@@ -16,6 +16,7 @@ mod groups;
 mod nodes;
 mod pods;
 mod rng;
+mod storage;
 #[cfg(test)]
 mod tests;
 
@@ -52,8 +53,12 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let queues = groups::queues(rng, theme);
     let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
     let mut groups = groups::groups(rng, theme, &names);
-    let pods = pods::pods(rng, theme, &nodes, &mut groups, &names);
+    let mut pods = pods::pods(rng, theme, &nodes, &mut groups, &names);
     let mut all = nodes::surroundings(rng, theme);
+    // A source of its own: everything else is the same with and without storage.
+    let mut of_storage = Rng::new(rng.clone().next(), 9);
+    all.extend(storage::surroundings(&mut of_storage, theme, &nodes));
+    all.extend(storage::furnish(&mut of_storage, theme, &mut pods));
     all.extend(
         nodes
             .into_iter()
@@ -91,6 +96,7 @@ struct Theme {
     queue_limits: bool,
     hierarchy: bool,
     odd: bool,
+    volumes: bool,
     /// Most pods are of the same size and unconstrained.
     uniform: bool,
     /// Few nodes, so that pods compete.
@@ -119,6 +125,7 @@ impl Theme {
             queue_limits: rng.one_in(2),
             hierarchy: !rng.one_in(4),
             odd: rng.one_in(3),
+            volumes: Rng::new(rng.clone().next(), 8).one_in(3),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),

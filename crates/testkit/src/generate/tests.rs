@@ -120,6 +120,13 @@ fn identity(object: &Delta) -> String {
         Delta::PriorityClassApply(class) => format!("class {}", class.name),
         Delta::NamespaceApply(namespace) => format!("namespace {}", namespace.name),
         Delta::WorkloadApply(w) => format!("{} {}/{}", w.kind, w.namespace, w.name),
+        Delta::PvApply(volume) => format!("volume {}", volume.name),
+        Delta::PvcApply(claim) => format!("claim {}/{}", claim.namespace, claim.name),
+        Delta::StorageClassApply(class) => format!("storage class {}", class.name),
+        Delta::CsiNodeApply(node) => format!("CSI node {}", node.name),
+        Delta::CsiDriverApply(driver) => format!("CSI driver {}", driver.name),
+        Delta::CsiCapacityApply(c) => format!("capacity {}/{}", c.namespace, c.name),
+        Delta::AttachmentApply(attachment) => format!("attachment {}", attachment.name),
         other => panic!("not an object: {other:?}"),
     }
 }

@@ -26,6 +26,7 @@ mod state;
 mod status;
 #[cfg(test)]
 mod tests;
+pub mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 

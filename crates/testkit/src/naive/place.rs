@@ -6,6 +6,7 @@ use super::Cycle;
 use super::filters::Filters;
 use super::scores;
 use super::state::{Status, Task, fits};
+use super::volumes;
 
 /// Which nodes are considered.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,10 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     let Some((node, idle)) = choose(cycle, &cycle.world.tasks[uid], reach) else {
         return false;
     };
+    if let (Some(object), true) = (cycle.world.nodes.get(&node).cloned(), binds_claims(cycle)) {
+        let pod = cycle.world.tasks[uid].pod.clone();
+        volumes::decide(&mut cycle.world, &pod, &object);
+    }
     cycle.world.placements += 1;
     let number = cycle.world.placements;
     cycle.world.set_node(uid, Some(node));
@@ -59,6 +64,14 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
         };
     }
     true
+}
+
+/// The plugin that binds claims is there and on.
+fn binds_claims(cycle: &Cycle) -> bool {
+    cycle.plugin("predicates").is_some_and(|plugin| {
+        let on = plugin.arguments.bool("predicate.VolumeBindingEnable");
+        plugin.enabled.predicate && on.unwrap_or(true)
+    })
 }
 
 /// Binds every allocated task of the job, in the order they were placed.

@@ -10,6 +10,7 @@ use pumice_model::object::{
 };
 
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
+use super::volumes::{self, Storage};
 
 /// Resource name to amount in stored units; an absent name is 0.
 pub type Res = BTreeMap<String, i64>;
@@ -134,6 +135,8 @@ pub struct World {
     pub namespaces: BTreeMap<String, Rc<BTreeMap<String, String>>>,
     /// Services and workloads.
     pub workloads: Vec<Rc<WorkloadObject>>,
+    /// Volumes and claims.
+    pub storage: Storage,
     /// Committed placements in order.
     pub binds: Vec<(String, String)>,
     /// Number of placements so far.
@@ -255,7 +258,7 @@ impl World {
             Delta::PriorityClassApply(class) => {
                 classes.insert(class.name.clone(), class.clone());
             }
-            _ => {}
+            storage => self.storage.take(storage),
         }
     }
 
@@ -357,6 +360,7 @@ impl World {
         for uid in taken_back {
             self.set_node(&uid, None);
         }
+        volumes::next_cycle(self);
         for job in self.jobs.values_mut() {
             job.stamped = false;
         }

@@ -1,9 +1,13 @@
 //! What the tests of this folder share: engines of a configuration, fed with objects.
 
+mod storage;
+
 use pumice_conf::{Config, parse};
 use pumice_engine::Engine;
 use pumice_model::Delta;
 use pumice_model::object::QueueObject;
+
+pub use storage::Storage;
 
 /// Queue of jobs that name none.
 pub const DEFAULT_QUEUE: &str = "default";

@@ -37,7 +37,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
             "admin", "cluster", "conf", "engine", "ingest", "model", "plugins",
         ],
     ),
-    ("pumice-e2e", &["api"]),
+    ("pumice-e2e", &["api", "controllers"]),
 ];
 
 /// The packages that may touch the outside world.

@@ -65,6 +65,8 @@ const REMOVALS: &[(&str, Removal)] = &[
         "preferred node affinity",
         Pod(|pod| pod.preferred_node_affinity.clear()),
     ),
+    ("claims", Pod(|pod| pod.claims.clear())),
+    ("disks", Pod(|pod| pod.disks.clear())),
     ("gates", Pod(|pod| pod.gates = Gates::None)),
     ("roles", Pod(|pod| pod.role.clear())),
     ("task priorities", Pod(|pod| pod.priority = 1)),
@@ -143,6 +145,21 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     (
         "predicates",
         "predicate.PodTopologySpreadEnable",
+        Value::Bool(false),
+    ),
+    (
+        "predicates",
+        "predicate.NodeVolumeLimitsEnable",
+        Value::Bool(false),
+    ),
+    (
+        "predicates",
+        "predicate.VolumeZoneEnable",
+        Value::Bool(false),
+    ),
+    (
+        "predicates",
+        "predicate.VolumeBindingEnable",
         Value::Bool(false),
     ),
 ];

@@ -1,0 +1,266 @@
+//! The thread that owns the engine: inputs in, decisions out.
+//!
+//! ```text
+//!  watch ──► inputs ───┐
+//!  effects ► outcomes ─┼─► apply all that is there ─► cycle ─► Teller ─► effects
+//!  HTTP, signals ──────┘        (only when every list is complete, the configuration is
+//!                                valid, and this replica may write)
+//! ```
+//!
+//! A change is acted on at once; while cycles take long, the pause between two is as long as the
+//! last one took, so that inputs are taken in bundles. A standby applies inputs and decides nothing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pumice_cluster::effects::{BindFailure, Outcome};
+use pumice_cluster::lease::TermWatch;
+use pumice_cluster::watch::Input;
+use pumice_conf::Config;
+use pumice_engine::Engine;
+use pumice_model::Delta;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+use crate::status::Status;
+use crate::teller::Teller;
+
+/// Most inputs applied before the next look at everything else.
+const BUNDLE: usize = 4096;
+
+/// Longest pause between cycles that inputs are collected in.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Shortest pause: a burst of single changes is taken together.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// How often conditions, queue status and numbers are brought up to date.
+const REPORT_PERIOD: Duration = Duration::from_secs(1);
+
+/// First pause before a pod whose Binding failed is placed again; doubles up to the second.
+const RETRY: (i64, i64) = (1, 60);
+
+/// What others ask of the thread.
+pub enum Question {
+    /// Why a pod (namespace, name) waits, or where it is.
+    Explain(String, String, oneshot::Sender<Option<serde_json::Value>>),
+    /// The state, as `pumice simulate` reads it.
+    Dump(oneshot::Sender<Vec<u8>>),
+    /// Take this configuration from the next cycle on.
+    Configure(Box<Config>),
+}
+
+/// Where the thread hears from others.
+pub struct Ears {
+    /// Changes of the cluster.
+    pub inputs: mpsc::Receiver<Input>,
+    /// How writes ended.
+    pub outcomes: mpsc::UnboundedReceiver<Outcome>,
+    /// Questions.
+    pub questions: mpsc::Receiver<Question>,
+    /// Whether this replica may write.
+    pub term: TermWatch,
+}
+
+/// The thread's own things.
+pub struct Core {
+    engine: Engine,
+    configured: bool,
+    ears: Ears,
+    teller: Teller,
+    status: Arc<Status>,
+    clock: Clock,
+    period: Duration,
+    last_cycle: Instant,
+    last_took: Duration,
+    report_due: Option<Instant>,
+    changed: bool,
+}
+
+impl Core {
+    /// A thread that decides nothing until it gets a configuration.
+    pub fn new(
+        default_queue: &str,
+        period: Duration,
+        ears: Ears,
+        teller: Teller,
+        status: Arc<Status>,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            engine: Engine::new(&Config::default(), default_queue),
+            configured: false,
+            ears,
+            teller,
+            status,
+            clock,
+            period: period.max(SHORTEST_PAUSE),
+            last_cycle: Instant::now(),
+            last_took: Duration::ZERO,
+            report_due: None,
+            changed: false,
+        }
+    }
+
+    /// Runs until every sender of inputs is gone.
+    pub async fn run(mut self) {
+        let mut bundle = Vec::with_capacity(BUNDLE);
+        loop {
+            let wake = tokio::time::Instant::from_std(self.next_wake());
+            tokio::select! {
+                biased;
+                _ = tokio::time::sleep_until(wake) => {}
+                Some(outcome) = self.ears.outcomes.recv() => self.hear(outcome),
+                Some(question) = self.ears.questions.recv() => self.answer(question),
+                () = self.ears.term.changed() => self.changed = true,
+                count = self.ears.inputs.recv_many(&mut bundle, BUNDLE) => {
+                    if count == 0 {
+                        return;
+                    }
+                }
+            }
+            self.take_in(&mut bundle);
+            self.status.tick(self.clock.ticks_ms());
+            self.act();
+        }
+    }
+
+    /// Everything that has arrived, up to a bundle of each.
+    fn take_in(&mut self, bundle: &mut Vec<Input>) {
+        while bundle.len() < BUNDLE
+            && let Ok(input) = self.ears.inputs.try_recv()
+        {
+            bundle.push(input);
+        }
+        for input in bundle.drain(..) {
+            self.apply(input);
+        }
+        for _ in 0..BUNDLE {
+            match self.ears.outcomes.try_recv() {
+                Ok(outcome) => self.hear(outcome),
+                Err(_) => break,
+            }
+        }
+    }
+
+    fn apply(&mut self, input: Input) {
+        match input {
+            Input::Deltas(deltas) => {
+                for mut delta in deltas {
+                    self.teller.correct(&self.engine, &mut delta);
+                    self.engine.apply(delta);
+                }
+                self.changed = true;
+            }
+            Input::Problems { about, problems } => self.teller.report_problems(about, &problems),
+            Input::Shard(_view) => {}
+            Input::Synced => {
+                self.status.set_synced(true);
+                self.changed = true;
+            }
+        }
+    }
+
+    fn hear(&mut self, outcome: Outcome) {
+        let Outcome::BindFailed {
+            pod,
+            node,
+            failure,
+            message,
+        } = outcome
+        else {
+            self.teller.hear(&self.engine, &outcome);
+            return;
+        };
+        let retry_at_s = self.clock.now_s() + self.teller.retry_after_s(&pod.uid, RETRY);
+        tracing::warn!(
+            pod = format!("{}/{}", pod.namespace, pod.name),
+            node = %node,
+            ?failure,
+            "binding failed: {message}"
+        );
+        if failure != BindFailure::PodGone {
+            self.teller.bind_failed(&pod, &node, &message);
+        }
+        self.engine.apply(Delta::BindFailed {
+            uid: pod.uid.to_string(),
+            message,
+            retry_at_s,
+        });
+        self.changed = true;
+    }
+
+    fn answer(&mut self, question: Question) {
+        match question {
+            Question::Explain(namespace, name, reply) => {
+                let _ = reply.send(crate::explain::pod(&self.engine, &namespace, &name));
+            }
+            Question::Dump(reply) => {
+                let _ = reply.send(crate::dump::state(&self.engine));
+            }
+            Question::Configure(config) => {
+                self.engine.reconfigure(&config);
+                self.configured = true;
+                self.changed = true;
+            }
+        }
+    }
+
+    fn may_decide(&self) -> bool {
+        self.configured && self.status.synced() && self.teller.may_write(&self.ears.term)
+    }
+
+    /// When to look again although nothing arrives.
+    fn next_wake(&self) -> Instant {
+        let mut wake = self.last_cycle + self.period;
+        if self.changed && self.may_decide() {
+            wake = wake.min(self.cycle_from());
+        }
+        if let Some(report) = self.report_due {
+            wake = wake.min(report);
+        }
+        if let Some(at_s) = self.engine.wake_at_s() {
+            let wait = (at_s as f64 - self.clock.unix_s()).max(0.001);
+            wake = wake.min(Instant::now() + Duration::from_secs_f64(wait));
+        }
+        wake
+    }
+
+    fn cycle_from(&self) -> Instant {
+        self.last_cycle + self.last_took.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+    }
+
+    /// A cycle and a report, when they are due.
+    fn act(&mut self) {
+        if !self.may_decide() {
+            self.last_cycle = Instant::now();
+            return;
+        }
+        let now = Instant::now();
+        let period_over = now >= self.last_cycle + self.period;
+        let released = self.engine.wake_at_s().is_some_and(|at| at <= self.clock.now_s());
+        if period_over || released || self.changed && now >= self.cycle_from() {
+            self.cycle();
+        }
+        if self.report_due.is_some_and(|due| due <= Instant::now()) {
+            self.report_due = None;
+            self.teller.report(&mut self.engine, self.clock.now_s());
+        }
+    }
+
+    fn cycle(&mut self) {
+        let start = Instant::now();
+        self.changed = false;
+        let now_s = self.clock.now_s();
+        let decisions = self.teller.observed_cycle(&mut self.engine, now_s);
+        self.teller.tell(&self.engine, &decisions, self.clock.unix_s());
+        self.last_cycle = Instant::now();
+        self.last_took = start.elapsed();
+        self.teller.cycle_took(self.last_took, &decisions);
+        if !decisions.skipped && self.report_due.is_none() {
+            self.report_due = Some(self.last_cycle + REPORT_PERIOD);
+        }
+        // What a cycle decided may let the next one decide more.
+        self.changed |= !decisions.settled;
+    }
+}

@@ -1,0 +1,389 @@
+//! Puts the parts together, and takes them apart in order.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use pumice_admin::http::{self, Endpoints, TlsFiles};
+use pumice_admin::log;
+use pumice_admin::metrics::Metrics;
+use pumice_cluster::client::{self, Clients, ConnectOptions};
+use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured};
+use pumice_cluster::lease::{self, Elector, TermWatch};
+use pumice_cluster::ring::Ring;
+use pumice_cluster::watch::{self, WatchOptions};
+use tokio::sync::{mpsc, watch as cell};
+use tokio::task::JoinHandle;
+
+use crate::answers::Desk;
+use crate::clock::Clock;
+use crate::conf::{self, Follower, InUse};
+use crate::core::{Core, Ears, Question};
+use crate::journal::Journal;
+use crate::settings::{Settings, Sharding};
+use crate::status::Status;
+use crate::teller::{Meters, Out, Teller};
+use crate::{identity, signals};
+
+/// Changes that may wait for the deciding thread before the watch waits too.
+const INPUTS: usize = 1024;
+
+/// Longest time for requests under way after the order to end.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// Pause before the default queues are made again, when they could not be.
+const QUEUES_RETRY: Duration = Duration::from_secs(30);
+
+/// How often the numbers of the watch are published.
+const WATCH_NUMBERS: Duration = Duration::from_secs(5);
+
+/// Runs until told to end.
+///
+/// # Errors
+/// What cannot be started with; a lost lease; an invalid configuration with
+/// `--disable-default-scheduler-config`.
+pub fn run(settings: Settings) -> anyhow::Result<()> {
+    let format = match settings.flags.ours.log_json {
+        true => log::Format::Json,
+        false => log::Format::Klog,
+    };
+    let verbosity = u32::try_from(settings.flags.serving.verbosity.max(0)).unwrap_or(u32::MAX);
+    let level = log::init(format, verbosity)?;
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("no runtime")?;
+    let result = runtime.block_on(Daemon::start_and_run(Arc::new(settings), level));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result
+}
+
+/// What most parts need.
+struct Daemon {
+    settings: Arc<Settings>,
+    clients: Clients,
+    /// A connection of its own, so that a burst of writes does not delay a renewal.
+    lease_client: kube::Client,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    status: Arc<Status>,
+    journal: Arc<Journal>,
+    in_use: Arc<RwLock<Option<InUse>>>,
+    level: log::Level,
+}
+
+impl Daemon {
+    async fn start_and_run(settings: Arc<Settings>, level: log::Level) -> anyhow::Result<()> {
+        let connection = &settings.flags.connection;
+        let options = ConnectOptions {
+            master: Some(connection.master.clone()).filter(|master| !master.is_empty()),
+            kubeconfig: Some(PathBuf::from(&connection.kubeconfig))
+                .filter(|path| path != Path::new("")),
+            user_agent: concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")).to_owned(),
+        };
+        let daemon = Self {
+            clients: client::connect(&options).await?,
+            lease_client: client::connect(&options).await?.writes,
+            settings,
+            clock: Clock::start(),
+            metrics: Arc::new(Metrics::new()?),
+            status: Arc::new(Status::default()),
+            journal: Arc::new(Journal::default()),
+            in_use: Arc::new(RwLock::new(None)),
+            level,
+        };
+        daemon.run().await
+    }
+
+    async fn run(self) -> anyhow::Result<()> {
+        let mut end = signals::End::listen()?;
+        let (core_sender, questions) = mpsc::channel(64);
+        let _servers = self.serve(core_sender.clone()).await?;
+        let _level_socket = self.level_socket();
+        let flags = &self.settings.flags;
+        let folder = flags.serving.cache_dump_dir.clone();
+        let folder = flags.serving.cache_dumper.then_some(folder);
+        signals::dump_on_demand(folder, core_sender.clone(), self.clock)?;
+
+        let (stop, stopped) = cell::channel(false);
+        let (elector, term) = self.elect(stopped)?;
+        let (outcome_sender, outcomes) = mpsc::unbounded_channel();
+        let effects = self.effects(&term, outcome_sender);
+        let (input_sender, inputs) = mpsc::channel(INPUTS);
+        let watch = watch::start(self.clients.reads.clone(), self.watch_options()?, input_sender);
+        self.make_queues(&term);
+        let ears = Ears {
+            inputs,
+            outcomes,
+            questions,
+            term: term.clone(),
+        };
+        let mut core = self.start_core(ears, effects.clone())?;
+        let mut follower = self.follow_configuration(core_sender, effects.clone());
+        let mut numbers = tokio::time::interval(WATCH_NUMBERS);
+        let lost = lost(term.clone());
+        tokio::pin!(lost);
+        let result = loop {
+            tokio::select! {
+                name = end.next() => {
+                    tracing::info!("{name}: ending");
+                    break Ok(());
+                }
+                result = &mut follower => match result {
+                    // The built-in configuration does not change.
+                    Ok(Ok(())) => follower = tokio::spawn(std::future::pending()),
+                    Ok(Err(error)) => break Err(error),
+                    Err(error) => break Err(error.into()),
+                },
+                gone = &mut core => break Err(match gone {
+                    Ok(()) => anyhow!("the deciding thread ended"),
+                    Err(_) => anyhow!("the deciding thread failed; its message is above"),
+                }),
+                () = &mut lost => break Err(anyhow!(
+                    "the lease {}/{} was lost: another replica goes on; ending, so that only one \
+                     writes",
+                    self.settings.lease_namespace(),
+                    flags.lease.leader_elect_resource_name
+                )),
+                _ = numbers.tick() => self.publish_watch(&watch, &term),
+            }
+        };
+        drop(watch);
+        self.end(&mut end, effects, &stop, elector).await;
+        result
+    }
+
+    /// Requests under way are answered, then the lease is released.
+    async fn end(
+        &self,
+        end: &mut signals::End,
+        effects: Option<Arc<Effects>>,
+        stop: &cell::Sender<bool>,
+        elector: Option<JoinHandle<()>>,
+    ) {
+        let orderly = async {
+            if let Some(effects) = effects {
+                let _ = tokio::time::timeout(DRAIN, effects.idle()).await;
+            }
+            stop.send_replace(true);
+            if let Some(elector) = elector {
+                let _ = tokio::time::timeout(DRAIN, elector).await;
+            }
+        };
+        tokio::select! {
+            () = orderly => {}
+            name = end.next() => tracing::warn!("{name} again: ending at once"),
+        }
+    }
+
+    async fn serve(&self, core: mpsc::Sender<Question>) -> anyhow::Result<Vec<http::Server>> {
+        let serving = &self.settings.flags.serving;
+        let desk = Desk {
+            status: Arc::clone(&self.status),
+            in_use: Arc::clone(&self.in_use),
+            journal: Arc::clone(&self.journal),
+            core,
+            clock: self.clock,
+        };
+        let endpoints = Endpoints {
+            metrics: serving.enable_metrics.then(|| Arc::clone(&self.metrics)),
+            answers: Arc::new(desk),
+            level: self.level.clone(),
+            debug_open: self.settings.flags.ours.debug_open,
+        };
+        let mut servers = vec![http::serve(&serving.listen_address, endpoints).await?];
+        if serving.enable_healthz {
+            let files = TlsFiles::from_flags(
+                &serving.ca_cert_file,
+                &serving.tls_cert_file,
+                &serving.tls_private_key_file,
+            );
+            servers.push(http::serve_health(&serving.healthz_address, files.as_ref()).await?);
+        }
+        for server in &servers {
+            tracing::info!("listening on {}", server.address());
+        }
+        Ok(servers)
+    }
+
+    fn level_socket(&self) -> Option<log::LevelSocket> {
+        let folder = std::env::var_os("DEBUG_SOCKET_DIR");
+        let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);
+        match log::serve_level(&folder, self.level.clone()) {
+            Ok(socket) => Some(socket),
+            Err(error) => {
+                tracing::debug!("no log level socket: {error}");
+                None
+            }
+        }
+    }
+
+    /// The election, when there is one, and the term it sets.
+    fn elect(
+        &self,
+        mut stopped: cell::Receiver<bool>,
+    ) -> anyhow::Result<(Option<JoinHandle<()>>, TermWatch)> {
+        let flags = &self.settings.flags.lease;
+        if !flags.leader_elect || self.settings.flags.ours.dry_run {
+            return Ok((None, TermWatch::always()));
+        }
+        let settings = lease::Settings {
+            namespace: self.settings.lease_namespace().to_owned(),
+            name: flags.leader_elect_resource_name.clone(),
+            identity: identity::lease_holder(),
+            lease_duration: flags.leader_elect_lease_duration,
+            renew_deadline: flags.leader_elect_renew_deadline,
+            retry_period: flags.leader_elect_retry_period,
+        };
+        let (elector, term) = Elector::new(self.lease_client.clone(), settings)?;
+        let shutdown = async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        };
+        Ok((Some(tokio::spawn(elector.run(shutdown))), term))
+    }
+
+    fn effects(
+        &self,
+        term: &TermWatch,
+        outcomes: mpsc::UnboundedSender<effects::Outcome>,
+    ) -> Option<Arc<Effects>> {
+        let flags = &self.settings.flags;
+        if flags.ours.dry_run {
+            return None;
+        }
+        let settings = &self.settings;
+        let options = EffectOptions {
+            events: flags.ours.events,
+            bind_timeout: flags.ours.bind_timeout,
+            qps: flags.connection.kube_api_qps,
+            burst: flags.connection.kube_api_burst,
+            ..EffectOptions::new(settings.event_source())
+        };
+        let meter = Arc::new(Meters(Arc::clone(&self.metrics)));
+        let client = self.clients.writes.clone();
+        let effects = effects::start(client, options, term.clone(), outcomes, meter);
+        Some(Arc::new(effects))
+    }
+
+    fn watch_options(&self) -> anyhow::Result<WatchOptions> {
+        let settings = &self.settings;
+        let scheduling = &settings.flags.scheduling;
+        let ring = settings.member.as_ref();
+        let ring = ring.map(|member| Ring::new(&member.name, member.count as usize));
+        let sharded = settings.sharding != Sharding::None;
+        Ok(WatchOptions {
+            scheduler_names: scheduling.scheduler_name.clone(),
+            node_selector: settings.node_selector.clone(),
+            ring: ring.transpose()?,
+            workloads: settings.workloads,
+            priority_class: settings.priority_classes,
+            csi: scheduling.csi_storage,
+            shard: sharded.then(|| scheduling.scheduler_sharding_name.clone()),
+            ..WatchOptions::default()
+        })
+    }
+
+    /// Makes the queues every cluster has, once this replica may write.
+    fn make_queues(&self, term: &TermWatch) {
+        if self.settings.flags.ours.dry_run {
+            return;
+        }
+        let client = self.clients.writes.clone();
+        let queue = self.settings.flags.scheduling.default_queue.clone();
+        let mut term = term.clone();
+        tokio::spawn(async move {
+            loop {
+                term.leading().await;
+                match effects::ensure_queues(&client, &queue).await {
+                    Ok(Ensured::Present) => return,
+                    Ok(Ensured::NoQueueKind) => {
+                        tracing::debug!("there is no kind Queue: queues are made when it appears");
+                    }
+                    Err(error) => tracing::error!("{error}"),
+                }
+                tokio::time::sleep(QUEUES_RETRY).await;
+            }
+        });
+    }
+
+    fn start_core(&self, ears: Ears, effects: Option<Arc<Effects>>) -> anyhow::Result<CoreThread> {
+        let flags = &self.settings.flags;
+        let teller = Teller::new(
+            effects.map_or(Out::Nowhere, Out::Effects),
+            Arc::clone(&self.journal),
+            Arc::clone(&self.metrics),
+            self.clock,
+            flags.ours.partial_gang_deadline,
+        );
+        let queue = flags.scheduling.default_queue.clone();
+        let period = flags.scheduling.schedule_period;
+        let (status, clock) = (Arc::clone(&self.status), self.clock);
+        let (sender, ended) = tokio::sync::oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()?;
+        std::thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(move || {
+                // The engine is made here: it never leaves its thread.
+                let core = Core::new(&queue, period, ears, teller, status, clock);
+                runtime.block_on(core.run());
+                let _ = sender.send(());
+            })
+            .context("the deciding thread cannot be started")?;
+        Ok(ended)
+    }
+
+    fn follow_configuration(
+        &self,
+        core: mpsc::Sender<Question>,
+        effects: Option<Arc<Effects>>,
+    ) -> JoinHandle<anyhow::Result<()>> {
+        let source = &self.settings.conf;
+        self.status
+            .set_configuration_problem(Some("the configuration is not read yet".to_owned()));
+        let about = conf::object(source).or_else(identity::own_pod);
+        let follower = Follower {
+            name: conf::name(source),
+            strict: self.settings.flags.scheduling.disable_default_scheduler_config,
+            core,
+            status: Arc::clone(&self.status),
+            in_use: Arc::clone(&self.in_use),
+            metrics: Arc::clone(&self.metrics),
+            event: Box::new(move |message| {
+                if let (Some(effects), Some(about)) = (&effects, &about) {
+                    effects.submit(effects::Write::Event {
+                        about: about.clone(),
+                        warning: true,
+                        reason: "InvalidConfiguration".to_owned(),
+                        message,
+                    });
+                }
+            }),
+        };
+        tokio::spawn(follower.run(conf::texts(source, &self.clients.reads)))
+    }
+
+    fn publish_watch(&self, watch: &watch::WatchHandle, term: &TermWatch) {
+        self.metrics.leader(term.is_leader());
+        for kind in watch.kinds() {
+            self.metrics.watch_objects(kind.kind, kind.objects);
+            if let Some(age) = kind.last_contact_age {
+                self.metrics.watch_staleness(kind.kind, age.as_secs_f64());
+            }
+        }
+    }
+}
+
+/// Waits until a replica that was the leader no longer is.
+async fn lost(mut term: TermWatch) {
+    term.leading().await;
+    term.lost().await;
+}
+
+/// Ends with the deciding thread; an error when it panicked.
+type CoreThread = tokio::sync::oneshot::Receiver<()>;

@@ -1,0 +1,40 @@
+//! Who this process is.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::Resource;
+use pumice_cluster::ObjectRef;
+
+/// Where the kubelet mounts the namespace of a pod.
+const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+fn trimmed(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Name of this machine, or of the pod.
+pub fn host() -> String {
+    let name = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let name = name.or_else(|| trimmed("/proc/sys/kernel/hostname"));
+    name.unwrap_or_else(|| "pumice-scheduler".to_owned())
+}
+
+/// `<hostname>_<unique>`, new at every start (spec/01 §1.5).
+pub fn lease_holder() -> String {
+    let unique = trimmed("/proc/sys/kernel/random/uuid");
+    let unique = unique.unwrap_or_else(|| std::process::id().to_string());
+    format!("{}_{unique}", host())
+}
+
+/// The pod this process runs in, when it runs in one.
+pub fn own_pod() -> Option<ObjectRef> {
+    let namespace = trimmed(NAMESPACE_FILE)?;
+    Some(ObjectRef {
+        api_version: Pod::API_VERSION.into(),
+        kind: Pod::KIND.into(),
+        namespace: namespace.into(),
+        name: host().into(),
+        uid: String::new().into(),
+    })
+}

@@ -1,0 +1,49 @@
+//! The last decisions, for `/debug/decisions`.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+/// Decisions kept.
+const KEPT: usize = 1000;
+
+/// One decision.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Seconds since the epoch.
+    pub time: f64,
+    /// Number of the cycle.
+    pub cycle: u64,
+    /// `namespace/name` of the pod.
+    pub pod: String,
+    /// UID of the pod.
+    pub uid: String,
+    /// Node chosen.
+    pub node: String,
+    /// `namespace/name` of its PodGroup; empty for a bare pod.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+}
+
+/// The last [`KEPT`] decisions, oldest first.
+#[derive(Debug, Default)]
+pub struct Journal(Mutex<VecDeque<Entry>>);
+
+impl Journal {
+    /// Adds a decision; the oldest one goes when there are too many.
+    pub fn add(&self, entry: Entry) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() == KEPT {
+            entries.pop_front();
+        }
+        entries.push_back(entry);
+    }
+
+    /// All of them as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        serde_json::json!({ "decisions": entries.iter().collect::<Vec<_>>() })
+    }
+}

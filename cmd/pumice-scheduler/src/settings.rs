@@ -1,0 +1,281 @@
+//! Flags and environment, checked together: what the daemon runs with.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+
+use crate::flags::{CommandLine, Flags};
+
+/// Where the configuration comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfSource {
+    /// The built-in one.
+    BuiltIn,
+    /// A file whose directory is watched.
+    File(PathBuf),
+    /// A ConfigMap, by namespace and name.
+    ConfigMap(String, String),
+}
+
+/// How nodes are shared with other schedulers by NodeShard objects (spec/01 §1.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharding {
+    /// Not at all.
+    None,
+    /// Only nodes of the own shard.
+    Hard,
+    /// Nodes of the own shard first.
+    Soft,
+}
+
+/// Membership of a group of schedulers that share pods and nodes by hash (spec/01 §1.7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Own name, `<base>-<ordinal>`.
+    pub name: String,
+    /// Number of members.
+    pub count: u32,
+}
+
+/// What the daemon runs with.
+#[derive(Debug)]
+pub struct Settings {
+    /// The flags.
+    pub flags: Flags,
+    /// Where the configuration comes from.
+    pub conf: ConfSource,
+    /// Pairs of `--node-selector`.
+    pub node_selector: Vec<(String, String)>,
+    /// Sharding by NodeShard objects.
+    pub sharding: Sharding,
+    /// Sharding by hash.
+    pub member: Option<Member>,
+    /// Watch workloads, for the default topology spread (gate `WorkLoadSupport`).
+    pub workloads: bool,
+    /// Watch priority classes.
+    pub priority_classes: bool,
+    /// What the user should know; logged once.
+    pub warnings: Vec<String>,
+}
+
+impl Settings {
+    /// Checks a command line; `env` answers for the environment.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the flag or variable and what to write instead.
+    pub fn check(line: CommandLine, env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
+        let CommandLine { flags, idle } = line;
+        let mut warnings: Vec<String> = idle
+            .iter()
+            .map(|(name, why)| format!("--{name} has no effect: {why}"))
+            .collect();
+        check_lease(&flags)?;
+        check_plugins_dir(&flags.scheduling.plugins_dir)?;
+        let gates = Gates::read(&flags.scheduling.feature_gates, &mut warnings)?;
+        ensure!(
+            !flags.scheduling.default_queue.is_empty(),
+            "--default-queue is empty: name the queue of PodGroups that name none"
+        );
+        Ok(Self {
+            conf: conf_source(&flags)?,
+            node_selector: node_selector(&flags.scheduling.node_selector, &mut warnings),
+            sharding: sharding(&flags.scheduling.scheduler_sharding_mode, &mut warnings),
+            member: member(env)?,
+            workloads: gates.workloads,
+            priority_classes: gates.priority_class && flags.scheduling.priority_class,
+            flags,
+            warnings,
+        })
+    }
+
+    /// Source of events: the scheduler's name if there is one, else `volcano` (spec/01 §9.1).
+    pub fn event_source(&self) -> &str {
+        match self.flags.scheduling.scheduler_name.as_slice() {
+            [name] => name,
+            _ => "volcano",
+        }
+    }
+
+    /// Namespace of the lease.
+    pub fn lease_namespace(&self) -> &str {
+        let lease = &self.flags.lease;
+        if lease.lock_object_namespace.is_empty() {
+            &lease.leader_elect_resource_namespace
+        } else {
+            &lease.lock_object_namespace
+        }
+    }
+}
+
+fn check_lease(flags: &Flags) -> anyhow::Result<()> {
+    let lease = &flags.lease;
+    if !lease.leader_elect {
+        return Ok(());
+    }
+    let (held, renew) = (
+        lease.leader_elect_lease_duration,
+        lease.leader_elect_renew_deadline,
+    );
+    let retry = lease.leader_elect_retry_period;
+    for (name, value) in [
+        ("lease-duration", held),
+        ("renew-deadline", renew),
+        ("retry-period", retry),
+    ] {
+        ensure!(
+            value > Duration::ZERO,
+            "--leader-elect-{name} must be greater than zero"
+        );
+    }
+    ensure!(
+        held > renew,
+        "--leader-elect-lease-duration ({held:?}) must be greater than \
+         --leader-elect-renew-deadline ({renew:?})"
+    );
+    ensure!(
+        renew > retry.mul_f64(1.2),
+        "--leader-elect-renew-deadline ({renew:?}) must be greater than 1.2 times \
+         --leader-elect-retry-period ({retry:?})"
+    );
+    for (name, value) in [
+        ("resource-lock", &lease.leader_elect_resource_lock),
+        ("resource-name", &lease.leader_elect_resource_name),
+        ("resource-namespace", &lease.leader_elect_resource_namespace),
+    ] {
+        ensure!(!value.is_empty(), "--leader-elect-{name} must not be empty");
+    }
+    Ok(())
+}
+
+/// Go plugins cannot be loaded; starting without them would schedule by other rules.
+fn check_plugins_dir(folder: &str) -> anyhow::Result<()> {
+    if folder.is_empty() {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("--plugins-dir={folder}: the directory cannot be read"))?;
+    for entry in entries {
+        let path = entry
+            .with_context(|| format!("--plugins-dir={folder}"))?
+            .path();
+        if path.extension().is_some_and(|extension| extension == "so") {
+            bail!(
+                "--plugins-dir: {} is a Go plugin, which this scheduler cannot load; serve it over \
+                 HTTP and name it with the `extender` plugin, or remove the flag",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn conf_source(flags: &Flags) -> anyhow::Result<ConfSource> {
+    let (file, map) = (
+        &flags.scheduling.scheduler_conf,
+        &flags.ours.scheduler_configmap,
+    );
+    match (file.as_str(), map.as_str()) {
+        ("", "") if flags.scheduling.disable_default_scheduler_config => bail!(
+            "--disable-default-scheduler-config is set and there is no configuration: name one with \
+             --scheduler-conf"
+        ),
+        ("", "") => Ok(ConfSource::BuiltIn),
+        (file, "") => Ok(ConfSource::File(PathBuf::from(file))),
+        ("", map) => match map.split_once('/') {
+            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
+                Ok(ConfSource::ConfigMap(namespace.to_owned(), name.to_owned()))
+            }
+            _ => bail!("--scheduler-configmap={map}: write NAMESPACE/NAME"),
+        },
+        _ => bail!("give --scheduler-conf or --scheduler-configmap, not both"),
+    }
+}
+
+/// Directory of a configuration file.
+pub fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn node_selector(entries: &[String], warnings: &mut Vec<String>) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for entry in entries {
+        match entry.split_once(':') {
+            Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+                pairs.push((key.trim().to_owned(), value.trim().to_owned()));
+            }
+            _ => warnings.push(format!(
+                "--node-selector: {entry:?} is ignored; write label:value"
+            )),
+        }
+    }
+    pairs
+}
+
+fn sharding(mode: &str, warnings: &mut Vec<String>) -> Sharding {
+    match mode {
+        "hard" => Sharding::Hard,
+        "soft" => Sharding::Soft,
+        "none" | "" => Sharding::None,
+        other => {
+            warnings.push(format!(
+                "--scheduler-sharding-mode={other} means none; write none, hard or soft"
+            ));
+            Sharding::None
+        }
+    }
+}
+
+fn member(env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Member>> {
+    if env("MULTI_SCHEDULER_ENABLE").as_deref() != Some("true") {
+        return Ok(None);
+    }
+    let name = env("SCHEDULER_POD_NAME").unwrap_or_default();
+    ensure!(
+        name.contains('-'),
+        "MULTI_SCHEDULER_ENABLE is true, but SCHEDULER_POD_NAME={name:?} is not <base>-<ordinal>: set \
+         it from the pod's name"
+    );
+    let count = env("SCHEDULER_NUM").and_then(|text| text.parse().ok());
+    Ok(Some(Member {
+        name,
+        count: count.unwrap_or(1),
+    }))
+}
+
+/// Feature gates that mean something here.
+struct Gates {
+    workloads: bool,
+    priority_class: bool,
+}
+
+impl Gates {
+    fn read(entries: &[String], warnings: &mut Vec<String>) -> anyhow::Result<Self> {
+        let mut gates = Self {
+            workloads: true,
+            priority_class: true,
+        };
+        for entry in entries.iter().filter(|entry| !entry.trim().is_empty()) {
+            let Some((name, value)) = entry.split_once('=') else {
+                bail!("--feature-gates: {entry:?} has no value; write {entry}=true or =false");
+            };
+            let on = match value.trim().to_ascii_lowercase().as_str() {
+                "true" | "t" | "1" => true,
+                "false" | "f" | "0" => false,
+                _ => bail!("--feature-gates: {entry:?}; write true or false"),
+            };
+            match name.trim() {
+                "WorkLoadSupport" => gates.workloads = on,
+                "PriorityClass" => gates.priority_class = on,
+                other => warnings.push(format!("feature gate {other} has no effect")),
+            }
+        }
+        Ok(gates)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Signals: SIGTERM and SIGINT end the daemon, SIGUSR1 and SIGUSR2 write its state to a file.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+use crate::core::Question;
+
+/// Waits for the signals that end the daemon.
+pub struct End {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl End {
+    /// From now on these signals no longer end the process by themselves.
+    ///
+    /// # Errors
+    /// The system refuses to hand them over.
+    pub fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("signals cannot be received");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Returns at the next one, with its name.
+    pub async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// Writes the state to files on SIGUSR1 and SIGUSR2 for ever; without a folder both signals are
+/// taken and ignored, as Volcano's scheduler does without `--cache-dumper`.
+///
+/// # Errors
+/// The system refuses to hand the signals over.
+pub fn dump_on_demand(
+    folder: Option<PathBuf>,
+    core: mpsc::Sender<Question>,
+    clock: Clock,
+) -> anyhow::Result<()> {
+    let listen = |kind| signal(kind).context("signals cannot be received");
+    let mut first = listen(SignalKind::user_defined1())?;
+    let mut second = listen(SignalKind::user_defined2())?;
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = first.recv() => {}
+                _ = second.recv() => {}
+            }
+            let Some(folder) = &folder else { continue };
+            let path = folder.join(format!("snapshot-{}.json", clock.now_s()));
+            match dump(&core, path.clone()).await {
+                Ok(bytes) => tracing::info!(
+                    "state written to {}, {bytes} bytes; `pumice simulate` reads it",
+                    path.display()
+                ),
+                Err(error) => tracing::error!("state not written: {error:#}"),
+            }
+        }
+    });
+    Ok(())
+}
+
+async fn dump(core: &mpsc::Sender<Question>, path: PathBuf) -> anyhow::Result<usize> {
+    let (reply, answer) = oneshot::channel();
+    core.send(Question::Dump(reply)).await?;
+    let text = answer.await?;
+    let write = move || {
+        std::fs::write(&path, &text).with_context(|| path.display().to_string())?;
+        anyhow::Ok(text.len())
+    };
+    tokio::task::spawn_blocking(write).await?
+}

@@ -1,0 +1,327 @@
+//! Turns decisions and reports of the engine into writes, and keeps the books they need.
+
+mod gangs;
+mod numbers;
+mod timing;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pumice_admin::metrics::{Metrics, Stage, TaskStage};
+use pumice_cluster::ObjectRef;
+use pumice_cluster::effects::{BindRequest, Effects, Meter, Outcome, PodRef, Write};
+use pumice_cluster::lease::TermWatch;
+use pumice_engine::{Decisions, Engine};
+use pumice_ingest::Problem;
+use pumice_model::object::GroupPhase;
+use pumice_model::{Delta, JobIx, TaskIx};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::clock::Clock;
+use crate::journal::{Entry, Journal};
+
+/// A dry run forgets a decision that the other scheduler has not followed for this long.
+const DRY_RUN_HOLDS: Duration = Duration::from_secs(60);
+
+/// Where writes go.
+pub enum Out {
+    /// To the API server.
+    Effects(Arc<Effects>),
+    /// Nowhere (`--dry-run`).
+    Nowhere,
+}
+
+/// Tells the outside.
+pub struct Teller {
+    out: Out,
+    journal: Arc<Journal>,
+    metrics: Arc<Metrics>,
+    clock: Clock,
+    /// How often a pod's Binding has failed, by UID.
+    failures: FxHashMap<String, u32>,
+    /// PodGroups whose newest status is not known to be on the server, by namespace and name.
+    unwritten: FxHashSet<(String, String)>,
+    gangs: gangs::Deadlines,
+    numbers: numbers::Numbers,
+    /// Decisions of a dry run, oldest first.
+    dry: VecDeque<(Instant, String)>,
+}
+
+/// The pod behind a task.
+pub fn pod_ref(engine: &Engine, task: TaskIx) -> PodRef {
+    let state = engine.state();
+    let task = state.task(task);
+    PodRef {
+        namespace: state.names.text(task.namespace).to_owned(),
+        name: task.name.to_string(),
+        uid: task.uid.to_string(),
+    }
+}
+
+/// The PodGroup of a job, when it has one.
+pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
+    let state = engine.state();
+    let job = state.job(job);
+    job.group()?;
+    Some(ObjectRef {
+        api_version: "scheduling.volcano.sh/v1beta1".to_owned(),
+        kind: "PodGroup".to_owned(),
+        namespace: state.names.text(job.namespace).to_owned(),
+        name: job.name.to_string(),
+        uid: job.uid.to_string(),
+    })
+}
+
+impl Teller {
+    /// A teller with empty books. `gang_deadline` of zero leaves partial gangs alone.
+    pub fn new(
+        out: Out,
+        journal: Arc<Journal>,
+        metrics: Arc<Metrics>,
+        clock: Clock,
+        gang_deadline: Duration,
+    ) -> Self {
+        Self {
+            out,
+            journal,
+            metrics,
+            clock,
+            failures: FxHashMap::default(),
+            unwritten: FxHashSet::default(),
+            gangs: gangs::Deadlines::new(gang_deadline),
+            numbers: numbers::Numbers::default(),
+            dry: VecDeque::new(),
+        }
+    }
+
+    /// Whether decisions make sense now: a dry run always decides, otherwise the leader does.
+    pub fn may_write(&self, term: &TermWatch) -> bool {
+        matches!(self.out, Out::Nowhere) || term.is_leader()
+    }
+
+    fn write(&self, write: Write) {
+        if let Out::Effects(effects) = &self.out {
+            effects.submit(write);
+        }
+    }
+
+    /// The scheduler is the only writer of a PodGroup's status: while its newest one is on the way,
+    /// the one a watch event carries is older.
+    pub fn correct(&mut self, engine: &Engine, delta: &mut Delta) {
+        let group = match delta {
+            _ if self.unwritten.is_empty() => return,
+            Delta::GroupApply(group) => group,
+            Delta::GroupDelete(namespace, name) => {
+                self.unwritten.remove(&(namespace.clone(), name.clone()));
+                return;
+            }
+            _ => return,
+        };
+        let key = (group.namespace.clone(), group.name.clone());
+        let state = engine.state();
+        if self.unwritten.contains(&key)
+            && let Some(known) = state.job_by_key(&group.namespace, &group.name)
+            && let Some(newest) = state.job(known).group()
+            && newest.uid == group.uid
+        {
+            group.status = newest.status.clone();
+        }
+    }
+
+    /// Writes what a cycle decided.
+    pub fn tell(&mut self, engine: &Engine, decisions: &Decisions, now: f64) {
+        let state = engine.state();
+        for bind in &decisions.binds {
+            let pod = pod_ref(engine, bind.task);
+            let node = state.nodes.object(bind.node).name.clone();
+            let job = state.task(bind.task).job;
+            self.journal.add(Entry {
+                time: now,
+                cycle: engine.cycles(),
+                pod: format!("{}/{}", pod.namespace, pod.name),
+                uid: pod.uid.clone(),
+                node: node.clone(),
+                group: job
+                    .filter(|job| state.job(*job).group().is_some())
+                    .map_or_else(String::new, |job| state.job_key(job)),
+            });
+            self.numbers.placed(&self.metrics, engine, bind.task, now);
+            if matches!(self.out, Out::Nowhere) {
+                self.dry.push_back((Instant::now(), pod.uid.clone()));
+            }
+            self.write(Write::Bind(BindRequest {
+                pod,
+                node,
+                annotations: Vec::new(),
+                before: Vec::new(),
+            }));
+        }
+        for job in &decisions.groups {
+            self.write_group(engine, *job);
+        }
+    }
+
+    fn write_group(&mut self, engine: &Engine, ix: JobIx) {
+        let Some(group) = group_ref(engine, ix) else {
+            return;
+        };
+        let job = engine.state().job(ix);
+        // Controllers make the pods of a job once it is admitted: that must not wait.
+        let urgent = job.status.phase == GroupPhase::Inqueue
+            && job.tasks.len() < usize::try_from(job.min_available).unwrap_or(0);
+        if matches!(self.out, Out::Effects(_)) {
+            let key = (group.namespace.clone(), group.name.clone());
+            self.unwritten.insert(key);
+        }
+        self.write(Write::GroupStatus {
+            namespace: group.namespace,
+            name: group.name,
+            uid: group.uid,
+            status: job.status.clone(),
+            urgent,
+        });
+    }
+
+    /// Takes note of how a write ended.
+    pub fn hear(&mut self, engine: &Engine, outcome: &Outcome) {
+        match outcome {
+            Outcome::Bound { pod, .. } => {
+                self.failures.remove(&pod.uid);
+                let state = engine.state();
+                if let Some(task) = state.task_by_uid(&pod.uid) {
+                    let age = self.clock.unix_s() - state.task(task).created_s as f64;
+                    self.metrics.task_latency(TaskStage::Bound, age.max(0.0) * 1000.0);
+                }
+            }
+            Outcome::GroupStatusWritten {
+                namespace,
+                name,
+                status,
+            } => {
+                let state = engine.state();
+                let job = state.job_by_key(namespace, name);
+                if job.is_none_or(|job| state.job(job).status == *status) {
+                    self.unwritten.remove(&(namespace.clone(), name.clone()));
+                }
+            }
+            Outcome::GroupStatusFailed {
+                namespace,
+                name,
+                message,
+            } => {
+                self.unwritten.remove(&(namespace.clone(), name.clone()));
+                tracing::warn!("status of PodGroup {namespace}/{name} not written: {message}");
+            }
+            Outcome::EvictFailed { pod, message } => {
+                tracing::warn!("pod {}/{} not evicted: {message}", pod.namespace, pod.name);
+            }
+            Outcome::Evicted { .. } | Outcome::BindFailed { .. } => {}
+        }
+    }
+
+    /// Seconds before a pod whose Binding failed is placed again: doubles with every failure.
+    pub fn retry_after_s(&mut self, uid: &str, (first, most): (i64, i64)) -> i64 {
+        // Pods that are gone leave their entries behind; the table is small unless much fails.
+        if self.failures.len() > 100_000 {
+            self.failures.clear();
+        }
+        let count = self.failures.entry(uid.to_owned()).or_default();
+        let wait = first << (*count).min(16);
+        *count += 1;
+        wait.min(most)
+    }
+
+    /// Tells a pod's owner that the API server refused its Binding.
+    pub fn bind_failed(&self, pod: &PodRef, node: &str, message: &str) {
+        self.write(Write::PodCondition {
+            pod: pod.clone(),
+            reason: "SchedulerError".to_owned(),
+            message: format!("failed to bind to node {node}: {message}"),
+            nominated_node: None,
+        });
+    }
+
+    /// An object that cannot be read: told to its owner.
+    pub fn report_problems(&self, about: ObjectRef, problems: &[Problem]) {
+        if problems.is_empty() {
+            tracing::info!("{about} can be read again");
+            return;
+        }
+        let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let message = all.join("; ");
+        tracing::warn!("{about} is set aside: {message}");
+        self.write(Write::Event {
+            about,
+            warning: true,
+            reason: "InvalidObject".to_owned(),
+            message: format!("not considered by the scheduler: {message}"),
+        });
+    }
+
+    /// Brings conditions, queue status, events and numbers up to date.
+    pub fn report(&mut self, engine: &mut Engine, now_s: i64) {
+        let reports = engine.reports(now_s);
+        self.settle_dry_run(engine, now_s);
+        for report in reports.pods {
+            let pod = pod_ref(engine, report.task);
+            let node = report.nominated_node;
+            self.write(Write::PodCondition {
+                pod,
+                reason: report.reason.to_owned(),
+                message: report.message,
+                nominated_node: node.map(|n| engine.state().nodes.object(n).name.clone()),
+            });
+        }
+        for (queue, allocated) in reports.queues {
+            let name = engine.state().queue(queue).object.name.clone();
+            self.write(Write::QueueStatus { name, allocated });
+        }
+        for event in reports.events {
+            if let Some(about) = group_ref(engine, event.job) {
+                self.write(Write::Event {
+                    about,
+                    warning: event.warning,
+                    reason: event.reason.to_owned(),
+                    message: event.message,
+                });
+            }
+        }
+        self.give_up_gangs(engine, now_s);
+        self.numbers.publish(&self.metrics, engine);
+    }
+
+    /// Takes back decisions of a dry run that the other scheduler did not follow.
+    fn settle_dry_run(&mut self, engine: &mut Engine, now_s: i64) {
+        while self.dry.front().is_some_and(|(when, _)| when.elapsed() >= DRY_RUN_HOLDS) {
+            let Some((_, uid)) = self.dry.pop_front() else {
+                return;
+            };
+            engine.apply(Delta::BindFailed {
+                uid,
+                message: "the other scheduler did not follow this decision".to_owned(),
+                retry_at_s: now_s,
+            });
+        }
+    }
+}
+
+/// Counts writes.
+pub struct Meters(pub Arc<Metrics>);
+
+impl Meter for Meters {
+    fn write(&self, kind: &'static str, result: &'static str, seconds: f64) {
+        self.0.write(kind, result, seconds);
+        if (kind, result) == ("bind", "unknown") {
+            self.0.bind_unknown_outcome();
+        }
+    }
+
+    fn bound(&self, seconds: f64) {
+        self.0.stage(Stage::Bind, seconds * 1000.0);
+    }
+
+    fn suppressed_event(&self) {
+        self.0.events_suppressed(1);
+    }
+}

@@ -1,0 +1,189 @@
+//! The pages of `--listen-address`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{Endpoints, Unanswered};
+
+/// The answer of a healthy process.
+pub(super) const OK: &str = "ok";
+
+/// Largest body of a request in bytes; the only one taken is a number.
+const MAX_BODY_BYTES: usize = 1024;
+
+/// Time to read a request and to find its answer (spec/01 §1.6).
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The text format of Prometheus.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+const INDEX: &str = "pages: /metrics /healthz /livez /readyz /configz \
+    /debug/explain/{namespace}/{pod} /debug/decisions /debug/loglevel\n";
+
+const NO_METRICS: &str = "metrics are off; start with --enable-metrics=true to have them here\n";
+
+const NO_PROFILE: &str = "this program is not written in Go and has no pprof pages; \
+    use /metrics, or `perf` on the process\n";
+
+const NOT_LOCAL: &str = "/debug shows the names of pods of all namespaces, so it is answered only \
+    to clients on the same machine; reach it with `kubectl port-forward`\n";
+
+const BAD_LEVEL: &str = "the level must be a whole number from 0 on, as in \
+    `curl -X PUT '…/debug/loglevel?v=4'`\n";
+
+/// All pages.
+pub(super) fn router(endpoints: Endpoints) -> Router {
+    let debug = Router::new()
+        .route("/explain/{namespace}/{pod}", get(explain))
+        .route("/decisions", get(decisions))
+        .route("/loglevel", get(level).put(set_level))
+        .route_layer(middleware::from_fn_with_state(
+            endpoints.debug_open,
+            local_only,
+        ))
+        .route("/pprof", any(no_profile))
+        .route("/pprof/", any(no_profile))
+        .route("/pprof/{*page}", any(no_profile));
+    Router::new()
+        .route("/", get(INDEX))
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(OK))
+        .route("/healthz/ping", get(OK))
+        .route("/livez", get(live))
+        .route("/readyz", get(ready))
+        .route("/configz", get(config))
+        .nest("/debug", debug)
+        .layer(middleware::from_fn(in_time))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(Arc::new(endpoints))
+}
+
+type Shared = State<Arc<Endpoints>>;
+
+async fn in_time(request: Request, next: Next) -> Response {
+    match timeout(REQUEST_TIMEOUT, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => unavailable("no answer within 30 seconds\n"),
+    }
+}
+
+async fn local_only(
+    State(open): State<bool>,
+    ConnectInfo(client): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if open || client.ip().to_canonical().is_loopback() {
+        return next.run(request).await;
+    }
+    (StatusCode::FORBIDDEN, NOT_LOCAL).into_response()
+}
+
+fn unavailable(text: impl Into<String>) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, text.into()).into_response()
+}
+
+/// JSON for people: with line breaks.
+fn json(value: &Value) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (headers, format!("{value:#}\n")).into_response()
+}
+
+async fn metrics(State(shared): Shared) -> Response {
+    let Some(metrics) = shared.metrics.clone() else {
+        return (StatusCode::NOT_FOUND, NO_METRICS).into_response();
+    };
+    // Tens of thousands of series take a while to write, which other requests need not wait for.
+    match tokio::task::spawn_blocking(move || metrics.text()).await {
+        Ok(Ok(text)) => ([(header::CONTENT_TYPE, METRICS_TYPE)], text).into_response(),
+        Ok(Err(error)) => failed(&error.to_string()),
+        Err(error) => failed(&error.to_string()),
+    }
+}
+
+fn failed(error: &str) -> Response {
+    let text = format!("the metrics cannot be written: {error}\n");
+    (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+}
+
+async fn live(State(shared): Shared) -> Response {
+    match shared.answers.live() {
+        Ok(()) => OK.into_response(),
+        Err(reason) => unavailable(format!("{reason}\n")),
+    }
+}
+
+async fn ready(State(shared): Shared) -> Response {
+    match shared.answers.ready() {
+        Ok(()) => OK.into_response(),
+        Err(reasons) => unavailable(reasons.join("\n") + "\n"),
+    }
+}
+
+async fn config(State(shared): Shared) -> Response {
+    json(&shared.answers.config())
+}
+
+async fn explain(
+    State(shared): Shared,
+    Path((namespace, pod)): Path<(String, String)>,
+) -> Response {
+    match shared.answers.explain(&namespace, &pod).await {
+        Ok(Some(value)) => json(&value),
+        Ok(None) => {
+            let text = format!(
+                "pod {namespace}/{pod} is not known here: it does not exist, was created only just \
+                 now, or belongs to another scheduler\n"
+            );
+            (StatusCode::NOT_FOUND, text).into_response()
+        }
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn decisions(State(shared): Shared) -> Response {
+    match shared.answers.decisions().await {
+        Ok(value) => json(&value),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+fn later(unanswered: &Unanswered) -> Response {
+    unavailable(format!("{unanswered}\n"))
+}
+
+async fn level(State(shared): Shared) -> String {
+    format!("{}\n", shared.level.get())
+}
+
+async fn set_level(
+    State(shared): Shared,
+    query: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    body: String,
+) -> Response {
+    let pairs = query.map(|Query(pairs)| pairs).unwrap_or_default();
+    let asked = pairs.iter().find(|(key, _)| key == "v");
+    let text = asked.map_or(body.trim(), |(_, value)| value.as_str());
+    let Ok(verbosity) = text.parse() else {
+        return (StatusCode::BAD_REQUEST, BAD_LEVEL).into_response();
+    };
+    match shared.level.set(verbosity) {
+        Ok(()) => format!("{verbosity}\n").into_response(),
+        Err(error) => unavailable(format!("{error}\n")),
+    }
+}
+
+async fn no_profile() -> (StatusCode, &'static str) {
+    (StatusCode::NOT_IMPLEMENTED, NO_PROFILE)
+}

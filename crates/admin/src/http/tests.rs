@@ -1,0 +1,196 @@
+mod encrypted;
+mod pages;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::{Answer, Answers, Endpoints, Server, Unanswered, serve};
+use crate::log::Level;
+use crate::metrics::Metrics;
+
+/// A daemon of which the test chooses the state.
+#[derive(Default)]
+struct Daemon {
+    not_ready: Vec<String>,
+    stuck: Option<String>,
+    /// The engine never answers.
+    silent: bool,
+    /// The engine has no answer yet.
+    starting: bool,
+}
+
+impl Answers for Daemon {
+    fn ready(&self) -> Result<(), Vec<String>> {
+        if self.not_ready.is_empty() {
+            Ok(())
+        } else {
+            Err(self.not_ready.clone())
+        }
+    }
+
+    fn live(&self) -> Result<(), String> {
+        self.stuck.clone().map_or(Ok(()), Err)
+    }
+
+    fn config(&self) -> Value {
+        json!({"hash": "00ff"})
+    }
+
+    fn explain<'a>(&'a self, namespace: &'a str, pod: &'a str) -> Answer<'a, Option<Value>> {
+        Box::pin(async move {
+            if self.silent {
+                std::future::pending::<()>().await;
+            }
+            if self.starting {
+                return Err(Unanswered(String::from("the lists are not complete")));
+            }
+            Ok((pod == "web-0").then(|| json!({"namespace": namespace, "waits_for": "cpu"})))
+        })
+    }
+
+    fn decisions(&self) -> Answer<'_, Value> {
+        Box::pin(async { Ok(json!([{"pod": "a/b", "node": "n1"}])) })
+    }
+}
+
+fn endpoints(daemon: Daemon) -> Endpoints {
+    Endpoints {
+        metrics: Some(Arc::new(Metrics::new().expect("registered"))),
+        answers: Arc::new(daemon),
+        level: Level::new(3, |_| Ok(())),
+        debug_open: false,
+    }
+}
+
+async fn server(daemon: Daemon) -> Server {
+    let server = serve("127.0.0.1:0", endpoints(daemon)).await;
+    server.expect("it listens")
+}
+
+/// An answer as a client sees it.
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+/// Sends the bytes and reads until the server ends the connection.
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> Reply {
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("head and body");
+    Reply {
+        status: head[9..12].parse().expect("a status"),
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
+}
+
+/// One request on a connection of its own, without a body.
+async fn ask(address: SocketAddr, request: &str) -> Reply {
+    let stream = TcpStream::connect(address).await.expect("connected");
+    let text = format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    exchange(stream, &text).await
+}
+
+#[tokio::test]
+async fn port_0_reports_the_port_it_got() {
+    for address in [":0", "127.0.0.1:0", "localhost:0"] {
+        let server = serve(address, endpoints(Daemon::default())).await;
+        let server = server.expect("it listens");
+        assert_ne!(server.address().port(), 0);
+        let local = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
+        let local = if address == "localhost:0" {
+            server.address()
+        } else {
+            local
+        };
+        assert_eq!(ask(local, "GET /healthz").await.status, 200, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_used_is_said_with_its_flag() {
+    let first = server(Daemon::default()).await;
+    let taken = first.address().to_string();
+    for (address, expected, help) in [
+        (
+            "8080",
+            "--listen-address=8080: the port is missing",
+            "write",
+        ),
+        (&taken, "cannot listen: ", "end the other process"),
+        ("192.0.2.1:0", "cannot listen: ", "of this machine"),
+    ] {
+        let error = serve(address, endpoints(Daemon::default())).await;
+        let error = error.err().expect("refused").to_string();
+        assert!(error.contains(expected) && error.contains(help), "{error}");
+        assert!(error.starts_with(&format!("--listen-address={address}: ")));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_finish_its_request_is_cut() {
+    let server = server(Daemon::default()).await;
+    let mut stream = TcpStream::connect(server.address())
+        .await
+        .expect("connected");
+    stream.write_all(b"GET /hea").await.expect("sent");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.expect("ended");
+    assert!(!answer.starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_ends_after_its_time() {
+    let server = server(Daemon {
+        silent: true,
+        ..Daemon::default()
+    })
+    .await;
+    let reply = ask(server.address(), "GET /debug/explain/a/web-0").await;
+    assert_eq!(reply.status, 503);
+    assert_eq!(reply.body, "no answer within 30 seconds\n");
+}
+
+#[tokio::test]
+async fn a_stopped_server_takes_no_more_connections() {
+    let server = server(Daemon::default()).await;
+    let address = server.address();
+    let idle = TcpStream::connect(address).await.expect("connected");
+    assert_eq!(ask(address, "GET /healthz").await.status, 200);
+    server.stop(Duration::from_millis(100)).await;
+    assert!(TcpStream::connect(address).await.is_err());
+    drop(idle);
+}
+
+#[tokio::test]
+async fn a_server_at_its_bound_of_connections_serves_those_it_has() {
+    let server = server(Daemon::default()).await;
+    let mut held = Vec::new();
+    for _ in 0..128 {
+        let mut stream = TcpStream::connect(server.address())
+            .await
+            .expect("connected");
+        let request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+        stream.write_all(request).await.expect("sent");
+        let mut start = [0; 15];
+        stream.read_exact(&mut start).await.expect("answered");
+        assert_eq!(&start, b"HTTP/1.1 200 OK");
+        held.push(stream);
+    }
+    let mut over = TcpStream::connect(server.address())
+        .await
+        .expect("connected");
+    let mut answer = Vec::new();
+    // Closed without a word; the system may tell it as a reset.
+    let _ = over.read_to_end(&mut answer).await;
+    assert!(answer.is_empty());
+    drop(held);
+}

@@ -1,0 +1,262 @@
+//! The custom resource definitions of our types (spec/03 part B).
+//!
+//! ```text
+//!  derived JSON schema ──► structural ──► rules ──► definition
+//!    (shape, doc comments)   (no references)  (limits, defaults)   (names, columns)
+//! ```
+//!
+//! Shape and descriptions come from the types, so they cannot drift apart; what a Rust type does
+//! not say (limits, patterns, defaults) stands in one table per kind in `rules`, and for core types
+//! in `core_types`. Fields of ours that we do not know are kept, so an object written for a later
+//! Volcano loses nothing; unknown fields of core types are refused or dropped as usual, so slips in
+//! pod templates are told. Descriptions of core types are left out, which keeps the definition of
+//! Job below the size limit of `kubectl apply`.
+
+mod core_types;
+mod rules;
+mod structural;
+
+use serde_json::{Map, Value, json};
+
+use crate::hyper_node::{HyperNodeSpec, HyperNodeStatus};
+use crate::job::{JobSpec, JobStatus};
+use crate::node_shard::{NodeShardSpec, NodeShardStatus};
+use crate::numatopology::NumatopologySpec;
+use crate::pod_group::{PodGroupSpec, PodGroupStatus};
+use crate::queue::{QueueSpec, QueueStatus};
+use crate::{HyperNode, Job, NodeShard, Numatopology, PodGroup, Queue};
+use structural::Shapes;
+
+/// What a definition says besides the schema.
+struct Kind {
+    identity: Identity,
+    description: &'static str,
+    namespaced: bool,
+    singular: &'static str,
+    short_names: &'static [&'static str],
+    status_subresource: bool,
+    columns: &'static [Column],
+    rules: fn() -> Vec<rules::Rule>,
+    shapes: Shapes,
+}
+
+/// Group, version, kind and plural of a type.
+struct Identity {
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    list_kind: &'static str,
+    plural: &'static str,
+}
+
+impl Identity {
+    fn of<K: k8s_openapi::ListableResource>() -> Self {
+        Self {
+            group: K::GROUP,
+            version: K::VERSION,
+            kind: K::KIND,
+            list_kind: K::LIST_KIND,
+            plural: K::URL_PATH_SEGMENT,
+        }
+    }
+}
+
+/// A column of `kubectl get`: name, JSON path, type, and whether only `-o wide` shows it.
+struct Column(&'static str, &'static str, &'static str, bool);
+
+impl Column {
+    fn to_json(&self) -> Value {
+        let mut column = json!({"name": self.0, "jsonPath": self.1, "type": self.2});
+        if self.3 {
+            column["priority"] = json!(1);
+        }
+        column
+    }
+}
+
+const AGE: (&str, &str) = (".metadata.creationTimestamp", "date");
+
+/// Every definition, as `apiextensions.k8s.io/v1` objects.
+///
+/// # Errors
+///
+/// A rule that names a field no type has, or two rules of one field that contradict.
+pub fn definitions() -> Result<Vec<Value>, String> {
+    kinds().into_iter().map(definition).collect()
+}
+
+fn kinds() -> [Kind; 6] {
+    [
+        queue(),
+        pod_group(),
+        job(),
+        hyper_node(),
+        numatopology(),
+        node_shard(),
+    ]
+}
+
+fn queue() -> Kind {
+    Kind {
+        identity: Identity::of::<Queue>(),
+        description: "A queue shares the resources of the cluster with the other queues.",
+        namespaced: false,
+        singular: "queue",
+        short_names: &["q", "queue-v1beta1"],
+        status_subresource: true,
+        columns: &[Column("PARENT", ".spec.parent", "string", false)],
+        rules: rules::queue,
+        shapes: Shapes::of::<QueueSpec>().with_status::<QueueStatus>(),
+    }
+}
+
+fn pod_group() -> Kind {
+    Kind {
+        identity: Identity::of::<PodGroup>(),
+        description: "A group of pods that run together or not at all.",
+        namespaced: true,
+        singular: "podgroup",
+        short_names: &["pg", "podgroup-v1beta1"],
+        status_subresource: false,
+        columns: &[
+            Column("STATUS", ".status.phase", "string", false),
+            Column("minMember", ".spec.minMember", "integer", false),
+            Column("RUNNINGS", ".status.running", "integer", false),
+            Column("AGE", AGE.0, AGE.1, false),
+            Column("QUEUE", ".spec.queue", "string", true),
+        ],
+        rules: rules::pod_group,
+        shapes: Shapes::of::<PodGroupSpec>().with_status::<PodGroupStatus>(),
+    }
+}
+
+fn job() -> Kind {
+    Kind {
+        identity: Identity::of::<Job>(),
+        description: "A batch job of one or more tasks.",
+        namespaced: true,
+        singular: "job",
+        short_names: &["vcjob", "vj"],
+        status_subresource: true,
+        columns: &[
+            Column("STATUS", ".status.state.phase", "string", false),
+            Column("minAvailable", ".status.minAvailable", "integer", false),
+            Column("RUNNINGS", ".status.running", "integer", false),
+            Column("AGE", AGE.0, AGE.1, false),
+            Column("QUEUE", ".spec.queue", "string", true),
+        ],
+        rules: rules::job,
+        shapes: Shapes::of::<JobSpec>().with_status::<JobStatus>(),
+    }
+}
+
+fn hyper_node() -> Kind {
+    Kind {
+        identity: Identity::of::<HyperNode>(),
+        description: "A performance domain of the network: nodes, or domains of a lower tier.",
+        namespaced: false,
+        singular: "hypernode",
+        short_names: &["hn"],
+        status_subresource: true,
+        columns: &[
+            Column("Tier", ".spec.tier", "string", false),
+            Column("TierName", ".spec.tierName", "string", false),
+            Column("NodeCount", ".status.nodeCount", "integer", false),
+            Column("Age", AGE.0, AGE.1, false),
+        ],
+        rules: rules::hyper_node,
+        shapes: Shapes::of::<HyperNodeSpec>().with_status::<HyperNodeStatus>(),
+    }
+}
+
+fn numatopology() -> Kind {
+    Kind {
+        identity: Identity::of::<Numatopology>(),
+        description: "What the NUMA exporter of a node reports, under the node's name.",
+        namespaced: false,
+        singular: "numatopology",
+        short_names: &["numatopo"],
+        status_subresource: false,
+        columns: &[],
+        rules: rules::numatopology,
+        shapes: Shapes::of::<NumatopologySpec>(),
+    }
+}
+
+fn node_shard() -> Kind {
+    Kind {
+        identity: Identity::of::<NodeShard>(),
+        description: "The nodes one scheduler is to use; its name is that of the scheduler.",
+        namespaced: false,
+        singular: "nodeshard",
+        short_names: &["nsh"],
+        status_subresource: true,
+        columns: &[Column("AGE", AGE.0, AGE.1, false)],
+        rules: rules::node_shard,
+        shapes: Shapes::of::<NodeShardSpec>().with_status::<NodeShardStatus>(),
+    }
+}
+
+fn definition(kind: Kind) -> Result<Value, String> {
+    let Identity {
+        group,
+        version,
+        kind: name,
+        list_kind,
+        plural,
+    } = kind.identity;
+    let mut schema = json!({
+        "description": kind.description,
+        "type": "object",
+        "properties": properties(&kind.shapes),
+    });
+    for rule in (kind.rules)() {
+        rule.apply(&mut schema)
+            .map_err(|error| format!("{name}: {error}"))?;
+    }
+    let mut served = json!({
+        "name": version,
+        "served": true,
+        "storage": true,
+        "schema": {"openAPIV3Schema": schema},
+    });
+    if kind.status_subresource {
+        served["subresources"] = json!({"status": {}});
+    }
+    if !kind.columns.is_empty() {
+        served["additionalPrinterColumns"] = kind.columns.iter().map(Column::to_json).collect();
+    }
+    Ok(json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"),
+            "annotations": {"helm.sh/resource-policy": "keep"},
+        },
+        "spec": {
+            "group": group,
+            "names": {
+                "kind": name,
+                "listKind": list_kind,
+                "plural": plural,
+                "singular": kind.singular,
+                "shortNames": kind.short_names,
+            },
+            "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
+            "versions": [served],
+        },
+    }))
+}
+
+/// The fields of the object itself; the API server knows what metadata is.
+fn properties(shapes: &Shapes) -> Map<String, Value> {
+    let mut properties = Map::new();
+    properties.insert("apiVersion".to_owned(), json!({"type": "string"}));
+    properties.insert("kind".to_owned(), json!({"type": "string"}));
+    properties.insert("metadata".to_owned(), json!({"type": "object"}));
+    properties.insert("spec".to_owned(), shapes.spec.clone());
+    if let Some(status) = &shapes.status {
+        properties.insert("status".to_owned(), status.clone());
+    }
+    properties
+}

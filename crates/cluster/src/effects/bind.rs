@@ -1,0 +1,324 @@
+//! One bind, from the first request to a certain end.
+//!
+//! ```text
+//!           ┌────────────── pause ◄── 429, 401, never left ──┐
+//!           ▼                                                │
+//!   term? ─► POST binding ──► 2xx ─────────────────────────► bound
+//!                │  │  └────► 409 ──► GET: ours? ──────────► bound / elsewhere / replaced / …
+//!                │  └───────► lost, 5xx: in doubt ──► GET, then POST again (same UID, same node)
+//!                └──────────► 404, 403, 4xx ───────────────► failed
+//! ```
+//!
+//! Rules:
+//!
+//! 1. The same pod UID and node may be posted again at any time: the API server accepts one bind
+//!    per pod and answers 409 to the rest.
+//! 2. A failure is reported only when no request of this bind can be carried out any more: none is
+//!    in doubt; or the pod is read and is gone, being deleted, replaced or on another node; or it is
+//!    read unbound more than `settle_after` after the last request in doubt was *sent*.
+//! 3. While the pod cannot be read nothing is reported: its place stays reserved.
+//! 4. Posting ends `bind_timeout` after the first request, and with the term; reading goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::backoff;
+use super::gate::{Gate, Permit};
+use super::http::{Call, Refusal, Reply};
+use super::prebind;
+use super::shared::{Doubt, Rate, Shared};
+use super::window::Sample;
+use super::{BindFailure, BindRequest};
+
+/// A bind under way.
+pub(super) struct Bind<'a> {
+    shared: &'a Arc<Shared>,
+    gate: &'a Arc<Gate>,
+    request: &'a BindRequest,
+    doubt: Option<Doubt>,
+    tries: u32,
+    /// For the first request, where the caller has waited for it.
+    permit: Option<Permit>,
+}
+
+/// What a pod looks like on the API server.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Here,
+    Elsewhere(String),
+    Unbound { gated: bool },
+    Deleting,
+    Replaced,
+    Gone,
+    Unreadable(String),
+}
+
+type Failed = (BindFailure, String);
+
+enum Next {
+    Bound,
+    Failed(Failed),
+    Again(Duration, String),
+}
+
+impl<'a> Bind<'a> {
+    pub(super) fn new(
+        shared: &'a Arc<Shared>,
+        gate: &'a Arc<Gate>,
+        request: &'a BindRequest,
+        permit: Option<Permit>,
+    ) -> Self {
+        Self {
+            shared,
+            gate,
+            request,
+            doubt: None,
+            tries: 0,
+            permit,
+        }
+    }
+
+    /// Binds the pod.
+    ///
+    /// # Errors
+    /// Why it is certain that the pod is not, and will not be, on the node through this bind.
+    pub(super) async fn run(mut self) -> Result<(), Failed> {
+        if let Err(problem) = prebind::run(self.shared, &self.request.before).await {
+            return Err((BindFailure::PreBind, problem));
+        }
+        let end = self.posted().await;
+        let end = match end {
+            Ok(()) => Ok(()),
+            Err(failed) => self.certain(failed).await,
+        };
+        if end.is_err() {
+            prebind::roll_back(self.shared, &self.request.before).await;
+        }
+        end
+    }
+
+    /// Posts until there is a success, a refusal, or no more time.
+    async fn posted(&mut self) -> Result<(), Failed> {
+        let mut end = None;
+        loop {
+            let permit = match self.permit.take() {
+                Some(permit) => permit,
+                None => self.gate.pass(self.tries > 0).await,
+            };
+            if self.shared.clear_to_write(Rate::Core).await.is_err() {
+                let text = "no longer the leader".to_owned();
+                return Err((BindFailure::GaveUp, text));
+            }
+            let sent = Instant::now();
+            let until = *end.get_or_insert(sent + self.shared.options.bind_timeout);
+            let reply = self.shared.send("bind", self.call()).await;
+            permit.ended(sample(&reply), sent);
+            self.shared.meter.bind_window(self.gate.limit());
+            match self.judge(reply, sent).await {
+                Next::Bound => return Ok(()),
+                Next::Failed(failed) => return Err(failed),
+                Next::Again(_, text) if Instant::now() >= until => {
+                    return Err((BindFailure::GaveUp, text));
+                }
+                Next::Again(pause, _) => tokio::time::sleep(pause).await,
+            }
+            self.tries += 1;
+        }
+    }
+
+    async fn judge(&mut self, reply: Reply, sent: Instant) -> Next {
+        let text = reply.text();
+        match reply {
+            Reply::Ok(_) => Next::Bound,
+            Reply::NotSent(_) => Next::Again(backoff::pause(self.tries), text),
+            Reply::Lost(_) => {
+                self.doubt(sent);
+                self.look(text).await
+            }
+            Reply::Refused(refusal) => self.refused(refusal, text, sent).await,
+        }
+    }
+
+    async fn refused(&mut self, refusal: Refusal, text: String, sent: Instant) -> Next {
+        let pause = refusal.retry_after;
+        let again = |tries| pause.unwrap_or_else(|| backoff::pause(tries));
+        match refusal.code {
+            404 => Next::Failed((BindFailure::PodGone, text)),
+            409 => self.look(text).await,
+            429 => {
+                let pause = again(self.tries);
+                self.gate.close_for(pause);
+                Next::Again(pause, text)
+            }
+            // The token is being replaced.
+            401 => Next::Again(again(self.tries), text),
+            // etcd may have, or may yet, carry out what the API server gave up on.
+            408 | 500.. => {
+                self.doubt(sent);
+                Next::Again(again(self.tries), text)
+            }
+            403 if refusal.is_rbac() => {
+                let rule = "grant create on pods/binding of the core group";
+                Next::Failed((BindFailure::Denied, format!("{text}; {rule}")))
+            }
+            403 => Next::Failed((BindFailure::Denied, text)),
+            _ => Next::Failed((BindFailure::Rejected, text)),
+        }
+    }
+
+    fn doubt(&mut self, sent: Instant) {
+        match &mut self.doubt {
+            Some(doubt) => doubt.sent = sent,
+            None => self.doubt = Some(Doubt::new(self.shared, sent)),
+        }
+    }
+
+    /// One look at the pod decides, where it can.
+    async fn look(&mut self, text: String) -> Next {
+        let pause = backoff::pause(self.tries);
+        match self.read().await {
+            Seen::Here => Next::Bound,
+            Seen::Unbound { gated: true } => Next::Failed((BindFailure::Rejected, text)),
+            Seen::Unbound { gated: false } | Seen::Unreadable(_) => Next::Again(pause, text),
+            seen => Next::Failed(failure(seen, text)),
+        }
+    }
+
+    /// Holds a failure back until no request in doubt can be carried out any more.
+    async fn certain(&mut self, failed: Failed) -> Result<(), Failed> {
+        let mut tries = 0;
+        while let Some(doubt) = &self.doubt {
+            if is_final(&failed.0) {
+                break;
+            }
+            let over = doubt.lasts().is_zero();
+            match self.read().await {
+                Seen::Here => return Ok(()),
+                Seen::Unbound { .. } if over => break,
+                Seen::Unbound { .. } | Seen::Unreadable(_) => {}
+                seen => return Err(failure(seen, failed.1)),
+            }
+            let pause = backoff::pause(tries);
+            let rest = doubt.lasts();
+            let pause = if rest.is_zero() {
+                pause
+            } else {
+                pause.min(rest)
+            };
+            tokio::time::sleep(pause).await;
+            tries += 1;
+        }
+        Err(failed)
+    }
+
+    async fn read(&self) -> Seen {
+        match self.shared.read(self.request.pod.path()).await {
+            Reply::Ok(body) => match serde_json::from_slice::<Pod>(&body) {
+                Ok(pod) => pod.seen(self.request),
+                Err(error) => Seen::Unreadable(error.to_string()),
+            },
+            Reply::Refused(refusal) if refusal.code == 404 => Seen::Gone,
+            reply => Seen::Unreadable(reply.text()),
+        }
+    }
+
+    fn call(&self) -> Call {
+        let BindRequest {
+            pod,
+            node,
+            annotations,
+            ..
+        } = self.request;
+        let mut metadata = json!({
+            "name": pod.name,
+            "namespace": pod.namespace,
+            "uid": pod.uid,
+        });
+        if !annotations.is_empty() {
+            let pairs = annotations
+                .iter()
+                .map(|(key, value)| (key.clone(), json!(value)));
+            metadata["annotations"] = Value::Object(pairs.collect());
+        }
+        let body = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": metadata,
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        });
+        Call::post(format!("{}/binding", pod.path()), &body)
+    }
+}
+
+/// Whether no request in doubt can change this any more.
+fn is_final(failure: &BindFailure) -> bool {
+    use BindFailure::{BoundElsewhere, PodGone, PodReplaced};
+    matches!(failure, PodGone | PodReplaced | BoundElsewhere(_))
+}
+
+fn failure(seen: Seen, text: String) -> Failed {
+    let failure = match seen {
+        Seen::Elsewhere(node) => BindFailure::BoundElsewhere(node),
+        Seen::Replaced => BindFailure::PodReplaced,
+        Seen::Gone | Seen::Deleting => BindFailure::PodGone,
+        Seen::Here | Seen::Unbound { .. } | Seen::Unreadable(_) => BindFailure::GaveUp,
+    };
+    (failure, text)
+}
+
+fn sample(reply: &Reply) -> Sample {
+    match reply {
+        Reply::Ok(_) => Sample::Answered,
+        Reply::NotSent(_) => Sample::Ignored,
+        Reply::Lost(_) => Sample::Strained,
+        Reply::Refused(refusal) => match refusal.code {
+            408 | 429 | 500.. => Sample::Strained,
+            _ => Sample::Answered,
+        },
+    }
+}
+
+/// The fields of a pod that settle a bind.
+#[derive(Deserialize)]
+struct Pod {
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    deletion_timestamp: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Spec {
+    node_name: Option<String>,
+    scheduling_gates: Option<Vec<Value>>,
+}
+
+impl Pod {
+    fn seen(self, wanted: &BindRequest) -> Seen {
+        if self.metadata.uid != wanted.pod.uid {
+            return Seen::Replaced;
+        }
+        match self.spec.node_name.filter(|node| !node.is_empty()) {
+            Some(node) if node == wanted.node => Seen::Here,
+            Some(node) => Seen::Elsewhere(node),
+            None if self.metadata.deletion_timestamp.is_some() => Seen::Deleting,
+            None => Seen::Unbound {
+                gated: self
+                    .spec
+                    .scheduling_gates
+                    .is_some_and(|gates| !gates.is_empty()),
+            },
+        }
+    }
+}

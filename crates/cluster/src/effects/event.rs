@@ -1,0 +1,185 @@
+//! Events: made, counted, dropped when there are too many; never in the way of binds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::ObjectRef;
+
+use super::backoff;
+use super::coalesce::{Coalesce, Finish};
+use super::correlate::{Correlator, Record};
+use super::http::{Call, MERGE_PATCH, Reply};
+use super::lane::Lane;
+use super::shared::{Rate, Shared};
+use super::status_body::seconds;
+use super::verbs::{Target, Way};
+
+/// Events that may wait; the oldest goes when there is one more.
+const MOST_WAITING: usize = 10_000;
+/// An event is worth this many tries.
+const MOST_TRIES: u32 = 3;
+
+impl Coalesce for Record {
+    const REMEMBERED: bool = false;
+
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Takes events.
+pub(super) struct Events {
+    correlator: Mutex<Correlator>,
+    pub(super) lane: Arc<Lane<String, Record>>,
+}
+
+impl Events {
+    pub(super) fn new() -> Self {
+        Self {
+            correlator: Mutex::new(Correlator::default()),
+            lane: Lane::new(),
+        }
+    }
+
+    /// Takes an event, or folds it into an earlier one.
+    pub(super) fn submit(
+        &self,
+        shared: &Shared,
+        about: ObjectRef,
+        warning: bool,
+        reason: String,
+        message: &str,
+    ) {
+        if !shared.options.events {
+            return;
+        }
+        let times = (Instant::now(), shared.now());
+        let record = {
+            let mut correlator = self
+                .correlator
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            correlator.consider(about, warning, reason, message, times)
+        };
+        let Some(record) = record else {
+            shared.meter.suppressed_event();
+            return;
+        };
+        if self
+            .lane
+            .submit_bounded(record.name.clone(), record, MOST_WAITING)
+        {
+            shared.meter.suppressed_event();
+        }
+    }
+}
+
+/// Writes an event: a new one, or the count of one that is there.
+pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Finish {
+    if shared.verbs.way(Target::Event, Instant::now()) != Way::Patch {
+        return Finish::Dropped;
+    }
+    let all = format!("/api/v1/namespaces/{}/events", namespace(&record));
+    let mut reply = None;
+    if record.count > 1 {
+        let one = format!("{all}/{}", record.name);
+        let call = Call::patch(one, MERGE_PATCH, &repeated(&record));
+        reply = Some(shared.write(Rate::Events, "event", call).await);
+    }
+    // Events live for an hour; it may also never have been made.
+    let gone = |reply: &Reply| matches!(reply, Reply::Refused(refusal) if refusal.code == 404);
+    if reply
+        .as_ref()
+        .is_none_or(|reply| reply.as_ref().is_ok_and(gone))
+    {
+        let call = Call::post(all, &whole(&record, &shared.options.event_source));
+        reply = Some(shared.write(Rate::Events, "event", call).await);
+    }
+    let Some(Ok(reply)) = reply else {
+        return Finish::Dropped;
+    };
+    let pause = match &reply {
+        Reply::Ok(_) => return Finish::Done,
+        Reply::Refused(refusal) => match refusal.code {
+            // The first answer was lost.
+            409 => return Finish::Done,
+            401 | 429 | 500.. => refusal.retry_after,
+            _ if refusal.is_rbac() => {
+                shared
+                    .verbs
+                    .refused(Target::Event, Way::Patch, Instant::now());
+                tracing::warn!(
+                    "events are off: {}; grant {}",
+                    reply.text(),
+                    Target::Event.rule()
+                );
+                return Finish::Dropped;
+            }
+            _ => return give_up(&shared, &record, &reply),
+        },
+        Reply::NotSent(_) | Reply::Lost(_) => None,
+    };
+    if tries >= MOST_TRIES {
+        return give_up(&shared, &record, &reply);
+    }
+    Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+}
+
+fn give_up(shared: &Shared, record: &Record, reply: &Reply) -> Finish {
+    shared.meter.dropped("event");
+    tracing::debug!(
+        "dropped event {} of {}: {}",
+        record.reason,
+        record.about,
+        reply.text()
+    );
+    Finish::Dropped
+}
+
+/// Events about objects without namespace live in `default`.
+fn namespace(record: &Record) -> &str {
+    match record.about.namespace.as_str() {
+        "" => "default",
+        namespace => namespace,
+    }
+}
+
+fn repeated(record: &Record) -> Value {
+    json!({
+        "count": record.count,
+        "lastTimestamp": seconds(record.last),
+        "message": record.message,
+    })
+}
+
+fn whole(record: &Record, source: &str) -> Value {
+    let about = &record.about;
+    let mut object = json!({
+        "apiVersion": about.api_version,
+        "kind": about.kind,
+        "name": about.name,
+    });
+    for (field, text) in [("namespace", &about.namespace), ("uid", &about.uid)] {
+        if !text.is_empty() {
+            object[field] = json!(text);
+        }
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": record.name, "namespace": namespace(record)},
+        "involvedObject": object,
+        "reason": record.reason,
+        "message": record.message,
+        "type": if record.warning { "Warning" } else { "Normal" },
+        "source": {"component": source},
+        "reportingComponent": source,
+        "reportingInstance": "",
+        "firstTimestamp": seconds(record.first),
+        "lastTimestamp": seconds(record.last),
+        "count": record.count,
+    })
+}

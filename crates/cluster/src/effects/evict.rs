@@ -1,0 +1,123 @@
+//! Evictions: events, conditions, deletion of exactly this pod (spec/01 §7.4).
+//!
+//! Unlike Volcano a pod that carries the conditions already is deleted all the same, and the
+//! deletion names the UID (quirks 42 and 43).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::json;
+use tracing::warn;
+
+use crate::ObjectRef;
+
+use super::backoff;
+use super::coalesce::{Coalesce, Finish};
+use super::event::Events;
+use super::http::{Call, JSON, Reply};
+use super::shared::{NoTerm, Rate, Shared};
+use super::status::mark_victim;
+use super::status_body::Victim;
+use super::{Outcome, PodRef};
+
+/// Tries until an eviction fails: about a minute.
+const MOST_TRIES: u32 = 16;
+
+/// A pod to evict.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Eviction {
+    pub(super) pod: PodRef,
+    pub(super) reason: String,
+    pub(super) group: Option<ObjectRef>,
+}
+
+impl Coalesce for Eviction {
+    const REMEMBERED: bool = false;
+
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+enum Step {
+    Go,
+    Gone,
+    Again(Option<Duration>, String),
+    Failed(String),
+}
+
+/// Evicts a pod and tells what became of it.
+pub(super) async fn write(
+    shared: Arc<Shared>,
+    events: Arc<Events>,
+    eviction: Eviction,
+    tries: u32,
+) -> Finish {
+    let Eviction { pod, reason, group } = eviction;
+    let victim = Victim {
+        pod: pod.clone(),
+        reason: reason.clone(),
+        scheduler_name: shared.options.scheduler_name.clone(),
+        now: shared.now(),
+    };
+    if tries == 0 {
+        let message = victim.message();
+        events.submit(&shared, pod.object(), true, "Evict".to_owned(), &message);
+        if let Some(group) = group {
+            events.submit(&shared, group, false, "Evict".to_owned(), &reason);
+        }
+    }
+    let failed = |message| {
+        let pod = pod.clone();
+        shared.tell(Outcome::EvictFailed { pod, message });
+        Finish::Dropped
+    };
+    match steps(&shared, &victim).await {
+        Ok(Step::Go | Step::Gone) => {
+            shared.tell(Outcome::Evicted { pod });
+            Finish::Done
+        }
+        Ok(Step::Again(pause, _)) if tries < MOST_TRIES => {
+            Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+        }
+        Ok(Step::Again(_, message) | Step::Failed(message)) => failed(message),
+        Err(NoTerm) => failed("no longer the leader".to_owned()),
+    }
+}
+
+async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
+    match step(mark_victim(shared, victim).await?) {
+        Step::Go => {}
+        Step::Failed(problem) => {
+            // The conditions only explain; the decision is to delete.
+            warn!("cannot mark {} as a victim: {problem}", victim.pod.object());
+        }
+        step => return Ok(step),
+    }
+    let options = json!({
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": victim.pod.uid},
+    });
+    let call = Call::with(Method::DELETE, victim.pod.path(), JSON, &options);
+    Ok(step(shared.write(Rate::Core, "evict", call).await?))
+}
+
+/// A refusal over the UID says that this pod is gone; any other conflict that it is being changed.
+fn step(reply: Reply) -> Step {
+    let text = reply.text();
+    match reply {
+        Reply::Ok(_) => Step::Go,
+        Reply::NotSent(_) | Reply::Lost(_) => Step::Again(None, text),
+        Reply::Refused(refusal) => match refusal.code {
+            404 => Step::Gone,
+            _ if refusal.is_replaced() => Step::Gone,
+            403 if refusal.is_rbac() => {
+                Step::Failed(format!("{text}; grant delete on pods of the core group"))
+            }
+            401 | 408 | 409 | 429 | 500.. => Step::Again(refusal.retry_after, text),
+            _ => Step::Failed(text),
+        },
+    }
+}

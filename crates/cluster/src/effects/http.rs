@@ -1,0 +1,232 @@
+//! One request to the API server, with its deadline, and what its answer means for a write.
+
+use std::error::Error;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, Method};
+use kube::client::Body;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Media types of bodies.
+pub(super) const JSON: &str = "application/json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(super) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+
+/// Longest pause a server may ask for; more would stop all writes.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    /// Path and query.
+    pub(super) path: String,
+    pub(super) media: &'static str,
+    pub(super) body: Vec<u8>,
+}
+
+impl Call {
+    pub(super) fn get(path: String) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            media: JSON,
+            body: Vec::new(),
+        }
+    }
+
+    pub(super) fn with(method: Method, path: String, media: &'static str, body: &Value) -> Self {
+        Self {
+            method,
+            path,
+            media,
+            body: body.to_string().into_bytes(),
+        }
+    }
+
+    pub(super) fn post(path: String, body: &Value) -> Self {
+        Self::with(Method::POST, path, JSON, body)
+    }
+
+    pub(super) fn put(path: String, body: &Value) -> Self {
+        Self::with(Method::PUT, path, JSON, body)
+    }
+
+    pub(super) fn patch(path: String, media: &'static str, body: &Value) -> Self {
+        Self::with(Method::PATCH, path, media, body)
+    }
+}
+
+/// What is known after a request.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// Done. The body may be missing when the connection broke after the status line.
+    Ok(Vec<u8>),
+    /// The API server answered that it was not done.
+    Refused(Refusal),
+    /// The request has never left: nothing was done.
+    NotSent(String),
+    /// The deadline passed or the connection broke: it may have been done, or be done yet.
+    Lost(String),
+}
+
+/// An answer with an error status.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) code: u16,
+    pub(super) message: String,
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// The part of `meta/v1 Status` that matters.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Status {
+    message: String,
+    details: Option<Details>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Details {
+    retry_after_seconds: Option<u64>,
+}
+
+impl Refusal {
+    /// Whether the refusal is about the caller's role rather than about this object: `… is
+    /// forbidden: User "u" cannot patch resource "r" in API group "g"`.
+    pub(super) fn is_rbac(&self) -> bool {
+        let parts = ["is forbidden: User \"", " cannot ", " resource "];
+        self.code == 403 && parts.iter().all(|part| self.message.contains(part))
+    }
+
+    /// Whether the object of that name has another UID than the one we meant: a precondition
+    /// answers 409, a patch that would change the UID 422.
+    pub(super) fn is_replaced(&self) -> bool {
+        match self.code {
+            409 => self.message.contains("UID in precondition"),
+            422 => self.message.contains("metadata.uid"),
+            _ => false,
+        }
+    }
+}
+
+impl Reply {
+    /// For [`super::Meter::write`].
+    pub(super) fn result(&self) -> &'static str {
+        match self {
+            Self::Ok(_) => "ok",
+            Self::NotSent(_) => "not_sent",
+            Self::Lost(_) => "unknown",
+            Self::Refused(refusal) => match refusal.code {
+                409 => "conflict",
+                429 => "throttled",
+                401 | 403 => "denied",
+                500.. => "server_error",
+                _ => "refused",
+            },
+        }
+    }
+
+    /// In words.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Ok(_) => "done".to_owned(),
+            Self::Refused(refusal) => format!("{} ({})", refusal.message, refusal.code),
+            Self::NotSent(text) | Self::Lost(text) => text.clone(),
+        }
+    }
+}
+
+/// Sends a request once. Never retries: what a second try means depends on the write.
+pub(super) async fn send(client: &kube::Client, call: Call, limit: Duration) -> Reply {
+    let request = http::Request::builder()
+        .method(call.method)
+        .uri(&call.path)
+        .header(CONTENT_TYPE, call.media)
+        .header(ACCEPT, JSON)
+        .body(Body::from(call.body));
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => {
+            return Reply::Refused(Refusal {
+                code: 400,
+                message: format!("{} is no path: {error}", call.path),
+                retry_after: None,
+            });
+        }
+    };
+    match tokio::time::timeout(limit, exchange(client, request)).await {
+        Ok(reply) => reply,
+        Err(_) => Reply::Lost(format!("no answer within {limit:?}")),
+    }
+}
+
+async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply {
+    let response = match client.send(request).await {
+        Ok(response) => response,
+        Err(error) if never_left(&error) => return Reply::NotSent(words(&error)),
+        Err(error) => return Reply::Lost(words(&error)),
+    };
+    let (head, body) = response.into_parts();
+    let body = body
+        .collect_bytes()
+        .await
+        .map(Vec::from)
+        .unwrap_or_default();
+    if head.status.is_success() {
+        return Reply::Ok(body);
+    }
+    let status: Status = serde_json::from_slice(&body).unwrap_or_default();
+    let asked = status
+        .details
+        .and_then(|details| details.retry_after_seconds);
+    let message = match status.message.is_empty() {
+        true => String::from_utf8_lossy(&body).chars().take(200).collect(),
+        false => status.message,
+    };
+    Reply::Refused(Refusal {
+        code: head.status.as_u16(),
+        message,
+        retry_after: retry_after(&head.headers)
+            .or(asked)
+            .map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
+    })
+}
+
+/// Seconds of `Retry-After`; the form with a date is not used by API servers.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Whether the request failed before a byte of it was sent: no connection, or no credentials.
+fn never_left(error: &kube::Error) -> bool {
+    if matches!(error, kube::Error::Auth(_)) {
+        return true;
+    }
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<hyper_util::client::legacy::Error>() {
+            return error.is_connect();
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The error with its causes, which the outer one often leaves out.
+fn words(error: &kube::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}

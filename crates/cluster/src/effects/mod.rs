@@ -1,0 +1,298 @@
+//! What the scheduler writes to the API server, and nothing else.
+//!
+//! ```text
+//!               ┌─► binds: window (AIMD), in order ──────────┐
+//!   submit ─────┼─► evictions ───────────────────────────────┤   term?   rate
+//!  (never       ├─► statuses: newest per object, only change ┼──► ask ──► limit ──► one request
+//!   blocks)     └─► events: folded, bounded, last ───────────┘      with its own deadline
+//!                                                                        │
+//!   outcomes ◄── bound, failed (certain), evicted ◄──────────────────────┘
+//! ```
+//!
+//! Invariants: nothing is written outside a term of the lease; no decision waits for a write; the
+//! client's own retries are off, since what a second try means depends on the write; a bind is
+//! reported as failed only when it cannot happen any more (see `bind`).
+
+mod backoff;
+mod bind;
+mod coalesce;
+mod correlate;
+mod event;
+mod evict;
+mod gate;
+mod http;
+mod lane;
+mod meter;
+mod options;
+mod prebind;
+mod queues;
+mod shared;
+mod status;
+mod status_body;
+mod verbs;
+mod volumes;
+mod window;
+mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::lease::TermWatch;
+
+use self::bind::Bind;
+use self::event::Events;
+use self::evict::Eviction;
+use self::gate::{Gate, Permit};
+use self::lane::Lane;
+use self::shared::Shared;
+use self::status::{Key, Status, pod_key};
+
+pub use meter::Meter;
+pub use options::EffectOptions;
+pub use prebind::PreBindStep;
+pub use queues::{EnsureError, Ensured, ensure_queues};
+pub use volumes::VolumeWork;
+pub use write::{BindFailure, BindRequest, Outcome, PodRef, Write};
+
+/// Evictions under way.
+const EVICTIONS: usize = 8;
+/// Statuses of groups, queues and shards under way.
+const STATUSES: usize = 8;
+/// Pod conditions under way. In a lane of their own: there may be one per pending pod, and phases
+/// of groups must not wait behind them.
+const CONDITIONS: usize = 6;
+/// Events under way: when no bind waits, and when some do.
+const EVENTS: (usize, usize) = (8, 2);
+
+/// Takes writes. Dropping it stops all but the binds under way; wait for [`Effects::idle`] first.
+pub struct Effects {
+    lanes: Arc<Lanes>,
+    binds: UnboundedSender<Queued>,
+    tasks: Vec<AbortHandle>,
+}
+
+struct Lanes {
+    shared: Arc<Shared>,
+    gate: Arc<Gate>,
+    evictions: Arc<Lane<String, Eviction>>,
+    statuses: Arc<Lane<Key, Status>>,
+    conditions: Arc<Lane<Key, Status>>,
+    events: Arc<Events>,
+    bind_ended: Notify,
+}
+
+struct Queued {
+    request: BindRequest,
+    since: Instant,
+}
+
+/// Starts the writers on the current runtime. `client` must not retry by itself and should not be
+/// the one the lease is renewed with; `outcomes` gets what became of binds and evictions.
+pub fn start(
+    client: kube::Client,
+    options: EffectOptions,
+    term: TermWatch,
+    outcomes: UnboundedSender<Outcome>,
+    meter: Arc<dyn Meter>,
+) -> Effects {
+    let shared = Shared::new(client, options, term, outcomes, meter);
+    let lanes = Arc::new(Lanes {
+        shared,
+        gate: Gate::new(),
+        evictions: Lane::new(),
+        statuses: Lane::new(),
+        conditions: Lane::new(),
+        events: Arc::new(Events::new()),
+        bind_ended: Notify::new(),
+    });
+    let (binds, queue) = unbounded_channel();
+    let tasks = vec![
+        tokio::spawn(bind_all(Arc::clone(&lanes), queue)).abort_handle(),
+        spawn_evictions(&lanes),
+        spawn_statuses(&lanes.shared, &lanes.statuses, STATUSES),
+        spawn_statuses(&lanes.shared, &lanes.conditions, CONDITIONS),
+        spawn_events(&lanes),
+    ];
+    Effects {
+        lanes,
+        binds,
+        tasks,
+    }
+}
+
+fn spawn_evictions(lanes: &Arc<Lanes>) -> AbortHandle {
+    let (shared, events) = (Arc::clone(&lanes.shared), Arc::clone(&lanes.events));
+    let write = move |eviction, tries| {
+        evict::write(Arc::clone(&shared), Arc::clone(&events), eviction, tries)
+    };
+    let lane = Arc::clone(&lanes.evictions);
+    tokio::spawn(lane.run(|| EVICTIONS, write)).abort_handle()
+}
+
+fn spawn_statuses(
+    shared: &Arc<Shared>,
+    lane: &Arc<Lane<Key, Status>>,
+    limit: usize,
+) -> AbortHandle {
+    let shared = Arc::clone(shared);
+    let write = move |status, tries| status::write(Arc::clone(&shared), status, tries);
+    tokio::spawn(Arc::clone(lane).run(move || limit, write)).abort_handle()
+}
+
+fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
+    let (shared, gate) = (Arc::clone(&lanes.shared), Arc::clone(&lanes.gate));
+    let write = move |record, tries| event::write(Arc::clone(&shared), record, tries);
+    let limit = move || {
+        if gate.is_crowded() {
+            EVENTS.1
+        } else {
+            EVENTS.0
+        }
+    };
+    let lane = Arc::clone(&lanes.events.lane);
+    tokio::spawn(lane.run(limit, write)).abort_handle()
+}
+
+/// Starts binds in order. One whose steps take time does not hold up the others; for the rest the
+/// turn is taken here, so that a burst makes requests that wait rather than tasks that wait.
+async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
+    while let Some(queued) = queue.recv().await {
+        let permit = match queued.request.before.is_empty() {
+            true => Some(lanes.gate.pass(false).await),
+            false => None,
+        };
+        tokio::spawn(bind_one(Arc::clone(&lanes), queued, permit));
+    }
+}
+
+async fn bind_one(lanes: Arc<Lanes>, queued: Queued, permit: Option<Permit>) {
+    let Queued { request, since } = queued;
+    // A condition that is being written must not land on a bound pod.
+    lanes.conditions.settled(&pod_key(&request.pod)).await;
+    let end = Bind::new(&lanes.shared, &lanes.gate, &request, permit)
+        .run()
+        .await;
+    let BindRequest { pod, node, .. } = request;
+    let outcome = match end {
+        Ok(()) => {
+            lanes.shared.meter.bound(since.elapsed().as_secs_f64());
+            Outcome::Bound { pod, node }
+        }
+        Err((failure, message)) => Outcome::BindFailed {
+            pod,
+            node,
+            failure,
+            message,
+        },
+    };
+    lanes.shared.binds.fetch_sub(1, Ordering::Relaxed);
+    lanes.shared.tell(outcome);
+    lanes.bind_ended.notify_waiters();
+}
+
+impl Effects {
+    /// Takes a write. Never blocks; writes of one kind and object go out in order, the newest of
+    /// those that wait.
+    pub fn submit(&self, write: Write) {
+        match write {
+            Write::Bind(request) => self.bind(request),
+            Write::Evict { pod, reason, group } => {
+                let eviction = Eviction { pod, reason, group };
+                let key = eviction.pod.uid.clone();
+                self.lanes.evictions.submit(key, eviction);
+            }
+            Write::Event {
+                about,
+                warning,
+                reason,
+                message,
+            } => {
+                let Lanes { shared, events, .. } = &*self.lanes;
+                events.submit(shared, about, warning, reason, &message);
+            }
+            write => {
+                if let Some(status) = Status::of(write) {
+                    let lane = match status {
+                        Status::Condition(_) => &self.lanes.conditions,
+                        _ => &self.lanes.statuses,
+                    };
+                    lane.submit(status.key(), status);
+                }
+            }
+        }
+    }
+
+    fn bind(&self, request: BindRequest) {
+        self.lanes.conditions.cancel(&pod_key(&request.pod));
+        self.lanes.shared.binds.fetch_add(1, Ordering::Relaxed);
+        let since = Instant::now();
+        if let Err(queued) = self.binds.send(Queued { request, since }) {
+            // The runtime is going down.
+            self.lanes.shared.binds.fetch_sub(1, Ordering::Relaxed);
+            let BindRequest { pod, node, .. } = queued.0.request;
+            self.lanes.shared.tell(Outcome::BindFailed {
+                pod,
+                node,
+                failure: BindFailure::GaveUp,
+                message: "the scheduler is stopping".to_owned(),
+            });
+        }
+    }
+
+    /// Binds handed in whose outcome has not been told.
+    pub fn in_flight(&self) -> usize {
+        self.lanes.shared.binds.load(Ordering::Relaxed)
+    }
+
+    /// Binds among them that may have happened without an answer.
+    pub fn unknown(&self) -> usize {
+        self.lanes.shared.unknown.load(Ordering::Relaxed)
+    }
+
+    /// Other writes that wait or are under way.
+    pub fn backlog(&self) -> usize {
+        let Lanes {
+            evictions,
+            statuses,
+            conditions,
+            events,
+            ..
+        } = &*self.lanes;
+        evictions.len() + statuses.len() + conditions.len() + events.lane.len()
+    }
+
+    /// Writes what waits without further delay, and returns when nothing is left. For shutdown:
+    /// give it a deadline, an API server that is away can make it last.
+    pub async fn idle(&self) {
+        let lanes = &*self.lanes;
+        loop {
+            let ended = lanes.bind_ended.notified();
+            if self.in_flight() == 0 {
+                break;
+            }
+            ended.await;
+        }
+        lanes.evictions.idle().await;
+        for lane in [&lanes.statuses, &lanes.conditions] {
+            lane.hurry();
+            lane.idle().await;
+        }
+        lanes.events.lane.idle().await;
+    }
+}
+
+impl Drop for Effects {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Limits and names.
+
+use std::time::Duration;
+
+/// How effects behave. Start from [`EffectOptions::new`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectOptions {
+    /// Source component of events: the scheduler's name if there is one, else `volcano`
+    /// (spec/01 §9.1).
+    pub event_source: String,
+    /// The scheduler's name, in the message of the condition of victims (spec/01 §7.4).
+    pub scheduler_name: String,
+    /// Write events.
+    pub events: bool,
+    /// Deadline of one request. At most half the renew deadline of the lease counts, since a
+    /// request goes out only when the term outlasts it.
+    pub request_timeout: Duration,
+    /// How long a bind is tried before it fails, from its first request.
+    pub bind_timeout: Duration,
+    /// After this time a request that was sent cannot be carried out any more: the API server's own
+    /// bound on requests (`--request-timeout`, one minute) and something for etcd.
+    pub settle_after: Duration,
+    /// Writes per second, each for core objects, Volcano's objects and events (`--kube-api-qps`);
+    /// 0 or less does not limit.
+    pub qps: f32,
+    /// Writes at once beyond that (`--kube-api-burst`).
+    pub burst: u32,
+}
+
+impl EffectOptions {
+    /// The defaults, for a scheduler of that name.
+    pub fn new(scheduler_name: impl Into<String>) -> Self {
+        let scheduler_name = scheduler_name.into();
+        Self {
+            event_source: scheduler_name.clone(),
+            scheduler_name,
+            events: true,
+            request_timeout: Duration::from_secs(5),
+            bind_timeout: Duration::from_secs(30),
+            settle_after: Duration::from_secs(65),
+            qps: 2000.0,
+            burst: 2000,
+        }
+    }
+
+    /// With a deadline of requests that fits in a term.
+    pub(super) fn within(mut self, term: Option<Duration>) -> Self {
+        if let Some(term) = term {
+            self.request_timeout = self.request_timeout.min(term / 2);
+        }
+        self
+    }
+}

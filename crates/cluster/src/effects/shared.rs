@@ -1,0 +1,192 @@
+//! What every writer needs: the client, the term, limits, and where results go.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+
+use crate::lease::TermWatch;
+
+use super::backoff::Bucket;
+use super::http::{Call, Reply, send};
+use super::verbs::Verbs;
+use super::{EffectOptions, Meter, Outcome};
+
+/// Requests of steps before binds under way.
+const STEPS: usize = 32;
+
+/// See the module.
+pub(super) struct Shared {
+    pub(super) client: kube::Client,
+    pub(super) options: EffectOptions,
+    pub(super) meter: Arc<dyn Meter>,
+    pub(super) verbs: Verbs,
+    /// Requests of steps before binds that may be in flight.
+    pub(super) steps: Semaphore,
+    /// Pods whose condition we have written.
+    pub(super) conditioned: Recent,
+    /// Binds whose outcome is unknown.
+    pub(super) unknown: AtomicUsize,
+    /// Binds handed in and not ended.
+    pub(super) binds: AtomicUsize,
+    term: TermWatch,
+    outcomes: UnboundedSender<Outcome>,
+    rate: [Mutex<Bucket>; 3],
+}
+
+/// Which rate limit a write counts against: Volcano has one client for each.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rate {
+    Core,
+    Volcano,
+    Events,
+}
+
+/// Remembers that something was done for a UID; the oldest are forgotten.
+#[derive(Default)]
+pub(super) struct Recent {
+    known: Mutex<(FxHashSet<u64>, VecDeque<u64>)>,
+}
+
+impl Recent {
+    const MOST: usize = 65_536;
+
+    pub(super) fn contains(&self, uid: &str) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.0.contains(&FxBuildHasher.hash_one(uid))
+    }
+
+    pub(super) fn insert(&self, uid: &str) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (set, order) = &mut *known;
+        let hash = FxBuildHasher.hash_one(uid);
+        if set.insert(hash) {
+            order.push_back(hash);
+        }
+        if order.len() > Self::MOST {
+            order.pop_front().map(|oldest| set.remove(&oldest));
+        }
+    }
+}
+
+/// There is no term to write in.
+#[derive(Debug)]
+pub(super) struct NoTerm;
+
+impl Shared {
+    pub(super) fn new(
+        client: kube::Client,
+        options: EffectOptions,
+        term: TermWatch,
+        outcomes: UnboundedSender<Outcome>,
+        meter: Arc<dyn Meter>,
+    ) -> Arc<Self> {
+        let bucket = || Mutex::new(Bucket::new(options.qps, options.burst, Instant::now()));
+        Arc::new(Self {
+            rate: [bucket(), bucket(), bucket()],
+            client,
+            options: options.within(term.longest()),
+            meter,
+            verbs: Verbs::default(),
+            steps: Semaphore::new(STEPS),
+            conditioned: Recent::default(),
+            unknown: AtomicUsize::new(0),
+            binds: AtomicUsize::new(0),
+            term,
+            outcomes,
+        })
+    }
+
+    /// A receiver that is gone means that the process ends.
+    pub(super) fn tell(&self, outcome: Outcome) {
+        let _ = self.outcomes.send(outcome);
+    }
+
+    /// Waits for a turn within the rate limit, then for a term that outlasts a request.
+    ///
+    /// # Errors
+    /// This process is not the leader (any more).
+    pub(super) async fn clear_to_write(&self, rate: Rate) -> Result<(), NoTerm> {
+        let turn = {
+            let bucket = &self.rate[rate as usize];
+            let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            bucket.take(Instant::now())
+        };
+        if !turn.is_zero() {
+            tokio::time::sleep(turn).await;
+        }
+        let mut term = self.term.clone();
+        while !term.term_valid_for(self.options.request_timeout) {
+            if !term.is_leader() {
+                return Err(NoTerm);
+            }
+            // The renewal is late: a write sent now could outlive the term.
+            let mut lost = self.term.clone();
+            tokio::select! {
+                () = term.changed() => {}
+                () = lost.lost() => return Err(NoTerm),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a write that has been cleared.
+    pub(super) async fn send(&self, kind: &'static str, call: Call) -> Reply {
+        let began = Instant::now();
+        let reply = send(&self.client, call, self.options.request_timeout).await;
+        let seconds = began.elapsed().as_secs_f64();
+        self.meter.write(kind, reply.result(), seconds);
+        reply
+    }
+
+    /// Clears and sends a write.
+    pub(super) async fn write(
+        &self,
+        rate: Rate,
+        kind: &'static str,
+        call: Call,
+    ) -> Result<Reply, NoTerm> {
+        self.clear_to_write(rate).await?;
+        Ok(self.send(kind, call).await)
+    }
+
+    /// Reads; needs no term.
+    pub(super) async fn read(&self, path: String) -> Reply {
+        send(&self.client, Call::get(path), self.options.request_timeout).await
+    }
+}
+
+/// Counts one bind in doubt for as long as it lives.
+pub(super) struct Doubt {
+    shared: Arc<Shared>,
+    /// When the request was sent that may have been carried out, or may be yet.
+    pub(super) sent: Instant,
+}
+
+impl Doubt {
+    pub(super) fn new(shared: &Arc<Shared>, sent: Instant) -> Self {
+        shared.unknown.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shared: Arc::clone(shared),
+            sent,
+        }
+    }
+
+    /// How long until the API server can no longer carry the request out.
+    pub(super) fn lasts(&self) -> Duration {
+        let end = self.sent + self.shared.options.settle_after;
+        end.saturating_duration_since(Instant::now())
+    }
+}
+
+impl Drop for Doubt {
+    fn drop(&mut self) {
+        self.shared.unknown.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,289 @@
+//! What statuses look like on the wire: as a patch, and as an edit of the whole object.
+//!
+//! Edits take the object as the API server gave it and leave alone whatever they do not know.
+//! They say whether there is anything to write.
+
+use jiff::Timestamp;
+use pumice_model::object::{Amounts, GroupCondition, GroupPhase, GroupStatus};
+use serde_json::{Map, Value, json};
+
+use super::PodRef;
+
+/// Seconds, as Kubernetes writes times.
+pub(super) fn seconds(time: Timestamp) -> String {
+    let whole = Timestamp::from_second(time.as_second()).unwrap_or(time);
+    whole.to_string()
+}
+
+/// `PodScheduled=False`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Condition {
+    pub(super) pod: PodRef,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) nominated_node: Option<String>,
+}
+
+impl Condition {
+    fn condition(&self) -> Value {
+        json!({
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": self.reason,
+            "message": self.message,
+        })
+    }
+
+    /// `since` is the time of the transition; without it the time that is there stays.
+    pub(super) fn patch(&self, since: Option<Timestamp>) -> Value {
+        let mut condition = self.condition();
+        if let Some(since) = since {
+            condition["lastTransitionTime"] = json!(seconds(since));
+        }
+        let mut status = json!({"conditions": [condition]});
+        if let Some(node) = &self.nominated_node {
+            status["nominatedNodeName"] = json!(node);
+        }
+        json!({"metadata": {"uid": self.pod.uid}, "status": status})
+    }
+
+    pub(super) fn edit(&self, pod: &mut Value, now: Timestamp) -> bool {
+        let bound = pod["spec"]["nodeName"]
+            .as_str()
+            .is_some_and(|node| !node.is_empty());
+        if bound || pod["metadata"]["uid"] != json!(self.pod.uid) {
+            return false;
+        }
+        let mut changed = set_condition(pod, self.condition(), now);
+        if let Some(node) = &self.nominated_node {
+            changed |= pod["status"]["nominatedNodeName"] != json!(node);
+            pod["status"]["nominatedNodeName"] = json!(node);
+        }
+        changed
+    }
+}
+
+/// `Ready=False` and `DisruptionTarget=True` (spec/01 §7.4).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Victim {
+    pub(super) pod: PodRef,
+    pub(super) reason: String,
+    pub(super) scheduler_name: String,
+    pub(super) now: Timestamp,
+}
+
+impl Victim {
+    /// `Pod is evicted, because of preempt`.
+    pub(super) fn message(&self) -> String {
+        format!("Pod is evicted, because of {}", self.reason)
+    }
+
+    fn conditions(&self) -> [Value; 2] {
+        let target = format!(
+            "{}: preempting to accommodate a higher priority pod",
+            self.scheduler_name
+        );
+        [
+            json!({
+                "type": "Ready",
+                "status": "False",
+                "reason": "Evict",
+                "message": self.message(),
+            }),
+            json!({
+                "type": "DisruptionTarget",
+                "status": "True",
+                "reason": "PreemptionByScheduler",
+                "message": target,
+            }),
+        ]
+    }
+
+    pub(super) fn patch(&self) -> Value {
+        let conditions = self.conditions().map(|mut condition| {
+            condition["lastTransitionTime"] = json!(seconds(self.now));
+            condition
+        });
+        json!({"metadata": {"uid": self.pod.uid}, "status": {"conditions": conditions}})
+    }
+
+    pub(super) fn edit(&self, pod: &mut Value) -> bool {
+        if pod["metadata"]["uid"] != json!(self.pod.uid) {
+            return false;
+        }
+        let mut changed = false;
+        for condition in self.conditions() {
+            changed |= set_condition(pod, condition, self.now);
+        }
+        changed
+    }
+}
+
+/// Replaces the condition of that type in place. The time of the last transition changes with the
+/// status only.
+fn set_condition(object: &mut Value, mut condition: Value, now: Timestamp) -> bool {
+    let kind = condition["type"].clone();
+    let list = &mut object["status"]["conditions"];
+    if !list.is_array() {
+        *list = json!([]);
+    }
+    let Some(list) = list.as_array_mut() else {
+        return false;
+    };
+    let old = list.iter_mut().find(|old| old["type"] == kind);
+    let same = |old: &Value, field: &str| old[field] == condition[field];
+    match old {
+        Some(old)
+            if ["status", "reason", "message"]
+                .iter()
+                .all(|field| same(old, field)) =>
+        {
+            false
+        }
+        Some(old) => {
+            let stays = same(old, "status");
+            for field in ["status", "reason", "message"] {
+                old[field] = condition[field].take();
+            }
+            if !stays {
+                old["lastTransitionTime"] = json!(seconds(now));
+            }
+            true
+        }
+        None => {
+            condition["lastTransitionTime"] = json!(seconds(now));
+            list.push(condition);
+            true
+        }
+    }
+}
+
+/// Status of a PodGroup. All of it is ours.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Group {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+    pub(super) status: GroupStatus,
+}
+
+impl Group {
+    fn status(&self) -> Value {
+        let status = &self.status;
+        json!({
+            "phase": phase(status.phase),
+            "conditions": status.conditions.iter().map(group_condition).collect::<Vec<_>>(),
+            "running": status.running,
+            "succeeded": status.succeeded,
+            "failed": status.failed,
+        })
+    }
+
+    pub(super) fn patch(&self) -> Value {
+        match self.uid.as_str() {
+            "" => json!({"status": self.status()}),
+            uid => json!({"metadata": {"uid": uid}, "status": self.status()}),
+        }
+    }
+
+    pub(super) fn edit(&self, group: &mut Value) -> bool {
+        if !self.uid.is_empty() && group["metadata"]["uid"] != json!(self.uid) {
+            return false;
+        }
+        merge(group, "status", self.status());
+        true
+    }
+}
+
+/// The phase as Volcano writes it.
+fn phase(phase: GroupPhase) -> &'static str {
+    match phase {
+        GroupPhase::Pending => "Pending",
+        GroupPhase::Inqueue => "Inqueue",
+        GroupPhase::Running => "Running",
+        GroupPhase::Unknown => "Unknown",
+        GroupPhase::Completed => "Completed",
+    }
+}
+
+fn group_condition(condition: &GroupCondition) -> Value {
+    let mut out = json!({"type": condition.kind, "status": condition.status});
+    let texts = [
+        ("transitionID", &condition.transition_id),
+        ("reason", &condition.reason),
+        ("message", &condition.message),
+    ];
+    for (field, text) in texts {
+        if !text.is_empty() {
+            out[field] = json!(text);
+        }
+    }
+    if let Ok(time) = Timestamp::from_second(condition.transition_s) {
+        out["lastTransitionTime"] = json!(seconds(time));
+    }
+    out
+}
+
+/// `status.allocated` of a Queue.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Queue {
+    pub(super) name: String,
+    pub(super) allocated: Amounts,
+}
+
+impl Queue {
+    /// A JSON patch that replaces the whole list; refused where the queue has no status at all.
+    pub(super) fn replacing(&self) -> Value {
+        let value = pumice_ingest::resource_list(&self.allocated);
+        json!([{"op": "add", "path": "/status/allocated", "value": value}])
+    }
+
+    pub(super) fn patch(&self) -> Value {
+        json!({"status": {"allocated": pumice_ingest::resource_list(&self.allocated)}})
+    }
+
+    pub(super) fn edit(&self, queue: &mut Value) -> bool {
+        let allocated = json!({"allocated": pumice_ingest::resource_list(&self.allocated)});
+        merge(queue, "status", allocated);
+        true
+    }
+}
+
+/// Status of a NodeShard.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shard {
+    pub(super) name: String,
+    pub(super) nodes_in_use: Vec<String>,
+    pub(super) nodes_to_remove: Vec<String>,
+    pub(super) nodes_to_add: Vec<String>,
+}
+
+impl Shard {
+    fn status(&self, now: Timestamp) -> Value {
+        json!({
+            "lastUpdateTime": seconds(now),
+            "nodesInUse": self.nodes_in_use,
+            "nodesToRemove": self.nodes_to_remove,
+            "nodesToAdd": self.nodes_to_add,
+        })
+    }
+
+    pub(super) fn patch(&self, now: Timestamp) -> Value {
+        json!({"status": self.status(now)})
+    }
+
+    pub(super) fn edit(&self, shard: &mut Value, now: Timestamp) -> bool {
+        merge(shard, "status", self.status(now));
+        true
+    }
+}
+
+/// Sets the fields of `object[field]` that `value` has.
+fn merge(object: &mut Value, field: &str, value: Value) {
+    if !object[field].is_object() {
+        object[field] = Value::Object(Map::new());
+    }
+    if let (Some(target), Value::Object(fields)) = (object[field].as_object_mut(), value) {
+        target.extend(fields);
+    }
+}

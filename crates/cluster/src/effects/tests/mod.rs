@@ -1,0 +1,126 @@
+//! The rules of this module against an API server that answers as told.
+
+mod bind;
+mod event;
+mod evict;
+mod queues;
+mod status;
+mod storm;
+mod volumes;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::ObjectRef;
+use crate::lease::TermWatch;
+use crate::scripted::{Answer, Seen, Server};
+
+use super::{BindRequest, EffectOptions, Effects, Outcome, PodRef, Write, start};
+
+const POD: &str = "/api/v1/namespaces/ns/pods/p";
+
+/// Effects on a scripted server, with short deadlines.
+struct Bench {
+    server: Server,
+    effects: Effects,
+    outcomes: UnboundedReceiver<Outcome>,
+}
+
+fn options() -> EffectOptions {
+    EffectOptions {
+        request_timeout: Duration::from_millis(500),
+        bind_timeout: Duration::from_secs(3),
+        settle_after: Duration::from_secs(1),
+        ..EffectOptions::new("volcano")
+    }
+}
+
+impl Bench {
+    async fn new(script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
+        Self::with(script, options(), TermWatch::always()).await
+    }
+
+    async fn with(
+        script: impl FnMut(&Seen) -> Answer + Send + 'static,
+        options: EffectOptions,
+        term: TermWatch,
+    ) -> Self {
+        let server = Server::start(script).await;
+        let (sender, outcomes) = unbounded_channel();
+        let effects = start(server.client(), options, term, sender, Arc::new(()));
+        Self {
+            server,
+            effects,
+            outcomes,
+        }
+    }
+
+    async fn outcome(&mut self) -> Outcome {
+        let wait = Duration::from_secs(30);
+        let outcome = tokio::time::timeout(wait, self.outcomes.recv()).await;
+        outcome.expect("an outcome in time").expect("effects run")
+    }
+
+    /// Submits and waits until all is written.
+    async fn written(&self, writes: impl IntoIterator<Item = Write>) {
+        for write in writes {
+            self.effects.submit(write);
+        }
+        self.effects.idle().await;
+    }
+}
+
+fn pod() -> PodRef {
+    PodRef {
+        namespace: "ns".to_owned(),
+        name: "p".to_owned(),
+        uid: "u1".to_owned(),
+    }
+}
+
+fn group() -> ObjectRef {
+    ObjectRef {
+        api_version: "scheduling.volcano.sh/v1beta1".to_owned(),
+        kind: "PodGroup".to_owned(),
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        uid: "g1".to_owned(),
+    }
+}
+
+fn bind() -> Write {
+    Write::Bind(BindRequest {
+        pod: pod(),
+        node: "n1".to_owned(),
+        annotations: vec![("a/b".to_owned(), "c".to_owned())],
+        before: Vec::new(),
+    })
+}
+
+fn condition(reason: &str, message: &str) -> Write {
+    Write::PodCondition {
+        pod: pod(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        nominated_node: None,
+    }
+}
+
+/// The pod as the API server has it.
+fn pod_json(uid: &str, node: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns", "uid": uid, "resourceVersion": "7"},
+        "spec": {"nodeName": node, "containers": []},
+        "status": {"phase": "Pending"},
+    })
+}
+
+fn rbac(verb: &str, resource: &str) -> Answer {
+    let message = format!("x is forbidden: User \"s\" cannot {verb} resource \"{resource}\"");
+    Answer::refuse(403, &message)
+}

@@ -1,0 +1,340 @@
+use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
+
+use super::*;
+
+const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups";
+const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/q";
+
+fn group_status(phase: GroupPhase, urgent: bool) -> Write {
+    Write::GroupStatus {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        uid: "g1".to_owned(),
+        status: GroupStatus {
+            phase,
+            conditions: vec![GroupCondition {
+                kind: "Scheduled".to_owned(),
+                status: "True".to_owned(),
+                reason: "tasks in gang are ready to be scheduled".to_owned(),
+                message: String::new(),
+                transition_id: "7".to_owned(),
+                transition_s: 1_700_000_000,
+            }],
+            running: 2,
+            succeeded: 0,
+            failed: 0,
+        },
+        urgent,
+    }
+}
+
+fn group_wire(phase: &str) -> Value {
+    json!({
+        "phase": phase,
+        "conditions": [{
+            "type": "Scheduled",
+            "status": "True",
+            "reason": "tasks in gang are ready to be scheduled",
+            "transitionID": "7",
+            "lastTransitionTime": "2023-11-14T22:13:20Z",
+        }],
+        "running": 2,
+        "succeeded": 0,
+        "failed": 0,
+    })
+}
+
+fn queue_status() -> Write {
+    Write::QueueStatus {
+        name: "q".to_owned(),
+        allocated: vec![("cpu".to_owned(), 1500), ("memory".to_owned(), 1 << 30)],
+    }
+}
+
+fn shard_status() -> Write {
+    Write::ShardStatus {
+        name: "volcano".to_owned(),
+        nodes_in_use: vec!["n1".to_owned()],
+        nodes_to_remove: Vec::new(),
+        nodes_to_add: vec!["n2".to_owned()],
+    }
+}
+
+/// Volcano's role: no patch of statuses, no get of PodGroups.
+fn shipped_role(seen: &Seen) -> Answer {
+    let object = json!({
+        "metadata": {"name": "x", "uid": "g1", "resourceVersion": "7", "labels": {"keep": "me"}},
+        "spec": {"future": "field"},
+        "status": {"state": "Open", "phase": "Pending"},
+    });
+    match (seen.method.as_str(), seen.path.as_str()) {
+        ("PATCH", _) => rbac("patch", "it"),
+        ("GET", POD) => Answer::Json(200, pod_json("u1", "")),
+        ("GET", path) if path.contains("fieldSelector") => {
+            Answer::Json(200, json!({"items": [object]}))
+        }
+        ("GET", path) if path.contains("podgroups") => rbac("get", "podgroups"),
+        ("GET", _) => Answer::Json(200, object),
+        _ => Answer::ok(),
+    }
+}
+
+#[tokio::test]
+async fn a_pod_condition_is_a_strategic_patch_bound_to_the_uid() {
+    let bench = Bench::new(|_| Answer::ok()).await;
+    let write = Write::PodCondition {
+        pod: pod(),
+        reason: "Unschedulable".to_owned(),
+        message: "no room".to_owned(),
+        nominated_node: Some("n1".to_owned()),
+    };
+    bench
+        .written([write, condition("Unschedulable", "still no room")])
+        .await;
+    bench.written([condition("Schedulable", "soon")]).await;
+    let log = bench.server.log();
+    assert_eq!(bench.server.lines(), vec![format!("PATCH {POD}/status"); 2]);
+    assert_eq!(log[0].media, "application/strategic-merge-patch+json");
+    let mut first = log[0].body.clone();
+    let time = first["status"]["conditions"][0]["lastTransitionTime"].take();
+    assert!(
+        time.as_str().is_some_and(|time| time.ends_with('Z')),
+        "{time}"
+    );
+    let wanted = json!({
+        "metadata": {"uid": "u1"},
+        "status": {"conditions": [{
+            "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": "still no room", "lastTransitionTime": null,
+        }]},
+    });
+    assert_eq!(first, wanted, "the newer one replaced the first");
+    let second = &log[1].body["status"]["conditions"][0];
+    assert_eq!(
+        second["lastTransitionTime"],
+        Value::Null,
+        "the status has not changed"
+    );
+}
+
+#[tokio::test]
+async fn a_bind_cancels_the_condition_that_waits() {
+    let mut bench = Bench::new(|_| Answer::ok()).await;
+    bench.effects.submit(condition("Unschedulable", "no room"));
+    bench.effects.submit(bind());
+    assert!(matches!(bench.outcome().await, Outcome::Bound { .. }));
+    bench.effects.idle().await;
+    assert_eq!(bench.server.lines(), [format!("POST {POD}/binding")]);
+}
+
+#[tokio::test]
+async fn a_bind_waits_for_the_condition_that_is_being_written() {
+    let script = |seen: &Seen| match seen.method.as_str() {
+        "PATCH" => Answer::Silence,
+        _ => Answer::ok(),
+    };
+    let mut options = options();
+    options.request_timeout = Duration::from_secs(3);
+    let mut bench = Bench::with(script, options, TermWatch::always()).await;
+    bench.effects.submit(condition("Unschedulable", "no room"));
+    bench.server.until("PATCH", 1).await;
+    bench.effects.submit(bind());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(bench.server.log().len(), 1, "until the patch has timed out");
+    assert!(matches!(bench.outcome().await, Outcome::Bound { .. }));
+}
+
+#[tokio::test]
+async fn without_patch_the_pod_is_read_and_put_and_the_role_remembered() {
+    let bench = Bench::new(shipped_role).await;
+    bench.written([condition("Unschedulable", "no room")]).await;
+    bench.written([condition("SchedulerError", "failed")]).await;
+    let (patch, get) = (format!("PATCH {POD}/status"), format!("GET {POD}"));
+    let put = format!("PUT {POD}/status");
+    let lines = bench.server.lines();
+    assert_eq!(
+        lines.iter().collect::<Vec<_>>(),
+        [&patch, &get, &put, &get, &put]
+    );
+    let object = &bench.server.log()[2].body;
+    assert_eq!(object["metadata"]["resourceVersion"], "7");
+    assert_eq!(object["status"]["phase"], "Pending");
+    assert_eq!(object["status"]["conditions"][0]["reason"], "Unschedulable");
+}
+
+#[tokio::test]
+async fn a_condition_is_not_put_on_a_bound_or_replaced_pod() {
+    for (uid, node) in [("u1", "n1"), ("u2", "")] {
+        let script = move |seen: &Seen| match seen.method.as_str() {
+            "PATCH" => rbac("patch", "pods/status"),
+            "GET" => Answer::Json(200, pod_json(uid, node)),
+            _ => Answer::ok(),
+        };
+        let bench = Bench::new(script).await;
+        bench.written([condition("Unschedulable", "no room")]).await;
+        assert!(bench.server.all("PUT").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_put_that_conflicts_reads_again() {
+    let mut puts = 0;
+    let script = move |seen: &Seen| match seen.method.as_str() {
+        "PUT" if puts == 0 => {
+            puts += 1;
+            Answer::refuse(409, "the object has been modified")
+        }
+        _ => shipped_role(seen),
+    };
+    let bench = Bench::new(script).await;
+    bench.written([condition("Unschedulable", "no room")]).await;
+    assert_eq!(
+        (bench.server.all("GET").len(), bench.server.all("PUT").len()),
+        (2, 2)
+    );
+}
+
+#[tokio::test]
+async fn a_group_status_is_a_merge_patch_of_the_main_resource() {
+    let bench = Bench::new(|_| Answer::ok()).await;
+    bench
+        .written([group_status(GroupPhase::Running, true)])
+        .await;
+    assert_eq!(bench.server.lines(), [format!("PATCH {GROUPS}/g")]);
+    let seen = &bench.server.log()[0];
+    assert_eq!(seen.media, "application/merge-patch+json");
+    let wanted = json!({"metadata": {"uid": "g1"}, "status": group_wire("Running")});
+    assert_eq!(seen.body, wanted);
+}
+
+#[tokio::test]
+async fn with_volcanos_role_a_group_is_listed_and_put_whole() {
+    let bench = Bench::new(shipped_role).await;
+    bench
+        .written([group_status(GroupPhase::Inqueue, true)])
+        .await;
+    let lines = bench.server.lines();
+    let list = format!("GET {GROUPS}?fieldSelector=metadata.name%3Dg");
+    assert_eq!(lines[1..], [list, format!("PUT {GROUPS}/g")]);
+    let object = &bench.server.log()[2].body;
+    assert_eq!(object["status"]["phase"], "Inqueue");
+    assert_eq!(object["status"]["state"], "Open", "unknown fields stay");
+    assert_eq!(object["spec"]["future"], "field");
+    assert_eq!(object["metadata"]["resourceVersion"], "7");
+}
+
+#[tokio::test]
+async fn a_group_waits_for_a_newer_status_unless_it_is_urgent() {
+    let bench = Bench::new(|_| Answer::ok()).await;
+    bench
+        .effects
+        .submit(group_status(GroupPhase::Pending, false));
+    bench
+        .effects
+        .submit(group_status(GroupPhase::Inqueue, false));
+    bench
+        .effects
+        .submit(group_status(GroupPhase::Running, true));
+    bench.server.until("PATCH", 1).await;
+    // The same again, as long as the watch may lag, is nothing new.
+    bench
+        .written([group_status(GroupPhase::Running, true)])
+        .await;
+    let log = bench.server.log();
+    assert_eq!(log.len(), 1);
+    assert_eq!(log[0].body["status"]["phase"], "Running");
+}
+
+#[tokio::test]
+async fn a_queue_status_replaces_the_whole_list() {
+    let bench = Bench::new(|_| Answer::ok()).await;
+    bench.written([queue_status()]).await;
+    assert_eq!(bench.server.lines(), [format!("PATCH {QUEUE}/status")]);
+    let value = json!({"cpu": "1500m", "memory": "1Gi"});
+    let wanted = json!([{"op": "add", "path": "/status/allocated", "value": value}]);
+    assert_eq!(bench.server.log()[0].body, wanted);
+}
+
+#[tokio::test]
+async fn a_queue_without_status_gets_one() {
+    let script = |seen: &Seen| match seen.media.as_str() {
+        "application/json-patch+json" => Answer::refuse(422, "path not found"),
+        _ => Answer::ok(),
+    };
+    let bench = Bench::new(script).await;
+    bench.written([queue_status()]).await;
+    let log = bench.server.log();
+    assert_eq!(log.len(), 2);
+    let allocated = json!({"cpu": "1500m", "memory": "1Gi"});
+    assert_eq!(log[1].body, json!({"status": {"allocated": allocated}}));
+}
+
+#[tokio::test]
+async fn with_volcanos_role_queue_and_shard_statuses_are_read_and_put() {
+    let bench = Bench::new(shipped_role).await;
+    bench.written([queue_status(), shard_status()]).await;
+    let puts = bench.server.all("PUT");
+    let find = |text: &str| {
+        puts.iter()
+            .find(|seen| seen.path.contains(text))
+            .expect("a put")
+    };
+    let queue = find("queues/q/status");
+    assert_eq!(queue.body["status"]["state"], "Open");
+    assert_eq!(queue.body["status"]["allocated"]["cpu"], "1500m");
+    let shard = find("nodeshards/volcano/status");
+    assert_eq!(shard.body["status"]["nodesInUse"], json!(["n1"]));
+    assert_eq!(shard.body["status"]["nodesToAdd"], json!(["n2"]));
+}
+
+#[tokio::test]
+async fn without_any_permission_a_status_is_dropped_and_not_tried_again() {
+    let mut bench = Bench::new(|seen: &Seen| rbac(&seen.method, "podgroups")).await;
+    bench
+        .written([group_status(GroupPhase::Running, true)])
+        .await;
+    bench
+        .written([group_status(GroupPhase::Completed, true)])
+        .await;
+    assert_eq!(bench.server.log().len(), 2, "one PATCH, one list");
+    for _ in 0..2 {
+        let outcome = bench.outcome().await;
+        assert!(
+            matches!(outcome, Outcome::GroupStatusFailed { .. }),
+            "{outcome:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_status_refused_by_a_webhook_is_not_taken_for_a_missing_verb() {
+    let mut refused = false;
+    let script = move |_: &Seen| {
+        let answer = match refused {
+            false => Answer::refuse(403, "admission webhook denied the request"),
+            true => Answer::ok(),
+        };
+        refused = true;
+        answer
+    };
+    let bench = Bench::new(script).await;
+    bench
+        .written([group_status(GroupPhase::Running, true)])
+        .await;
+    bench
+        .written([group_status(GroupPhase::Completed, true)])
+        .await;
+    assert_eq!(bench.server.lines(), vec![format!("PATCH {GROUPS}/g"); 2]);
+}
+
+#[tokio::test]
+async fn a_status_is_tried_again_after_trouble_and_given_up_when_its_object_is_gone() {
+    let mut answers = vec![
+        Answer::refuse(404, "not found"),
+        Answer::refuse(500, "down"),
+        Answer::Cut,
+    ];
+    let bench = Bench::new(move |_: &Seen| answers.pop().expect("no fourth try")).await;
+    bench.written([condition("Unschedulable", "no room")]).await;
+    assert_eq!(bench.server.log().len(), 3);
+}

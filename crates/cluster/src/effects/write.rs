@@ -1,0 +1,190 @@
+//! What can be written, and what becomes of it.
+
+use pumice_model::object::{Amounts, GroupStatus};
+
+use crate::ObjectRef;
+
+use super::prebind::PreBindStep;
+
+/// One incarnation of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PodRef {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID: a pod made anew under the same name is another pod.
+    pub uid: String,
+}
+
+impl PodRef {
+    /// As events and messages name it.
+    pub fn object(&self) -> ObjectRef {
+        ObjectRef {
+            api_version: "v1".to_owned(),
+            kind: "Pod".to_owned(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+        }
+    }
+
+    /// Path of the pod on the API server.
+    pub(super) fn path(&self) -> String {
+        format!("/api/v1/namespaces/{}/pods/{}", self.namespace, self.name)
+    }
+}
+
+/// A decision to put a pod on a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BindRequest {
+    /// Which pod.
+    pub pod: PodRef,
+    /// Name of the node.
+    pub node: String,
+    /// Annotations the API server adds to the pod in the same write (spec/06 INV-9).
+    pub annotations: Vec<(String, String)>,
+    /// What has to be done first, in this order; undone in reverse when the bind fails.
+    pub before: Vec<PreBindStep>,
+}
+
+/// One write.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// Bind a pod. A waiting [`Write::PodCondition`] of the same pod is dropped.
+    Bind(BindRequest),
+    /// Condition `PodScheduled=False` of a pod (spec/01 §4.6).
+    PodCondition {
+        /// Which pod.
+        pod: PodRef,
+        /// `Unschedulable`, `Schedulable`, `SchedulerError`.
+        reason: String,
+        /// For people.
+        message: String,
+        /// `status.nominatedNodeName`, left alone where `None`.
+        nominated_node: Option<String>,
+    },
+    /// Status of a PodGroup (spec/01 §4.4).
+    GroupStatus {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// UID; empty where it is unknown.
+        uid: String,
+        /// The whole status.
+        status: GroupStatus,
+        /// Write at once rather than after a second in which a newer one may replace it.
+        urgent: bool,
+    },
+    /// `status.allocated` of a Queue (spec/01 §4.5), in stored units.
+    QueueStatus {
+        /// Name.
+        name: String,
+        /// The whole list.
+        allocated: Amounts,
+    },
+    /// Mark a pod as a victim and delete it (spec/01 §7.4).
+    Evict {
+        /// Which pod.
+        pod: PodRef,
+        /// `preempt`, `reclaim`, …
+        reason: String,
+        /// Its PodGroup, which gets an event.
+        group: Option<ObjectRef>,
+    },
+    /// Status of a NodeShard (spec/01 §1.9).
+    ShardStatus {
+        /// Name.
+        name: String,
+        /// `status.nodesInUse`.
+        nodes_in_use: Vec<String>,
+        /// `status.nodesToRemove`.
+        nodes_to_remove: Vec<String>,
+        /// `status.nodesToAdd`.
+        nodes_to_add: Vec<String>,
+    },
+    /// An event (spec/01 §4.7).
+    Event {
+        /// What it is about.
+        about: ObjectRef,
+        /// `Warning` rather than `Normal`.
+        warning: bool,
+        /// Reason.
+        reason: String,
+        /// Message.
+        message: String,
+    },
+}
+
+/// What became of a write whose result matters to decisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The pod is on the node.
+    Bound {
+        /// Which pod.
+        pod: PodRef,
+        /// Which node.
+        node: String,
+    },
+    /// The pod is not on the node, and no request that could still put it there is under way.
+    BindFailed {
+        /// Which pod.
+        pod: PodRef,
+        /// Which node.
+        node: String,
+        /// Why.
+        failure: BindFailure,
+        /// For people.
+        message: String,
+    },
+    /// The deletion was accepted, or the pod is gone already.
+    Evicted {
+        /// Which pod.
+        pod: PodRef,
+    },
+    /// The pod was not deleted.
+    EvictFailed {
+        /// Which pod.
+        pod: PodRef,
+        /// For people.
+        message: String,
+    },
+    /// A PodGroup's status is on the API server.
+    GroupStatusWritten {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// What was written; by now there may be a newer one.
+        status: GroupStatus,
+    },
+    /// A PodGroup's status was refused or could not be written; compute it anew.
+    GroupStatusFailed {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// For people.
+        message: String,
+    },
+}
+
+/// Why a bind failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindFailure {
+    /// The pod does not exist, or is being deleted.
+    PodGone,
+    /// The name belongs to another pod now (another UID).
+    PodReplaced,
+    /// The pod is on another node.
+    BoundElsewhere(String),
+    /// Forbidden: no permission, or an admission check (quota, webhook) said no.
+    Denied,
+    /// Refused for another reason.
+    Rejected,
+    /// No success within the bound on retries, or no longer the leader.
+    GaveUp,
+    /// A step before the bind failed; those before it were undone.
+    PreBind,
+}

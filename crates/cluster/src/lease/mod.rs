@@ -1,0 +1,35 @@
+//! Which of several replicas may write: one Lease, held by one of them at a time.
+//!
+//! ```text
+//!   decide (pure) ◄── Observed: last record, local time it last changed, own term
+//!      │ Read, Create, Take, Renew, Wait, Lost
+//!      ▼
+//!   Elector (own connection) ──► TermWatch ──► effects ask it right before every write
+//! ```
+//!
+//! Three times by the *local monotonic* clock; clocks of others are never compared with it:
+//!
+//! * the **holder** counts its term from the moment it *sent* the request that made or kept it the
+//!   holder, and lets it end one *renew deadline* later, whatever happens;
+//! * a **standby** counts from the moment it *saw* the record change, and takes the Lease one *lease
+//!   duration* later, by an update on the record's resource version;
+//! * a write goes out only when the rest of the term is longer than its own deadline.
+//!
+//! Sent is before written, written before seen, and the renew deadline is shorter than the lease
+//! duration, so two terms cannot overlap while no clock runs faster than the other by more than
+//! lease duration / renew deadline (1.5 with the defaults). The tests walk through every
+//! interleaving of two candidates to show it.
+
+mod decide;
+mod elector;
+#[cfg(test)]
+mod model_check;
+mod settings;
+mod term;
+
+pub use decide::{Action, Loss, Mono, Observed, Record, decide};
+pub use elector::Elector;
+pub use settings::{Settings, SettingsError};
+#[cfg(test)]
+pub(crate) use term::Term;
+pub use term::TermWatch;

@@ -1,0 +1,132 @@
+//! The term as the writers see it.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Until when this process may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Term {
+    /// We do not hold the Lease.
+    None,
+    /// We hold it, at least until then.
+    Until(Instant),
+    /// There is no election.
+    Always,
+}
+
+/// Says whether this process may write. Cheap to clone and to ask; ask right before each write.
+#[derive(Clone, Debug)]
+pub struct TermWatch {
+    term: watch::Receiver<Term>,
+    longest: Option<Duration>,
+}
+
+impl TermWatch {
+    /// A term that never ends, for `--leader-elect=false`.
+    pub fn always() -> Self {
+        let (_, term) = watch::channel(Term::Always);
+        Self {
+            term,
+            longest: None,
+        }
+    }
+
+    /// A term set by whoever has the sender; it is never longer than `longest`.
+    pub(crate) fn new(longest: Duration) -> (watch::Sender<Term>, Self) {
+        let (sender, term) = watch::channel(Term::None);
+        let longest = Some(longest);
+        (sender, Self { term, longest })
+    }
+
+    /// Whether the term lasts for at least so long from now. By the monotonic clock, so a process
+    /// that was stopped and goes on finds its term over.
+    pub fn term_valid_for(&self, time: Duration) -> bool {
+        match *self.term.borrow() {
+            Term::None => false,
+            Term::Until(end) => Instant::now() + time < end,
+            Term::Always => true,
+        }
+    }
+
+    /// Whether this process may write at this moment.
+    pub fn is_leader(&self) -> bool {
+        self.term_valid_for(Duration::ZERO)
+    }
+
+    /// The longest a term can last from now; `None` without election. A write whose deadline is
+    /// longer would never go out.
+    pub fn longest(&self) -> Option<Duration> {
+        self.longest
+    }
+
+    /// Waits until a term begins, is renewed, or is lost.
+    pub async fn changed(&mut self) {
+        if self.term.changed().await.is_err() {
+            // Nobody will ever change it again.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until this process may write.
+    pub async fn leading(&mut self) {
+        while !self.is_leader() {
+            self.changed().await;
+        }
+    }
+
+    /// Waits until this process may no longer write.
+    pub async fn lost(&mut self) {
+        loop {
+            let term = *self.term.borrow_and_update();
+            match term {
+                Term::None => return,
+                Term::Always => std::future::pending().await,
+                Term::Until(end) => {
+                    if tokio::time::timeout_at(end, self.changed()).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_term_ends_by_itself() {
+        let (sender, mut term) = TermWatch::new(Duration::from_secs(10));
+        assert!(!term.is_leader());
+        sender.send_replace(Term::Until(Instant::now() + Duration::from_secs(10)));
+        term.leading().await;
+        assert!(term.term_valid_for(Duration::from_secs(9)));
+        assert!(!term.term_valid_for(Duration::from_secs(10)));
+        term.lost().await;
+        assert!(!term.is_leader());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_renewed_term_is_not_lost() {
+        let (sender, mut term) = TermWatch::new(Duration::from_secs(10));
+        sender.send_replace(Term::Until(Instant::now() + Duration::from_secs(10)));
+        let renew = async {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            sender.send_replace(Term::Until(Instant::now() + Duration::from_secs(10)));
+        };
+        let lost = tokio::time::timeout(Duration::from_secs(18), term.lost());
+        let (lost, ()) = tokio::join!(lost, renew);
+        assert!(lost.is_err(), "the term lasts until second 19");
+    }
+
+    #[tokio::test]
+    async fn without_election_the_term_lasts_for_ever() {
+        let mut term = TermWatch::always();
+        assert!(term.term_valid_for(Duration::from_secs(1 << 30)));
+        term.leading().await;
+        assert_eq!(term.longest(), None);
+    }
+}

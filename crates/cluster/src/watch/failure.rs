@@ -1,0 +1,143 @@
+//! Why a list or watch ended.
+
+use std::time::Duration;
+
+use kube::core::Status;
+
+use super::kinds::Kind;
+use crate::client;
+
+/// Why a list or watch ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Failure {
+    /// The receiver of the inputs is gone: nobody listens any more.
+    Closed,
+    /// The API server ended the watch in good order.
+    Ended,
+    /// The version to go on from is too old: list again.
+    Gone,
+    /// The API server does not know the kind.
+    Absent,
+    /// The API server denies it.
+    Denied(String),
+    /// The API server cannot stream lists.
+    NotStreamed,
+    /// What came is older than what is known, or no event: list again.
+    Untrusted(String),
+    /// Anything else: try again.
+    Broken {
+        error: String,
+        /// The API server asks to wait this long.
+        retry_after: Option<Duration>,
+    },
+}
+
+impl Failure {
+    pub(super) fn broken(error: impl Into<String>) -> Self {
+        Self::Broken {
+            error: error.into(),
+            retry_after: None,
+        }
+    }
+
+    /// What the API server's answer to a request means.
+    pub(super) fn of(error: &kube::Error, kind: &Kind, verb: &str) -> Self {
+        match error {
+            kube::Error::Api(status) => Self::of_status(status, kind, verb),
+            error => Self::broken(client::describe(error)),
+        }
+    }
+
+    /// What a status means, in an answer or on a watch.
+    pub(super) fn of_status(status: &Status, kind: &Kind, verb: &str) -> Self {
+        match status.code {
+            410 => Self::Gone,
+            404 => Self::Absent,
+            403 => Self::Denied(denial(kind, verb, &status.message)),
+            400 | 405 | 422 if verb == STREAM => Self::NotStreamed,
+            code => {
+                let seconds = status
+                    .details
+                    .as_ref()
+                    .map(|details| details.retry_after_seconds);
+                let wait = seconds.filter(|seconds| *seconds > 0);
+                Self::Broken {
+                    error: format!("the API server answers {code} {}", status.message.trim()),
+                    retry_after: wait.map(|seconds| Duration::from_secs(u64::from(seconds))),
+                }
+            }
+        }
+    }
+}
+
+/// Verb of a list that is streamed; to the API server it is a watch.
+pub(super) const STREAM: &str = "stream";
+
+fn denial(kind: &Kind, verb: &str, message: &str) -> String {
+    let verb = if verb == STREAM { "watch" } else { verb };
+    let (group, plural) = (kind.group, kind.plural);
+    format!(
+        "no permission to {verb} {plural}; add to the ClusterRole of the scheduler: \
+         {{apiGroups: [{group:?}], resources: [{plural:?}], verbs: [\"list\", \"watch\"]}} \
+         (the API server says: {})",
+        message.trim()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{WatchOptions, kinds};
+    use super::*;
+
+    fn status(code: u16, message: &str) -> Status {
+        Status::failure(message, "").with_code(code)
+    }
+
+    #[test]
+    fn a_denial_names_the_rule_to_add() {
+        let options = WatchOptions::default();
+        let kind = kinds::table(&options)
+            .find(|kind| kind.name == "ReplicaSet")
+            .unwrap();
+        for (verb, shown) in [("list", "list"), (STREAM, "watch")] {
+            let Failure::Denied(text) = Failure::of_status(&status(403, "no"), &kind, verb) else {
+                panic!("not a denial");
+            };
+            let rule =
+                r#"{apiGroups: ["apps"], resources: ["replicasets"], verbs: ["list", "watch"]}"#;
+            assert!(text.contains(rule), "{text}");
+            assert!(
+                text.starts_with(&format!("no permission to {shown} replicasets")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_streamed_list_can_be_refused_as_such() {
+        let options = WatchOptions::default();
+        let kind = kinds::table(&options).next().unwrap();
+        let refused = status(422, "sendInitialEvents is forbidden for watch");
+        assert_eq!(
+            Failure::of_status(&refused, &kind, STREAM),
+            Failure::NotStreamed
+        );
+        let broken = Failure::of_status(&refused, &kind, "watch");
+        assert!(matches!(broken, Failure::Broken { .. }), "{broken:?}");
+    }
+
+    #[test]
+    fn the_api_server_may_ask_to_wait() {
+        let options = WatchOptions::default();
+        let kind = kinds::table(&options).next().unwrap();
+        for (seconds, expected) in [(0, None), (7, Some(Duration::from_secs(7)))] {
+            let busy = serde_json::json!({"code": 429, "details": {"retryAfterSeconds": seconds}});
+            let busy: Status = serde_json::from_value(busy).unwrap();
+            let failure = Failure::of_status(&busy, &kind, "list");
+            let Failure::Broken { retry_after, .. } = failure else {
+                panic!("{failure:?}");
+            };
+            assert_eq!(retry_after, expected);
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! Follows one kind: lists it, watches it, and begins again as often as it must.
+//!
+//! ```text
+//!            ┌────── 410, untrusted ──────┐
+//!            ▼                            │
+//!  ─► list (streamed, or by pages) ─► watch ◄─┐
+//!            ▲                            │   │ cut, silent, ended: from the last version
+//!            └── not installed, denied ───┴───┘
+//! ```
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use tokio::sync::mpsc::Sender;
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info, warn};
+
+use super::decode::{Context, Event};
+use super::failure::{Failure, STREAM};
+use super::kinds::{Kind, Need, Reading};
+use super::ledger::{Ledger, Source, WentBack};
+use super::outbox::{Closed, Outbox};
+use super::request::{self, Lines};
+use super::rules::Rules;
+use super::status::Place;
+use super::{Input, KindState, WatchOptions};
+
+/// Changes of the first list sent together; before the gate opens nobody acts on them, and to hold
+/// all of them would take several times the memory of what is made of them.
+const FIRST_LIST_PART: usize = 1_000;
+
+/// Times an API server must say that a kind with objects is not installed before it is believed.
+const ABSENCES_TO_BELIEVE: u32 = 3;
+
+/// Times a kind that can be missed must be denied before it counts as empty: an API server that is
+/// starting denies everything for a moment.
+const DENIALS_TO_BELIEVE: u32 = 5;
+
+/// Times an API server must show an older list before it is believed: it was restored from a
+/// backup.
+const OLDER_LISTS_TO_BELIEVE: u32 = 8;
+
+/// Lists by pages that expired half-way before all is asked for at once.
+const EXPIRED_PAGES: u32 = 2;
+
+/// Follows one kind.
+pub(super) struct Follower {
+    kind: Kind,
+    client: Client,
+    options: Arc<WatchOptions>,
+    rules: Rules,
+    ledger: Ledger,
+    outbox: Outbox,
+    place: Place,
+    /// Version to go on from; `None` to list.
+    from: Option<String>,
+    /// The API server streams lists.
+    streams: bool,
+    /// Failures in a row.
+    failures: u32,
+    absences: u32,
+    denials: u32,
+    older_lists: u32,
+    expired_pages: u32,
+    /// When the last complete list was.
+    listed: Option<Instant>,
+    complained: Option<Instant>,
+}
+
+impl Follower {
+    pub(super) fn new(
+        kind: Kind,
+        client: Client,
+        options: &Arc<WatchOptions>,
+        inputs: Sender<Input>,
+        place: Place,
+    ) -> Self {
+        let own_shard = options
+            .shard
+            .as_deref()
+            .filter(|_| kind.name == "NodeShard");
+        Self {
+            client,
+            rules: Rules::new(options),
+            ledger: Ledger::new(kind.gone),
+            outbox: Outbox::new(kind, inputs, own_shard),
+            kind,
+            options: Arc::clone(options),
+            place,
+            from: None,
+            streams: true,
+            failures: 0,
+            absences: 0,
+            denials: 0,
+            older_lists: 0,
+            expired_pages: 0,
+            listed: None,
+            complained: None,
+        }
+    }
+
+    /// Follows the kind until nobody listens any more.
+    pub(super) async fn run(mut self) {
+        loop {
+            let began = Instant::now();
+            let Err(failure) = self.round().await;
+            if began.elapsed() >= self.options.pace.lived {
+                self.failures = 0;
+            }
+            match self.recover(failure).await {
+                Ok(wait) => sleep(wait).await,
+                Err(Closed) => return,
+            }
+        }
+    }
+
+    /// Lists where it must, then watches until that fails.
+    async fn round(&mut self) -> Result<std::convert::Infallible, Failure> {
+        let answer = self.options.pace.answer;
+        let open_s = self.options.pace.watch_s(self.kind.name);
+        if self.from.is_none() {
+            self.begin_list();
+            if self.streams {
+                let opened = timeout(answer, request::stream(&self.client, &self.kind, open_s));
+                let mut lines = in_time(opened.await, answer)?;
+                self.place.count(|counts| counts.watches += 1);
+                return self.follow(&mut lines, true).await;
+            }
+            self.list_pages().await?;
+        }
+        let from = self.from.clone().unwrap_or_default();
+        let opened = timeout(
+            answer,
+            request::watch(&self.client, &self.kind, &from, open_s),
+        );
+        let mut lines = in_time(opened.await, answer)?;
+        self.place.count(|counts| counts.watches += 1);
+        self.place.contact();
+        self.set_synced();
+        self.follow(&mut lines, false).await
+    }
+
+    fn set_synced(&self) {
+        if matches!(self.place.state(), KindState::Failing { .. }) {
+            info!(kind = self.kind.name, "followed again");
+        }
+        self.place.set_state(KindState::Synced);
+    }
+
+    fn begin_list(&mut self) {
+        self.ledger.begin_list();
+        // A failure stays visible until the list is complete.
+        if self.place.state() == KindState::Synced {
+            self.place.set_state(KindState::Listing);
+        }
+    }
+
+    /// Lists page by page.
+    async fn list_pages(&mut self) -> Result<(), Failure> {
+        let answer = self.options.pace.answer;
+        let mut next = None;
+        loop {
+            let all = self.expired_pages >= EXPIRED_PAGES;
+            let limit = (!all).then_some(self.options.page_size);
+            let asked = request::page(&self.client, &self.kind, limit, next.take());
+            let text = in_time(timeout(answer, asked).await, answer);
+            if matches!(text, Err(Failure::Gone)) {
+                self.expired_pages += 1;
+            }
+            let text = text?;
+            self.place.contact();
+            let context = Context {
+                rules: &self.rules,
+                ledger: &self.ledger,
+            };
+            let page = (self.kind.decode.page)(text.as_bytes(), &context);
+            let page =
+                page.map_err(|e| Failure::broken(format!("the list is not readable: {e}")))?;
+            drop(text);
+            for item in page.items {
+                self.count_unreadable(item.reading.as_ref());
+                // Whether the list is too old as a whole shows at its end.
+                if self
+                    .ledger
+                    .apply(item, Source::List, &mut self.outbox.waiting)
+                    .is_err()
+                {
+                    self.place.count(|counts| counts.stale += 1);
+                }
+            }
+            self.send_part().await?;
+            if page.next.is_none() {
+                self.expired_pages = 0;
+                return self.finish_list(page.version).await;
+            }
+            next = page.next;
+        }
+    }
+
+    /// Reads events until the watch ends. With `listing` it begins with the list.
+    async fn follow(
+        &mut self,
+        lines: &mut Lines,
+        mut listing: bool,
+    ) -> Result<std::convert::Infallible, Failure> {
+        let silence = self.options.pace.silence;
+        loop {
+            let line = match timeout(silence, lines.next()).await {
+                Err(_) => return Err(Failure::broken(format!("nothing came for {silence:?}"))),
+                Ok(Err(error)) => {
+                    let error = crate::client::describe(&error);
+                    return Err(Failure::broken(format!("the watch broke: {error}")));
+                }
+                Ok(Ok(None)) if listing => {
+                    return Err(Failure::broken("the list ended half-way"));
+                }
+                Ok(Ok(None)) => return Err(Failure::Ended),
+                Ok(Ok(Some(line))) => line,
+            };
+            let context = Context {
+                rules: &self.rules,
+                ledger: &self.ledger,
+            };
+            let event = (self.kind.decode.event)(line, &context);
+            let event = event.map_err(|e| Failure::Untrusted(format!("this is no event: {e}")))?;
+            self.place.contact();
+            if listing {
+                listing = self.in_list(event).await?;
+            } else {
+                self.in_watch(event).await?;
+            }
+        }
+    }
+
+    /// An event of the list part of a watch. Returns whether the list goes on.
+    async fn in_list(&mut self, event: Event) -> Result<bool, Failure> {
+        match event {
+            Event::Apply(item) => {
+                self.count_unreadable(item.reading.as_ref());
+                if self
+                    .ledger
+                    .apply(item, Source::List, &mut self.outbox.waiting)
+                    .is_err()
+                {
+                    self.place.count(|counts| counts.stale += 1);
+                }
+                self.send_part().await?;
+                Ok(true)
+            }
+            Event::Delete(meta) => {
+                self.ledger.delete(&meta, &mut self.outbox.waiting);
+                Ok(true)
+            }
+            Event::Bookmark {
+                ends_list: false, ..
+            } => Ok(true),
+            Event::Bookmark { version, .. } => {
+                self.finish_list(version).await?;
+                self.set_synced();
+                Ok(false)
+            }
+            Event::Error(status) => Err(Failure::of_status(&status, &self.kind, STREAM)),
+        }
+    }
+
+    /// An event after the list.
+    async fn in_watch(&mut self, event: Event) -> Result<(), Failure> {
+        match event {
+            Event::Apply(item) => {
+                self.count_unreadable(item.reading.as_ref());
+                let version = item.meta.version.clone();
+                let applied = self
+                    .ledger
+                    .apply(item, Source::Watch, &mut self.outbox.waiting);
+                if applied == Err(WentBack) {
+                    self.place.count(|counts| counts.stale += 1);
+                    let text = format!("version {version} came after a newer one");
+                    return Err(Failure::Untrusted(text));
+                }
+                self.reached(version);
+            }
+            Event::Delete(meta) => {
+                self.ledger.delete(&meta, &mut self.outbox.waiting);
+                self.reached(meta.version);
+            }
+            Event::Bookmark { version, .. } => {
+                self.ledger.reached(&version);
+                self.failures = 0;
+                self.from = Some(version);
+                return Ok(());
+            }
+            Event::Error(status) => {
+                return Err(Failure::of_status(&status, &self.kind, "watch"));
+            }
+        }
+        self.place.event(self.ledger.len());
+        self.flush().await
+    }
+
+    fn reached(&mut self, version: String) {
+        self.failures = 0;
+        if !version.is_empty() {
+            self.from = Some(version);
+        }
+    }
+
+    fn count_unreadable(&self, reading: Option<&Reading>) {
+        if matches!(reading, Some(Reading::Bad(_))) {
+            self.place.count(|counts| counts.unreadable += 1);
+        }
+    }
+
+    /// Sends what the first list has brought so far. Of later lists nothing is sent before the end.
+    async fn send_part(&mut self) -> Result<(), Failure> {
+        if !self.place.is_settled() && self.outbox.waiting.len() >= FIRST_LIST_PART {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        self.outbox.flush().await.map_err(|Closed| Failure::Closed)
+    }
+
+    /// The list is complete.
+    async fn finish_list(&mut self, version: String) -> Result<(), Failure> {
+        if version.is_empty() {
+            return Err(Failure::broken("the list has no resourceVersion"));
+        }
+        if self
+            .ledger
+            .finish_list(&version, &mut self.outbox.waiting)
+            .is_err()
+        {
+            self.older_lists += 1;
+            if self.older_lists >= OLDER_LISTS_TO_BELIEVE {
+                let kind = self.kind.name;
+                warn!(
+                    kind,
+                    version, "the API server keeps showing an older list; believing it"
+                );
+                self.ledger.forget_versions();
+                self.older_lists = 0;
+            }
+            let text = format!("the list of version {version} is older than what is known");
+            return Err(Failure::Untrusted(text));
+        }
+        self.older_lists = 0;
+        if self.place.state() == KindState::Absent {
+            info!(kind = self.kind.name, "installed now; the feature is on");
+        }
+        (self.absences, self.denials) = (0, 0);
+        self.from = Some(version);
+        self.listed = Some(Instant::now());
+        let diverged = self.ledger.diverged();
+        self.place.count(|counts| {
+            counts.lists += 1;
+            counts.diverged = diverged;
+        });
+        self.place.set_objects(self.ledger.len());
+        self.flush().await?;
+        self.settle().await.map_err(|Closed| Failure::Closed)
+    }
+
+    /// The kind no longer holds up the gate; the last one says so.
+    async fn settle(&mut self) -> Result<(), Closed> {
+        self.outbox.tell_shards().await?;
+        match self.place.settle() {
+            true => self.outbox.send(Input::Synced).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Draws the conclusions from a failure. Returns how long to wait before the next round.
+    async fn recover(&mut self, failure: Failure) -> Result<Duration, Closed> {
+        self.failures = self.failures.saturating_add(1);
+        let retry = self.options.pace.retry(self.kind.name, self.failures);
+        debug!(
+            kind = self.kind.name,
+            ?failure,
+            ?retry,
+            "a list or watch ended"
+        );
+        match failure {
+            Failure::Closed => return Err(Closed),
+            Failure::Ended => {
+                let recheck = self.options.pace.recheck;
+                if self.listed.is_some_and(|at| at.elapsed() >= recheck) {
+                    self.from = None;
+                }
+                return Ok(retry);
+            }
+            Failure::Gone => self.from = None,
+            Failure::NotStreamed => {
+                self.streams = false;
+                self.failures = 0;
+                return Ok(Duration::ZERO);
+            }
+            Failure::Absent if self.kind.need == Need::Custom => return self.absent().await,
+            Failure::Absent => self.complain("the API server does not know this kind"),
+            Failure::Denied(error) => {
+                self.complain(&error);
+                self.denials = self.denials.saturating_add(1);
+                if self.kind.need != Need::Required && self.denials >= DENIALS_TO_BELIEVE {
+                    self.settle().await?;
+                }
+            }
+            Failure::Untrusted(error) => {
+                self.from = None;
+                self.complain(&error);
+            }
+            Failure::Broken { error, retry_after } => {
+                // One cut is nothing; the watch goes on in a moment.
+                if self.failures > 1 || self.from.is_none() {
+                    self.complain(&error);
+                }
+                self.place.count(|counts| counts.failures += 1);
+                let longest = self.options.pace.longest_absent_retry;
+                return Ok(retry_after.map_or(retry, |asked| retry.max(asked.min(longest))));
+            }
+        }
+        self.place.count(|counts| counts.failures += 1);
+        Ok(retry)
+    }
+
+    /// The API server does not know the kind. What there was of it is gone, but only when the API
+    /// server stays with it: one that is starting may not know it yet.
+    async fn absent(&mut self) -> Result<Duration, Closed> {
+        let pace = &self.options.pace;
+        self.from = None;
+        self.absences = self.absences.saturating_add(1);
+        if self.ledger.len() > 0 && self.absences < ABSENCES_TO_BELIEVE {
+            let wait = pace.retry(self.kind.name, self.failures);
+            self.complain("the API server does not know this kind any more");
+            return Ok(wait);
+        }
+        let wait = pace.absent(self.kind.name, self.absences);
+        if self.place.state() != KindState::Absent {
+            let (kind, api_version) = (self.kind.name, self.kind.api_version);
+            info!(
+                kind,
+                api_version, "not installed in this version; the feature is off until it is"
+            );
+        }
+        self.ledger.clear(&mut self.outbox.waiting);
+        self.outbox.flush().await?;
+        self.place.set_objects(0);
+        self.place.contact();
+        self.place.set_state(KindState::Absent);
+        self.failures = 0;
+        self.settle().await?;
+        Ok(wait)
+    }
+
+    /// Makes a failure visible: in the state always, in the log now and then.
+    fn complain(&mut self, error: &str) {
+        let error = error.to_owned();
+        let every = self.options.pace.complaint;
+        if self.complained.is_none_or(|at| at.elapsed() >= every) {
+            self.complained = Some(Instant::now());
+            warn!(kind = self.kind.name, error, "cannot follow");
+        }
+        self.place.set_state(KindState::Failing { error });
+    }
+}
+
+fn in_time<T>(
+    answer: Result<Result<T, Failure>, tokio::time::error::Elapsed>,
+    limit: Duration,
+) -> Result<T, Failure> {
+    answer.unwrap_or_else(|_| Err(Failure::broken(format!("no answer within {limit:?}"))))
+}

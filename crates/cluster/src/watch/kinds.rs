@@ -1,0 +1,281 @@
+//! The kinds that are watched: one row of [`KINDS`] and one [`Wire`] each.
+//!
+//! To watch another kind: implement [`Wire`] for its wire type, add a row. Nothing else knows kinds.
+
+use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ReplicationController, Service};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{Metadata, Resource};
+use pumice_api::{NodeShard, PodGroup, Queue};
+use pumice_ingest::Problem;
+use pumice_model::Delta;
+use serde::de::DeserializeOwned;
+
+use super::WatchOptions;
+use super::decode::{self, Decode};
+use super::rules::Rules;
+use crate::shard::Shard;
+
+/// What an object, or its end, tells.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Change {
+    /// The engine.
+    Engine(Delta),
+    /// The own scheduler's nodes: a shard was added or changed.
+    Shard(Shard),
+    /// A shard is gone.
+    ShardGone(String),
+}
+
+/// What is made of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reading {
+    /// It counts.
+    Keep(Change),
+    /// It does not count (any more).
+    Skip,
+    /// It cannot be read.
+    Bad(Vec<Problem>),
+}
+
+impl Reading {
+    fn of<T>(read: Result<T, Vec<Problem>>, change: impl FnOnce(T) -> Delta) -> Self {
+        match read {
+            Ok(object) => Self::Keep(Change::Engine(change(object))),
+            Err(problems) => Self::Bad(problems),
+        }
+    }
+}
+
+/// Which object: an empty namespace for kinds without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+}
+
+/// A wire type that is watched.
+pub(super) trait Wire: Resource + Metadata<Ty = ObjectMeta> + DeserializeOwned {
+    /// What the object means.
+    fn read(&self, rules: &Rules) -> Reading;
+    /// What its end means.
+    fn gone(key: Key) -> Change;
+}
+
+/// What the scheduler does without a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Nothing: the gate stays closed.
+    Required,
+    /// It works with less; a denial counts as an empty list.
+    Optional,
+    /// As [`Need::Optional`]; moreover the kind may not be installed.
+    Custom,
+}
+
+/// One kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    pub(super) api_version: &'static str,
+    pub(super) group: &'static str,
+    pub(super) plural: &'static str,
+    pub(super) need: Need,
+    pub(super) decode: Decode,
+    pub(super) gone: fn(Key) -> Change,
+    when: fn(&WatchOptions) -> bool,
+}
+
+const fn kind<K: Wire>(need: Need, when: fn(&WatchOptions) -> bool) -> Kind {
+    Kind {
+        name: K::KIND,
+        api_version: K::API_VERSION,
+        group: K::GROUP,
+        plural: K::URL_PATH_SEGMENT,
+        need,
+        decode: decode::of::<K>(),
+        gone: K::gone,
+        when,
+    }
+}
+
+/// Every kind, and when it is watched (spec/01 §1.11).
+const KINDS: [Kind; 11] = [
+    kind::<Node>(Need::Required, always),
+    kind::<Namespace>(Need::Required, always),
+    kind::<Pod>(Need::Required, always),
+    kind::<Queue>(Need::Custom, always),
+    kind::<PodGroup>(Need::Custom, always),
+    kind::<PriorityClass>(Need::Optional, |options| options.priority_class),
+    kind::<Service>(Need::Optional, always),
+    kind::<ReplicationController>(Need::Optional, |options| options.workloads),
+    kind::<ReplicaSet>(Need::Optional, |options| options.workloads),
+    kind::<StatefulSet>(Need::Optional, |options| options.workloads),
+    kind::<NodeShard>(Need::Custom, |options| options.shard.is_some()),
+];
+
+fn always(_: &WatchOptions) -> bool {
+    true
+}
+
+/// The kinds to watch with these options.
+pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = Kind> {
+    KINDS.into_iter().filter(|kind| (kind.when)(options))
+}
+
+impl Kind {
+    /// Path of its objects in all namespaces.
+    pub(super) fn path(&self) -> String {
+        let prefix = if self.group.is_empty() { "api" } else { "apis" };
+        format!("/{prefix}/{}/{}", self.api_version, self.plural)
+    }
+}
+
+impl Wire for Node {
+    fn read(&self, rules: &Rules) -> Reading {
+        match pumice_ingest::node(self) {
+            Ok(node) if !rules.node_counts(&node) => Reading::Skip,
+            read => Reading::of(read, |node| Delta::NodeApply(Box::new(node))),
+        }
+    }
+
+    fn gone(key: Key) -> Change {
+        Change::Engine(Delta::NodeDelete(key.name))
+    }
+}
+
+impl Wire for Pod {
+    fn read(&self, rules: &Rules) -> Reading {
+        // Most pods of some clusters are waiting pods of other schedulers: do not even read them.
+        if !rules.pod_may_count(self) {
+            return Reading::Skip;
+        }
+        let mut read = pumice_ingest::pod(self, &rules.pods);
+        if let Ok(pod) = &mut read
+            && !rules.pod_counts(&self.metadata, pod)
+        {
+            return Reading::Skip;
+        }
+        Reading::of(read, |pod| Delta::PodApply(Box::new(pod)))
+    }
+
+    fn gone(key: Key) -> Change {
+        Change::Engine(Delta::PodDelete(key.uid))
+    }
+}
+
+impl Wire for PodGroup {
+    fn read(&self, rules: &Rules) -> Reading {
+        if !rules.group_counts(&self.metadata) {
+            return Reading::Skip;
+        }
+        let apply = |group| Delta::GroupApply(Box::new(group));
+        Reading::of(pumice_ingest::pod_group(self), apply)
+    }
+
+    fn gone(key: Key) -> Change {
+        Change::Engine(Delta::GroupDelete(key.namespace, key.name))
+    }
+}
+
+impl Wire for NodeShard {
+    fn read(&self, _: &Rules) -> Reading {
+        let set = |names: &Vec<String>| names.iter().cloned().collect();
+        Reading::Keep(Change::Shard(Shard {
+            name: self.metadata.name.clone().unwrap_or_default(),
+            desired: set(&self.spec.nodes_desired),
+            in_use: set(&self.status.nodes_in_use),
+            to_remove: set(&self.status.nodes_to_remove),
+            to_add: set(&self.status.nodes_to_add),
+        }))
+    }
+
+    fn gone(key: Key) -> Change {
+        Change::ShardGone(key.name)
+    }
+}
+
+/// A kind of which every object counts.
+macro_rules! wire {
+    ($kind:ty, $read:path, $apply:expr, $gone:expr) => {
+        impl Wire for $kind {
+            fn read(&self, _: &Rules) -> Reading {
+                Reading::of($read(self), $apply)
+            }
+
+            fn gone(key: Key) -> Change {
+                let gone: fn(Key) -> Delta = $gone;
+                Change::Engine(gone(key))
+            }
+        }
+    };
+}
+
+/// A kind whose pods are spread by default.
+macro_rules! workload {
+    ($kind:ty, $read:path) => {
+        wire!($kind, $read, Delta::WorkloadApply, |key| {
+            let kind = <$kind as Resource>::KIND.to_owned();
+            Delta::WorkloadDelete(kind, key.namespace, key.name)
+        });
+    };
+}
+
+wire!(
+    Queue,
+    pumice_ingest::queue,
+    |queue| Delta::QueueApply(Box::new(queue)),
+    |key| Delta::QueueDelete(key.name)
+);
+wire!(
+    Namespace,
+    pumice_ingest::namespace,
+    Delta::NamespaceApply,
+    |key| Delta::NamespaceDelete(key.name)
+);
+wire!(
+    PriorityClass,
+    pumice_ingest::priority_class,
+    Delta::PriorityClassApply,
+    |key| Delta::PriorityClassDelete(key.name)
+);
+workload!(Service, pumice_ingest::service);
+workload!(ReplicationController, pumice_ingest::replication_controller);
+workload!(ReplicaSet, pumice_ingest::replica_set);
+workload!(StatefulSet, pumice_ingest::stateful_set);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(options: &WatchOptions) -> Vec<&'static str> {
+        table(options).map(|kind| kind.name).collect()
+    }
+
+    #[test]
+    fn switched_off_features_are_not_watched() {
+        let all = names(&WatchOptions {
+            shard: Some("volcano".to_owned()),
+            ..WatchOptions::default()
+        });
+        assert_eq!(all.len(), KINDS.len());
+        let few = names(&WatchOptions {
+            workloads: false,
+            priority_class: false,
+            ..WatchOptions::default()
+        });
+        let expected = ["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
+        assert_eq!(few, expected);
+    }
+
+    #[test]
+    fn paths_are_those_of_the_group_and_version() {
+        let path = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap().path();
+        assert_eq!(path("Pod"), "/api/v1/pods");
+        assert_eq!(path("StatefulSet"), "/apis/apps/v1/statefulsets");
+        let group = "/apis/scheduling.volcano.sh/v1beta1/podgroups";
+        assert_eq!(path("PodGroup"), group);
+    }
+}

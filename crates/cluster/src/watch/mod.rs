@@ -1,0 +1,155 @@
+//! What the API server knows, as a stream of changes for the engine.
+//!
+//! ```text
+//!  API server ─► request ─► decode ─► rules ─► ledger ─► outbox ─► Input   (one follower per kind)
+//!                list,      one wire  ours?    new?      in order,
+//!                watch      object,   on our   deleted?  whole lists
+//!                lines      dropped   nodes?   stale?
+//!                           at once
+//! ```
+//!
+//! One task follows one kind ([`kinds`] is the table). It lists, then watches from the version of
+//! the list; after a cut it goes on where it stopped, after `410 Gone` it lists again and tells only
+//! the difference. Of an object nothing is kept but its name, UID and resourceVersion.
+//!
+//! Invariants:
+//! * No half list is acted on: until every kind was listed once there is no [`Input::Synced`]; from
+//!   then on the difference a list makes is one [`Input::Deltas`].
+//! * Never back in time: an older version of a known object is dropped and counted, and the kind is
+//!   listed again.
+//! * A kind whose custom resource is not installed counts as empty; it is asked for again.
+//! * What cannot be read is reported and hurts only itself; what was known of it stays.
+
+mod decode;
+mod failure;
+mod follow;
+mod kinds;
+mod ledger;
+mod outbox;
+mod pace;
+mod request;
+mod rules;
+mod status;
+
+use std::sync::Arc;
+
+use pumice_ingest::Problem;
+use pumice_model::Delta;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+
+use crate::ObjectRef;
+use crate::ring::Ring;
+use crate::shard::ShardView;
+
+pub use pace::Pace;
+pub use status::{Counts, KindState, KindStatus};
+
+/// What the watch tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// Applied in order and together: a single event, a part of the first list, or the whole
+    /// difference a later list made.
+    Deltas(Vec<Delta>),
+    /// An object that could not be read, with all its problems, or one that can be read again or is
+    /// gone, with none. What was known of it before stays known.
+    Problems {
+        /// The object.
+        about: ObjectRef,
+        /// What is wrong with it.
+        problems: Vec<Problem>,
+    },
+    /// The nodes this scheduler may use changed (modes hard and soft).
+    Shard(ShardView),
+    /// Every kind has been listed; sent once, after all these lists. Nothing may be decided before.
+    Synced,
+}
+
+/// What is watched, and which of it counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchOptions {
+    /// Pods with one of these scheduler names are ours (`--scheduler-name`).
+    pub scheduler_names: Vec<String>,
+    /// Label and value; a node counts when it has any of them, or when there is none here
+    /// (`--node-selector`, spec/01 §1.8).
+    pub node_selector: Vec<(String, String)>,
+    /// Share of this scheduler among several (spec/01 §1.7).
+    pub ring: Option<Ring>,
+    /// Watch ReplicationControllers, ReplicaSets and StatefulSets (gate `WorkLoadSupport`).
+    pub workloads: bool,
+    /// Watch PriorityClasses (`--priority-class` and the gate `PriorityClass`).
+    pub priority_class: bool,
+    /// Watch CSIDrivers and CSIStorageCapacities (`--csi-storage`).
+    pub csi: bool,
+    /// Name of the own NodeShard, in the modes hard and soft (`--scheduler-sharding-name`).
+    pub shard: Option<String>,
+    /// Objects in one page of a list, where the server cannot stream it.
+    pub page_size: u32,
+    /// How long to wait for what.
+    pub pace: Pace,
+}
+
+impl Default for WatchOptions {
+    fn default() -> Self {
+        Self {
+            scheduler_names: vec![pumice_api::keys::DEFAULT_SCHEDULER.to_owned()],
+            node_selector: Vec::new(),
+            ring: None,
+            workloads: true,
+            priority_class: true,
+            csi: true,
+            shard: None,
+            page_size: 500,
+            pace: Pace::default(),
+        }
+    }
+}
+
+/// Starts to watch. Must be called within a tokio runtime.
+///
+/// The client must not retry by itself: see [`crate::client::connect`]. When `inputs` is full the
+/// watch waits, and the API server with it; when its receiver is gone the watch ends.
+pub fn start(client: kube::Client, options: WatchOptions, inputs: Sender<Input>) -> WatchHandle {
+    let kinds: Vec<kinds::Kind> = kinds::table(&options).collect();
+    let board = Arc::new(status::Board::new(
+        kinds
+            .iter()
+            .map(|kind| (kind.name, kind.need == kinds::Need::Required)),
+    ));
+    let options = Arc::new(options);
+    let mut tasks = JoinSet::new();
+    for (at, kind) in kinds.into_iter().enumerate() {
+        let place = status::Place::new(Arc::clone(&board), at);
+        let follower = follow::Follower::new(kind, client.clone(), &options, inputs.clone(), place);
+        tasks.spawn(follower.run());
+    }
+    WatchHandle {
+        board,
+        _tasks: tasks,
+    }
+}
+
+/// A running watch; dropping it ends the watch.
+#[derive(Debug)]
+pub struct WatchHandle {
+    board: Arc<status::Board>,
+    _tasks: JoinSet<()>,
+}
+
+impl WatchHandle {
+    /// Whether every kind has been listed. [`Input::Synced`] says the same in order with the
+    /// changes, which is what decisions must wait for.
+    pub fn synced(&self) -> bool {
+        self.board.synced()
+    }
+
+    /// Waits until [`WatchHandle::synced`].
+    pub async fn wait_synced(&self) {
+        self.board.wait_synced().await;
+    }
+
+    /// Where every kind stands, in a fixed order.
+    pub fn kinds(&self) -> Vec<KindStatus> {
+        self.board.kinds()
+    }
+}

@@ -1,0 +1,102 @@
+//! From what the ledger tells to what the receiver gets, in order.
+
+use pumice_model::Delta;
+use tokio::sync::mpsc::Sender;
+
+use super::Input;
+use super::kinds::{Change, Key, Kind};
+use super::ledger::Told;
+use crate::ObjectRef;
+use crate::shard::Shards;
+
+/// The receiver is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Closed;
+
+/// What is still to be sent of one kind.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    kind: Kind,
+    inputs: Sender<Input>,
+    pub(super) waiting: Vec<Told>,
+    shards: Option<Shards>,
+}
+
+impl Outbox {
+    pub(super) fn new(kind: Kind, inputs: Sender<Input>, own_shard: Option<&str>) -> Self {
+        Self {
+            kind,
+            inputs,
+            waiting: Vec::new(),
+            shards: own_shard.map(Shards::new),
+        }
+    }
+
+    /// Sends all that waits: the changes together, then the problems.
+    ///
+    /// # Errors
+    /// The receiver is gone.
+    pub(super) async fn flush(&mut self) -> Result<(), Closed> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut deltas: Vec<Delta> = Vec::with_capacity(waiting.len());
+        let mut problems = Vec::new();
+        let mut shards_moved = false;
+        for told in waiting {
+            match (told, &mut self.shards) {
+                (Told::Change(Change::Engine(delta)), _) => deltas.push(delta),
+                (Told::Change(Change::Shard(shard)), Some(shards)) => {
+                    shards.apply(shard);
+                    shards_moved = true;
+                }
+                (Told::Change(Change::ShardGone(name)), Some(shards)) => {
+                    shards.remove(&name);
+                    shards_moved = true;
+                }
+                (Told::Change(_), None) => {}
+                (Told::Problems(key, list), _) => problems.push(Input::Problems {
+                    about: self.about(key),
+                    problems: list,
+                }),
+            }
+        }
+        if !deltas.is_empty() {
+            self.send(Input::Deltas(deltas)).await?;
+        }
+        for input in problems {
+            self.send(input).await?;
+        }
+        if shards_moved {
+            self.tell_shards().await?;
+        }
+        Ok(())
+    }
+
+    /// Tells which nodes are ours, if it is new; nothing for other kinds.
+    ///
+    /// # Errors
+    /// The receiver is gone.
+    pub(super) async fn tell_shards(&mut self) -> Result<(), Closed> {
+        match self.shards.as_mut().and_then(Shards::changed) {
+            Some(view) => self.send(Input::Shard(view)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Sends one input, waiting for room.
+    ///
+    /// # Errors
+    /// The receiver is gone.
+    pub(super) async fn send(&self, input: Input) -> Result<(), Closed> {
+        self.inputs.send(input).await.map_err(|_| Closed)
+    }
+
+    fn about(&self, key: Key) -> ObjectRef {
+        ObjectRef {
+            api_version: self.kind.api_version.to_owned(),
+            kind: self.kind.name.to_owned(),
+            namespace: key.namespace,
+            name: key.name,
+            uid: key.uid,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Storage objects, and the needs of tasks that follow from them.
+
+use super::State;
+use crate::delta::Delta;
+use crate::task::{TaskIx, TaskStatus};
+
+impl State {
+    /// Applies a change of a storage object; others are none of its business.
+    pub(super) fn apply_storage(&mut self, delta: Delta) {
+        let volumes = &mut self.volumes;
+        let changed = match delta {
+            Delta::PvApply(pv) => volumes.apply_pv(*pv),
+            Delta::PvDelete(name) => volumes.delete_pv(&name),
+            Delta::PvcApply(claim) => volumes.apply_claim(*claim),
+            Delta::PvcDelete(namespace, name) => volumes.delete_claim(&namespace, &name),
+            Delta::StorageClassApply(class) => volumes.apply_class(*class),
+            Delta::StorageClassDelete(name) => volumes.delete_class(&name),
+            Delta::CsiNodeApply(node) => volumes.apply_csi_node(*node),
+            Delta::CsiNodeDelete(name) => volumes.delete_csi_node(&name),
+            Delta::CsiDriverApply(driver) => volumes.apply_csi_driver(driver),
+            Delta::CsiDriverDelete(name) => volumes.delete_csi_driver(&name),
+            Delta::CsiCapacityApply(capacity) => volumes.apply_capacity(*capacity),
+            Delta::CsiCapacityDelete(namespace, name) => volumes.delete_capacity(&namespace, &name),
+            Delta::AttachmentApply(attachment) => volumes.apply_attachment(*attachment),
+            Delta::AttachmentDelete(name) => volumes.delete_attachment(&name),
+            _ => false,
+        };
+        self.generation += u64::from(changed);
+    }
+
+    /// Brings needs, and what tasks have on their nodes, in step with storage objects.
+    pub(super) fn seal_volumes(&mut self) {
+        self.volumes.seal(&self.nodes);
+        if !self.volumes.is_stale() {
+            return;
+        }
+        for ix in self.volumes.take_stale() {
+            let task = self.task(ix);
+            if task.node.is_none() || task.status.load().is_none() {
+                self.renew_needs(&[ix]);
+                continue;
+            }
+            let retained = self.volumes.retain_claims(ix);
+            let shape = self.shapes.share(self.task(ix).shape);
+            self.leave_node(ix, &shape);
+            self.renew_needs(&[ix]);
+            self.enter_node(ix, &shape);
+            let others = self.volumes.release_claims(ix, retained);
+            self.renew_needs(&others);
+        }
+    }
+
+    /// Resolves the needs of tasks again.
+    pub(super) fn renew_needs(&mut self, tasks: &[TaskIx]) {
+        for ix in tasks {
+            let need = self.volumes.need_of(*ix);
+            let task = &mut self.tasks[ix.at()];
+            self.volumes.give_back(task.volumes);
+            task.volumes = need;
+        }
+    }
+
+    /// A task with volumes is about to enter its node.
+    pub(super) fn enter_volumes(&mut self, ix: TaskIx) {
+        let task = &self.tasks[ix.at()];
+        let Some(node) = task.node else { return };
+        let decides = matches!(
+            task.status,
+            TaskStatus::Allocated | TaskStatus::Pipelined | TaskStatus::Binding
+        );
+        let need = task.volumes;
+        let others = self.volumes.enter(ix, need, &self.nodes, node, decides);
+        self.renew_needs(&others);
+    }
+
+    /// A task with volumes has left its node.
+    pub(super) fn leave_volumes(&mut self, ix: TaskIx) {
+        let others = self.volumes.leave(ix);
+        self.renew_needs(&others);
+    }
+}

@@ -1,0 +1,252 @@
+//! Storage as the scheduler sees it: volumes, claims, classes, and who is about to use what.
+//!
+//! ```text
+//!  objects ─► Volumes ─► Need of every pod with volumes (part of its class)
+//!                │            │ conflicts(): what VolumeBinding says of every node
+//!   a placement ─┴► Assumption per open claim: this volume, or provisioning for this node
+//!                         undone with the placement; steps(): what to write before the Binding
+//! ```
+//!
+//! Pods without claims, in-line disks or migrated in-line volumes never come here.
+//!
+//! Invariant: the need of a pod is what [`Volumes::resolve`] says, as long as nothing it reads has
+//! changed; whoever changes that queues the pods concerned.
+
+mod attached;
+mod dump;
+mod matching;
+mod need;
+mod objects;
+mod reach;
+mod users;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use slab::Slab;
+
+use crate::object::{
+    AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
+    StorageClassObject,
+};
+use crate::shape::Pool;
+use crate::task::TaskIx;
+
+pub(crate) use attached::Attached;
+pub use attached::OnNode;
+pub use matching::Conflicts;
+pub use need::{ClaimNeed, Need, NeedIx, OpenClaim};
+use reach::{Limits, ReachIx, Reaches};
+use users::TaskVolumes;
+
+/// Provisioners whose volumes never count against the limits of a node (spec/01 §1.1).
+const IGNORED_PROVISIONERS: [&str; 2] = ["rancher.io/local-path", "hostpath.csi.k8s.io"];
+
+/// Dense index of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClaimIx(u32);
+
+impl ClaimIx {
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a cycle has decided about an open claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// It gets this PersistentVolume.
+    Volume(String),
+    /// It is provisioned for this node.
+    Provision(String),
+}
+
+/// What has to be written before the Binding of a pod, for one claim. Then the claim must have
+/// become bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VolumeStep {
+    /// Set `spec.claimRef` of the volume, and its annotation `pv.kubernetes.io/bound-by-controller`.
+    BindVolume {
+        /// PersistentVolume.
+        volume: String,
+        /// Namespace of the claim.
+        namespace: String,
+        /// Claim.
+        claim: String,
+        /// UID of the claim.
+        claim_uid: String,
+    },
+    /// Set annotation `volume.kubernetes.io/selected-node` of the claim.
+    SelectNode {
+        /// Namespace of the claim.
+        namespace: String,
+        /// Claim.
+        claim: String,
+        /// UID of the claim.
+        claim_uid: String,
+        /// Node.
+        node: String,
+    },
+}
+
+struct Pv {
+    object: PvObject,
+    reach: ReachIx,
+    /// The claim it is assumed for.
+    assumed_for: Option<ClaimIx>,
+}
+
+#[derive(Default)]
+struct Claim {
+    key: (String, String),
+    object: Option<ClaimObject>,
+    /// Pods that mount it.
+    users: Vec<TaskIx>,
+    /// How many of them are on a node.
+    placed: u32,
+    /// How many of those the scheduler has placed: the last of them takes the assumption with it.
+    holders: u32,
+    assumed: Option<Assumption>,
+}
+
+struct Capacity {
+    object: CsiCapacityObject,
+    reach: ReachIx,
+}
+
+/// Unclaimed volumes of a class: by reach, then by (capacity, name).
+type FreeVolumes = BTreeMap<ReachIx, BTreeSet<(i64, String)>>;
+
+/// All of it.
+pub struct Volumes {
+    pvs: FxHashMap<String, Pv>,
+    free: FxHashMap<String, FreeVolumes>,
+    /// Volumes with a claimRef, by namespace and name of the claim.
+    set_aside: FxHashMap<(String, String), BTreeSet<String>>,
+    claims: Slab<Claim>,
+    claim_by_key: FxHashMap<(String, String), ClaimIx>,
+    /// Claims that name a volume (`spec.volumeName`).
+    claims_of_pv: FxHashMap<String, Vec<ClaimIx>>,
+    classes: FxHashMap<String, StorageClassObject>,
+    csi_nodes: FxHashMap<String, CsiNodeObject>,
+    csi_drivers: FxHashMap<String, CsiDriverObject>,
+    /// Nodes that have a driver, counted per driver.
+    registered: FxHashMap<String, u32>,
+    capacities: BTreeMap<(String, String), Capacity>,
+    attachments: BTreeMap<String, AttachmentObject>,
+    ignored: BTreeSet<String>,
+    reaches: Reaches,
+    tasks: FxHashMap<TaskIx, TaskVolumes>,
+    needs: Pool<Need>,
+    stale: FxHashSet<ClaimIx>,
+    all_stale: bool,
+    objects_epoch: u64,
+    free_epoch: u64,
+}
+
+impl Default for Volumes {
+    fn default() -> Self {
+        let mut needs = Pool::default();
+        // Index 0 is the need of pods without volumes; it is never given back.
+        needs.acquire(Need::default());
+        Self {
+            pvs: FxHashMap::default(),
+            free: FxHashMap::default(),
+            set_aside: FxHashMap::default(),
+            claims: Slab::new(),
+            claim_by_key: FxHashMap::default(),
+            claims_of_pv: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            csi_nodes: FxHashMap::default(),
+            csi_drivers: FxHashMap::default(),
+            registered: FxHashMap::default(),
+            capacities: BTreeMap::new(),
+            attachments: BTreeMap::new(),
+            ignored: IGNORED_PROVISIONERS.map(str::to_owned).into(),
+            reaches: Reaches::default(),
+            tasks: FxHashMap::default(),
+            needs,
+            stale: FxHashSet::default(),
+            all_stale: false,
+            objects_epoch: 0,
+            free_epoch: 0,
+        }
+    }
+}
+
+impl Volumes {
+    /// Further provisioners whose volumes do not count against limits (`--ignored-provisioners`).
+    /// To be called before anything is applied.
+    pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
+        self.ignored.extend(names);
+    }
+
+    /// A need in use.
+    pub fn need(&self, ix: NeedIx) -> &Rc<Need> {
+        self.needs.get(ix.0)
+    }
+
+    /// Number of pods that have a need.
+    pub fn uses(&self, ix: NeedIx) -> u32 {
+        self.needs.uses(ix.0)
+    }
+
+    /// A number no other need has or had: indices are reused, serials are not.
+    pub fn serial(&self, ix: NeedIx) -> u64 {
+        self.needs.serial(ix.0)
+    }
+
+    /// Changes whenever the verdict on a node may change for pods of this need although neither the
+    /// need nor what is on the node has changed.
+    pub fn epoch(&self, ix: NeedIx) -> u64 {
+        if ix == NeedIx::NONE {
+            return 0;
+        }
+        let may_get_a_free_one = |(_, open): (usize, &OpenClaim)| {
+            let undecided = open.selected_node.is_none() && open.reserved.is_none();
+            undecided && self.free.contains_key(&open.class)
+        };
+        // Both only grow, so their sum tells every change of either.
+        match self.need(ix).open().any(may_get_a_free_one) {
+            true => self.objects_epoch + self.free_epoch,
+            false => self.objects_epoch,
+        }
+    }
+
+    /// A PersistentVolume.
+    pub fn pv(&self, name: &str) -> Option<&PvObject> {
+        self.pvs.get(name).map(|pv| &pv.object)
+    }
+
+    /// What has to be written before a pod is bound, in the order of its claims.
+    pub fn steps(&self, task: TaskIx) -> Vec<VolumeStep> {
+        let Some(volumes) = self.tasks.get(&task) else {
+            return Vec::new();
+        };
+        let claims = volumes.claims.iter().map(|(ix, _)| &self.claims[ix.at()]);
+        claims.filter_map(Claim::step).collect()
+    }
+}
+
+impl Claim {
+    fn step(&self) -> Option<VolumeStep> {
+        let object = self.object.as_ref().filter(|object| !object.is_bound())?;
+        let (namespace, claim) = self.key.clone();
+        let claim_uid = object.uid.clone();
+        Some(match self.assumed.as_ref()? {
+            Assumption::Volume(volume) => VolumeStep::BindVolume {
+                volume: volume.clone(),
+                namespace,
+                claim,
+                claim_uid,
+            },
+            Assumption::Provision(node) => VolumeStep::SelectNode {
+                namespace,
+                claim,
+                claim_uid,
+                node: node.clone(),
+            },
+        })
+    }
+}

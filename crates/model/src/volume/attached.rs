@@ -1,0 +1,151 @@
+//! What is attached to a node, and what a pod would attach: the numbers behind CSI limits.
+
+use std::rc::Rc;
+
+use crate::object::{CsiNodeObject, Disk, VolumeSource};
+
+use super::{ClaimIx, ClaimNeed, Need, Volumes};
+
+/// What one pod has on its node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnNode {
+    /// Volumes that count, each once.
+    pub sources: Vec<VolumeSource>,
+    /// In-line disks.
+    pub disks: Vec<Disk>,
+}
+
+/// What all pods of a node have there, with the number of pods.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attached {
+    pub(crate) sources: Vec<(VolumeSource, u32)>,
+    pub(crate) disks: Vec<(Disk, u32)>,
+}
+
+impl Attached {
+    pub(crate) fn add(&mut self, pod: &OnNode) {
+        pod.sources.iter().for_each(|s| count(&mut self.sources, s));
+        pod.disks.iter().for_each(|d| count(&mut self.disks, d));
+    }
+
+    /// The exact inverse, but for the order of entries.
+    pub(crate) fn remove(&mut self, pod: &OnNode) {
+        pod.sources
+            .iter()
+            .for_each(|s| discount(&mut self.sources, s));
+        pod.disks.iter().for_each(|d| discount(&mut self.disks, d));
+    }
+}
+
+fn count<T: Clone + PartialEq>(entries: &mut Vec<(T, u32)>, one: &T) {
+    match entries.iter_mut().find(|(known, _)| known == one) {
+        Some((_, pods)) => *pods += 1,
+        None => entries.push((one.clone(), 1)),
+    }
+}
+
+fn discount<T: PartialEq>(entries: &mut Vec<(T, u32)>, one: &T) {
+    if let Some(at) = entries.iter().position(|(known, _)| known == one) {
+        entries[at].1 -= 1;
+        if entries[at].1 == 0 {
+            entries.swap_remove(at);
+        }
+    }
+}
+
+impl Volumes {
+    /// Volumes a pod of this need attaches, each existing one once. One that does not exist yet and
+    /// that nobody else waits for has an empty handle: it is on no node. Claims of ignored
+    /// provisioners and volumes without a driver do not count.
+    pub fn new_volumes(&self, need: &Need) -> Vec<VolumeSource> {
+        let mut all: Vec<VolumeSource> = Vec::new();
+        let inline = need.inline.iter().cloned();
+        let of_claims = need.claims.iter().filter_map(|claim| match claim {
+            ClaimNeed::Bound(volume) => self.source_of(volume).cloned(),
+            ClaimNeed::Open(open) => {
+                let mut source = self.future_source(&open.class)?;
+                if let Some(ix) = open.identity {
+                    source.handle = self.handle_of_claim(ix);
+                }
+                Some(source)
+            }
+        });
+        for source in inline.chain(of_claims) {
+            if source.handle.is_empty() || !all.contains(&source) {
+                all.push(source);
+            }
+        }
+        all
+    }
+
+    /// What a pod has on its node; open claims go by their own name.
+    pub(super) fn on_node(&self, need: &Need, claims: &[ClaimIx], disks: Vec<Disk>) -> OnNode {
+        let mut sources = need.inline.clone();
+        for ix in claims {
+            let Some(object) = &self.claims[ix.at()].object else {
+                continue;
+            };
+            let source = match object.is_bound() {
+                true => self.source_of(&object.volume).cloned(),
+                false => self.future_source(object.class_name()).map(|source| {
+                    let handle = self.handle_of_claim(*ix);
+                    VolumeSource { handle, ..source }
+                }),
+            };
+            sources.extend(source);
+        }
+        sources.sort_unstable();
+        sources.dedup();
+        OnNode { sources, disks }
+    }
+
+    fn source_of(&self, volume: &str) -> Option<&VolumeSource> {
+        let source = self.pvs.get(volume)?.object.source.as_ref()?;
+        (!self.ignored.contains(&source.driver)).then_some(source)
+    }
+
+    /// What a volume of a class will be, without a handle.
+    fn future_source(&self, class: &str) -> Option<VolumeSource> {
+        let class = self.classes.get(class)?;
+        let ignored =
+            self.ignored.contains(&class.provisioner) || self.ignored.contains(&class.driver);
+        (!ignored && !class.driver.is_empty()).then(|| VolumeSource {
+            driver: class.driver.clone(),
+            handle: String::new(),
+            migrated_from: class.migrated_from.clone(),
+        })
+    }
+
+    /// No CSI handle has this form in practice; the peer prefixes a random text instead.
+    fn handle_of_claim(&self, ix: ClaimIx) -> String {
+        let (namespace, name) = &self.claims[ix.at()].key;
+        format!("unbound claim {namespace}/{name}")
+    }
+
+    /// The CSINode of a node.
+    pub fn csi_node(&self, node: &str) -> Option<&CsiNodeObject> {
+        self.csi_nodes.get(node)
+    }
+
+    /// Whether a driver is one that registers on nodes: some node has it, or it is announced.
+    pub fn is_csi_driver(&self, driver: &str) -> bool {
+        self.registered.contains_key(driver) || self.csi_drivers.contains_key(driver)
+    }
+
+    /// Volumes of a driver that are attached, as (node name, volume).
+    pub fn attachments<'a>(
+        &'a self,
+        driver: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a VolumeSource)> {
+        self.attachments.values().filter_map(move |attachment| {
+            let pv = self.pvs.get(&attachment.volume)?;
+            let source = pv.object.source.as_ref()?;
+            (source.driver == driver).then_some((attachment.node.as_str(), source))
+        })
+    }
+}
+
+/// The same for every pod without volumes.
+pub(crate) fn nothing() -> Rc<OnNode> {
+    Rc::default()
+}

@@ -1,0 +1,272 @@
+//! Storage objects as they come, change and go. Every method says whether anything changed.
+
+use crate::object::{
+    AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
+    StorageClassObject,
+};
+
+use super::reach::Limits;
+use super::{Capacity, Claim, ClaimIx, Pv, Volumes};
+
+impl Volumes {
+    fn changed(&mut self) -> bool {
+        self.objects_epoch += 1;
+        true
+    }
+
+    pub(crate) fn apply_pv(&mut self, object: PvObject) -> bool {
+        let known = self.pvs.get(&object.name);
+        if known.is_some_and(|pv| pv.object == object) {
+            return false;
+        }
+        let assumed_for = known.and_then(|pv| pv.assumed_for);
+        self.unlist_pv(&object.name);
+        self.queue_claims_of(&object);
+        let name = object.name.clone();
+        if let Some(claim) = &object.claim {
+            let key = (claim.namespace.clone(), claim.name.clone());
+            self.set_aside.entry(key).or_default().insert(name.clone());
+        }
+        let reach = Limits::Terms(object.node_affinity.clone());
+        let reach = self.reaches.intern(reach);
+        let pv = Pv {
+            object,
+            reach,
+            assumed_for,
+        };
+        self.pvs.insert(name.clone(), pv);
+        self.list_if_free(&name);
+        self.changed()
+    }
+
+    pub(crate) fn delete_pv(&mut self, name: &str) -> bool {
+        self.unlist_pv(name);
+        let Some(pv) = self.pvs.remove(name) else {
+            return false;
+        };
+        self.queue_claims_of(&pv.object);
+        self.changed()
+    }
+
+    /// Claims that name the volume, and the one it names.
+    fn queue_claims_of(&mut self, pv: &PvObject) {
+        if let Some(claims) = self.claims_of_pv.get(&pv.name) {
+            self.stale.extend(claims);
+        }
+        let key = pv.claim.as_ref().map(|c| (&c.namespace, &c.name));
+        if let Some((namespace, name)) = key {
+            let key = (namespace.clone(), name.clone());
+            self.stale.extend(self.claim_by_key.get(&key));
+        }
+    }
+
+    fn unlist_pv(&mut self, name: &str) {
+        self.unlist_free(name);
+        let Some(pv) = self.pvs.get(name) else { return };
+        let Some(claim) = pv.object.claim.clone() else {
+            return;
+        };
+        let key = (claim.namespace, claim.name);
+        self.stale.extend(self.claim_by_key.get(&key));
+        if let Some(volumes) = self.set_aside.get_mut(&key) {
+            volumes.remove(name);
+            if volumes.is_empty() {
+                self.set_aside.remove(&key);
+            }
+        }
+    }
+
+    /// Takes a volume off the list of those anybody may get.
+    pub(super) fn unlist_free(&mut self, name: &str) {
+        let Some(pv) = self.pvs.get(name) else { return };
+        let Some(groups) = self.free.get_mut(&pv.object.class) else {
+            return;
+        };
+        let Some(group) = groups.get_mut(&pv.reach) else {
+            return;
+        };
+        group.remove(&(pv.object.capacity, name.to_owned()));
+        if group.is_empty() {
+            groups.remove(&pv.reach);
+        }
+        // An empty class stays: whether it is there decides what an epoch means.
+    }
+
+    /// Lists a volume that nobody has.
+    pub(super) fn list_if_free(&mut self, name: &str) {
+        let Some(pv) = self.pvs.get(name) else { return };
+        let object = &pv.object;
+        let taken = object.claim.is_some() || pv.assumed_for.is_some();
+        if taken || !object.available || object.deleting {
+            return;
+        }
+        let groups = self.free.entry(object.class.clone()).or_default();
+        let group = groups.entry(pv.reach).or_default();
+        group.insert((object.capacity, name.to_owned()));
+    }
+
+    /// The entry of a claim, made when missing.
+    pub(super) fn claim_entry(&mut self, namespace: &str, name: &str) -> ClaimIx {
+        let key = (namespace.to_owned(), name.to_owned());
+        if let Some(&ix) = self.claim_by_key.get(&key) {
+            return ix;
+        }
+        let claim = Claim {
+            key: key.clone(),
+            ..Claim::default()
+        };
+        let ix = ClaimIx(self.claims.insert(claim) as u32);
+        self.claim_by_key.insert(key, ix);
+        ix
+    }
+
+    /// Drops the entry of a claim nobody knows or uses.
+    pub(super) fn drop_claim_if_unused(&mut self, ix: ClaimIx) {
+        let claim = &self.claims[ix.at()];
+        if claim.object.is_none() && claim.users.is_empty() && claim.holders == 0 {
+            let claim = self.claims.remove(ix.at());
+            self.claim_by_key.remove(&claim.key);
+            self.stale.remove(&ix);
+        }
+    }
+
+    pub(crate) fn apply_claim(&mut self, object: ClaimObject) -> bool {
+        let ix = self.claim_entry(&object.namespace, &object.name);
+        if self.claims[ix.at()].object.as_ref() == Some(&object) {
+            return false;
+        }
+        let old = self.claims[ix.at()].object.as_ref();
+        let replaced = old.is_some_and(|old| old.uid != object.uid);
+        if replaced || object.is_bound() {
+            self.forget_assumption(ix);
+        }
+        self.name_volume(ix, Some(&object));
+        self.claims[ix.at()].object = Some(object);
+        self.stale.insert(ix);
+        self.changed()
+    }
+
+    pub(crate) fn delete_claim(&mut self, namespace: &str, name: &str) -> bool {
+        let key = (namespace.to_owned(), name.to_owned());
+        let Some(&ix) = self.claim_by_key.get(&key) else {
+            return false;
+        };
+        if self.claims[ix.at()].object.is_none() {
+            return false;
+        }
+        self.forget_assumption(ix);
+        self.name_volume(ix, None);
+        self.claims[ix.at()].object = None;
+        self.stale.insert(ix);
+        self.drop_claim_if_unused(ix);
+        self.changed()
+    }
+
+    /// Keeps the way from volumes to the claims that name them.
+    fn name_volume(&mut self, ix: ClaimIx, new: Option<&ClaimObject>) {
+        let named = |object: &ClaimObject| Some(object.volume.clone()).filter(|v| !v.is_empty());
+        let old = self.claims[ix.at()].object.as_ref().and_then(named);
+        let new = new.and_then(named);
+        if old == new {
+            return;
+        }
+        if let Some(old) = old
+            && let Some(claims) = self.claims_of_pv.get_mut(&old)
+        {
+            claims.retain(|claim| *claim != ix);
+            if claims.is_empty() {
+                self.claims_of_pv.remove(&old);
+            }
+        }
+        if let Some(new) = new {
+            self.claims_of_pv.entry(new).or_default().push(ix);
+        }
+    }
+
+    pub(crate) fn apply_class(&mut self, object: StorageClassObject) -> bool {
+        let name = object.name.clone();
+        if self.classes.get(&name) == Some(&object) {
+            return false;
+        }
+        self.classes.insert(name, object);
+        self.all_stale = true;
+        self.changed()
+    }
+
+    pub(crate) fn delete_class(&mut self, name: &str) -> bool {
+        let there = self.classes.remove(name).is_some();
+        self.all_stale |= there;
+        there && self.changed()
+    }
+
+    pub(crate) fn apply_csi_node(&mut self, object: CsiNodeObject) -> bool {
+        if self.csi_nodes.get(&object.name) == Some(&object) {
+            return false;
+        }
+        for driver in &object.drivers {
+            *self.registered.entry(driver.name.clone()).or_insert(0) += 1;
+        }
+        let old = self.csi_nodes.insert(object.name.clone(), object);
+        self.uncount_drivers(old);
+        self.changed()
+    }
+
+    pub(crate) fn delete_csi_node(&mut self, name: &str) -> bool {
+        let old = self.csi_nodes.remove(name);
+        let there = old.is_some();
+        self.uncount_drivers(old);
+        there && self.changed()
+    }
+
+    fn uncount_drivers(&mut self, old: Option<CsiNodeObject>) {
+        for driver in old.into_iter().flat_map(|node| node.drivers) {
+            if let Some(count) = self.registered.get_mut(&driver.name) {
+                *count -= 1;
+                if *count == 0 {
+                    self.registered.remove(&driver.name);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn apply_csi_driver(&mut self, object: CsiDriverObject) -> bool {
+        let name = object.name.clone();
+        let old = self.csi_drivers.insert(name, object.clone());
+        old != Some(object) && self.changed()
+    }
+
+    pub(crate) fn delete_csi_driver(&mut self, name: &str) -> bool {
+        self.csi_drivers.remove(name).is_some() && self.changed()
+    }
+
+    pub(crate) fn apply_capacity(&mut self, object: CsiCapacityObject) -> bool {
+        let key = (object.namespace.clone(), object.name.clone());
+        if self
+            .capacities
+            .get(&key)
+            .is_some_and(|c| c.object == object)
+        {
+            return false;
+        }
+        let reach = self
+            .reaches
+            .intern(Limits::Topology(object.topology.clone()));
+        self.capacities.insert(key, Capacity { object, reach });
+        self.changed()
+    }
+
+    pub(crate) fn delete_capacity(&mut self, namespace: &str, name: &str) -> bool {
+        let key = (namespace.to_owned(), name.to_owned());
+        self.capacities.remove(&key).is_some() && self.changed()
+    }
+
+    pub(crate) fn apply_attachment(&mut self, object: AttachmentObject) -> bool {
+        let name = object.name.clone();
+        let old = self.attachments.insert(name, object.clone());
+        old != Some(object) && self.changed()
+    }
+
+    pub(crate) fn delete_attachment(&mut self, name: &str) -> bool {
+        self.attachments.remove(name).is_some() && self.changed()
+    }
+}

@@ -1,0 +1,113 @@
+//! `config/crd/` is what the types say; the chart carries the same files.
+
+use serde_json::Value;
+
+use super::{files, path, read, strings};
+
+/// Limit of the annotation in which `kubectl apply` keeps the whole object.
+const APPLY_LIMIT_BYTES: usize = 256 * 1024;
+
+const FOLDERS: [&str; 2] = ["config/crd", "deploy/helm/pumice/crds"];
+
+fn definitions() -> Vec<Value> {
+    pumice_api::schema::definitions().expect("every rule fits a field")
+}
+
+/// As Volcano names them: `<group>_<plural>.yaml`.
+fn file_name(definition: &Value) -> String {
+    let spec = &definition["spec"];
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+    format!("{group}_{plural}.yaml")
+}
+
+#[test]
+fn the_definitions_are_those_of_the_types() {
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let definitions = definitions();
+    let mut expected: Vec<String> = definitions.iter().map(file_name).collect();
+    expected.sort();
+    for folder in FOLDERS {
+        for definition in &definitions {
+            let file = format!("{folder}/{}", file_name(definition));
+            if update {
+                let yaml = serde_yaml::to_string(definition).expect("JSON is YAML");
+                std::fs::create_dir_all(path(folder)).expect("the folder");
+                std::fs::write(path(&file), yaml).expect("the file");
+            }
+            let read: Value = serde_yaml::from_str(&read(&file)).expect(&file);
+            assert!(
+                read == *definition,
+                "{file} is stale; write it with UPDATE_EXPECT=1 cargo test -p pumice-testkit"
+            );
+        }
+        assert_eq!(files(folder), expected, "{folder}");
+    }
+}
+
+#[test]
+fn kubectl_apply_can_keep_every_definition_in_its_annotation() {
+    for definition in definitions() {
+        let (name, size) = (file_name(&definition), definition.to_string().len());
+        assert!(size < APPLY_LIMIT_BYTES, "{name} has {size} bytes");
+    }
+}
+
+/// What the API server demands of schemas, and what Volcano's definitions never use.
+fn structural(schema: &Value, at: &str) -> usize {
+    let typed = schema.get("type").is_some();
+    let open = ["int-or-string", "preserve-unknown-fields"]
+        .iter()
+        .any(|key| schema.get(format!("x-kubernetes-{key}")).is_some());
+    assert!(typed || open, "{at} has no type");
+    for key in ["$ref", "nullable", "oneOf", "allOf", "title", "$defs"] {
+        assert!(schema.get(key).is_none(), "{at} has {key}");
+    }
+    assert_eq!(
+        schema["type"] == "array",
+        schema.get("items").is_some(),
+        "{at}: items belong to arrays"
+    );
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let values = schema.get("additionalProperties");
+    assert!(properties.is_none() || values.is_none(), "{at} is both");
+    for field in strings(&schema["required"]) {
+        let known = properties.is_some_and(|properties| properties.contains_key(&field));
+        assert!(known, "{at} requires {field}, which it does not have");
+    }
+    let fields = properties.into_iter().flatten();
+    let below = fields
+        .map(|(name, field)| (name.as_str(), field))
+        .chain(values.map(|values| ("*", values)))
+        .chain(schema.get("items").map(|items| ("*", items)));
+    1 + below
+        .map(|(name, field)| structural(field, &format!("{at}.{name}")))
+        .sum::<usize>()
+}
+
+#[test]
+fn every_schema_is_structural() {
+    let mut fields = 0;
+    for definition in definitions() {
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        fields += structural(schema, &file_name(&definition));
+    }
+    assert!(fields > 1_000, "{fields} fields");
+}
+
+#[test]
+fn fields_of_later_versions_are_kept_at_every_level_of_ours() {
+    let keeps = |schema: &Value| schema["x-kubernetes-preserve-unknown-fields"] == true;
+    for definition in definitions() {
+        let name = file_name(&definition);
+        let fields = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+        assert!(keeps(&fields["spec"]), "spec of {name}");
+        assert!(fields.get("status").is_none_or(keeps), "status of {name}");
+        if name.contains("_jobs") {
+            let task = &fields["spec"]["properties"]["tasks"]["items"];
+            assert!(keeps(task), "tasks of {name}");
+            // Slips in pod templates are still told to those who write them.
+            assert!(!keeps(&task["properties"]["template"]), "{name}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The image: built with the Rust of the workspace, started as nobody.
+
+use super::read;
+
+#[test]
+fn the_image_is_built_with_the_workspace_s_rust_and_runs_without_root() {
+    let dockerfile = read("deploy/Dockerfile");
+    let rust = concat!("ARG RUST_VERSION=", env!("CARGO_PKG_RUST_VERSION"));
+    for line in [
+        rust,
+        "USER 65532:65532",
+        "HEALTHCHECK NONE",
+        "ENTRYPOINT [\"/pumice-scheduler\"]",
+    ] {
+        assert!(dockerfile.lines().any(|found| found == line), "{line}");
+    }
+    assert!(dockerfile.contains("ln -s /pumice-scheduler /out/vc-scheduler"));
+}
+
+#[test]
+fn the_build_context_holds_every_member_of_the_workspace() {
+    let manifest = read("Cargo.toml");
+    let ignore = read("deploy/Dockerfile.dockerignore");
+    let members = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("members = "))
+        .expect("members");
+    let members: Vec<String> = serde_json::from_str(members).expect("a list");
+    assert!(!members.is_empty());
+    for member in members {
+        let folder = member.split('/').next().expect("a folder");
+        let listed = ignore
+            .lines()
+            .any(|line| line.starts_with(&format!("!{folder}")));
+        assert!(listed, "{folder}");
+    }
+}

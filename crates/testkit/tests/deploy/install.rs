@@ -1,0 +1,292 @@
+//! `deploy/install.yaml` is the chart, rendered, and holds what a cluster without Volcano needs.
+//!
+//! Rendering needs helm, which is not everywhere: the file carries a checksum of the chart, and a
+//! test compares. With `HELM=<path>` the test renders the file anew.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{documents, files, installed, path, read};
+
+const CHART: &str = "deploy/helm/pumice";
+const FILE: &str = "deploy/install.yaml";
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: volcano-system
+";
+
+/// Flags of vc-scheduler (spec/01 §1.1).
+pub(super) const FLAGS: [&str; 47] = [
+    "master",
+    "kubeconfig",
+    "ca-cert-file",
+    "tls-cert-file",
+    "tls-private-key-file",
+    "scheduler-name",
+    "scheduler-conf",
+    "schedule-period",
+    "resync-period",
+    "default-queue",
+    "version",
+    "listen-address",
+    "healthz-address",
+    "enable-healthz",
+    "enable-metrics",
+    "enable-pprof",
+    "priority-class",
+    "csi-storage",
+    "kube-api-qps",
+    "kube-api-burst",
+    "minimum-feasible-nodes",
+    "minimum-percentage-nodes-to-find",
+    "percentage-nodes-to-find",
+    "plugins-dir",
+    "node-selector",
+    "cache-dumper",
+    "cache-dump-dir",
+    "node-worker-threads",
+    "gate-removal-worker-num",
+    "ignored-provisioners",
+    "resource-sync-timeout",
+    "disable-default-scheduler-config",
+    "scheduler-sharding-mode",
+    "scheduler-sharding-name",
+    "lock-object-namespace",
+    "leader-elect",
+    "leader-elect-lease-duration",
+    "leader-elect-renew-deadline",
+    "leader-elect-retry-period",
+    "leader-elect-resource-lock",
+    "leader-elect-resource-name",
+    "leader-elect-resource-namespace",
+    "feature-gates",
+    "log-flush-frequency",
+    "logtostderr",
+    "vmodule",
+    "v",
+];
+
+fn add_folder(folder: &str, sum: &mut crc32fast::Hasher) {
+    for name in files(folder) {
+        let entry = format!("{folder}/{name}");
+        if path(&entry).is_dir() {
+            add_folder(&entry, sum);
+        } else {
+            sum.update(entry.as_bytes());
+            sum.update(read(&entry).as_bytes());
+        }
+    }
+}
+
+fn header() -> String {
+    let mut sum = crc32fast::Hasher::new();
+    add_folder(CHART, &mut sum);
+    sum.update(NAMESPACE.as_bytes());
+    let sum = sum.finalize();
+    format!("# Rendered from {CHART}, checksum {sum:08x}. Change the chart, not this file.\n")
+}
+
+fn render(helm: &std::ffi::OsStr) -> String {
+    let output = Command::new(helm)
+        .args(["template", "volcano", CHART])
+        .args(["--namespace", "volcano-system", "--include-crds"])
+        // What helm assumes of a cluster it does not ask.
+        .args(["--kube-version", "1.36.0"])
+        .current_dir(path("."))
+        .output()
+        .expect("helm runs");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    let rendered = String::from_utf8(output.stdout).expect("helm writes UTF-8");
+    format!("{}---\n{NAMESPACE}{rendered}", header())
+}
+
+#[test]
+fn the_manifests_are_rendered_from_the_chart_as_it_is() {
+    if let Some(helm) = std::env::var_os("HELM") {
+        std::fs::write(path(FILE), render(&helm)).expect("the file");
+    }
+    assert_eq!(
+        read(FILE).lines().next(),
+        header().lines().next(),
+        "{FILE} is stale; write it with HELM=<path of helm> cargo test -p pumice-testkit"
+    );
+}
+
+#[test]
+fn the_objects_are_those_a_volcano_user_knows() {
+    let mut found: Vec<String> = documents(FILE)
+        .iter()
+        .filter(|object| object["kind"] != "CustomResourceDefinition")
+        .map(|object| {
+            let field = |name: &str| object["metadata"][name].as_str().unwrap_or("-");
+            let kind = object["kind"].as_str().expect("a kind");
+            format!("{kind} {}/{}", field("namespace"), field("name"))
+        })
+        .collect();
+    found.sort();
+    let expected = [
+        "ClusterRole -/volcano-scheduler",
+        "ClusterRoleBinding -/volcano-scheduler-role",
+        "ConfigMap volcano-system/volcano-scheduler-configmap",
+        "Deployment volcano-system/volcano-scheduler",
+        "Namespace -/volcano-system",
+        "Role volcano-system/volcano-scheduler",
+        "RoleBinding volcano-system/volcano-scheduler",
+        "Service volcano-system/volcano-scheduler-service",
+        "ServiceAccount volcano-system/volcano-scheduler",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn every_definition_is_installed_and_outlives_the_chart() {
+    let mut found: Vec<Value> = documents(FILE);
+    found.retain(|object| object["kind"] == "CustomResourceDefinition");
+    let mut expected: Vec<Value> = files("config/crd")
+        .iter()
+        .flat_map(|file| documents(&format!("config/crd/{file}")))
+        .collect();
+    let name = |object: &Value| object["metadata"]["name"].to_string();
+    found.sort_by_key(name);
+    expected.sort_by_key(name);
+    assert!(found == expected, "the definitions differ from config/crd");
+    for definition in found {
+        let annotations = &definition["metadata"]["annotations"];
+        assert_eq!(annotations["helm.sh/resource-policy"], "keep");
+    }
+}
+
+#[test]
+fn the_label_that_leaves_definitions_out_is_on_all_other_objects() {
+    for object in documents(FILE) {
+        let ours = object["metadata"]["labels"]["app"] == "volcano-scheduler";
+        let kind = object["kind"].as_str().expect("a kind");
+        let left_out = ["CustomResourceDefinition", "Namespace"].contains(&kind);
+        assert_eq!(ours, !left_out, "{kind} {}", object["metadata"]["name"]);
+    }
+}
+
+#[test]
+fn the_configuration_is_the_one_of_the_repository() {
+    let configuration = read("config/volcano-scheduler.conf");
+    let map = installed("ConfigMap", "volcano-scheduler-configmap");
+    assert_eq!(
+        map["data"]["volcano-scheduler.conf"].as_str(),
+        Some(configuration.as_str())
+    );
+    assert_eq!(
+        read("deploy/helm/pumice/config/volcano-scheduler.conf"),
+        configuration
+    );
+}
+
+fn container() -> Value {
+    installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"]["containers"][0]
+        .clone()
+}
+
+#[test]
+fn the_scheduler_is_started_as_volcano_starts_its_own() {
+    let container = container();
+    assert_eq!(container["name"], "volcano-scheduler");
+    assert_eq!(container.get("command"), None, "the image has it");
+    let args = super::strings(&container["args"]);
+    for expected in [
+        "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf",
+        "--enable-healthz=true",
+        "--enable-metrics=true",
+        "--leader-elect=true",
+        "--leader-elect-resource-namespace=volcano-system",
+        "-v=3",
+    ] {
+        assert!(args.contains(&expected.to_owned()), "{expected}: {args:?}");
+    }
+    for arg in args {
+        let flag = arg.trim_start_matches('-').split('=').next();
+        assert!(flag.is_some_and(|flag| FLAGS.contains(&flag)), "{arg}");
+    }
+}
+
+#[test]
+fn the_pod_keeps_to_the_restricted_profile_with_a_read_only_root() {
+    let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
+    assert_eq!(
+        pod["securityContext"],
+        json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}})
+    );
+    assert_eq!(
+        container()["securityContext"],
+        json!({
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": true,
+            "runAsGroup": 65532,
+            "runAsNonRoot": true,
+            "runAsUser": 65532,
+        })
+    );
+    for field in ["hostNetwork", "hostPID", "hostIPC"] {
+        assert_eq!(pod.get(field), None, "{field}");
+    }
+    let volumes = pod["volumes"].as_array().expect("volumes");
+    for volume in volumes {
+        let harmless = volume.get("configMap").or(volume.get("emptyDir"));
+        assert!(harmless.is_some(), "{volume}");
+    }
+}
+
+#[test]
+fn what_the_pod_mounts_and_probes_exists() {
+    let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
+    let container = container();
+    let names = |list: &Value| -> Vec<Value> {
+        let items = list.as_array().expect("a list").iter();
+        items.map(|item| item["name"].clone()).collect()
+    };
+    assert_eq!(names(&container["volumeMounts"]), names(&pod["volumes"]));
+    for (probe, path) in [
+        ("startupProbe", "/livez"),
+        ("livenessProbe", "/livez"),
+        ("readinessProbe", "/readyz"),
+    ] {
+        let get = &container[probe]["httpGet"];
+        assert_eq!(get["path"], path, "{probe}");
+        assert!(names(&container["ports"]).contains(&get["port"]), "{probe}");
+    }
+    let service = installed("Service", "volcano-scheduler-service");
+    let port = &service["spec"]["ports"][0];
+    assert_eq!(port["port"], 8080);
+    assert!(names(&container["ports"]).contains(&port["targetPort"]));
+    assert_eq!(
+        service["metadata"]["annotations"]["prometheus.io/port"],
+        "8080"
+    );
+}
+
+#[test]
+fn the_image_swap_changes_the_image_and_adds_our_probes_only() {
+    let patch = documents("deploy/image-swap/patch.yaml").remove(0);
+    let patched = &patch["spec"]["template"]["spec"]["containers"][0];
+    let full = container();
+    let fields = patched.as_object().expect("a container");
+    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "image",
+            "livenessProbe",
+            "name",
+            "ports",
+            "readinessProbe",
+            "startupProbe"
+        ]
+    );
+    for (name, value) in fields {
+        assert_eq!(*value, full[name], "{name}");
+    }
+}

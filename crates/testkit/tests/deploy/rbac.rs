@@ -1,0 +1,161 @@
+//! The roles allow what the scheduler does and nothing else (spec/06 §3.7).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{installed, strings};
+
+const READS: [&str; 3] = ["get", "list", "watch"];
+
+/// Everything the scheduler may change in the whole cluster: group, resource, verb.
+const WRITES: [(&str, &str, &str); 17] = [
+    ("", "events", "create"),
+    ("", "events", "patch"),
+    ("", "persistentvolumeclaims", "patch"),
+    ("", "persistentvolumeclaims", "update"),
+    ("", "persistentvolumes", "patch"),
+    ("", "persistentvolumes", "update"),
+    ("", "pods", "delete"),
+    ("", "pods/binding", "create"),
+    ("", "pods/status", "patch"),
+    ("", "pods/status", "update"),
+    ("scheduling.volcano.sh", "podgroups", "patch"),
+    ("scheduling.volcano.sh", "podgroups", "update"),
+    ("scheduling.volcano.sh", "queues", "create"),
+    ("scheduling.volcano.sh", "queues/status", "patch"),
+    ("scheduling.volcano.sh", "queues/status", "update"),
+    ("shard.volcano.sh", "nodeshards/status", "patch"),
+    ("shard.volcano.sh", "nodeshards/status", "update"),
+];
+
+/// Everything it watches (spec/01 §1.11): group, resource.
+const WATCHED: [(&str, &str); 22] = [
+    ("", "namespaces"),
+    ("", "nodes"),
+    ("", "persistentvolumeclaims"),
+    ("", "persistentvolumes"),
+    ("", "pods"),
+    ("", "replicationcontrollers"),
+    ("", "resourcequotas"),
+    ("", "services"),
+    ("apps", "replicasets"),
+    ("apps", "statefulsets"),
+    ("nodeinfo.volcano.sh", "numatopologies"),
+    ("policy", "poddisruptionbudgets"),
+    ("scheduling.k8s.io", "priorityclasses"),
+    ("scheduling.volcano.sh", "podgroups"),
+    ("scheduling.volcano.sh", "queues"),
+    ("shard.volcano.sh", "nodeshards"),
+    ("storage.k8s.io", "csidrivers"),
+    ("storage.k8s.io", "csinodes"),
+    ("storage.k8s.io", "csistoragecapacities"),
+    ("storage.k8s.io", "storageclasses"),
+    ("storage.k8s.io", "volumeattachments"),
+    ("topology.volcano.sh", "hypernodes"),
+];
+
+/// Group, resource and verb of every permission of a role.
+fn permissions(role: &Value) -> BTreeSet<(String, String, String)> {
+    let mut all = BTreeSet::new();
+    for rule in role["rules"].as_array().expect("rules") {
+        assert_eq!(rule.get("nonResourceURLs"), None);
+        for group in strings(&rule["apiGroups"]) {
+            for resource in strings(&rule["resources"]) {
+                for verb in strings(&rule["verbs"]) {
+                    all.insert((group.clone(), resource.clone(), verb));
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_cluster_role_allows_these_writes_and_no_other() {
+    let role = installed("ClusterRole", "volcano-scheduler");
+    let writes: BTreeSet<_> = permissions(&role)
+        .into_iter()
+        .filter(|(_, _, verb)| !READS.contains(&verb.as_str()))
+        .collect();
+    let expected = WRITES
+        .map(|(group, resource, verb)| (group.to_owned(), resource.to_owned(), verb.to_owned()));
+    assert_eq!(writes, BTreeSet::from(expected));
+}
+
+#[test]
+fn the_cluster_role_reads_what_is_watched_and_nothing_else() {
+    let role = installed("ClusterRole", "volcano-scheduler");
+    let all = permissions(&role);
+    let read: BTreeSet<(&str, &str)> = all
+        .iter()
+        .filter(|(_, _, verb)| READS.contains(&verb.as_str()))
+        .map(|(group, resource, _)| (group.as_str(), resource.as_str()))
+        .collect();
+    assert_eq!(read, BTreeSet::from(WATCHED));
+    for (group, resource) in WATCHED {
+        for verb in ["list", "watch"] {
+            let key = (group.to_owned(), resource.to_owned(), verb.to_owned());
+            assert!(all.contains(&key), "{verb} {resource}");
+        }
+    }
+}
+
+#[test]
+fn no_role_has_wildcards_or_reaches_secrets_definitions_or_roles() {
+    for kind in ["ClusterRole", "Role"] {
+        for (group, resource, verb) in permissions(&installed(kind, "volcano-scheduler")) {
+            for part in [&group, &resource, &verb] {
+                assert!(!part.contains('*'), "{kind}: {group} {resource} {verb}");
+            }
+            assert_ne!(resource, "secrets");
+            assert_ne!(group, "apiextensions.k8s.io");
+            assert_ne!(group, "rbac.authorization.k8s.io");
+            assert!(kind == "Role" || resource != "configmaps");
+        }
+    }
+}
+
+#[test]
+fn in_its_namespace_it_may_use_its_lease_and_read_its_own_configuration() {
+    let role = installed("Role", "volcano-scheduler");
+    let rules = role["rules"].as_array().expect("rules");
+    let found: Vec<_> = rules
+        .iter()
+        .map(|rule| {
+            let field = |name: &str| strings(&rule[name]).join(",");
+            [field("resources"), field("resourceNames"), field("verbs")].join(" ")
+        })
+        .collect();
+    let expected = [
+        "leases  create",
+        "leases volcano get,update",
+        "configmaps volcano-scheduler-configmap get,list,watch",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_roles_are_bound_to_the_account_the_pod_runs_under() {
+    let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
+    let account = installed("ServiceAccount", "volcano-scheduler");
+    assert_eq!(pod["serviceAccountName"], account["metadata"]["name"]);
+    for (kind, name, role) in [
+        (
+            "ClusterRoleBinding",
+            "volcano-scheduler-role",
+            "ClusterRole",
+        ),
+        ("RoleBinding", "volcano-scheduler", "Role"),
+    ] {
+        let binding = installed(kind, name);
+        assert_eq!(binding["roleRef"]["kind"], role);
+        assert_eq!(binding["roleRef"]["name"], "volcano-scheduler");
+        let subjects = binding["subjects"].as_array().expect("subjects");
+        assert_eq!(subjects.len(), 1);
+        assert_eq!(subjects[0]["kind"], "ServiceAccount");
+        for field in ["name", "namespace"] {
+            assert_eq!(subjects[0][field], account["metadata"][field], "{kind}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+{{/* Names are those of Volcano's chart: <release>-scheduler, label app: volcano-scheduler. */}}
+{{- define "pumice.name" -}}
+{{ .Release.Name }}-scheduler
+{{- end }}
+
+{{/* Labels of every object. */}}
+{{- define "pumice.labels" -}}
+app: volcano-scheduler
+app.kubernetes.io/name: pumice
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- with .Values.custom.common_labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "pumice.image" -}}
+{{- $tag := .Values.basic.scheduler_image_tag_version | default .Values.basic.image_tag_version -}}
+{{ .Values.basic.image_registry }}/{{ .Values.basic.scheduler_image_name }}:{{ $tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "pumice.args" -}}
+{{- $custom := .Values.custom -}}
+- --logtostderr
+- --scheduler-conf=/volcano.scheduler/{{ base .Values.basic.scheduler_config_file }}
+{{- with $custom.scheduler_name }}
+- --scheduler-name={{ . }}
+{{- end }}
+- --enable-healthz=true
+- --enable-metrics={{ $custom.scheduler_metrics_enable }}
+{{- if $custom.scheduler_pprof_enable }}
+- --enable-pprof=true
+{{- end }}
+- --leader-elect={{ $custom.leader_elect_enable }}
+- --leader-elect-resource-namespace={{ .Release.Namespace }}
+{{- with $custom.scheduler_kube_api_qps }}
+- --kube-api-qps={{ . }}
+{{- end }}
+{{- with $custom.scheduler_kube_api_burst }}
+- --kube-api-burst={{ . }}
+{{- end }}
+{{- with $custom.scheduler_schedule_period }}
+- --schedule-period={{ . }}
+{{- end }}
+{{- with $custom.scheduler_node_worker_threads }}
+- --node-worker-threads={{ . }}
+{{- end }}
+{{- if ne $custom.scheduler_percentage_nodes_to_find nil }}
+- --percentage-nodes-to-find={{ $custom.scheduler_percentage_nodes_to_find }}
+{{- end }}
+{{- with $custom.scheduler_plugins_dir }}
+- --plugins-dir={{ . }}
+{{- end }}
+{{- with $custom.scheduler_feature_gates }}
+- --feature-gates={{ . }}
+{{- end }}
+{{- with $custom.ignored_provisioners }}
+- --ignored-provisioners={{ . }}
+{{- end }}
+{{- with $custom.scheduler_sharding_mode }}
+- --scheduler-sharding-mode={{ . }}
+{{- end }}
+{{- with $custom.scheduler_sharding_name }}
+- --scheduler-sharding-name={{ . }}
+{{- end }}
+- -v={{ $custom.scheduler_log_level }}
+{{- range $custom.scheduler_extra_args }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,117 @@
+//! How fast the scheduler is on a real API server, against what that API server can take.
+//!
+//! ```text
+//!  nodes ─► raw limit: bare Bindings, best concurrency ─► the scheduler with the same pods
+//!                                                         idle: writes, CPU
+//!                                                         latency: one pod at a time, under load
+//!                                                         restart, failover
+//! ```
+//!
+//! Times come from the API server's audit log of the scheduler's identity, so that measuring costs
+//! no requests; the raw limit is measured with the same identity and the same log.
+//!
+//! Exit codes: 0 measured, 1 not or not all.
+
+mod audit;
+mod load;
+mod measure;
+mod raw;
+mod report;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use pumice_e2e::{Cluster, NodeShape, Options, create_nodes};
+
+use crate::report::Report;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts: stable keys
+    Json,
+}
+
+/// Measures pumice-scheduler on a kube-apiserver and etcd started for it on loopback.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Nodes of the cluster
+    #[arg(long, default_value_t = 1000)]
+    nodes: usize,
+    /// Pods to bind in each throughput measurement
+    #[arg(long, default_value_t = 3000)]
+    pods: usize,
+    /// Pods per PodGroup
+    #[arg(long, default_value_t = 20)]
+    gang: usize,
+    /// Pods that run before the scheduler starts
+    #[arg(long, default_value_t = 0)]
+    running: usize,
+    /// Pods created one at a time to measure latency
+    #[arg(long, default_value_t = 200)]
+    samples: usize,
+    /// Pods per second while latency under load is measured, for ten seconds
+    #[arg(long, default_value_t = 100)]
+    load: u32,
+    /// Only the limit of the API server
+    #[arg(long)]
+    raw_only: bool,
+    /// Further flag of the scheduler (repeat for several)
+    #[arg(long = "flag", allow_hyphen_values = true)]
+    flags: Vec<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    output: Format,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match bench(&arguments) {
+        Ok(report) => {
+            match arguments.output {
+                Format::Table => print!("{}", report.table()),
+                Format::Json => println!("{}", report.json()),
+            }
+            for problem in &report.problems {
+                eprintln!("error: not measured: {problem}");
+            }
+            match report.problems.is_empty() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(arguments: &Arguments) -> Result<Report> {
+    eprintln!("starting etcd and kube-apiserver");
+    let cluster = Cluster::start(Options {
+        without_controllers: true,
+        ..Options::default()
+    })?;
+    cluster.install()?;
+    eprintln!("creating {} nodes", arguments.nodes);
+    create_nodes(cluster.rest(), "n", arguments.nodes, &NodeShape::default())?;
+    if arguments.running > 0 {
+        eprintln!("creating {} pods that run", arguments.running);
+        load::running_pods(cluster.rest(), arguments.running, arguments.nodes)?;
+    }
+    let mut report = Report {
+        nodes: arguments.nodes,
+        pods: arguments.pods,
+        gang: arguments.gang,
+        running: arguments.running,
+        ..Report::default()
+    };
+    raw::limit(&cluster, arguments, &mut report)?;
+    if !arguments.raw_only {
+        measure::scheduler(&cluster, arguments, &mut report)?;
+    }
+    Ok(report)
+}

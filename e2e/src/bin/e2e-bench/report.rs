@@ -1,0 +1,234 @@
+//! The figures, for people and for scripts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+/// Bytes of a megabyte, as the goals count them.
+const MEGABYTE: f64 = 1e6;
+
+/// Everything measured. Counts of zero and `None` were not measured.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Nodes of the cluster.
+    pub nodes: usize,
+    /// Pods bound in each throughput measurement.
+    pub pods: usize,
+    /// Pods per PodGroup.
+    pub gang: usize,
+    /// Pods that ran beforehand.
+    pub running: usize,
+    /// Requests in flight and binds per second of each try.
+    pub raw_tries: Vec<(usize, f64)>,
+    /// The best number of requests in flight.
+    pub raw_at_once: usize,
+    /// Binds per second of the API server with bare Bindings.
+    pub raw_binds_per_s: f64,
+    /// Pods made beforehand, events off.
+    pub without_events: Option<Throughput>,
+    /// Pods made beforehand, events on.
+    pub with_events: Option<Throughput>,
+    /// Processor use while nothing changes.
+    pub idle_cpu_percent: f64,
+    /// Writes but those of the lease while nothing changes.
+    pub idle_writes: usize,
+    /// Creation to bind, one pod at a time.
+    pub latency_idle: Option<Latency>,
+    /// Creation to bind at a steady rate.
+    pub latency_load: Option<Latency>,
+    /// From the start of a new process to its first bind.
+    pub restart_to_first_bind_s: Option<f64>,
+    /// From the expiry of a killed leader's lease to the standby's first bind.
+    pub failover_after_expiry_s: Option<f64>,
+    /// What could not be measured, and why.
+    pub problems: Vec<String>,
+}
+
+/// How pods that were all made beforehand are bound.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Throughput {
+    /// Binds per second of the scheduler, first to last bind.
+    pub binds_per_s: f64,
+    /// From the start of the process to the last bind.
+    pub start_to_all_bound_s: f64,
+    /// Writes by verb and resource, until they come to an end; leases left out.
+    pub writes: BTreeMap<String, usize>,
+    /// Processor seconds from the start to the last bind.
+    pub cpu_s: f64,
+    /// Resident memory after the last bind.
+    pub rss_bytes: u64,
+    /// Most resident memory until then.
+    pub peak_rss_bytes: u64,
+}
+
+/// Times in milliseconds.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Latency {
+    /// Number of samples.
+    pub samples: usize,
+    /// Half of them took no longer.
+    pub p50_ms: f64,
+    /// 99 of 100 took no longer.
+    pub p99_ms: f64,
+    /// None took longer.
+    pub max_ms: f64,
+}
+
+impl Latency {
+    /// Of these samples.
+    pub fn of(mut times_ms: Vec<f64>) -> Self {
+        times_ms.sort_by(f64::total_cmp);
+        let at = |percent: usize| {
+            let rank = (times_ms.len() * percent).div_ceil(100);
+            times_ms.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+        };
+        Self {
+            samples: times_ms.len(),
+            p50_ms: at(50),
+            p99_ms: at(99),
+            max_ms: at(100),
+        }
+    }
+}
+
+impl Report {
+    /// Stable keys, for scripts.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Lines of name and value.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in self.lines() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name:<44} {value}");
+        }
+        text
+    }
+
+    fn lines(&self) -> Vec<(String, String)> {
+        let line = |name: &str, value: String| (name.to_owned(), value);
+        let mut lines = vec![line(
+            "cluster",
+            format!("{} nodes, {} running pods", self.nodes, self.running),
+        )];
+        for (at_once, rate) in &self.raw_tries {
+            lines.push((
+                format!("raw binds/s, {at_once} in flight"),
+                format!("{rate:.0}"),
+            ));
+        }
+        lines.push((
+            format!(
+                "raw binds/s, {} pods, {} in flight",
+                self.pods, self.raw_at_once
+            ),
+            format!("{:.0}", self.raw_binds_per_s),
+        ));
+        for (name, throughput) in [
+            ("events off", &self.without_events),
+            ("events on", &self.with_events),
+        ] {
+            if let Some(throughput) = throughput {
+                self.throughput_lines(name, throughput, &mut lines);
+            }
+        }
+        if self.with_events.is_some() {
+            self.other_lines(&mut lines);
+        }
+        lines
+    }
+
+    fn throughput_lines(
+        &self,
+        name: &str,
+        throughput: &Throughput,
+        lines: &mut Vec<(String, String)>,
+    ) {
+        let mut add = |what: &str, value: String| lines.push((format!("{name}: {what}"), value));
+        let rate = throughput.binds_per_s;
+        let share = 100.0 * rate / self.raw_binds_per_s;
+        add("binds/s", format!("{rate:.0} ({share:.0} % of raw)"));
+        let seconds = throughput.start_to_all_bound_s;
+        add("start to last bind", format!("{seconds:.2} s"));
+        let pods = self.pods.max(1);
+        let total: usize = throughput.writes.values().sum();
+        add("writes per bound pod", format!("{:.2}", ratio(total, pods)));
+        for (what, count) in &throughput.writes {
+            add(&format!("  {what}"), format!("{:.3}", ratio(*count, pods)));
+        }
+        let cpu = throughput.cpu_s;
+        let per_thousand = 1000.0 * cpu / ratio(pods, 1);
+        add(
+            "CPU",
+            format!("{cpu:.2} s ({per_thousand:.2} s per 1,000 binds)"),
+        );
+        let (now, peak) = (throughput.rss_bytes, throughput.peak_rss_bytes);
+        add("RSS, peak", format!("{}, {}", mega(now), mega(peak)));
+    }
+
+    fn other_lines(&self, lines: &mut Vec<(String, String)>) {
+        let mut add = |name: &str, value: String| lines.push((name.to_owned(), value));
+        add("idle CPU", format!("{:.2} %", self.idle_cpu_percent));
+        add("idle writes", self.idle_writes.to_string());
+        let latencies = [
+            ("creation to bind, idle", &self.latency_idle),
+            ("creation to bind, under load", &self.latency_load),
+        ];
+        for (name, latency) in latencies {
+            if let Some(Latency {
+                p50_ms,
+                p99_ms,
+                max_ms,
+                samples,
+            }) = latency
+            {
+                let text = format!(
+                    "p50 {p50_ms:.1} ms, p99 {p99_ms:.1} ms, max {max_ms:.1} ms of {samples}"
+                );
+                add(name, text);
+            }
+        }
+        let times = [
+            ("restart to first bind", self.restart_to_first_bind_s),
+            ("failover after lease expiry", self.failover_after_expiry_s),
+        ];
+        for (name, seconds) in times {
+            if let Some(seconds) = seconds {
+                add(name, format!("{seconds:.2} s"));
+            }
+        }
+    }
+}
+
+/// Exact for counts below 2^32, which all of them are.
+fn ratio(part: usize, whole: usize) -> f64 {
+    let exact = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    exact(part) / exact(whole)
+}
+
+fn mega(bytes: u64) -> String {
+    let whole = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
+    format!("{:.0} MB", f64::from(whole) * 1000.0 / MEGABYTE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_ranks_of_the_sorted_samples() {
+        let latency = Latency::of((1..=200).rev().map(f64::from).collect());
+        assert_eq!(latency.samples, 200);
+        assert_eq!(
+            (latency.p50_ms, latency.p99_ms, latency.max_ms),
+            (100.0, 198.0, 200.0)
+        );
+        assert_eq!(Latency::of(Vec::new()).p99_ms, 0.0);
+    }
+}

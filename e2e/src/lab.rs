@@ -1,0 +1,317 @@
+//! One cluster for all tests of a program, one test at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::jobs::Creation;
+use crate::samples::Sample;
+use crate::{
+    Cluster, Identity, JobController, Kubelet, NodeShape, Options, Rest, create_nodes, eventually,
+};
+
+/// How long cleaning up may take.
+const CLEAN: Duration = Duration::from_secs(60);
+
+/// Pause between objects of different age.
+const GENERATION: Duration = Duration::from_millis(1500);
+
+/// Collections that are emptied between tests, those that make others first.
+const EMPTIED: [&str; 9] = [
+    "/apis/batch.volcano.sh/v1alpha1/jobs",
+    "/apis/scheduling.volcano.sh/v1beta1/podgroups",
+    "/api/v1/pods",
+    "/apis/scheduling.volcano.sh/v1beta1/queues",
+    "/api/v1/nodes",
+    "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
+    "/api/v1/resourcequotas",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+];
+
+/// A cluster with CRDs and role, kubelets and the Job controller, but without nodes.
+pub struct Lab {
+    // Stopped before the cluster.
+    jobs: Option<JobController>,
+    kubelet: Kubelet,
+    cluster: Cluster,
+    /// CRDs or roles may be others than the shipped ones.
+    installation_changed: bool,
+}
+
+/// The lab, for one test.
+pub struct LabGuard(MutexGuard<'static, Option<Lab>>);
+
+impl Deref for LabGuard {
+    type Target = Lab;
+
+    fn deref(&self) -> &Lab {
+        self.0.as_ref().expect("filled when it was taken")
+    }
+}
+
+impl DerefMut for LabGuard {
+    fn deref_mut(&mut self) -> &mut Lab {
+        self.0.as_mut().expect("filled when it was taken")
+    }
+}
+
+impl Lab {
+    /// Waits for the lab, starts it if need be, and empties it.
+    ///
+    /// # Errors
+    /// When it cannot be started or emptied.
+    pub fn take() -> Result<LabGuard> {
+        static LAB: Mutex<Option<Lab>> = Mutex::new(None);
+        // A test that failed leaves a cluster that can be emptied as well as any other.
+        let mut slot = LAB.lock().unwrap_or_else(PoisonError::into_inner);
+        match slot.as_mut() {
+            Some(lab) => lab.empty()?,
+            None => *slot = Some(Self::start(Options::default())?),
+        }
+        Ok(LabGuard(slot))
+    }
+
+    /// A lab of its own.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(options: Options) -> Result<Self> {
+        let cluster = Cluster::start(options)?;
+        cluster.install()?;
+        let kubelet = Kubelet::start(cluster.client(Identity::Admin)?);
+        let mut lab = Self {
+            jobs: None,
+            kubelet,
+            cluster,
+            installation_changed: false,
+        };
+        lab.start_jobs(Creation::WhenAdmitted)?;
+        Ok(lab)
+    }
+
+    fn empty(&mut self) -> Result<()> {
+        if self.cluster.rest().get("/readyz").is_err() {
+            self.cluster.restart_apiserver()?;
+        }
+        if std::mem::take(&mut self.installation_changed) {
+            self.cluster.install()?;
+        }
+        self.kubelet.resume();
+        // Stopped meanwhile, so that it does not fill what is being emptied.
+        self.jobs = None;
+        let rest = self.cluster.rest();
+        eventually(CLEAN, "the cluster is empty", || {
+            let mut left = 0;
+            for path in EMPTIED {
+                for object in rest.list(path)? {
+                    left += 1;
+                    rest.delete_now(&path_of(path, &object))?;
+                }
+            }
+            Ok((left == 0).then_some(()))
+        })?;
+        self.start_jobs(Creation::WhenAdmitted)
+    }
+
+    fn start_jobs(&mut self, creation: Creation) -> Result<()> {
+        let rest = Rest::new(self.cluster.client(Identity::Admin)?);
+        self.jobs = Some(JobController::start(rest, creation));
+        Ok(())
+    }
+
+    /// From now on Jobs get their pods at once, not only when they are admitted.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used.
+    pub fn make_pods_at_once(&mut self) -> Result<()> {
+        self.start_jobs(Creation::AtOnce)
+    }
+
+    /// The cluster.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The cluster, to stop parts of it.
+    pub fn cluster_mut(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+
+    /// The API as administrator.
+    pub fn rest(&self) -> &Rest {
+        self.cluster.rest()
+    }
+
+    /// To be called before a test changes CRDs or roles: the next one finds the shipped ones.
+    pub fn will_change_installation(&mut self) {
+        self.installation_changed = true;
+    }
+
+    /// All kubelets.
+    pub fn kubelet(&self) -> &Kubelet {
+        &self.kubelet
+    }
+
+    /// Creates nodes `n-0`, `n-1` … of one shape.
+    ///
+    /// # Errors
+    /// When the API server refuses one.
+    pub fn nodes(&self, count: usize, cpu: &'static str, memory: &'static str) -> Result<()> {
+        let shape = NodeShape {
+            cpu,
+            memory,
+            ..NodeShape::default()
+        };
+        create_nodes(self.rest(), "n", count, &shape)
+    }
+
+    /// Creates a PodGroup `name` in `default` with pods `<name>-0` … of one CPU each.
+    ///
+    /// # Errors
+    /// When the API server refuses one.
+    pub fn gang(&self, name: &str, queue: &str, pods: usize, minimum: usize) -> Result<()> {
+        let group = json!({
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": name},
+            "spec": {"minMember": minimum, "queue": queue},
+        });
+        let groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+        self.rest().create(groups, &group)?;
+        let objects = (0..pods).map(|n| member(&format!("{name}-{n}"), name));
+        let path = "/api/v1/namespaces/default/pods";
+        self.rest().create_all(path, objects.collect(), 16)
+    }
+
+    /// Creates the objects of a sample with kubectl, in their order.
+    ///
+    /// # Errors
+    /// When the API server refuses one.
+    pub fn create_sample(&self, sample: &Sample) -> Result<()> {
+        let namespace =
+            |object: &Value| object["metadata"]["namespace"].as_str().map(str::to_owned);
+        let namespaces: BTreeSet<String> = sample
+            .generations
+            .iter()
+            .flatten()
+            .filter_map(namespace)
+            .collect();
+        for namespace in namespaces {
+            self.cluster.create_namespace(&namespace)?;
+        }
+        for (at, generation) in sample.generations.iter().enumerate() {
+            if at > 0 {
+                // Ages are told apart by the second, and PodGroups are made after their Jobs.
+                std::thread::sleep(GENERATION);
+            }
+            let items = json!({"apiVersion": "v1", "kind": "List", "items": generation});
+            self.cluster
+                .kubectl(&["create", "-f", "-"], &items.to_string())?;
+        }
+        for object in &sample.statuses {
+            let subresource = ["apply", "--server-side", "--force-conflicts"];
+            let arguments = [&subresource[..], &["--subresource=status", "-f", "-"]].concat();
+            self.cluster.kubectl(&arguments, &object.to_string())?;
+        }
+        for pod in &sample.leaving {
+            let (namespace, name) = pod.split_once('/').unwrap_or_default();
+            let arguments = ["delete", "pod", name, "-n", namespace, "--wait=false"];
+            self.cluster.kubectl(&arguments, "")?;
+        }
+        Ok(())
+    }
+
+    /// Node by `namespace/name` of every bound pod whose name begins so.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub fn bound(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
+        let place = |pod: &Value| {
+            let name = pod["metadata"]["name"].as_str()?;
+            let node = pod["spec"]["nodeName"].as_str()?;
+            let key = format!("{}/{name}", pod["metadata"]["namespace"].as_str()?);
+            name.starts_with(prefix).then(|| (key, node.to_owned()))
+        };
+        Ok(self
+            .rest()
+            .list("/api/v1/pods")?
+            .iter()
+            .filter_map(place)
+            .collect())
+    }
+
+    /// Number of pods in phase Running whose name begins so.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub fn running(&self, prefix: &str) -> Result<usize> {
+        let is_running = |pod: &&Value| {
+            let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+            name.starts_with(prefix) && pod["status"]["phase"] == "Running"
+        };
+        Ok(self
+            .rest()
+            .list("/api/v1/pods")?
+            .iter()
+            .filter(is_running)
+            .count())
+    }
+
+    /// Phase of a PodGroup in `default`.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn group_phase(&self, name: &str) -> Result<String> {
+        let groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+        let group = self.rest().get(&format!("{groups}/{name}"))?;
+        let phase = group["status"]["phase"].as_str();
+        Ok(phase.unwrap_or_default().to_owned())
+    }
+
+    /// Deletes an object without waiting for anyone.
+    ///
+    /// # Errors
+    /// When the API server refuses it.
+    pub fn delete(&self, path: &str) -> Result<()> {
+        self.rest()
+            .delete_now(path)
+            .with_context(|| format!("delete {path}"))
+    }
+}
+
+/// A pod of a gang, one CPU.
+pub(crate) fn member(name: &str, group: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "annotations": {"scheduling.k8s.io/group-name": group},
+        },
+        "spec": {
+            "schedulerName": "volcano",
+            "containers": [{
+                "name": "main",
+                "image": "example.com/none",
+                "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+            }],
+        },
+    })
+}
+
+fn path_of(collection: &str, object: &Value) -> String {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match object["metadata"]["namespace"].as_str() {
+        None => format!("{collection}/{name}"),
+        Some(_) if collection.contains("/namespaces/") => format!("{collection}/{name}"),
+        Some(namespace) => {
+            let (group, kind) = collection.rsplit_once('/').unwrap_or_default();
+            format!("{group}/namespaces/{namespace}/{kind}/{name}")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Processes that end with the test.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, kill_process};
+
+pub use rustix::process::Signal;
+
+use crate::wait::eventually;
+
+/// How long a process may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A running process whose output goes to a file. Killed when dropped.
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts the command; what it prints is appended to `log`. Its standard input stays open as
+    /// long as this value lives.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn spawn(name: &str, mut command: Command, log: &Path) -> Result<Self> {
+        let file = File::options().create(true).append(true).open(log);
+        let file = file.with_context(|| format!("open the log {}", log.display()))?;
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()
+            .with_context(|| format!("start {name}"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+            log: log.to_owned(),
+        })
+    }
+
+    /// The process's number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal. One to a process that has ended is no error.
+    pub fn signal(&self, signal: Signal) {
+        let number = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(pid) = number {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Its exit status, once it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// When it is still running after `limit`.
+    pub fn wait_end(&mut self, limit: Duration) -> Result<ExitStatus> {
+        let what = format!("{} ends", self.name);
+        eventually(limit, &what, || Ok(self.child.try_wait()?))
+    }
+
+    /// Ends it at once.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks it to end, and ends it when it does not.
+    pub fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        if self.wait_end(GRACE).is_err() {
+            self.kill();
+        }
+    }
+
+    /// Everything it has printed.
+    pub fn log(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The last lines it has printed.
+    pub fn log_tail(&self, lines: usize) -> String {
+        let log = self.log();
+        let all: Vec<&str> = log.lines().collect();
+        let tail = &all[all.len().saturating_sub(lines)..];
+        format!("last lines of {}:\n{}", self.name, tail.join("\n"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Loopback ports nobody listens on.
+///
+/// # Errors
+/// When the system gives none.
+pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let mut ports = [0; N];
+    let mut held = Vec::new();
+    for port in &mut ports {
+        let listener = TcpListener::bind("127.0.0.1:0").context("find a free port")?;
+        *port = listener.local_addr()?.port();
+        // Held until all are found, so that they differ.
+        held.push(listener);
+    }
+    Ok(ports)
+}

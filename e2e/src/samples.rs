@@ -1,0 +1,203 @@
+//! The samples of `config/samples`, made acceptable to a real API server.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The samples.
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
+
+/// Fields that only the server sets.
+const SERVER_SIDE: [&str; 7] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "ownerReferences",
+];
+
+/// A sample: objects, configuration, and where `pumice simulate` binds which pod.
+pub struct Sample {
+    /// Name of its folder.
+    pub name: String,
+    /// Objects ready to be created, the oldest first; those of equal age together, as written.
+    pub generations: Vec<Vec<Value>>,
+    /// Status of objects that the API server takes in a second step only.
+    pub statuses: Vec<Value>,
+    /// `namespace/name` of pods that are being deleted.
+    pub leaving: Vec<String>,
+    /// The scheduler's configuration, if it has one.
+    pub conf: Option<String>,
+    /// Node by `namespace/name` of pod.
+    pub binds: BTreeMap<String, String>,
+}
+
+/// Names of all samples.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn names() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(SAMPLES).context("read config/samples")? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+impl Sample {
+    /// Reads a sample.
+    ///
+    /// # Errors
+    /// When a file is missing or no YAML.
+    pub fn read(name: &str) -> Result<Self> {
+        let folder = PathBuf::from(SAMPLES).join(name);
+        let mut objects = Vec::new();
+        for file in ["cluster.yaml", "workload.yaml"] {
+            let path = folder.join(file);
+            if path.exists() {
+                read_objects(&path, &mut objects)?;
+            }
+        }
+        let conf = match fs::read_to_string(folder.join("volcano-scheduler.conf")) {
+            Ok(text) => Some(text),
+            Err(_) => objects.iter().find_map(mounted_conf),
+        };
+        let key = |object: &Value| {
+            let namespace = object["metadata"]["namespace"]
+                .as_str()
+                .unwrap_or("default");
+            format!(
+                "{namespace}/{}",
+                object["metadata"]["name"].as_str().unwrap_or_default()
+            )
+        };
+        let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
+        let leaving = objects.iter().filter(is_leaving).map(key).collect();
+        objects.retain(is_created);
+        let has_state =
+            |object: &Value| object["kind"] == "Queue" && !object["status"]["state"].is_null();
+        let mut statuses: Vec<Value> = objects.iter().filter(|o| has_state(o)).cloned().collect();
+        statuses.iter_mut().for_each(prepare);
+        Ok(Self {
+            name: name.to_owned(),
+            generations: generations(objects),
+            statuses,
+            leaving,
+            conf,
+            binds: expected(&folder)?,
+        })
+    }
+}
+
+/// Objects by age, ready to be created. Only pods, PodGroups and Jobs have an age that counts; one
+/// without a time is older than all others.
+fn generations(objects: Vec<Value>) -> Vec<Vec<Value>> {
+    let mut by_age: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for mut object in objects {
+        let has_age = matches!(object["kind"].as_str(), Some("Pod" | "PodGroup" | "Job"));
+        let time = object["metadata"]["creationTimestamp"].as_str();
+        let age = time.filter(|_| has_age).unwrap_or_default().to_owned();
+        prepare(&mut object);
+        by_age.entry(age).or_default().push(object);
+    }
+    by_age.into_values().collect()
+}
+
+/// Takes away what only the server sets and adds what it demands.
+fn prepare(object: &mut Value) {
+    let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+    if let Value::Object(metadata) = &mut object["metadata"] {
+        for field in SERVER_SIDE {
+            metadata.remove(field);
+        }
+        if !is_cluster_wide(&kind) {
+            metadata.entry("namespace").or_insert(json!("default"));
+        }
+    }
+    complete_containers(object);
+}
+
+fn is_cluster_wide(kind: &str) -> bool {
+    matches!(kind, "Node" | "Queue" | "PriorityClass" | "Namespace")
+}
+
+/// What the API server makes itself, or would not take.
+fn is_created(object: &Value) -> bool {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    !matches!(kind, "Event" | "Service" | "ConfigMap" | "Lease")
+}
+
+/// Manifests of samples leave out what the scheduler does not read: images, and the limits that
+/// requests of devices must have.
+fn complete(container: &mut Value) {
+    if container["image"].is_null() {
+        container["image"] = json!("example.com/none");
+    }
+    let Value::Object(requests) = container["resources"]["requests"].clone() else {
+        return;
+    };
+    for (name, amount) in requests {
+        if name.contains('/') {
+            container["resources"]["limits"][name] = amount;
+        }
+    }
+}
+
+fn complete_containers(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::Array(containers)) = fields.get_mut("containers") {
+                for container in containers {
+                    complete(container);
+                }
+            }
+            fields.values_mut().for_each(complete_containers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(complete_containers),
+        _ => {}
+    }
+}
+
+fn read_objects(path: &Path, objects: &mut Vec<Value>) -> Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    for document in serde_yaml::Deserializer::from_str(&text) {
+        let object = Value::deserialize(document).with_context(|| path.display().to_string())?;
+        match object {
+            Value::Null => {}
+            Value::Object(mut list) if list.get("kind") == Some(&json!("List")) => {
+                if let Some(Value::Array(items)) = list.remove("items") {
+                    objects.extend(items);
+                }
+            }
+            object => objects.push(object),
+        }
+    }
+    Ok(())
+}
+
+fn mounted_conf(object: &Value) -> Option<String> {
+    let text = object["data"]["volcano-scheduler.conf"].as_str()?;
+    Some(text.to_owned())
+}
+
+/// The binds `pumice simulate --output json` prints for the sample.
+fn expected(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let path = folder.join("expected-json.txt");
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let report: Value = serde_json::from_str(&text)?;
+    let binds = report["binds"].as_array().context("binds of the report")?;
+    let bind = |bind: &Value| {
+        Some((
+            bind["pod"].as_str()?.to_owned(),
+            bind["node"].as_str()?.to_owned(),
+        ))
+    };
+    Ok(binds.iter().filter_map(bind).collect())
+}

@@ -1,0 +1,239 @@
+//! The harness itself: what the scenarios rely on.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use http::Method;
+use pumice_e2e::{
+    Fault, FaultProxy, Identity, Lab, LabGuard, Rest, eventually, is_status, samples, scratch,
+};
+use serde_json::{Value, json};
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "schedulerName": "volcano",
+            "containers": [{"name": "main", "image": "example.com/none"}],
+        },
+    })
+}
+
+fn bind(rest: &Rest, name: &str, node: &str) -> Result<Value> {
+    let binding = json!({
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    });
+    rest.create(&format!("{PODS}/{name}/binding"), &binding)
+}
+
+fn wait_running(lab: &LabGuard, name: &str) -> Result<()> {
+    eventually(LIMIT, &format!("{name} runs"), || {
+        Ok((lab.running(name)? == 1).then_some(()))
+    })
+}
+
+#[test]
+fn a_cluster_answers_kubectl_with_the_release_it_was_built_from() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(3, "4", "8Gi")?;
+    let nodes = lab.cluster().kubectl(&["get", "nodes", "-o", "name"], "")?;
+    assert_eq!(nodes, "node/n-0\nnode/n-1\nnode/n-2\n");
+    let versions = lab.cluster().kubectl(&["version", "-o", "json"], "")?;
+    let versions: Value = serde_json::from_str(&versions)?;
+    assert_eq!(versions["serverVersion"]["gitVersion"], "v1.36.1");
+    assert_eq!(versions["clientVersion"]["gitVersion"], "v1.36.1");
+    let refused = lab.cluster().kubectl(&["get", "nothing-such"], "");
+    let message = format!("{:#}", refused.err().context("kubectl must fail")?);
+    ensure!(message.contains("nothing-such"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn a_bound_pod_runs_and_a_deleted_one_ends() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    lab.rest().create(PODS, &pod("a"))?;
+    bind(lab.rest(), "a", "n-0")?;
+    wait_running(&lab, "a")?;
+    // With its grace period, so that the kubelet has something to do.
+    lab.rest()
+        .call(Method::DELETE, &format!("{PODS}/a"), None)?;
+    eventually(LIMIT, "a is gone", || {
+        match lab.rest().get(&format!("{PODS}/a")) {
+            Err(error) if is_status(&error, 404) => Ok(Some(())),
+            other => other.map(|_| None),
+        }
+    })
+}
+
+#[test]
+fn paused_kubelets_catch_up_when_they_go_on() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    lab.kubelet().pause();
+    for name in ["a", "b"] {
+        lab.rest().create(PODS, &pod(name))?;
+        bind(lab.rest(), name, "n-0")?;
+    }
+    lab.rest()
+        .call(Method::DELETE, &format!("{PODS}/b"), None)?;
+    assert_eq!(lab.running("")?, 0);
+    lab.kubelet().resume();
+    wait_running(&lab, "a")?;
+    eventually(LIMIT, "b is gone", || {
+        Ok((lab.rest().list(PODS)?.len() == 1).then_some(()))
+    })
+}
+
+#[test]
+fn the_schedulers_identity_may_bind_and_may_not_create_pods() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    let scheduler = Rest::new(lab.cluster().client(Identity::Scheduler)?);
+    let refused = scheduler.create(PODS, &pod("b")).err();
+    assert!(is_status(&refused.context("must be refused")?, 403));
+    lab.rest().create(PODS, &pod("a"))?;
+    bind(&scheduler, "a", "n-0")?;
+    assert_eq!(lab.bound("a")?.len(), 1);
+    let log = lab.cluster().folder().join("audit.log");
+    eventually(LIMIT, "the bind is in the audit log", || {
+        let text = std::fs::read_to_string(&log)?;
+        Ok(text.contains("/pods/a/binding").then_some(()))
+    })
+}
+
+#[test]
+fn objects_outlive_a_killed_api_server() -> Result<()> {
+    let mut lab = Lab::take()?;
+    lab.nodes(2, "4", "8Gi")?;
+    lab.rest().create(PODS, &pod("a"))?;
+    bind(lab.rest(), "a", "n-1")?;
+    lab.cluster_mut().kill_apiserver();
+    assert!(lab.rest().get("/readyz").is_err());
+    lab.cluster_mut().start_apiserver()?;
+    assert_eq!(
+        lab.bound("a")?.get("default/a").map(String::as_str),
+        Some("n-1")
+    );
+    // The kubelet's watch broke and was begun anew.
+    lab.rest().create(PODS, &pod("b"))?;
+    bind(lab.rest(), "b", "n-0")?;
+    wait_running(&lab, "b")
+}
+
+#[test]
+fn the_proxy_refuses_delays_and_swallows_answers() -> Result<()> {
+    let lab = Lab::take()?;
+    let proxy = FaultProxy::start(lab.cluster())?;
+    let path =
+        lab.cluster()
+            .kubeconfig_for(Identity::Scheduler, proxy.address(), "proxied.kubeconfig")?;
+    let through = Rest::new(pumice_e2e::client_at(&path)?);
+    lab.nodes(1, "4", "8Gi")?;
+    assert_eq!(through.list("/api/v1/nodes")?.len(), 1);
+
+    let is_bind = || -> pumice_e2e::Matcher { Box::new(|_, path| path.ends_with("/binding")) };
+    lab.rest().create(PODS, &pod("a"))?;
+    proxy.inject(1, Fault::Answer(429, Some(1)), is_bind());
+    let refused = bind(&through, "a", "n-0")
+        .err()
+        .context("must be refused")?;
+    assert!(is_status(&refused, 429), "{refused:#}");
+    assert!(lab.bound("a")?.is_empty());
+
+    proxy.inject(1, Fault::SwallowAnswer, is_bind());
+    let unknown = bind(&through, "a", "n-0").err().context("must fail")?;
+    assert!(!is_status(&unknown, 409), "{unknown:#}");
+    assert_eq!(lab.bound("a")?.len(), 1, "the request reached the server");
+    assert_eq!(proxy.hits(), 2);
+
+    // No rule left.
+    let conflict = bind(&through, "a", "n-0")
+        .err()
+        .context("must be refused")?;
+    assert!(is_status(&conflict, 409), "{conflict:#}");
+    Ok(())
+}
+
+#[test]
+fn the_proxy_cuts_watches() -> Result<()> {
+    let lab = Lab::take()?;
+    let proxy = FaultProxy::start(lab.cluster())?;
+    let path =
+        lab.cluster()
+            .kubeconfig_for(Identity::Scheduler, proxy.address(), "proxied.kubeconfig")?;
+    let through = Rest::new(pumice_e2e::client_at(&path)?);
+    lab.nodes(1, "4", "8Gi")?;
+    let watching = std::thread::spawn(move || through.get("/api/v1/nodes?watch=true"));
+    // Cut until it is seen: the watch may not have begun at the first cut.
+    let ended = eventually(LIMIT, "the watch breaks", || {
+        proxy.cut_watches();
+        Ok(watching.is_finished().then_some(()))
+    });
+    ended?;
+    let watched = watching.join().expect("no panic");
+    assert!(watched.is_err(), "broken, not ended: {watched:?}");
+    Ok(())
+}
+
+#[test]
+fn jobs_get_a_pod_group_and_pods_once_it_is_admitted() -> Result<()> {
+    let lab = Lab::take()?;
+    let job = json!({
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {
+            "schedulerName": "volcano",
+            "minAvailable": 2,
+            "tasks": [{
+                "name": "main", "replicas": 2,
+                "template": {"spec": {"containers": [{"name": "c", "image": "example.com/none"}]}},
+            }],
+        },
+    });
+    lab.cluster().apply(
+        &job.to_string()
+            .replace("\"j\"", "\"j\",\"namespace\":\"default\""),
+    )?;
+    let groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+    let group = eventually(LIMIT, "the Job has a PodGroup", || {
+        Ok(lab.rest().list(groups)?.first().cloned())
+    })?;
+    assert_eq!(group["spec"]["minMember"], 2);
+    assert!(lab.rest().list(PODS)?.is_empty());
+    let name = group["metadata"]["name"].as_str().context("a name")?;
+    let admitted = json!({"status": {"phase": "Inqueue"}});
+    lab.rest().patch(&format!("{groups}/{name}"), &admitted)?;
+    eventually(LIMIT, "the Job has its pods", || {
+        Ok((lab.rest().list(PODS)?.len() == 2).then_some(()))
+    })
+}
+
+#[test]
+fn every_sample_is_accepted_by_the_api_server() -> Result<()> {
+    for name in samples::names()? {
+        let lab = Lab::take()?;
+        let sample = samples::Sample::read(&name)?;
+        lab.kubelet().pause();
+        lab.create_sample(&sample).with_context(|| name.clone())?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_configuration_mount_is_swapped_in_one_step() -> Result<()> {
+    let mut mount = pumice_e2e::ConfigMount::new(&scratch("mount")?, "one")?;
+    assert_eq!(std::fs::read_to_string(mount.file())?, "one");
+    mount.replace("two")?;
+    assert_eq!(std::fs::read_to_string(mount.file())?, "two");
+    Ok(())
+}

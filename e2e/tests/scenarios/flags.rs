@@ -1,0 +1,171 @@
+//! The command line of vc-scheduler.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use pumice_e2e::{ConfigMount, Lab, Scheduler, Setup, programs, scratch};
+use serde_json::json;
+
+use crate::{LIMIT, PODS, QUIET, bare_pod, stays_pending, wait_running};
+
+/// The flags of a chart's Deployment and then some, with the argument that the chart meant for a
+/// shell.
+const FLAGS: [&str; 30] = [
+    "--logtostderr",
+    "--scheduler-name=volcano",
+    "--scheduler-name=second",
+    "--schedule-period=100ms",
+    "--resync-period=0",
+    "--default-queue=default",
+    "--enable-pprof=false",
+    "--priority-class=true",
+    "--csi-storage=true",
+    "--kube-api-qps=2000",
+    "--kube-api-burst=2000",
+    "--minimum-feasible-nodes=100",
+    "--minimum-percentage-nodes-to-find=5",
+    "--percentage-nodes-to-find=0",
+    "--cache-dumper=true",
+    "--node-worker-threads=20",
+    "--gate-removal-worker-num=5",
+    "--ignored-provisioners=example.com/a,example.com/b",
+    "--resource-sync-timeout=60s",
+    "--disable-default-scheduler-config=false",
+    "--scheduler-sharding-mode=none",
+    "--scheduler-sharding-name=volcano",
+    "--leader_elect_resource_name=volcano",
+    "--leader-elect-resource-namespace=volcano-system",
+    "--leader-elect-resource-lock=leases",
+    "--feature-gates=PriorityClass=true,CronVolcanoJobSupport=true",
+    "--log-flush-frequency=5s",
+    "-v=3",
+    "--vmodule=cache=4",
+    "2>&1",
+];
+
+#[test]
+fn vc_schedulers_flags_are_accepted() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    let conf = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../config/volcano-scheduler.conf"
+    ))?;
+    let setup = Setup {
+        conf: Some(ConfigMount::new(&scratch("flags")?, &conf)?.file()),
+        flags: FLAGS.map(str::to_owned).to_vec(),
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    lab.rest().create(PODS, &bare_pod("first", Some("1")))?;
+    let mut second = bare_pod("second", Some("1"));
+    second["spec"]["schedulerName"] = json!("second");
+    lab.rest().create(PODS, &second)?;
+    wait_running(&lab, &scheduler, "first", 1)?;
+    wait_running(&lab, &scheduler, "second", 1)?;
+    let (status, text) = scheduler.get_health("/healthz")?;
+    assert_eq!((status, text.trim()), (200, "ok"));
+    let (status, metrics) = scheduler.get("/metrics")?;
+    assert_eq!(status, 200);
+    ensure!(
+        metrics.contains("volcano_e2e_scheduling_latency_milliseconds"),
+        "{metrics}"
+    );
+    Ok(())
+}
+
+#[test]
+fn only_selected_nodes_are_used() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "40", "8Gi")?;
+    let shape = pumice_e2e::NodeShape {
+        labels: vec![("pool", "ours".to_owned())],
+        ..pumice_e2e::NodeShape::default()
+    };
+    lab.rest().create("/api/v1/nodes", &shape.object("ours"))?;
+    let setup = Setup {
+        flags: vec!["--node-selector=pool:ours".to_owned()],
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    lab.rest().create(PODS, &bare_pod("fits", Some("1")))?;
+    lab.rest().create(PODS, &bare_pod("huge", Some("40")))?;
+    wait_running(&lab, &scheduler, "fits", 1)?;
+    assert_eq!(
+        lab.bound("fits")?.get("default/fits").map(String::as_str),
+        Some("ours")
+    );
+    stays_pending(&lab, "huge")
+}
+
+#[test]
+fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    let audit = lab.cluster().folder().join("audit.log");
+    let lines = || -> Result<usize> {
+        std::thread::sleep(QUIET);
+        Ok(std::fs::read_to_string(&audit)?.lines().count())
+    };
+    let before = lines()?;
+    let setup = Setup {
+        flags: vec!["--dry-run".to_owned()],
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    lab.rest()
+        .create(PODS, &bare_pod("only-shown", Some("1")))?;
+    scheduler.eventually(LIMIT, "the decision is shown", || {
+        let (_, text) = scheduler.get("/debug/decisions")?;
+        Ok(text.contains("only-shown").then_some(()))
+    })?;
+    stays_pending(&lab, "only-shown")?;
+    assert_eq!(lines()?, before, "writes of a dry run");
+    Ok(())
+}
+
+#[test]
+fn a_pending_pod_is_explained() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.rest().create(PODS, &bare_pod("huge", Some("40")))?;
+    scheduler.eventually(LIMIT, "the reason is explained", || {
+        let (status, text) = scheduler.get("/debug/explain/default/huge")?;
+        Ok((status == 200 && text.contains("cpu")).then_some(()))
+    })
+}
+
+#[test]
+fn the_version_is_printed_without_a_cluster() -> Result<()> {
+    let program = programs::ours("pumice-scheduler")?;
+    let output = Command::new(program).arg("--version").output()?;
+    assert_eq!(output.status.code(), Some(0));
+    ensure!(!output.stdout.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_missing_kubeconfig_is_named() -> Result<()> {
+    let program = programs::ours("pumice-scheduler")?;
+    let output = Command::new(program)
+        .args([
+            "--kubeconfig=/nonexistent/kubeconfig",
+            "--leader-elect=false",
+        ])
+        .output()?;
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stderr);
+    ensure!(text.contains("/nonexistent/kubeconfig"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn an_unknown_flag_is_an_error() -> Result<()> {
+    let program = programs::ours("pumice-scheduler")?;
+    let output = Command::new(program).arg("--no-such-flag").output()?;
+    ensure!(output.status.code() != Some(0), "{}", output.status);
+    let text = String::from_utf8_lossy(&output.stderr);
+    ensure!(text.contains("no-such-flag"), "{text}");
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Gangs, queues, bare pods.
+
+use anyhow::Result;
+use pumice_e2e::{Lab, Scheduler, Setup};
+use serde_json::json;
+
+use crate::{
+    GROUPS, LIMIT, PODS, bare_pod, no_node_is_overfull, stays_pending, wait_bound, wait_running,
+};
+
+#[test]
+fn a_gang_of_100_runs() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(10, "10", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.gang("g", "default", 100, 100)?;
+    wait_running(&lab, &scheduler, "g-", 100)?;
+    scheduler.eventually(LIMIT, "the PodGroup is Running", || {
+        Ok((lab.group_phase("g")? == "Running").then_some(()))
+    })?;
+    no_node_is_overfull(&lab)
+}
+
+#[test]
+fn a_gang_that_does_not_fit_waits_as_a_whole_until_it_does() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(3, "4", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.gang("large", "default", 13, 13)?;
+    lab.gang("small", "default", 2, 2)?;
+    wait_running(&lab, &scheduler, "small-", 2)?;
+    stays_pending(&lab, "large-")?;
+    lab.delete(&format!("{GROUPS}/small"))?;
+    for pod in ["small-0", "small-1"] {
+        lab.delete(&format!("{PODS}/{pod}"))?;
+    }
+    let node = pumice_e2e::NodeShape::default().object("more");
+    lab.rest().create("/api/v1/nodes", &node)?;
+    wait_running(&lab, &scheduler, "large-", 13)?;
+    no_node_is_overfull(&lab)
+}
+
+#[test]
+fn two_queues_share_by_weight() -> Result<()> {
+    let lab = Lab::take()?;
+    let queues = "/apis/scheduling.volcano.sh/v1beta1/queues";
+    for (name, weight) in [("light", 1), ("heavy", 3)] {
+        let queue = json!({
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": {"weight": weight},
+        });
+        lab.rest().create(queues, &queue)?;
+    }
+    lab.nodes(1, "8", "64Gi")?;
+    // Both want everything before anyone decides.
+    lab.gang("l", "light", 8, 1)?;
+    lab.gang("h", "heavy", 8, 1)?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    wait_bound(&lab, &scheduler, "h-", 6)?;
+    wait_bound(&lab, &scheduler, "l-", 2)?;
+    scheduler.eventually(LIMIT, "status.allocated of heavy is 6 CPUs", || {
+        let queue = lab.rest().get(&format!("{queues}/heavy"))?;
+        Ok((queue["status"]["allocated"]["cpu"] == "6").then_some(()))
+    })
+}
+
+#[test]
+fn missing_queues_are_made_and_bare_pods_run() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "8", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.rest().create(PODS, &bare_pod("bare", Some("1")))?;
+    lab.rest().create(PODS, &bare_pod("light", None))?;
+    wait_running(&lab, &scheduler, "bare", 1)?;
+    wait_running(&lab, &scheduler, "light", 1)?;
+    for queue in ["default", "root"] {
+        let path = format!("/apis/scheduling.volcano.sh/v1beta1/queues/{queue}");
+        scheduler.eventually(LIMIT, "the queue exists", || {
+            lab.rest().get(&path).map(Some)
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn pods_of_other_schedulers_count_on_their_nodes() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "64Gi")?;
+    let mut foreign = bare_pod("foreign", Some("3"));
+    foreign["spec"]["schedulerName"] = json!("default-scheduler");
+    foreign["spec"]["nodeName"] = json!("n-0");
+    lab.rest().create(PODS, &foreign)?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.rest().create(PODS, &bare_pod("two", Some("2")))?;
+    lab.rest().create(PODS, &bare_pod("one", Some("1")))?;
+    wait_running(&lab, &scheduler, "one", 1)?;
+    stays_pending(&lab, "two")?;
+    lab.delete(&format!("{PODS}/foreign"))?;
+    wait_running(&lab, &scheduler, "two", 1)
+}
+
+#[test]
+fn a_pod_that_cannot_be_placed_is_told_why() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.rest().create(PODS, &bare_pod("huge", Some("40")))?;
+    let told = scheduler.eventually(LIMIT, "the pod has a PodScheduled condition", || {
+        let pod = lab.rest().get(&format!("{PODS}/huge"))?;
+        let conditions = pod["status"]["conditions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        Ok(conditions.into_iter().find(|c| c["type"] == "PodScheduled"))
+    })?;
+    assert_eq!(told["status"], "False", "{told}");
+    assert_ne!(told["message"].as_str().unwrap_or_default(), "", "{told}");
+    Ok(())
+}
