@@ -103,7 +103,7 @@ impl Kernel {
         self.cycle += 1;
         if self.indexes.len() >= self.sweep_at {
             let used: FxHashSet<u64> = state.shapes.serials_in_use().collect();
-            self.indexes.retain(|(shape, _), _| used.contains(shape));
+            self.indexes.retain(|(shape, _, _), _| used.contains(shape));
             self.bytes = self.indexes.values().map(|index| index.bytes()).sum();
             self.sweep_at = 2 * self.indexes.len() + SPARE_INDEXES;
         }

@@ -6,8 +6,8 @@ mod dump;
 mod hold;
 mod jobs;
 mod seal;
-mod volumes;
 mod sweep;
+mod volumes;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;

@@ -42,7 +42,11 @@ impl Volumes {
         let Some(volumes) = self.tasks.get(&task) else {
             return;
         };
-        pod.claims = volumes.claims.iter().map(|(_, claim)| claim.clone()).collect();
+        pod.claims = volumes
+            .claims
+            .iter()
+            .map(|(_, claim)| claim.clone())
+            .collect();
         (pod.disks, pod.inline_volumes) = volumes.in_line();
     }
 }
