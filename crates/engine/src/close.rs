@@ -10,8 +10,8 @@ use crate::Engine;
 use crate::gist::{RETELL_AFTER_S, gist};
 
 impl Engine {
-    /// Brings the status of every PodGroup up to date that may differ from last time; the jobs whose
-    /// status changed. `before` are the notes of the cycle before.
+    /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
+    /// whose status changed. `before` are the notes of the cycle before.
     pub(crate) fn close(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
         let mut changed = Vec::new();
         for ix in self.jobs_to_look_at(before) {
@@ -160,8 +160,8 @@ impl Engine {
     }
 }
 
-/// Whether a condition need not be written again: nothing differs, or only numbers, and the known one
-/// is young.
+/// Whether a condition need not be written again: nothing differs, or only numbers, and the known
+/// one is young.
 fn says_the_same(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> bool {
     if (&known.status, &known.reason) != (&new.status, &new.reason) {
         return false;

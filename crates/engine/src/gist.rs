@@ -44,8 +44,8 @@ mod tests {
                 true,
             ),
             (
-                "0/5 nodes are unavailable: 5 Insufficient cpu. Nearest miss: node a: cpu short by 1.",
-                "0/5 nodes are unavailable: 5 Insufficient cpu. Nearest miss: node b: cpu short by 2.",
+                "0/5 nodes are unavailable: 5 Insufficient cpu. Nearest miss: node a: short by 1.",
+                "0/5 nodes are unavailable: 5 Insufficient cpu. Nearest miss: node b: short by 2.",
                 true,
             ),
             (

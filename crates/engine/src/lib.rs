@@ -96,8 +96,8 @@ impl Engine {
         }
     }
 
-    /// Takes another configuration: from the next cycle on everything is as in an engine that had it
-    /// from the start. What was told before is not told again.
+    /// Takes another configuration: from the next cycle on everything is as in an engine that had
+    /// it from the start. What was told before is not told again.
     pub fn reconfigure(&mut self, config: &Config) {
         // The old plugins placed them.
         self.release_kept();
@@ -115,8 +115,8 @@ impl Engine {
         self.settled = None;
     }
 
-    /// Forgets at once what nobody uses any more: names, terms, label keys. Cycles do it by themselves
-    /// when it pays.
+    /// Forgets at once what nobody uses any more: names, terms, label keys. Cycles do it by
+    /// themselves when it pays.
     pub fn forget_unused(&mut self) {
         self.release_kept();
         self.state.forget_unused();
@@ -211,9 +211,9 @@ impl Engine {
         self.cycle
     }
 
-    /// When a cycle and [`Engine::reports`] are due although nothing happens outside: a pod that was
-    /// held back after a failed Binding may be placed again, or something is to be told that was too
-    /// young. Seconds since the epoch.
+    /// When a cycle and [`Engine::reports`] are due although nothing happens outside: a pod that
+    /// was held back after a failed Binding may be placed again, or something is to be told that
+    /// was too young. Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
         release_s.chain(self.telling.due_s()).min()

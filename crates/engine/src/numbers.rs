@@ -60,8 +60,8 @@ pub struct JobNumbers {
 }
 
 impl Engine {
-    /// Numbers for metrics. Costs a look at every queue, every waiting job and every pending pod, and
-    /// at the jobs that changed since the last call: for scrapes, not for every cycle.
+    /// Numbers for metrics. Costs a look at every queue, every waiting job and every pending pod,
+    /// and at the jobs that changed since the last call: for scrapes, not for every cycle.
     pub fn numbers(&mut self) -> Numbers {
         let mut numbers = Numbers {
             queues: self.queue_numbers(),

@@ -208,7 +208,8 @@ pub trait Plugin {
         None
     }
 
-    /// The share of the cluster by which the plugin orders jobs, for reports; `None` if it does not.
+    /// The share of the cluster by which the plugin orders jobs, for reports; `None` if it does
+    /// not.
     fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
         None
     }

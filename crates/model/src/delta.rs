@@ -18,8 +18,8 @@ pub enum Delta {
     PodApply(Box<PodObject>),
     /// A pod is gone, by UID.
     PodDelete(String),
-    /// The Binding of a pod will never land: it is Pending again. No effect on a pod that is unknown
-    /// or not waiting for its Binding.
+    /// The Binding of a pod will never land: it is Pending again. No effect on a pod that is
+    /// unknown or not waiting for its Binding.
     BindFailed {
         /// Pod.
         uid: String,
@@ -28,8 +28,8 @@ pub enum Delta {
         /// The pod is not placed again before, seconds since the epoch.
         retry_at_s: i64,
     },
-    /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does not
-    /// tell yet. Part of a dump.
+    /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does
+    /// not tell yet. Part of a dump.
     PodAssumed {
         /// Pod.
         uid: String,

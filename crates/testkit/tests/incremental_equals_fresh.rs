@@ -225,6 +225,19 @@ fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
     sum
 }
 
+/// The Binding of a pod fails; its UID and when it may be tried again.
+fn fail(engine: &mut Engine, cluster: &Changing, pod: &str, until_s: i64) -> Option<(String, i64)> {
+    let Some(Delta::PodApply(pod)) = cluster.pod(pod) else {
+        return None;
+    };
+    engine.apply(Delta::BindFailed {
+        uid: pod.uid.clone(),
+        message: "refused".to_owned(),
+        retry_at_s: until_s,
+    });
+    Some((pod.uid, until_s))
+}
+
 /// Number of pods bound.
 fn follow(seed: u64, cluster: Changing, steps: u32) -> usize {
     follow_under(seed, cluster, steps, |_| seed)
@@ -245,6 +258,7 @@ fn follow_under(
     let mut late: Vec<String> = Vec::new();
     let mut bound = 0;
     let mut told = Told::default();
+    let mut holds: Vec<(String, i64)> = Vec::new();
     for step in 0..steps {
         if step > 0 && conf_seed(step) != conf_seed(step - 1) {
             text = conf_text(conf_seed(step));
@@ -252,6 +266,13 @@ fn follow_under(
             live.reconfigure(&config);
         }
         let mut fresh = run::engine(&config, &cluster.objects());
+        for (uid, until_s) in &holds {
+            fresh.apply(Delta::PodHeld {
+                uid: uid.clone(),
+                message: "refused".to_owned(),
+                until_s: *until_s,
+            });
+        }
         let now_s = i64::from(step) * 100;
         if seed % 3 == 1 && step % 4 == 2 {
             live.forget_unused();
@@ -275,12 +296,18 @@ fn follow_under(
                 .for_each(|pod| live.apply(pod));
         }
         bound += seen.binds.len();
+        holds.retain(|(_, until_s)| *until_s > now_s);
         let mut storage = run::Storage::new(&cluster.objects());
         for done in seen.steps.iter().flat_map(|step| storage.take(step)) {
             cluster.tell(&done);
             live.apply(done);
         }
         for (at, (pod, node)) in seen.binds.iter().enumerate() {
+            if seed % 4 == 2 && at % 3 == 0 {
+                let failed = fail(&mut live, &cluster, pod, now_s + 50 * (at as i64 % 6));
+                holds.extend(failed);
+                continue;
+            }
             let echo = cluster.bind(pod, node).expect("a known pod");
             if is_late && at % 2 == 0 {
                 late.push(pod.clone());

@@ -58,8 +58,8 @@ pub struct GroupEvent {
 pub struct Reports {
     /// Conditions of pods, by job.
     pub pods: Vec<PodReport>,
-    /// `status.allocated` of queues in stored units, sorted by resource name: always cpu and memory,
-    /// others unless 0; what descendants hold is included (spec/01 §4.5).
+    /// `status.allocated` of queues in stored units, sorted by resource name: always cpu and
+    /// memory, others unless 0; what descendants hold is included (spec/01 §4.5).
     pub queues: Vec<(QueueIx, Amounts)>,
     /// Events on PodGroups.
     pub events: Vec<GroupEvent>,
@@ -158,9 +158,9 @@ impl Telling {
 }
 
 impl Engine {
-    /// What is to be told since the last call: each condition, amount and event once, when it differs
-    /// from what was told before or, of a pod or queue not told about yet, from what its object
-    /// carries. Differences in numbers only are told after [`RETELL_AFTER_S`] seconds.
+    /// What is to be told since the last call: each condition, amount and event once, when it
+    /// differs from what was told before or, of a pod or queue not told about yet, from what its
+    /// object carries. Differences in numbers only are told after [`RETELL_AFTER_S`] seconds.
     ///
     /// The caller writes it, or says that it could not ([`Engine::pod_report_failed`],
     /// [`Engine::queue_report_failed`]).

@@ -215,3 +215,24 @@ fn host_ports_come_from_containers_and_sidecars() {
     let expected = "spec.containers[1].ports[0].hostPort: the port 70000 is out of range";
     assert_eq!(problems(read(with_spec(bad))), [expected]);
 }
+
+#[test]
+fn what_a_scheduler_said_about_a_waiting_pod_is_read() {
+    let with = |conditions: Value| {
+        let pod = read(json!({
+            "metadata": {"name": "p"},
+            "status": {"conditions": conditions},
+        }));
+        pod.unwrap().told.map(|told| *told)
+    };
+    let condition = |status: &str| {
+        json!([
+            {"type": "Ready", "status": "False", "reason": "Other"},
+            {"type": "PodScheduled", "status": status, "reason": "Unschedulable", "message": "m"},
+        ])
+    };
+    let told = ("Unschedulable".to_owned(), "m".to_owned());
+    assert_eq!(with(condition("False")), Some(told));
+    assert_eq!(with(condition("True")), None);
+    assert_eq!(with(json!([])), None);
+}

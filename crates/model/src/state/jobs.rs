@@ -181,8 +181,8 @@ impl State {
         }
     }
 
-    /// Pods without PodGroup wait for admission again: that they were admitted is written nowhere, so
-    /// a restart would not know it either.
+    /// Pods without PodGroup wait for admission again: that they were admitted is written nowhere,
+    /// so a restart would not know it either.
     pub fn forget_unwritten_admissions(&mut self) {
         let admitted: Vec<JobIx> = self
             .jobs()

@@ -1,8 +1,8 @@
 //! Forgetting what nobody uses any more, so that memory follows the population and not the history
 //! (spec/06 INV-15).
 //!
-//! Each sweep costs what there is, and comes only after as much has been added or dropped: a constant
-//! share of the work that made it necessary.
+//! Each sweep costs what there is, and comes only after as much has been added or dropped: a
+//! constant share of the work that made it necessary.
 
 use super::State;
 use crate::intern::Sym;

@@ -1,5 +1,5 @@
-//! Which terms pods carry and which labels selectors read: learnt from rules as they come, forgotten
-//! when nobody has them any more.
+//! Which terms pods carry and which labels selectors read: learnt from rules as they come,
+//! forgotten when nobody has them any more.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -101,8 +101,8 @@ impl Topology {
         changed
     }
 
-    /// Drops terms nobody carries, at once or when they are the larger part. Their counts are zero, so whoever
-    /// sums them up need not know.
+    /// Drops terms nobody carries, at once or when they are the larger part. Their counts are
+    /// zero, so whoever sums them up need not know.
     pub fn forget_terms(&mut self, at_once: bool) {
         if !at_once && self.owned_unused <= self.term_count() / 2 + SPARE_TERMS {
             return;
@@ -119,8 +119,8 @@ impl Topology {
         }
     }
 
-    /// Drops label keys that none of the rules in use and no workload reads, at once or when they are
-    /// the larger part. True when pods must get new appearances.
+    /// Drops label keys that none of the rules in use and no workload reads, at once or when they
+    /// are the larger part. True when pods must get new appearances.
     pub fn forget_keys<'a>(
         &mut self,
         names: &Interner,

@@ -1,0 +1,153 @@
+//! The compact form of PodGroups and queues.
+
+use super::{Amounts, Selector};
+
+/// PodGroup phase (spec/01 §4.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum GroupPhase {
+    /// Waits for admission.
+    #[default]
+    Pending,
+    /// Admitted.
+    Inqueue,
+    /// Enough pods are placed.
+    Running,
+    /// Some pods run, too few to be ready.
+    Unknown,
+    /// Every counted pod has finished.
+    Completed,
+}
+
+/// One PodGroup condition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct GroupCondition {
+    /// `Unschedulable` or `Scheduled` (others are kept as they are).
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Reason.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+    /// Which cycle wrote it; empty when unknown.
+    pub transition_id: String,
+    /// When, seconds since the epoch.
+    pub transition_s: i64,
+}
+
+/// PodGroup status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct GroupStatus {
+    /// Phase.
+    pub phase: GroupPhase,
+    /// Conditions, at most one per kind.
+    pub conditions: Vec<GroupCondition>,
+    /// Running pods.
+    pub running: i32,
+    /// Succeeded pods.
+    pub succeeded: i32,
+    /// Failed pods.
+    pub failed: i32,
+}
+
+/// A rule that splits a PodGroup into sub-groups (`spec.subGroupPolicy[]`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct SubGroupPolicy {
+    /// Name.
+    pub name: String,
+    /// Which pods; `None` matches all.
+    pub selector: Option<Selector>,
+    /// One sub-group per distinct values of these labels.
+    pub match_label_keys: Vec<String>,
+    /// Pods a sub-group needs (default 1).
+    pub size: i32,
+    /// Sub-groups the job needs (default 0).
+    pub min_groups: i32,
+}
+
+/// A PodGroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct GroupObject {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID; `namespace/name` where absent.
+    pub uid: String,
+    /// Creation, seconds since the epoch; 0 when absent.
+    pub created_s: i64,
+    /// `spec.minMember`.
+    pub min_member: i32,
+    /// `spec.minTaskMember`: role and minimum, sorted by role.
+    pub min_task_member: Vec<(String, i32)>,
+    /// `spec.queue`; empty means the default queue.
+    pub queue: String,
+    /// `spec.priorityClassName`.
+    pub priority_class: String,
+    /// `spec.minResources`; `None` when absent.
+    pub min_resources: Option<Amounts>,
+    /// `spec.subGroupPolicy`.
+    pub sub_groups: Vec<SubGroupPolicy>,
+    /// The group asks for a network topology (this version reports it as not supported yet).
+    pub wants_topology: bool,
+    /// Status as last seen.
+    pub status: GroupStatus,
+}
+
+/// Queue state; a queue without one counts as Open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum QueueState {
+    /// Takes and runs jobs.
+    #[default]
+    Open,
+    /// Takes no jobs.
+    Closed,
+    /// Takes no jobs, still has some.
+    Closing,
+    /// Not known.
+    Unknown,
+}
+
+/// A Queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct QueueObject {
+    /// Name, unique in the cluster.
+    pub name: String,
+    /// Creation, seconds since the epoch; 0 when absent.
+    pub created_s: i64,
+    /// `spec.weight`, default 1.
+    pub weight: i64,
+    /// `spec.priority`, default 0.
+    pub priority: i32,
+    /// `spec.capability`.
+    pub capability: Amounts,
+    /// `spec.deserved`.
+    pub deserved: Amounts,
+    /// `spec.guarantee.resource`.
+    pub guarantee: Amounts,
+    /// `spec.reclaimable`, default true.
+    pub reclaimable: bool,
+    /// `spec.parent`, empty for none.
+    pub parent: String,
+    /// `status.state`.
+    pub state: QueueState,
+    /// Annotation `volcano.sh/hierarchy`, split at `/`; empty when absent.
+    pub hierarchy: Vec<String>,
+    /// Annotation `volcano.sh/hierarchy-weights`, one per part of `hierarchy`; unreadable or
+    /// missing parts are 1.
+    pub hierarchy_weights: Vec<f64>,
+    /// `status.allocated` as last seen.
+    pub allocated: Amounts,
+}
