@@ -66,6 +66,18 @@ pub struct Ears {
     pub term: TermWatch,
 }
 
+/// How the thread goes about its work.
+pub struct Manner {
+    /// Queue of PodGroups and pods that name none.
+    pub default_queue: String,
+    /// Provisioners whose volumes do not count against node limits.
+    pub ignored_provisioners: Vec<String>,
+    /// Longest pause between two looks at everything.
+    pub period: Duration,
+    /// How nodes of other shards are used.
+    pub sharding: Sharding,
+}
+
 /// The thread's own things.
 pub struct Core {
     engine: Engine,
@@ -87,27 +99,27 @@ pub struct Core {
 impl Core {
     /// A thread that decides nothing until it gets a configuration.
     pub fn new(
-        default_queue: &str,
-        period: Duration,
-        sharding: Sharding,
+        manner: Manner,
         ears: Ears,
         teller: Teller,
         status: Arc<Status>,
         clock: Clock,
     ) -> Self {
+        let mut engine = Engine::new(&Config::default(), &manner.default_queue);
+        engine.ignore_provisioners(manner.ignored_provisioners);
         Self {
-            engine: Engine::new(&Config::default(), default_queue),
+            engine,
             configured: false,
             ears,
             teller,
             status,
             clock,
-            period: period.max(SHORTEST_PAUSE),
+            period: manner.period.max(SHORTEST_PAUSE),
             last_cycle: Instant::now(),
             last_took: Duration::ZERO,
             report_due: None,
             changed: false,
-            sharding,
+            sharding: manner.sharding,
             shard: None,
         }
     }
