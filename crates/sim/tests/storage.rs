@@ -35,6 +35,7 @@ fn run(mode: Mode, ignored: &[&str], text: &str) -> Report {
         options: Options::default(),
         ignored_provisioners: ignored.iter().map(|name| (*name).to_owned()).collect(),
         node_selector: Vec::new(),
+        shard: None,
     };
     let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
     assert!(problems.is_empty(), "{problems:?}");

@@ -194,14 +194,7 @@ impl Wire for PodGroup {
 
 impl Wire for NodeShard {
     fn read(&self, _: &Rules) -> Reading {
-        let set = |names: &Vec<String>| names.iter().cloned().collect();
-        Reading::Keep(Change::Shard(Shard {
-            name: self.metadata.name.clone().unwrap_or_default(),
-            desired: set(&self.spec.nodes_desired),
-            in_use: set(&self.status.nodes_in_use),
-            to_remove: set(&self.status.nodes_to_remove),
-            to_add: set(&self.status.nodes_to_add),
-        }))
+        Reading::Keep(Change::Shard(Shard::from(self)))
     }
 
     fn gone(key: Key) -> Change {
