@@ -157,9 +157,11 @@ impl Kernel {
                 let (reasons, keys) = (self.pod_reasons, &mut self.keys);
                 let filter = PodFilter::new(state, &class, &points, reasons, keys);
                 let score = PodScore::new(state, &class, &points, keys);
-                // An index pays only for classes of several tasks.
+                // An index pays only for classes of several tasks, and while it lives.
                 let alone = state.shapes.uses(key.shape) == 1
-                    || (key.volumes != NeedIx::NONE && state.volumes.uses(key.volumes) == 1);
+                    || (key.volumes != NeedIx::NONE
+                        && (state.volumes.uses(key.volumes) == 1
+                            || state.volumes.is_volatile(key.volumes)));
                 let scan = alone && filter.is_none() && score.is_none();
                 if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
                     return Ok(found);
