@@ -102,6 +102,15 @@ fn only_selected_nodes_are_used() -> Result<()> {
 fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(1, "4", "8Gi")?;
+    // The other scheduler's: a dry run makes none.
+    let queue = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "default"},
+        "spec": {"weight": 1},
+    });
+    let queues = "/apis/scheduling.volcano.sh/v1beta1/queues";
+    lab.rest().create(queues, &queue)?;
     let audit = lab.cluster().folder().join("audit.log");
     let lines = || -> Result<usize> {
         std::thread::sleep(QUIET);
