@@ -125,7 +125,8 @@ fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
     lab.rest()
         .create(PODS, &bare_pod("only-shown", Some("1")))?;
     scheduler.eventually(LIMIT, "the decision is shown", || {
-        let (_, text) = scheduler.get("/debug/decisions")?;
+        let (status, text) = scheduler.get("/debug/decisions")?;
+        ensure!(status == 200, "{status}: {text}");
         Ok(text.contains("only-shown").then_some(()))
     })?;
     stays_pending(&lab, "only-shown")?;
