@@ -162,6 +162,12 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
     pub(crate) fn serial(&self, at: u32) -> u64 {
         self.entries[at as usize].serial
     }
+
+    /// Serials of the entries in use.
+    pub(crate) fn serials_in_use(&self) -> impl Iterator<Item = u64> {
+        let used = self.entries.iter().filter(|entry| entry.uses > 0);
+        used.map(|entry| entry.serial)
+    }
 }
 
 /// All shapes in use.
@@ -216,8 +222,7 @@ impl Shapes {
 
     /// Serials of the shapes in use.
     pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
-        let used = self.shapes.entries.iter().filter(|shape| shape.uses > 0);
-        used.map(|shape| shape.serial)
+        self.shapes.serials_in_use()
     }
 
     /// Number of shapes, and of rules, that are kept.

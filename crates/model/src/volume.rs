@@ -197,6 +197,12 @@ impl Volumes {
         self.needs.serial(ix.0)
     }
 
+    /// Serials of the needs in use, that of no need included.
+    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
+        let none = std::iter::once(self.serial(NeedIx::NONE));
+        self.needs.serials_in_use().chain(none)
+    }
+
     /// Changes whenever the verdict on a node may change for pods of this need although neither the
     /// need nor what is on the node has changed.
     pub fn epoch(&self, ix: NeedIx) -> u64 {

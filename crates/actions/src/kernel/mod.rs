@@ -42,7 +42,7 @@ const STATIC_BUDGET_BYTES: usize = 64 << 20;
 /// Most verdicts remembered on whether a class is refused everywhere.
 const MAX_REFUSED: usize = 1 << 16;
 
-/// Class indexes beyond which those of shapes nobody has any more are looked for.
+/// Class indexes beyond which those of shapes and needs nobody has any more are looked for.
 const SPARE_INDEXES: usize = 256;
 
 /// A node for a task.
@@ -102,8 +102,10 @@ impl Kernel {
     pub fn begin_cycle(&mut self, state: &State) {
         self.cycle += 1;
         if self.indexes.len() >= self.sweep_at {
-            let used: FxHashSet<u64> = state.shapes.serials_in_use().collect();
-            self.indexes.retain(|(shape, _, _), _| used.contains(shape));
+            let shapes: FxHashSet<u64> = state.shapes.serials_in_use().collect();
+            let needs: FxHashSet<u64> = state.volumes.serials_in_use().collect();
+            self.indexes
+                .retain(|(shape, _, need), _| shapes.contains(shape) && needs.contains(need));
             self.bytes = self.indexes.values().map(|index| index.bytes()).sum();
             self.sweep_at = 2 * self.indexes.len() + SPARE_INDEXES;
         }
