@@ -10,18 +10,22 @@
 //! A change is acted on at once; while cycles take long, the pause between two is as long as the
 //! last one took, so that inputs are taken in bundles. A standby applies inputs and decides nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pumice_cluster::effects::{BindFailure, Outcome};
 use pumice_cluster::lease::TermWatch;
+use pumice_cluster::shard::ShardView;
 use pumice_cluster::watch::Input;
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::Delta;
+use pumice_model::object::{NodeObject, Shard};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
+use crate::settings::Sharding;
 use crate::status::Status;
 use crate::teller::Teller;
 
@@ -62,6 +66,18 @@ pub struct Ears {
     pub term: TermWatch,
 }
 
+/// How the thread goes about its work.
+pub struct Manner {
+    /// Queue of PodGroups and pods that name none.
+    pub default_queue: String,
+    /// Provisioners whose volumes do not count against node limits.
+    pub ignored_provisioners: Vec<String>,
+    /// Longest pause between two looks at everything.
+    pub period: Duration,
+    /// How nodes of other shards are used.
+    pub sharding: Sharding,
+}
+
 /// The thread's own things.
 pub struct Core {
     engine: Engine,
@@ -75,30 +91,36 @@ pub struct Core {
     last_took: Duration,
     report_due: Option<Instant>,
     changed: bool,
+    sharding: Sharding,
+    /// Nodes of the own shard, once known.
+    shard: Option<BTreeSet<String>>,
 }
 
 impl Core {
     /// A thread that decides nothing until it gets a configuration.
     pub fn new(
-        default_queue: &str,
-        period: Duration,
+        manner: Manner,
         ears: Ears,
         teller: Teller,
         status: Arc<Status>,
         clock: Clock,
     ) -> Self {
+        let mut engine = Engine::new(&Config::default(), &manner.default_queue);
+        engine.ignore_provisioners(manner.ignored_provisioners);
         Self {
-            engine: Engine::new(&Config::default(), default_queue),
+            engine,
             configured: false,
             ears,
             teller,
             status,
             clock,
-            period: period.max(SHORTEST_PAUSE),
+            period: manner.period.max(SHORTEST_PAUSE),
             last_cycle: Instant::now(),
             last_took: Duration::ZERO,
             report_due: None,
             changed: false,
+            sharding: manner.sharding,
+            shard: None,
         }
     }
 
@@ -147,17 +169,54 @@ impl Core {
         match input {
             Input::Deltas(deltas) => {
                 for mut delta in deltas {
+                    if let Delta::NodeApply(node) = &mut delta {
+                        node.shard = self.shard_of(&node.name);
+                    }
                     self.teller.correct(&self.engine, &mut delta);
                     self.engine.apply(delta);
                 }
                 self.changed = true;
             }
             Input::Problems { about, problems } => self.teller.report_problems(about, &problems),
-            Input::Shard(_view) => {}
+            Input::Shard(view) => self.share(view),
             Input::Synced => {
                 self.status.set_synced(true);
                 self.changed = true;
             }
+        }
+    }
+
+    /// The nodes of the own shard changed.
+    fn share(&mut self, view: ShardView) {
+        if view.missing {
+            tracing::error!(
+                "there is no NodeShard of this scheduler's name: its last nodes are kept; see \
+                 --scheduler-sharding-name"
+            );
+        }
+        self.shard = Some(view.in_use);
+        let nodes = self.engine.state().nodes.known();
+        let moved: Vec<NodeObject> = nodes
+            .into_iter()
+            .filter(|node| node.shard != self.shard_of(&node.name))
+            .cloned()
+            .collect();
+        for mut node in moved {
+            node.shard = self.shard_of(&node.name);
+            self.engine.apply(Delta::NodeApply(Box::new(node)));
+        }
+        if let Some(status) = view.status {
+            self.teller.write_shard(status);
+        }
+        self.changed = true;
+    }
+
+    fn shard_of(&self, node: &str) -> Shard {
+        let own = self.shard.as_ref().is_some_and(|own| own.contains(node));
+        match self.sharding {
+            Sharding::Hard if !own => Shard::Never,
+            Sharding::Soft if !own => Shard::Later,
+            _ => Shard::Own,
         }
     }
 
@@ -238,7 +297,10 @@ impl Core {
         }
         let now = Instant::now();
         let period_over = now >= self.last_cycle + self.period;
-        let released = self.engine.wake_at_s().is_some_and(|at| at <= self.clock.now_s());
+        let released = self
+            .engine
+            .wake_at_s()
+            .is_some_and(|at| at <= self.clock.now_s());
         if period_over || released || self.changed && now >= self.cycle_from() {
             self.cycle();
         }
@@ -253,7 +315,8 @@ impl Core {
         self.changed = false;
         let now_s = self.clock.now_s();
         let decisions = self.teller.observed_cycle(&mut self.engine, now_s);
-        self.teller.tell(&self.engine, &decisions, self.clock.unix_s());
+        self.teller
+            .tell(&self.engine, &decisions, self.clock.unix_s());
         self.last_cycle = Instant::now();
         self.last_took = start.elapsed();
         self.teller.cycle_took(self.last_took, &decisions);

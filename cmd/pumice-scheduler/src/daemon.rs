@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use crate::answers::Desk;
 use crate::clock::Clock;
 use crate::conf::{self, Follower, InUse};
-use crate::core::{Core, Ears, Question};
+use crate::core::{Core, Ears, Manner, Question};
 use crate::journal::Journal;
 use crate::settings::{Settings, Sharding};
 use crate::status::Status;
@@ -114,7 +114,11 @@ impl Daemon {
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects = self.effects(&term, outcome_sender);
         let (input_sender, inputs) = mpsc::channel(INPUTS);
-        let watch = watch::start(self.clients.reads.clone(), self.watch_options()?, input_sender);
+        let watch = watch::start(
+            self.clients.reads.clone(),
+            self.watch_options()?,
+            input_sender,
+        );
         self.make_queues(&term);
         let ears = Ears {
             inputs,
@@ -319,8 +323,12 @@ impl Daemon {
             self.clock,
             flags.ours.partial_gang_deadline,
         );
-        let queue = flags.scheduling.default_queue.clone();
-        let period = flags.scheduling.schedule_period;
+        let manner = Manner {
+            default_queue: flags.scheduling.default_queue.clone(),
+            ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
+            period: flags.scheduling.schedule_period,
+            sharding: self.settings.sharding,
+        };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -330,7 +338,7 @@ impl Daemon {
             .name("engine".to_owned())
             .spawn(move || {
                 // The engine is made here: it never leaves its thread.
-                let core = Core::new(&queue, period, ears, teller, status, clock);
+                let core = Core::new(manner, ears, teller, status, clock);
                 runtime.block_on(core.run());
                 let _ = sender.send(());
             })
@@ -349,7 +357,11 @@ impl Daemon {
         let about = conf::object(source).or_else(identity::own_pod);
         let follower = Follower {
             name: conf::name(source),
-            strict: self.settings.flags.scheduling.disable_default_scheduler_config,
+            strict: self
+                .settings
+                .flags
+                .scheduling
+                .disable_default_scheduler_config,
             core,
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),

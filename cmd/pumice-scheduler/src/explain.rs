@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 pub fn pod(engine: &Engine, namespace: &str, name: &str) -> Option<Value> {
     let key = format!("{namespace}/{name}");
     let state = engine.state();
-    let found = state.tasks().find(|(ix, task)| {
-        &*task.name == name && state.task_key(*ix) == key
-    });
+    let found = state
+        .tasks()
+        .find(|(ix, task)| &*task.name == name && state.task_key(*ix) == key);
     let (ix, task) = found?;
     let node = task.node.map(|node| state.nodes.object(node).name.clone());
     let why = engine.why_pending(ix);

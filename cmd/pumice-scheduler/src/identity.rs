@@ -1,7 +1,7 @@
 //! Who this process is.
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::Resource;
+use k8s_openapi::api::core::v1::Pod;
 use pumice_cluster::ObjectRef;
 
 /// Where the kubelet mounts the namespace of a pod.
@@ -15,7 +15,9 @@ fn trimmed(path: &str) -> Option<String> {
 
 /// Name of this machine, or of the pod.
 pub fn host() -> String {
-    let name = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let name = std::env::var("HOSTNAME")
+        .ok()
+        .filter(|name| !name.is_empty());
     let name = name.or_else(|| trimmed("/proc/sys/kernel/hostname"));
     name.unwrap_or_else(|| "pumice-scheduler".to_owned())
 }

@@ -1,6 +1,6 @@
 //! Flags and environment, checked together: what the daemon runs with.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -189,14 +189,6 @@ fn conf_source(flags: &Flags) -> anyhow::Result<ConfSource> {
             _ => bail!("--scheduler-configmap={map}: write NAMESPACE/NAME"),
         },
         _ => bail!("give --scheduler-conf or --scheduler-configmap, not both"),
-    }
-}
-
-/// Directory of a configuration file.
-pub fn folder_of(file: &Path) -> PathBuf {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
     }
 }
 

@@ -32,7 +32,10 @@ impl Status {
 
     /// Why there is no valid configuration; `None` when there is one in use.
     pub fn set_configuration_problem(&self, problem: Option<String>) {
-        *self.configuration.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+        *self
+            .configuration
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
     /// What keeps the daemon from scheduling.
@@ -44,7 +47,10 @@ impl Status {
         if !self.synced() {
             problems.push("the first lists of the API server are not complete".to_owned());
         }
-        let configuration = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
+        let configuration = self
+            .configuration
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         problems.extend(configuration.clone());
         if problems.is_empty() {
             Ok(())

@@ -10,11 +10,15 @@ use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::{Metrics, Stage, TaskStage};
 use pumice_cluster::ObjectRef;
-use pumice_cluster::effects::{BindRequest, Effects, Meter, Outcome, PodRef, Write};
+use pumice_cluster::effects::{
+    BindRequest, Effects, Meter, Outcome, PodRef, PreBindStep, VolumeWork, Write,
+};
 use pumice_cluster::lease::TermWatch;
+use pumice_cluster::shard::ShardStatus;
 use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Problem;
 use pumice_model::object::GroupPhase;
+use pumice_model::volume::VolumeStep;
 use pumice_model::{Delta, JobIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -150,16 +154,34 @@ impl Teller {
             if matches!(self.out, Out::Nowhere) {
                 self.dry.push_back((Instant::now(), pod.uid.clone()));
             }
+            let before = self.volume_steps(engine, &pod, &bind.volumes);
             self.write(Write::Bind(BindRequest {
                 pod,
                 node,
                 annotations: Vec::new(),
-                before: Vec::new(),
+                before,
             }));
         }
         for job in &decisions.groups {
             self.write_group(engine, *job);
         }
+    }
+
+    /// What has to be done about the claims of a pod before its Binding.
+    fn volume_steps(
+        &self,
+        engine: &Engine,
+        pod: &PodRef,
+        steps: &[VolumeStep],
+    ) -> Vec<PreBindStep> {
+        let Some(timeout_s) = engine.volume_timeout_s().filter(|_| !steps.is_empty()) else {
+            return Vec::new();
+        };
+        vec![PreBindStep::Volumes(VolumeWork {
+            pod: pod.clone(),
+            steps: steps.to_vec(),
+            timeout: Duration::from_secs(u64::try_from(timeout_s).unwrap_or(0)),
+        })]
     }
 
     fn write_group(&mut self, engine: &Engine, ix: JobIx) {
@@ -183,15 +205,35 @@ impl Teller {
         });
     }
 
+    /// Says which nodes this scheduler uses.
+    pub fn write_shard(&self, status: ShardStatus) {
+        self.write(Write::ShardStatus {
+            name: status.name,
+            nodes_in_use: status.nodes_in_use,
+            nodes_to_remove: status.to_remove,
+            nodes_to_add: status.to_add,
+        });
+    }
+
     /// Takes note of how a write ended.
     pub fn hear(&mut self, engine: &Engine, outcome: &Outcome) {
         match outcome {
-            Outcome::Bound { pod, .. } => {
+            Outcome::Bound { pod, node } => {
                 self.failures.remove(&pod.uid);
+                self.write(Write::Event {
+                    about: pod.object(),
+                    warning: false,
+                    reason: "Scheduled".to_owned(),
+                    message: format!(
+                        "Successfully assigned {}/{} to {node}",
+                        pod.namespace, pod.name
+                    ),
+                });
                 let state = engine.state();
                 if let Some(task) = state.task_by_uid(&pod.uid) {
                     let age = self.clock.unix_s() - state.task(task).created_s as f64;
-                    self.metrics.task_latency(TaskStage::Bound, age.max(0.0) * 1000.0);
+                    self.metrics
+                        .task_latency(TaskStage::Bound, age.max(0.0) * 1000.0);
                 }
             }
             Outcome::GroupStatusWritten {
@@ -234,11 +276,23 @@ impl Teller {
 
     /// Tells a pod's owner that the API server refused its Binding.
     pub fn bind_failed(&self, pod: &PodRef, node: &str, message: &str) {
+        let message = format!("failed to bind to node {node}: {message}");
+        self.tell_waiting(pod.clone(), "SchedulerError", message, None);
+    }
+
+    /// A pod waits: as its condition and as an event.
+    fn tell_waiting(&self, pod: PodRef, reason: &str, message: String, node: Option<String>) {
+        self.write(Write::Event {
+            about: pod.object(),
+            warning: true,
+            reason: "FailedScheduling".to_owned(),
+            message: message.clone(),
+        });
         self.write(Write::PodCondition {
-            pod: pod.clone(),
-            reason: "SchedulerError".to_owned(),
-            message: format!("failed to bind to node {node}: {message}"),
-            nominated_node: None,
+            pod,
+            reason: reason.to_owned(),
+            message,
+            nominated_node: node,
         });
     }
 
@@ -266,12 +320,8 @@ impl Teller {
         for report in reports.pods {
             let pod = pod_ref(engine, report.task);
             let node = report.nominated_node;
-            self.write(Write::PodCondition {
-                pod,
-                reason: report.reason.to_owned(),
-                message: report.message,
-                nominated_node: node.map(|n| engine.state().nodes.object(n).name.clone()),
-            });
+            let node = node.map(|node| engine.state().nodes.object(node).name.clone());
+            self.tell_waiting(pod, report.reason, report.message, node);
         }
         for (queue, allocated) in reports.queues {
             let name = engine.state().queue(queue).object.name.clone();
@@ -293,7 +343,11 @@ impl Teller {
 
     /// Takes back decisions of a dry run that the other scheduler did not follow.
     fn settle_dry_run(&mut self, engine: &mut Engine, now_s: i64) {
-        while self.dry.front().is_some_and(|(when, _)| when.elapsed() >= DRY_RUN_HOLDS) {
+        while self
+            .dry
+            .front()
+            .is_some_and(|(when, _)| when.elapsed() >= DRY_RUN_HOLDS)
+        {
             let Some((_, uid)) = self.dry.pop_front() else {
                 return;
             };

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_ingest::Options;
+use pumice_model::object::Shard;
 use pumice_plugins::REGISTRY;
 use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, Problem, Settings};
+use pumice_sim::{Mode, OwnShard, Problem, Settings};
 
 use crate::check::{accepted, configuration, read};
 use crate::{BadInput, output};
@@ -80,7 +81,6 @@ pub struct Arguments {
     scheduler_sharding_mode: Sharding,
     /// Own shard
     #[arg(long, default_value = "volcano", value_name = "NAME")]
-    #[allow(dead_code)]
     scheduler_sharding_name: String,
 }
 
@@ -149,11 +149,6 @@ fn print_problems(problems: &[Problem]) {
 }
 
 fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
-    if arguments.scheduler_sharding_mode != Sharding::None {
-        let text = "error: --scheduler-sharding-mode hard and soft are not simulated yet\n  = \
-                    help: leave the flag out";
-        return Err(BadInput(text.to_owned()).into());
-    }
     let now_s = match &arguments.now {
         None => 0,
         Some(text) => text.parse::<jiff::Timestamp>().map(|now| now.as_second()).map_err(|_| {
@@ -179,6 +174,19 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
         },
         ignored_provisioners: arguments.ignored_provisioners.clone(),
         node_selector,
+        shard: own_shard(arguments),
+    })
+}
+
+fn own_shard(arguments: &Arguments) -> Option<OwnShard> {
+    let others = match arguments.scheduler_sharding_mode {
+        Sharding::None => return None,
+        Sharding::Hard => Shard::Never,
+        Sharding::Soft => Shard::Later,
+    };
+    Some(OwnShard {
+        name: arguments.scheduler_sharding_name.clone(),
+        others,
     })
 }
 

@@ -8,7 +8,7 @@ mod object_ref;
 pub mod ring;
 #[cfg(test)]
 mod scripted;
-pub mod shard;
 pub mod watch;
 
 pub use object_ref::ObjectRef;
+pub use pumice_controllers::shard;

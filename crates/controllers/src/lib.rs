@@ -1,9 +1,10 @@
 //! Pure logic of the Volcano controllers: objects in, writes out.
 //!
 //! So far the Job controller ([`job`]): what the admission webhook does to a Job, the PodGroup and
-//! pods made for it, and its status.
+//! pods made for it, and its status; and the nodes of a scheduler by NodeShards ([`shard`]).
 //!
 //! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for
 //! (priority classes, existing pods) is passed in.
 
 pub mod job;
+pub mod shard;

@@ -21,14 +21,13 @@ use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
-use pumice_framework::{
-    CycleInfo, JobNote, Observer, PluginChain, ReasonTable, Session, Stage, Unobserved,
-};
+use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved};
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use numbers::Numbers;
+pub use numbers::{JobNumbers, Numbers, QueueNumbers};
 use partial::PartialGangs;
+pub use pumice_framework::{Observer, Stage};
 use report::Telling;
 pub use report::{GroupEvent, PodReport, Reports};
 

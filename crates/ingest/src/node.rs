@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Node, NodeStatus, Taint as WireTaint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::keys;
-use pumice_model::object::{Amounts, NodeObject, Taint};
+use pumice_model::object::{Amounts, NodeObject, Shard, Taint};
 use pumice_model::resource::MAX_AMOUNT;
 
 use crate::problem::{Path, Problem, Problems};
@@ -30,6 +30,7 @@ pub fn node(node: &Node) -> Result<NodeObject, Vec<Problem>> {
         allocatable: allocatable(status, &mut problems),
         oversubscription: oversubscription(&node.metadata),
         images: images(status, &mut problems),
+        shard: Shard::Own,
     };
     problems.or(out)
 }

@@ -42,6 +42,21 @@ pub struct NodeObject {
     pub oversubscription: Amounts,
     /// `status.images`: every name (with tag) and its size in bytes.
     pub images: Vec<(String, i64)>,
+    /// Whether the scheduler's own NodeShard has it.
+    pub shard: Shard,
+}
+
+/// Where a node stands when schedulers share the cluster by NodeShard objects (spec/01 §1.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Shard {
+    /// In the own shard, or there are no shards.
+    #[default]
+    Own,
+    /// Not in it: used after all nodes of the own shard (mode soft).
+    Later,
+    /// Not in it: not used (mode hard).
+    Never,
 }
 
 /// A node taint.

@@ -158,15 +158,15 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
         self.entries[at as usize].uses
     }
 
-    /// A number no other entry has or had.
-    pub(crate) fn serial(&self, at: u32) -> u64 {
-        self.entries[at as usize].serial
-    }
-
     /// Serials of the entries in use.
     pub(crate) fn serials_in_use(&self) -> impl Iterator<Item = u64> {
         let used = self.entries.iter().filter(|entry| entry.uses > 0);
         used.map(|entry| entry.serial)
+    }
+
+    /// A number no other entry has or had.
+    pub(crate) fn serial(&self, at: u32) -> u64 {
+        self.entries[at as usize].serial
     }
 }
 

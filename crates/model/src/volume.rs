@@ -91,7 +91,7 @@ pub enum VolumeStep {
 }
 
 struct Pv {
-    object: PvObject,
+    object: Rc<PvObject>,
     reach: ReachIx,
     /// The claim it is assumed for.
     assumed_for: Option<ClaimIx>,
@@ -116,7 +116,7 @@ struct Capacity {
 }
 
 /// Unclaimed volumes of a class: by reach, then by (capacity, name).
-type FreeVolumes = BTreeMap<ReachIx, BTreeSet<(i64, String)>>;
+type FreeVolumes = BTreeMap<ReachIx, BTreeMap<(i64, String), Rc<PvObject>>>;
 
 /// All of it.
 pub struct Volumes {
@@ -197,10 +197,9 @@ impl Volumes {
         self.needs.serial(ix.0)
     }
 
-    /// Serials of the needs in use, that of no need included.
+    /// Serials of the needs in use.
     pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
-        let none = std::iter::once(self.serial(NeedIx::NONE));
-        self.needs.serials_in_use().chain(none)
+        self.needs.serials_in_use()
     }
 
     /// Changes whenever the verdict on a node may change for pods of this need although neither the
@@ -209,20 +208,26 @@ impl Volumes {
         if ix == NeedIx::NONE {
             return 0;
         }
-        let may_get_a_free_one = |(_, open): (usize, &OpenClaim)| {
-            let undecided = open.selected_node.is_none() && open.reserved.is_none();
-            undecided && self.free.contains_key(&open.class)
-        };
         // Both only grow, so their sum tells every change of either.
-        match self.need(ix).open().any(may_get_a_free_one) {
+        match self.is_volatile(ix) {
             true => self.objects_epoch + self.free_epoch,
             false => self.objects_epoch,
         }
     }
 
+    /// Whether every placement of a pod of this need changes the epoch: it may take a volume that
+    /// others may take as well.
+    pub fn is_volatile(&self, ix: NeedIx) -> bool {
+        let may_get_a_free_one = |(_, open): (usize, &OpenClaim)| {
+            let undecided = open.selected_node.is_none() && open.reserved.is_none();
+            undecided && self.free.contains_key(&open.class)
+        };
+        self.need(ix).open().any(may_get_a_free_one)
+    }
+
     /// A PersistentVolume.
     pub fn pv(&self, name: &str) -> Option<&PvObject> {
-        self.pvs.get(name).map(|pv| &pv.object)
+        self.pvs.get(name).map(|pv| &*pv.object)
     }
 
     /// What has to be written before a pod is bound, in the order of its claims.

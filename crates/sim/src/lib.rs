@@ -22,4 +22,4 @@ pub mod world;
 
 pub use problem::Problem;
 pub use report::Report;
-pub use run::{Mode, Settings, simulate};
+pub use run::{Mode, OwnShard, Settings, simulate};

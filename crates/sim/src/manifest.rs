@@ -8,7 +8,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{Job, PodGroup, Queue};
+use pumice_api::{Job, NodeShard, PodGroup, Queue};
 use pumice_conf::tree;
 use pumice_model::Delta;
 use serde::Deserialize;
@@ -54,6 +54,8 @@ pub enum Manifest {
     CsiStorageCapacity(Box<CSIStorageCapacity>),
     /// `storage.k8s.io/v1/VolumeAttachment`.
     VolumeAttachment(Box<VolumeAttachment>),
+    /// `shard.volcano.sh/v1alpha1/NodeShard`.
+    NodeShard(Box<NodeShard>),
     /// `pumice.sh/v1/PumiceState`: what a scheduler knew when it was asked for a dump.
     State(Box<Dump>),
 }
@@ -102,6 +104,7 @@ pub fn read(api_version: &str, kind: &str, node: &tree::Node) -> Result<Kind, Mi
             Manifest::VolumeAttachment(Box::new(typed(node)?))
         }
         ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node)?)),
+        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node)?)),
         ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node)?)),
         ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node)?)),
         ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node)?)),

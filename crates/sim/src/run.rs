@@ -21,6 +21,15 @@ pub enum Mode {
     Cycles(u32),
 }
 
+/// The NodeShard of the simulated scheduler.
+#[derive(Clone, Debug)]
+pub struct OwnShard {
+    /// Its name (`--scheduler-sharding-name`).
+    pub name: String,
+    /// What becomes of nodes it has not: `Later` in mode soft, `Never` in mode hard.
+    pub others: pumice_model::object::Shard,
+}
+
 /// What the simulation needs to know besides the objects.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -34,6 +43,8 @@ pub struct Settings {
     pub options: Options,
     /// Further provisioners whose volumes do not count against the limits of nodes.
     pub ignored_provisioners: Vec<String>,
+    /// Share the nodes by NodeShards.
+    pub shard: Option<OwnShard>,
     /// Only nodes with any of these labels take part; empty: all.
     pub node_selector: Vec<(String, String)>,
 }

@@ -7,6 +7,7 @@ mod storage;
 
 use std::collections::BTreeMap;
 
+use pumice_controllers::shard::{Shard, Shards};
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
 };
@@ -28,6 +29,7 @@ pub struct World {
     queues: BTreeMap<String, QueueObject>,
     jobs: BTreeMap<String, JobRecord>,
     storage: Storage,
+    shards: Vec<Shard>,
     priorities: BTreeMap<String, i32>,
     /// Value of the global default priority class.
     default_priority: Option<i32>,
@@ -65,11 +67,27 @@ impl World {
         world.hold_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
         world.fill_in_default_class();
+        world.share_nodes(settings);
         world.report_unknown_names();
         world.locate_problems(sources);
         world.publish();
         let problems = std::mem::take(&mut world.problems);
         (world, problems)
+    }
+
+    /// Tells every node whether the own shard has it.
+    fn share_nodes(&mut self, settings: &Settings) {
+        let Some(own) = &settings.shard else {
+            return;
+        };
+        let mut shards = Shards::new(&own.name);
+        self.shards.drain(..).for_each(|shard| shards.apply(shard));
+        let view = shards.changed().unwrap_or_default();
+        for node in self.nodes.values_mut() {
+            if !view.in_use.contains(&node.name) {
+                node.shard = own.others;
+            }
+        }
     }
 
     fn make_missing_queues(&mut self, default_queue: &str) {

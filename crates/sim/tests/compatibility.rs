@@ -3,11 +3,17 @@
 
 use pumice_conf::{DEFAULT_CONF, parse};
 use pumice_ingest::Options;
+use pumice_model::object::Shard;
 use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, Report, Settings, simulate};
+use pumice_sim::{Mode, OwnShard, Report, Settings, simulate};
 
 /// One cycle over the manifests under a configuration.
 fn run(conf: &str, text: &str) -> Report {
+    run_sharded(conf, text, None)
+}
+
+/// Likewise, as the scheduler with that NodeShard.
+fn run_sharded(conf: &str, text: &str, shard: Option<OwnShard>) -> Report {
     let config = parse(conf, &pumice_plugins::REGISTRY)
         .config
         .expect("a configuration");
@@ -26,6 +32,7 @@ fn run(conf: &str, text: &str) -> Report {
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),
+        shard,
     };
     let (report, problems) = simulate(&config, input, &[source], &settings, |_, _| {});
     assert!(problems.is_empty(), "{problems:?}");
@@ -152,5 +159,34 @@ fn oversold_resources_are_open_to_every_pod_whatever_the_label_says() {
         ]
         .concat();
         assert_eq!(binds(&run(DEFAULT_CONF, &text)), ["ns/p n1"], "{label}");
+    }
+}
+
+#[test]
+fn a_scheduler_with_a_shard_uses_its_nodes_only_or_first() {
+    let shard = |name: &str, desired: &str, in_use: &str| {
+        format!(
+            "apiVersion: shard.volcano.sh/v1alpha1\nkind: NodeShard\nmetadata: {{name: {name}}}\n\
+             spec: {{nodesDesired: [{desired}]}}\nstatus: {{nodesInUse: [{in_use}]}}\n---\n"
+        )
+    };
+    let text = [
+        node("n1", ""),
+        node("n2", ""),
+        node("n3", ""),
+        shard("volcano", "n2, n3", ""),
+        // What another scheduler still uses is not ours yet.
+        shard("other", "n1", "n1, n3"),
+        pod("ns/a", "3", "", ""),
+        pod("ns/b", "3", "", ""),
+    ]
+    .concat();
+    for (others, bound) in [
+        (Shard::Never, vec!["ns/a n2"]),
+        (Shard::Later, vec!["ns/a n2", "ns/b n1"]),
+    ] {
+        let name = "volcano".to_owned();
+        let report = run_sharded(DEFAULT_CONF, &text, Some(OwnShard { name, others }));
+        assert_eq!(binds(&report), bound, "{others:?}");
     }
 }

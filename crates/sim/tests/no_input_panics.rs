@@ -42,6 +42,7 @@ fn survive(bytes: &[u8]) -> usize {
             },
             ignored_provisioners: Vec::new(),
             node_selector: Vec::new(),
+            shard: None,
         };
         simulate(&config(), input, &[source], &settings, |_, _| {}).0
     };

@@ -62,14 +62,18 @@ impl Teller {
             .copied()
             .filter(|task| {
                 let task = state.task(*task);
-                matches!(task.status, TaskStatus::Bound | TaskStatus::Running) && !task.owners.is_empty()
+                matches!(task.status, TaskStatus::Bound | TaskStatus::Running)
+                    && !task.owners.is_empty()
             })
             .collect();
         if bound.is_empty() {
             return;
         }
         let (group, count) = (group_ref(engine, job), bound.len());
-        tracing::warn!("gang {} is given up: {count} bound pods", state.job_key(job));
+        tracing::warn!(
+            "gang {} is given up: {count} bound pods",
+            state.job_key(job)
+        );
         if let Some(about) = group.clone() {
             let needed = state.job(job).min_available;
             self.write(Write::Event {

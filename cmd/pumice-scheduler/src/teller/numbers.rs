@@ -1,16 +1,16 @@
 //! Numbers of queues, jobs and pods, as metrics.
 
 use pumice_admin::metrics::{Amounts, Job, Metrics, Placed, QueueNumbers, TaskStage};
-use pumice_engine::Engine;
-use pumice_model::ResVec;
-use pumice_model::{Queue, QueueIx, State, TaskIx, TaskStatus};
-use rustc_hash::FxHashSet;
+use pumice_engine::{Engine, JobNumbers, QueueNumbers as OfQueue};
+use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What has series, so that they go with their objects.
 #[derive(Default)]
 pub struct Numbers {
     queues: FxHashSet<String>,
-    jobs: FxHashSet<(String, String)>,
+    /// Namespace and name of the jobs that have series.
+    jobs: FxHashMap<JobIx, (String, String)>,
 }
 
 /// Amounts as the metrics want them.
@@ -22,7 +22,7 @@ struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    fn of(state: &'a State, amounts: impl Iterator<Item = (pumice_model::ResIx, f64)>) -> Self {
+    fn of(state: &'a State, amounts: impl Iterator<Item = (ResIx, f64)>) -> Self {
         let mut split = Self::default();
         for (ix, amount) in amounts {
             match state.resources.name(ix) {
@@ -36,7 +36,10 @@ impl<'a> Split<'a> {
     }
 
     fn of_vec(state: &'a State, amounts: &ResVec) -> Self {
-        Self::of(state, amounts.iter().map(|(ix, amount)| (ix, amount as f64)))
+        Self::of(
+            state,
+            amounts.iter().map(|(ix, amount)| (ix, amount as f64)),
+        )
     }
 
     fn amounts(&self) -> Amounts<'_> {
@@ -48,25 +51,25 @@ impl<'a> Split<'a> {
     }
 }
 
+fn ms_between(from_s: i64, to_s: f64) -> f64 {
+    (to_s - from_s as f64).max(0.0) * 1000.0
+}
+
 impl Numbers {
     /// A task was placed by a decision at `now` (seconds since the epoch).
     pub fn placed(&mut self, metrics: &Metrics, engine: &Engine, task: TaskIx, now: f64) {
         let state = engine.state();
         let task = state.task(task);
-        let ms = (now - task.created_s as f64).max(0.0) * 1000.0;
-        metrics.task_latency(TaskStage::Assumed, ms);
-        let Some(job) = task.job.map(|ix| state.job(ix)) else {
+        metrics.task_latency(TaskStage::Assumed, ms_between(task.created_s, now));
+        let Some(ix) = task.job.filter(|ix| state.job(*ix).group().is_some()) else {
             return;
         };
-        if job.group().is_none() {
-            return;
-        }
-        let (namespace, name) = (state.names.text(job.namespace), &*job.name);
-        self.jobs.insert((namespace.to_owned(), name.to_owned()));
+        let job = state.job(ix);
+        let (namespace, name) = self.key(state, ix);
         let placed = Placed {
             created_unix_s: job.created_s as f64,
             placed_unix_s: now,
-            latency_ms: (now - job.created_s as f64).max(0.0) * 1000.0,
+            latency_ms: ms_between(job.created_s, now),
         };
         let queue = state.names.text(job.queue_name);
         let job = Job {
@@ -77,85 +80,80 @@ impl Numbers {
         metrics.job_placed(job, placed);
     }
 
-    /// Numbers of every queue, and of the jobs that are not ready.
-    pub fn publish(&mut self, metrics: &Metrics, engine: &Engine) {
-        self.queues(metrics, engine);
-        self.jobs(metrics, engine);
-        let mut pending = [("unschedulable", 0), ("gated", 0), ("waiting", 0)];
-        let mut kinds = FxHashSet::default();
-        for (ix, task) in engine.state().tasks() {
-            if !task.ours || task.status != TaskStatus::Pending {
-                continue;
-            }
-            kinds.insert(ix);
-            let reason = engine.why_pending(ix).map(|why| why.reason);
-            let at = match reason {
-                Some("Unschedulable") => 0,
-                Some("SchedulingGated") => 1,
-                _ => 2,
-            };
-            pending[at].1 += 1;
-        }
-        metrics.pending_pods(&pending);
+    /// Namespace and name of a job that has series from now on.
+    fn key(&mut self, state: &State, ix: JobIx) -> (&str, &str) {
+        let key = self.jobs.entry(ix).or_insert_with(|| {
+            let job = state.job(ix);
+            (
+                state.names.text(job.namespace).to_owned(),
+                job.name.to_string(),
+            )
+        });
+        (&key.0, &key.1)
     }
 
-    fn queues(&mut self, metrics: &Metrics, engine: &Engine) {
+    /// Numbers of every queue, and of the jobs that changed.
+    pub fn publish(&mut self, metrics: &Metrics, engine: &mut Engine) {
+        let numbers = engine.numbers();
+        let state = engine.state();
         let mut seen = FxHashSet::default();
-        for (ix, queue) in engine.state().queues() {
-            publish_queue(metrics, engine, ix, queue);
-            seen.insert(queue.object.name.clone());
+        for queue in &numbers.queues {
+            seen.insert(publish_queue(metrics, state, queue));
         }
         for gone in self.queues.difference(&seen) {
             metrics.forget_queue(gone);
         }
         self.queues = seen;
+        for gone in &numbers.gone {
+            if let Some((namespace, name)) = self.jobs.remove(gone) {
+                metrics.forget_job(&namespace, &name);
+            }
+        }
+        for job in &numbers.jobs {
+            self.publish_job(metrics, state, job);
+        }
+        metrics.unready_jobs(numbers.unready_jobs);
+        let pending: Vec<(&'static str, usize)> = numbers.pending.into_iter().collect();
+        metrics.pending_pods(&pending);
     }
 
-    fn jobs(&mut self, metrics: &Metrics, engine: &Engine) {
-        let state = engine.state();
-        let mut unready = 0;
-        for (_, job) in state.jobs().filter(|(_, job)| job.group().is_some()) {
-            if job.is_ready() {
-                continue;
-            }
-            unready += 1;
-            let (namespace, name) = (state.names.text(job.namespace), &*job.name);
-            self.jobs.insert((namespace.to_owned(), name.to_owned()));
-            let lacks = job.min_available - job.scheduled();
-            metrics.job_lacks(namespace, name, usize::try_from(lacks).unwrap_or(0));
+    fn publish_job(&mut self, metrics: &Metrics, state: &State, job: &JobNumbers) {
+        let (namespace, name) = self.key(state, job.job);
+        metrics.job_lacks(
+            namespace,
+            name,
+            usize::try_from(job.unschedulable).unwrap_or(0),
+        );
+        if job.unready {
+            metrics.job_retried(namespace, name);
         }
-        metrics.unready_jobs(unready);
-        self.jobs.retain(|(namespace, name)| {
-            let known = state.job_by_key(namespace, name).is_some();
-            if !known {
-                metrics.forget_job(namespace, name);
-            }
-            known
-        });
+        if let Some(share) = job.share {
+            metrics.job_share(namespace, name, share);
+        }
     }
 }
 
-fn publish_queue(metrics: &Metrics, engine: &Engine, ix: QueueIx, queue: &Queue) {
-    let state = engine.state();
-    let allocated = Split::of_vec(state, &queue.allocated);
-    let mut request = queue.held();
-    request.add(&queue.pending);
-    let request = Split::of_vec(state, &request);
+/// Publishes a queue's numbers; its name.
+fn publish_queue(metrics: &Metrics, state: &State, numbers: &OfQueue) -> String {
+    let queue = state.queue(numbers.queue);
+    let allocated = Split::of_vec(state, &numbers.allocated);
+    let request = Split::of_vec(state, &numbers.request);
     let capability = Split::of_vec(state, &queue.capability);
-    let view = engine.queue_view(ix);
-    let deserved = view.as_ref().map(|view| Split::of(state, view.deserved.iter().copied()));
+    let inqueue = Split::of_vec(state, &numbers.inqueue);
+    let deserved = Split::of(state, numbers.deserved.iter().copied());
     metrics.queue(
         &queue.object.name,
         &QueueNumbers {
             allocated: Some(allocated.amounts()),
             request: Some(request.amounts()),
-            deserved: deserved.as_ref().map(Split::amounts),
+            deserved: Some(deserved.amounts()),
             capability: Some(capability.amounts()),
             real_capability: None,
-            inqueue: None,
-            share: view.as_ref().map(|view| view.share),
-            weight: Some(queue.object.weight as f64),
-            overused: None,
+            inqueue: Some(inqueue.amounts()),
+            share: Some(numbers.share),
+            weight: Some(numbers.weight as f64),
+            overused: Some(numbers.overused),
         },
     );
+    queue.object.name.clone()
 }

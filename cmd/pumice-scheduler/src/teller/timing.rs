@@ -1,8 +1,9 @@
 //! How long the parts of a cycle take.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pumice_engine::{Decisions, Engine};
+use pumice_admin::metrics::{Metrics, OnSession};
+use pumice_engine::{Decisions, Engine, Observer, Stage};
 
 use super::{Out, Teller};
 
@@ -10,10 +11,40 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
+/// Times what the engine tells of its cycle.
+struct Stopwatch<'a> {
+    metrics: &'a Metrics,
+    /// Starts of the parts that have not ended, the innermost last.
+    starts: Vec<Instant>,
+}
+
+impl Observer for Stopwatch<'_> {
+    fn begin(&mut self, _: Stage<'_>) {
+        self.starts.push(Instant::now());
+    }
+
+    fn end(&mut self, stage: Stage<'_>) {
+        let Some(start) = self.starts.pop() else {
+            return;
+        };
+        let took = ms(start.elapsed());
+        match stage {
+            Stage::Open => self.metrics.open_session(took),
+            Stage::PluginOpen(name) => self.metrics.plugin(name, OnSession::Open, took),
+            Stage::Action(name) => self.metrics.action(name, took),
+            Stage::Close => {}
+        }
+    }
+}
+
 impl Teller {
     /// Runs a cycle with its parts timed.
     pub fn observed_cycle(&mut self, engine: &mut Engine, now_s: i64) -> Decisions {
-        engine.cycle(now_s)
+        let mut stopwatch = Stopwatch {
+            metrics: &self.metrics,
+            starts: Vec::new(),
+        };
+        engine.cycle_observed(now_s, &mut stopwatch)
     }
 
     /// Counts a cycle.

@@ -23,10 +23,6 @@ fn flags_that_are_unknown_or_have_bad_values_are_refused_by_name() {
             &["--scheduler-sharding-mode", "firm"],
             "invalid value 'firm'",
         ),
-        (
-            &["--scheduler-sharding-mode", "hard"],
-            "--scheduler-sharding-mode hard and soft",
-        ),
     ];
     for (flags, message) in cases {
         let arguments = [&["simulate"], flags, &["g.yaml"]].concat();

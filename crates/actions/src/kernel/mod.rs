@@ -18,12 +18,13 @@ mod index;
 mod layout;
 mod pod_filter;
 mod pod_score;
+mod shard;
 mod wide_max;
 
 use std::rc::Rc;
 
 use pumice_framework::node_points::ClassKey;
-use pumice_framework::{Class, FitError, PluginChain, ReasonTable, StaticPart};
+use pumice_framework::{Class, FitError, PluginChain, ReasonId, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,7 +43,7 @@ const STATIC_BUDGET_BYTES: usize = 64 << 20;
 /// Most verdicts remembered on whether a class is refused everywhere.
 const MAX_REFUSED: usize = 1 << 16;
 
-/// Class indexes beyond which those of shapes and needs nobody has any more are looked for.
+/// Class indexes beyond which those of shapes nobody has any more are looked for.
 const SPARE_INDEXES: usize = 256;
 
 /// A node for a task.
@@ -62,6 +63,7 @@ pub struct Kernel {
     /// Reasons of the configuration.
     pub reasons: ReasonTable,
     pod_reasons: PodReasons,
+    shard_reason: ReasonId,
     indexes: FxHashMap<ClassId, Box<ClassIndex>>,
     fixed: FxHashMap<u64, Rc<StaticPart>>,
     refused: FxHashMap<ClassId, Option<String>>,
@@ -81,9 +83,11 @@ impl Kernel {
     /// A kernel for plugins that interned their reasons in `reasons`.
     pub fn new(mut reasons: ReasonTable) -> Self {
         let pod_reasons = PodReasons::new(&mut reasons);
+        let shard_reason = shard::reason(&mut reasons);
         Self {
             reasons,
             pod_reasons,
+            shard_reason,
             indexes: FxHashMap::default(),
             fixed: FxHashMap::default(),
             refused: FxHashMap::default(),
@@ -153,9 +157,11 @@ impl Kernel {
                 let (reasons, keys) = (self.pod_reasons, &mut self.keys);
                 let filter = PodFilter::new(state, &class, &points, reasons, keys);
                 let score = PodScore::new(state, &class, &points, keys);
-                // An index pays only for classes of several tasks.
+                // An index pays only for classes of several tasks, and while it lives.
                 let alone = state.shapes.uses(key.shape) == 1
-                    || (key.volumes != NeedIx::NONE && state.volumes.uses(key.volumes) == 1);
+                    || (key.volumes != NeedIx::NONE
+                        && (state.volumes.uses(key.volumes) == 1
+                            || state.volumes.is_volatile(key.volumes)));
                 let scan = alone && filter.is_none() && score.is_none();
                 if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
                     return Ok(found);
@@ -215,7 +221,11 @@ impl Kernel {
         let fixed = self
             .fixed
             .entry(state.shapes.rules_serial(class.shape.rules))
-            .or_insert_with(|| Rc::new(chain.static_part(state, &class.rules)))
+            .or_insert_with(|| {
+                let mut part = chain.static_part(state, &class.rules);
+                shard::overlay(state, self.shard_reason, &mut part);
+                Rc::new(part)
+            })
             .clone();
         Program::new(state, chain, &mut self.reasons, class, fixed)
     }

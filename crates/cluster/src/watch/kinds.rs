@@ -3,8 +3,13 @@
 //! To watch another kind: implement [`Wire`] for its wire type, add a row. Nothing else knows kinds.
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ReplicationController, Service};
+use k8s_openapi::api::core::v1::{
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
+};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::{
+    CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
 use pumice_api::{NodeShard, PodGroup, Queue};
@@ -102,7 +107,7 @@ const fn kind<K: Wire>(need: Need, when: fn(&WatchOptions) -> bool) -> Kind {
 }
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 18] = [
     kind::<Node>(Need::Required, always),
     kind::<Namespace>(Need::Required, always),
     kind::<Pod>(Need::Required, always),
@@ -113,6 +118,13 @@ const KINDS: [Kind; 11] = [
     kind::<ReplicationController>(Need::Optional, |options| options.workloads),
     kind::<ReplicaSet>(Need::Optional, |options| options.workloads),
     kind::<StatefulSet>(Need::Optional, |options| options.workloads),
+    kind::<PersistentVolume>(Need::Optional, always),
+    kind::<PersistentVolumeClaim>(Need::Optional, always),
+    kind::<StorageClass>(Need::Optional, always),
+    kind::<CSINode>(Need::Optional, always),
+    kind::<VolumeAttachment>(Need::Optional, always),
+    kind::<CSIDriver>(Need::Optional, |options| options.csi),
+    kind::<CSIStorageCapacity>(Need::Optional, |options| options.csi),
     kind::<NodeShard>(Need::Custom, |options| options.shard.is_some()),
 ];
 
@@ -182,14 +194,7 @@ impl Wire for PodGroup {
 
 impl Wire for NodeShard {
     fn read(&self, _: &Rules) -> Reading {
-        let set = |names: &Vec<String>| names.iter().cloned().collect();
-        Reading::Keep(Change::Shard(Shard {
-            name: self.metadata.name.clone().unwrap_or_default(),
-            desired: set(&self.spec.nodes_desired),
-            in_use: set(&self.status.nodes_in_use),
-            to_remove: set(&self.status.nodes_to_remove),
-            to_add: set(&self.status.nodes_to_add),
-        }))
+        Reading::Keep(Change::Shard(Shard::from(self)))
     }
 
     fn gone(key: Key) -> Change {
@@ -241,6 +246,48 @@ wire!(
     Delta::PriorityClassApply,
     |key| Delta::PriorityClassDelete(key.name)
 );
+wire!(
+    PersistentVolume,
+    pumice_ingest::persistent_volume,
+    |volume| Delta::PvApply(Box::new(volume)),
+    |key| Delta::PvDelete(key.name)
+);
+wire!(
+    PersistentVolumeClaim,
+    pumice_ingest::persistent_volume_claim,
+    |claim| Delta::PvcApply(Box::new(claim)),
+    |key| Delta::PvcDelete(key.namespace, key.name)
+);
+wire!(
+    StorageClass,
+    pumice_ingest::storage_class,
+    |class| Delta::StorageClassApply(Box::new(class)),
+    |key| Delta::StorageClassDelete(key.name)
+);
+wire!(
+    CSINode,
+    pumice_ingest::csi_node,
+    |node| Delta::CsiNodeApply(Box::new(node)),
+    |key| Delta::CsiNodeDelete(key.name)
+);
+wire!(
+    VolumeAttachment,
+    pumice_ingest::volume_attachment,
+    |attachment| Delta::AttachmentApply(Box::new(attachment)),
+    |key| Delta::AttachmentDelete(key.name)
+);
+wire!(
+    CSIDriver,
+    pumice_ingest::csi_driver,
+    Delta::CsiDriverApply,
+    |key| Delta::CsiDriverDelete(key.name)
+);
+wire!(
+    CSIStorageCapacity,
+    pumice_ingest::csi_storage_capacity,
+    |capacity| Delta::CsiCapacityApply(Box::new(capacity)),
+    |key| Delta::CsiCapacityDelete(key.namespace, key.name)
+);
 workload!(Service, pumice_ingest::service);
 workload!(ReplicationController, pumice_ingest::replication_controller);
 workload!(ReplicaSet, pumice_ingest::replica_set);
@@ -264,9 +311,18 @@ mod tests {
         let few = names(&WatchOptions {
             workloads: false,
             priority_class: false,
+            csi: false,
             ..WatchOptions::default()
         });
-        let expected = ["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
+        let storage = [
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "StorageClass",
+            "CSINode",
+            "VolumeAttachment",
+        ];
+        let mut expected = vec!["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
+        expected.extend(storage);
         assert_eq!(few, expected);
     }
 

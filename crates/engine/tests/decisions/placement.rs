@@ -2,7 +2,7 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    NamespaceObject, NodeObject, PodObject, PodTerm, SelectorOp, WorkloadObject,
+    NamespaceObject, NodeObject, PodObject, PodTerm, SelectorOp, Shard, WorkloadObject,
 };
 
 use crate::cluster::*;
@@ -226,4 +226,29 @@ fn a_pod_on_an_unknown_node_counts_on_it_once_it_is_known() {
     assert_eq!(cluster.cycle().len(), 0);
     cluster = cluster.node(node("n2", "4c 8Gi pods=9"));
     assert_eq!(cluster.cycle(), ["p n2"]);
+}
+
+#[test]
+fn nodes_of_another_shard_are_used_never_or_last() {
+    let cases = [
+        (Shard::Later, vec!["one b", "two a"]),
+        (Shard::Never, vec!["one b"]),
+    ];
+    for (shard, decided) in cases {
+        let foreign = NodeObject {
+            shard,
+            ..node("a", "4c 8Gi pods=10")
+        };
+        let mut cluster = Cluster::new()
+            .node(foreign)
+            .node(node("b", "1c 8Gi pods=10"))
+            .pod(pod("one", "1c"))
+            .pod(pod("two", "1c"));
+        assert_eq!(cluster.cycle(), decided);
+        if shard == Shard::Never {
+            let (_, why) = cluster.why("two");
+            let text = "node isn't in scheduler node shard";
+            assert!(why.contains(text), "{why}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod objects;
 mod placement;
 mod pods;
 mod request;
+mod storage;
 
 use pumice_ingest::{Options, Problem};
 use pumice_model::object::PodObject;

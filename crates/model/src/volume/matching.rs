@@ -50,6 +50,9 @@ pub(super) enum Fate<'a> {
     Provision,
 }
 
+/// Fate of every open claim, by place among the claims.
+pub(super) type Fates<'a> = SmallVec<[(usize, Fate<'a>); 4]>;
+
 /// The smallest fitting volumes with one reach: (capacity, name), as many as the pod has claims.
 struct Fits<'a> {
     reach: &'a Reach,
@@ -99,7 +102,7 @@ impl<'a> Matcher<'a> {
         node: NodeIx,
         fits: impl Fn(usize) -> SmallVec<[&'f Fits<'a>; 4]>,
         has_room: impl Fn(usize) -> bool,
-    ) -> Result<Vec<(usize, Fate<'a>)>, Conflicts>
+    ) -> Result<Fates<'a>, Conflicts>
     where
         'a: 'f,
     {
@@ -108,7 +111,7 @@ impl<'a> Matcher<'a> {
             return Err(Conflicts::BINDING);
         }
         let mut chosen: SmallVec<[&str; 4]> = SmallVec::new();
-        let mut fates = Vec::with_capacity(self.wishes.len());
+        let mut fates = Fates::new();
         for (at, wish) in self.wishes.iter().enumerate() {
             let found = match wish.claim.selected_node {
                 Some(_) => None,
@@ -143,11 +146,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// What becomes of the open claims on one node.
-    pub(super) fn plan(
-        &self,
-        nodes: &Nodes,
-        node: NodeIx,
-    ) -> Result<Vec<(usize, Fate<'a>)>, Conflicts> {
+    pub(super) fn plan(&self, nodes: &Nodes, node: NodeIx) -> Result<Fates<'a>, Conflicts> {
         let name = &nodes.object(node).name;
         let fits = |at: usize| {
             let fits = self.wishes[at].fits.iter();
@@ -278,13 +277,10 @@ impl Volumes {
         let mut all = Vec::new();
         for (reach, volumes) in groups {
             let large_enough = volumes.range((claim.request, String::new())..);
-            let fitting = large_enough.filter(|(_, name)| {
-                let pv = self.pvs.get(name);
-                pv.is_some_and(|pv| suits(&pv.object, claim))
-            });
+            let fitting = large_enough.filter(|(_, pv)| suits(pv, claim));
             let volumes: SmallVec<[(i64, &str); 2]> = fitting
                 .take(count)
-                .map(|(capacity, name)| (*capacity, name.as_str()))
+                .map(|((capacity, name), _)| (*capacity, name.as_str()))
                 .collect();
             if !volumes.is_empty() {
                 let reach = self.reaches.get(*reach);

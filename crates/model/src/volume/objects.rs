@@ -1,5 +1,7 @@
 //! Storage objects as they come, change and go. Every method says whether anything changed.
 
+use std::rc::Rc;
+
 use crate::object::{
     AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
     StorageClassObject,
@@ -16,7 +18,7 @@ impl Volumes {
 
     pub(crate) fn apply_pv(&mut self, object: PvObject) -> bool {
         let known = self.pvs.get(&object.name);
-        if known.is_some_and(|pv| pv.object == object) {
+        if known.is_some_and(|pv| *pv.object == object) {
             return false;
         }
         let assumed_for = known.and_then(|pv| pv.assumed_for);
@@ -30,7 +32,7 @@ impl Volumes {
         let reach = Limits::Terms(object.node_affinity.clone());
         let reach = self.reaches.intern(reach);
         let pv = Pv {
-            object,
+            object: Rc::new(object),
             reach,
             assumed_for,
         };
@@ -102,7 +104,7 @@ impl Volumes {
         }
         let groups = self.free.entry(object.class.clone()).or_default();
         let group = groups.entry(pv.reach).or_default();
-        group.insert((object.capacity, name.to_owned()));
+        group.insert((object.capacity, name.to_owned()), object.clone());
     }
 
     /// The entry of a claim, made when missing.

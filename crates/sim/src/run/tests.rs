@@ -62,6 +62,7 @@ fn settings(mode: Mode) -> Settings {
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),
+        shard: None,
     }
 }
 

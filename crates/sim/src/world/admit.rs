@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_controllers::shard::Shard;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
 
@@ -149,6 +150,7 @@ impl World {
                 self.deltas
                     .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
             }
+            Manifest::NodeShard(shard) => self.shards.push(Shard::from(&*shard)),
             Manifest::State(dump) => {
                 for delta in dump.deltas {
                     self.restore(delta, settings);
@@ -324,6 +326,7 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::Service(o) => spaced("Service", &o.metadata),
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
+        Manifest::NodeShard(o) => plain("NodeShard", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
         Manifest::PersistentVolume(o) => plain("PersistentVolume", &o.metadata),
         Manifest::PersistentVolumeClaim(o) => spaced("PersistentVolumeClaim", &o.metadata),

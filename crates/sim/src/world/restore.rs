@@ -45,7 +45,27 @@ impl World {
                 }
                 self.deltas.push(delta);
             }
-            Delta::NamespaceApply(_) | Delta::WorkloadApply(_) => self.deltas.push(delta),
+            Delta::PvApply(volume) => {
+                let volumes = &mut self.storage.volumes;
+                volumes.entry(volume.name.clone()).or_insert(*volume);
+            }
+            Delta::PvcApply(claim) => {
+                let key = format!("{}/{}", claim.namespace, claim.name);
+                self.storage.claims.entry(key).or_insert(*claim);
+            }
+            Delta::StorageClassApply(class) => {
+                let classes = &mut self.storage.classes;
+                classes.entry(class.name.clone()).or_insert(*class);
+            }
+            Delta::CsiNodeApply(node) => {
+                let nodes = &mut self.storage.csi_nodes;
+                nodes.entry(node.name.clone()).or_insert(*node);
+            }
+            Delta::NamespaceApply(_)
+            | Delta::WorkloadApply(_)
+            | Delta::CsiDriverApply(_)
+            | Delta::CsiCapacityApply(_)
+            | Delta::AttachmentApply(_) => self.deltas.push(delta),
             // A dump tells what is, not what went.
             Delta::NodeDelete(_)
             | Delta::PodDelete(_)
@@ -54,7 +74,14 @@ impl World {
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)
             | Delta::NamespaceDelete(_)
-            | Delta::WorkloadDelete(..) => {}
+            | Delta::WorkloadDelete(..)
+            | Delta::PvDelete(_)
+            | Delta::PvcDelete(..)
+            | Delta::StorageClassDelete(_)
+            | Delta::CsiNodeDelete(_)
+            | Delta::CsiDriverDelete(_)
+            | Delta::CsiCapacityDelete(..)
+            | Delta::AttachmentDelete(_) => {}
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    NamespaceObject, NodeObject, PriorityClassObject, Requirement, Selector, SelectorOp, Taint,
-    TaintEffect, WorkloadObject,
+    NamespaceObject, NodeObject, PriorityClassObject, Requirement, Selector, SelectorOp, Shard,
+    Taint, TaintEffect, WorkloadObject,
 };
 
 use super::rng::Rng;
@@ -87,6 +87,7 @@ pub fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObjec
         oversubscription,
         images,
         name,
+        shard: Shard::Own,
     }
 }
 

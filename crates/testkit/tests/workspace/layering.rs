@@ -24,7 +24,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
         "pumice-sim",
         &["api", "conf", "controllers", "engine", "ingest", "model"],
     ),
-    ("pumice-cluster", &["api", "ingest", "model"]),
+    ("pumice-cluster", &["api", "controllers", "ingest", "model"]),
     ("pumice-admin", &["conf"]),
     ("pumice-testkit", &["conf", "model"]),
     (

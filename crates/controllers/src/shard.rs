@@ -3,9 +3,11 @@
 //! A scheduler uses the nodes its own shard desires, without those another shard still has in use.
 //! What it uses it tells the others in the status of its shard.
 //!
-//! Invariant: pure; the watch tells what the shards are, the effects write the status.
+//! The watch tells what the shards are, the effects write the status.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_api::NodeShard;
 
 /// What a NodeShard says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,19 @@ pub struct ShardStatus {
     pub to_remove: Vec<String>,
     /// `status.nodesToAdd`: desired, not in use, sorted.
     pub to_add: Vec<String>,
+}
+
+impl From<&NodeShard> for Shard {
+    fn from(wire: &NodeShard) -> Self {
+        let set = |names: &Vec<String>| names.iter().cloned().collect();
+        Self {
+            name: wire.metadata.name.clone().unwrap_or_default(),
+            desired: set(&wire.spec.nodes_desired),
+            in_use: set(&wire.status.nodes_in_use),
+            to_remove: set(&wire.status.nodes_to_remove),
+            to_add: set(&wire.status.nodes_to_add),
+        }
+    }
 }
 
 /// What the own scheduler may use, and what it has to tell.
