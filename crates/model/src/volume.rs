@@ -208,10 +208,11 @@ impl Volumes {
         if ix == NeedIx::NONE {
             return 0;
         }
-        // Both only grow, so their sum tells every change of either.
+        // Both only grow, so their sum tells every change of either. Odd and even keep the two kinds
+        // apart: a need may be volatile at one time and not at another.
         match self.is_volatile(ix) {
-            true => self.objects_epoch + self.free_epoch,
-            false => self.objects_epoch,
+            true => 2 * (self.objects_epoch + self.free_epoch) + 1,
+            false => 2 * self.objects_epoch,
         }
     }
 

@@ -280,6 +280,7 @@ fn follow_under(
         let mut dumped = run::engine(&config, &live.state().dump());
         let (seen, expected) = (cycle(&mut live, now_s), cycle(&mut fresh, now_s));
         let context = format!("seed {seed}, step {step}, conf:\n{text}");
+        check(&seen, &expected, is_late, &context);
         let from_dump = cycle(&mut dumped, now_s);
         check(
             &seen,
@@ -287,7 +288,6 @@ fn follow_under(
             false,
             &format!("from the dump: {context}"),
         );
-        check(&seen, &expected, is_late, &context);
         told.check(&mut live, now_s, &context);
         for pod in late.drain(..) {
             cluster
