@@ -21,12 +21,18 @@ const CLEAN: Duration = Duration::from_secs(60);
 const GENERATION: Duration = Duration::from_millis(1500);
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 9] = [
+const EMPTIED: [&str; 15] = [
     "/apis/batch.volcano.sh/v1alpha1/jobs",
     "/apis/scheduling.volcano.sh/v1beta1/podgroups",
     "/api/v1/pods",
     "/apis/scheduling.volcano.sh/v1beta1/queues",
     "/api/v1/nodes",
+    "/api/v1/persistentvolumeclaims",
+    "/api/v1/persistentvolumes",
+    "/apis/storage.k8s.io/v1/storageclasses",
+    "/apis/storage.k8s.io/v1/csinodes",
+    "/apis/storage.k8s.io/v1/csidrivers",
+    "/apis/storage.k8s.io/v1/csistoragecapacities",
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
     "/api/v1/resourcequotas",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",

@@ -101,7 +101,9 @@ impl Sample {
 fn generations(objects: Vec<Value>) -> Vec<Vec<Value>> {
     let mut by_age: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for mut object in objects {
-        let has_age = matches!(object["kind"].as_str(), Some("Pod" | "PodGroup" | "Job"));
+        // The pods of a Job must be there before its controller looks for them.
+        let has_age = matches!(object["kind"].as_str(), Some("Pod" | "PodGroup" | "Job"))
+            && object["metadata"]["labels"]["volcano.sh/job-name"].is_null();
         let time = object["metadata"]["creationTimestamp"].as_str();
         let age = time.filter(|_| has_age).unwrap_or_default().to_owned();
         prepare(&mut object);
@@ -125,7 +127,18 @@ fn prepare(object: &mut Value) {
 }
 
 fn is_cluster_wide(kind: &str) -> bool {
-    matches!(kind, "Node" | "Queue" | "PriorityClass" | "Namespace")
+    matches!(
+        kind,
+        "Node"
+            | "Queue"
+            | "PriorityClass"
+            | "Namespace"
+            | "PersistentVolume"
+            | "StorageClass"
+            | "CSINode"
+            | "CSIDriver"
+            | "VolumeAttachment"
+    )
 }
 
 /// What the API server makes itself, or would not take.

@@ -21,7 +21,7 @@ use pumice_cluster::watch::Input;
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::Delta;
-use pumice_model::object::{NodeObject, Shard};
+use pumice_model::object::{NodeObject, QueueObject, Shard};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
@@ -91,6 +91,7 @@ pub struct Core {
     last_took: Duration,
     report_due: Option<Instant>,
     changed: bool,
+    default_queue: String,
     sharding: Sharding,
     /// Nodes of the own shard, once known.
     shard: Option<BTreeSet<String>>,
@@ -119,6 +120,7 @@ impl Core {
             last_took: Duration::ZERO,
             report_due: None,
             changed: false,
+            default_queue: manner.default_queue,
             sharding: manner.sharding,
             shard: None,
         }
@@ -180,8 +182,25 @@ impl Core {
             Input::Problems { about, problems } => self.teller.report_problems(about, &problems),
             Input::Shard(view) => self.share(view),
             Input::Synced => {
+                if self.teller.is_dry_run() {
+                    self.imagine_queues();
+                }
                 self.status.set_synced(true);
                 self.changed = true;
+            }
+        }
+    }
+
+    /// A dry run decides as if the queues were there that a real one makes.
+    fn imagine_queues(&mut self) {
+        for (name, reclaimable) in [("root", false), (self.default_queue.as_str(), true)] {
+            if self.engine.state().queue_by_name(name).is_none() {
+                self.engine.apply(Delta::QueueApply(Box::new(QueueObject {
+                    name: name.to_owned(),
+                    weight: 1,
+                    reclaimable,
+                    ..QueueObject::default()
+                })));
             }
         }
     }
@@ -272,7 +291,10 @@ impl Core {
     /// When to look again although nothing arrives.
     fn next_wake(&self) -> Instant {
         let mut wake = self.last_cycle + self.period;
-        if self.changed && self.may_decide() {
+        if !self.may_decide() {
+            return wake;
+        }
+        if self.changed {
             wake = wake.min(self.cycle_from());
         }
         if let Some(report) = self.report_due {
@@ -303,6 +325,10 @@ impl Core {
             .is_some_and(|at| at <= self.clock.now_s());
         if period_over || released || self.changed && now >= self.cycle_from() {
             self.cycle();
+        }
+        if released {
+            // A pod has waited long enough to be told why, even if nothing else has happened.
+            self.report_due.get_or_insert(now);
         }
         if self.report_due.is_some_and(|due| due <= Instant::now()) {
             self.report_due = None;

@@ -99,9 +99,14 @@ impl Teller {
         }
     }
 
+    /// Nothing is written.
+    pub fn is_dry_run(&self) -> bool {
+        matches!(self.out, Out::Nowhere)
+    }
+
     /// Whether decisions make sense now: a dry run always decides, otherwise the leader does.
     pub fn may_write(&self, term: &TermWatch) -> bool {
-        matches!(self.out, Out::Nowhere) || term.is_leader()
+        self.is_dry_run() || term.is_leader()
     }
 
     fn write(&self, write: Write) {
@@ -151,7 +156,7 @@ impl Teller {
                     .map_or_else(String::new, |job| state.job_key(job)),
             });
             self.numbers.placed(&self.metrics, engine, bind.task, now);
-            if matches!(self.out, Out::Nowhere) {
+            if self.is_dry_run() {
                 self.dry.push_back((Instant::now(), pod.uid.clone()));
             }
             let before = self.volume_steps(engine, &pod, &bind.volumes);
@@ -192,7 +197,7 @@ impl Teller {
         // Controllers make the pods of a job once it is admitted: that must not wait.
         let urgent = job.status.phase == GroupPhase::Inqueue
             && job.tasks.len() < usize::try_from(job.min_available).unwrap_or(0);
-        if matches!(self.out, Out::Effects(_)) {
+        if !self.is_dry_run() {
             let key = (group.namespace.clone(), group.name.clone());
             self.unwritten.insert(key);
         }

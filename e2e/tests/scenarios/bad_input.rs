@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Fault, Lab, Matcher, Scheduler, Setup};
+use pumice_e2e::{Fault, Identity, Lab, Matcher, Rest, Scheduler, Setup, eventually, is_status};
 use serde_json::{Value, json};
 
 use crate::{
-    LONG, PODS, bare_pod, behind_proxy, no_node_is_overfull, stays_pending, wait_running,
+    LIMIT, LONG, PODS, bare_pod, behind_proxy, no_node_is_overfull, stays_pending, wait_running,
     wait_running_for,
 };
 
@@ -38,20 +38,27 @@ fn a_kind_it_may_not_read_is_named_and_costs_no_more_than_its_feature() -> Resul
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/volcano-scheduler";
     let mut role = lab.rest().get(roles)?;
     let rules = role["rules"].as_array().cloned().unwrap_or_default();
-    let is_kept = |rule: &Value| rule["resources"] != json!(["poddisruptionbudgets"]);
+    let is_kept = |rule: &Value| rule["resources"] != json!(["priorityclasses"]);
     let kept: Vec<Value> = rules.iter().filter(|rule| is_kept(rule)).cloned().collect();
     ensure!(
         kept.len() + 1 == rules.len(),
-        "one rule is for PodDisruptionBudgets: {role}"
+        "one rule is for PriorityClasses: {role}"
     );
     role["rules"] = json!(kept);
     lab.rest().patch(roles, &json!({"rules": role["rules"]}))?;
+    let own = Rest::new(lab.cluster().client(Identity::Scheduler)?);
+    eventually(LIMIT, "the permission is gone", || {
+        match own.list("/apis/scheduling.k8s.io/v1/priorityclasses") {
+            Err(error) if is_status(&error, 403) => Ok(Some(())),
+            other => other.map(|_| None),
+        }
+    })?;
     let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
     lab.gang("a", "default", 3, 3)?;
     wait_running(&lab, &scheduler, "a-", 3)?;
     let log = scheduler.log().to_lowercase();
     ensure!(
-        log.contains("poddisruptionbudget"),
+        log.contains("priorityclass"),
         "the log names the kind:\n{log}"
     );
     Ok(())

@@ -102,6 +102,15 @@ fn only_selected_nodes_are_used() -> Result<()> {
 fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(1, "4", "8Gi")?;
+    // The other scheduler's: a dry run makes none.
+    let queue = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "default"},
+        "spec": {"weight": 1},
+    });
+    let queues = "/apis/scheduling.volcano.sh/v1beta1/queues";
+    lab.rest().create(queues, &queue)?;
     let audit = lab.cluster().folder().join("audit.log");
     let lines = || -> Result<usize> {
         std::thread::sleep(QUIET);
@@ -116,7 +125,8 @@ fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
     lab.rest()
         .create(PODS, &bare_pod("only-shown", Some("1")))?;
     scheduler.eventually(LIMIT, "the decision is shown", || {
-        let (_, text) = scheduler.get("/debug/decisions")?;
+        let (status, text) = scheduler.get("/debug/decisions")?;
+        ensure!(status == 200, "{status}: {text}");
         Ok(text.contains("only-shown").then_some(()))
     })?;
     stays_pending(&lab, "only-shown")?;

@@ -1,8 +1,8 @@
 //! Gangs, queues, bare pods.
 
 use anyhow::Result;
-use pumice_e2e::{Lab, Scheduler, Setup};
-use serde_json::json;
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup};
+use serde_json::{Value, json};
 
 use crate::{
     GROUPS, LIMIT, PODS, bare_pod, no_node_is_overfull, stays_pending, wait_bound, wait_running,
@@ -101,21 +101,42 @@ fn pods_of_other_schedulers_count_on_their_nodes() -> Result<()> {
     wait_running(&lab, &scheduler, "two", 1)
 }
 
+/// Waits for the condition that tells why a pod is not placed, and gives its message.
+fn wait_told(lab: &LabGuard, scheduler: &Scheduler, pod: &str) -> Result<String> {
+    let what = format!("{pod} has a condition PodScheduled=False with a message");
+    scheduler.eventually(LIMIT, &what, || {
+        let pod = lab.rest().get(&format!("{PODS}/{pod}"))?;
+        let conditions = pod["status"]["conditions"].as_array();
+        let is_told = |c: &&Value| c["type"] == "PodScheduled" && c["status"] == "False";
+        let told = conditions.and_then(|all| all.iter().find(is_told));
+        let message = told.and_then(|told| told["message"].as_str());
+        Ok(message
+            .filter(|message| !message.is_empty())
+            .map(str::to_owned))
+    })
+}
+
 #[test]
-fn a_pod_that_cannot_be_placed_is_told_why() -> Result<()> {
+fn a_pod_too_large_for_every_node_is_told_so() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(2, "4", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    lab.rest().create(PODS, &bare_pod("large", Some("6")))?;
+    let message = wait_told(&lab, &scheduler, "large")?;
+    assert!(message.contains("cpu"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn a_pod_too_large_for_its_queue_is_told_so() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(1, "4", "64Gi")?;
     let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
     lab.rest().create(PODS, &bare_pod("huge", Some("40")))?;
-    let told = scheduler.eventually(LIMIT, "the pod has a PodScheduled condition", || {
-        let pod = lab.rest().get(&format!("{PODS}/huge"))?;
-        let conditions = pod["status"]["conditions"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        Ok(conditions.into_iter().find(|c| c["type"] == "PodScheduled"))
-    })?;
-    assert_eq!(told["status"], "False", "{told}");
-    assert_ne!(told["message"].as_str().unwrap_or_default(), "", "{told}");
+    let message = wait_told(&lab, &scheduler, "huge")?;
+    assert!(
+        message.contains("queue") || message.contains("cpu"),
+        "{message}"
+    );
     Ok(())
 }

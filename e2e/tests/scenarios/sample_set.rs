@@ -12,6 +12,20 @@ use crate::{LIMIT, QUIET};
 /// Shows a single cycle of the simulator; its continuation is the sample `pipelining-then-bound`.
 const ONE_CYCLE: &str = "pipelining";
 
+/// Samples where the order of objects of equal age decides who gets which node. A cluster orders
+/// them by random UIDs, so only who is bound is compared.
+const ORDER_DECIDES: [&str; 2] = ["cpu-jobs", "roles"];
+
+type Binds = BTreeMap<String, String>;
+
+/// Whether these are the binds of the sample, as far as they can be foretold.
+fn are_expected(sample: &Sample, binds: &Binds) -> bool {
+    match ORDER_DECIDES.contains(&sample.name.as_str()) {
+        true => binds.keys().eq(sample.binds.keys()),
+        false => *binds == sample.binds,
+    }
+}
+
 #[test]
 fn every_sample_is_bound_as_simulated() -> Result<()> {
     let mut failures = Vec::new();
@@ -54,12 +68,12 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     let what = format!("the binds are {:?}", sample.binds);
     scheduler.eventually(LIMIT, &what, || {
         let binds = fresh(&lab, &before)?;
-        ensure!(binds == sample.binds, "the binds are {binds:?}");
+        ensure!(are_expected(&sample, &binds), "the binds are {binds:?}");
         Ok(Some(()))
     })?;
     std::thread::sleep(QUIET);
     ensure!(
-        fresh(&lab, &before)? == sample.binds,
+        are_expected(&sample, &fresh(&lab, &before)?),
         "more was bound later"
     );
     Ok(())
@@ -83,7 +97,7 @@ fn wait_complete(lab: &LabGuard) -> Result<()> {
 }
 
 /// Pods bound since.
-fn fresh(lab: &LabGuard, before: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
+fn fresh(lab: &LabGuard, before: &Binds) -> Result<Binds> {
     let mut bound = lab.bound("")?;
     bound.retain(|pod, _| !before.contains_key(pod));
     Ok(bound)

@@ -5,7 +5,7 @@ use super::run::{Folder, GOOD};
 #[test]
 fn flags_that_are_unknown_or_have_bad_values_are_refused_by_name() {
     let folder = Folder::new("flags").with("g.yaml", GOOD);
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["--frobnicate"], "--frobnicate"),
         (
             &["--now", "yesterday"],
