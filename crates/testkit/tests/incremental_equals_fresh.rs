@@ -347,12 +347,29 @@ fn so_does_one_that_followed_hundreds_of_nodes() {
     assert!(bound > 0);
 }
 
+/// The first seed from `from` on, in steps of 1000, whose configuration filters volumes as that of
+/// `seed` does. Pods bound while nothing asks about their volumes leave claims open that the state
+/// remembers a choice for and the objects do not, so such a change is not one to compare.
+fn like(seed: u64, from: u64) -> u64 {
+    let filters = |seed: u64| -> Vec<String> {
+        let text = conf_text(seed);
+        let lines = text.lines().map(str::trim);
+        let of_volumes = ["predicates", "enablePredicate", "olume"];
+        let lines = lines.filter(|line| of_volumes.iter().any(|word| line.contains(word)));
+        lines.map(str::to_owned).collect()
+    };
+    let wanted = filters(seed);
+    let mut seeds = (0..).map(|step| from + step * 1000);
+    let found = seeds.find(|other| *other == seed || filters(*other) == wanted);
+    found.expect("an endless search")
+}
+
 #[test]
 fn so_does_one_whose_configuration_changes_on_the_way() {
     let seeds = run::seeds(0, CASES / 2);
     let bound: usize = seeds
         .map(|seed| {
-            let conf_seed = |step: u32| seed + u64::from(step / 3) * 1000;
+            let conf_seed = |step: u32| like(seed, seed + u64::from(step / 3) * 1000);
             follow_under(seed, Changing::small(seed), STEPS, conf_seed)
         })
         .sum();

@@ -6,10 +6,7 @@ use crate::object::PodObject;
 use crate::task::TaskIx;
 
 /// Values of a map, by key.
-fn by_key<'a, K: Ord, V>(pairs: impl Iterator<Item = (&'a K, V)>) -> Vec<V>
-where
-    K: 'a,
-{
+fn by_key<'a, K: Ord + 'a, V>(pairs: impl Iterator<Item = (&'a K, V)>) -> Vec<V> {
     let mut pairs: Vec<_> = pairs.collect();
     pairs.sort_by_key(|(key, _)| *key);
     pairs.into_iter().map(|(_, value)| value).collect()
