@@ -35,8 +35,8 @@ pub fn own_pod() -> Option<ObjectRef> {
     Some(ObjectRef {
         api_version: Pod::API_VERSION.into(),
         kind: Pod::KIND.into(),
-        namespace: namespace.into(),
-        name: host().into(),
-        uid: String::new().into(),
+        namespace,
+        name: host(),
+        uid: String::new(),
     })
 }
