@@ -385,3 +385,6 @@ impl Core {
         self.changed |= !decisions.settled;
     }
 }
+
+#[cfg(test)]
+mod tests;

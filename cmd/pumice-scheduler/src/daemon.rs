@@ -154,12 +154,7 @@ impl Daemon {
                 }),
                 () = &mut lost => {
                     ending.lost().await;
-                    return Err(anyhow!(
-                        "the lease {}/{} was lost: another replica goes on; ending, so that only \
-                         one writes",
-                        self.settings.lease_namespace(),
-                        flags.lease.leader_elect_resource_name
-                    ));
+                    return Err(self.lease_lost());
                 }
                 _ = numbers.tick() => self.publish_watch(&mut watching, &watch, &term),
             }
@@ -355,6 +350,14 @@ impl Daemon {
             }),
         };
         tokio::spawn(follower.run(conf::texts(source, &self.clients.reads)))
+    }
+
+    fn lease_lost(&self) -> anyhow::Error {
+        anyhow!(
+            "the lease {}/{} was lost: another replica goes on; ending, so that only one writes",
+            self.settings.lease_namespace(),
+            self.settings.flags.lease.leader_elect_resource_name
+        )
     }
 
     fn publish_watch(&self, watching: &mut Watching, watch: &watch::WatchHandle, term: &TermWatch) {

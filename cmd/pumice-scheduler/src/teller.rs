@@ -35,6 +35,9 @@ pub enum Out {
     Effects(Arc<Effects>),
     /// Nowhere (`--dry-run`).
     Nowhere,
+    /// To a test.
+    #[cfg(test)]
+    Kept(std::sync::mpsc::Sender<Write>),
 }
 
 /// Tells the outside.
@@ -116,8 +119,11 @@ impl Teller {
     }
 
     fn write(&self, write: Write) {
-        if let Out::Effects(effects) = &self.out {
-            effects.submit(write);
+        match &self.out {
+            Out::Effects(effects) => effects.submit(write),
+            Out::Nowhere => {}
+            #[cfg(test)]
+            Out::Kept(sender) => sender.send(write).expect("the test listens"),
         }
     }
 
@@ -427,3 +433,6 @@ impl Meter for Meters {
         self.0.events_suppressed(1);
     }
 }
+
+#[cfg(test)]
+pub mod tests;

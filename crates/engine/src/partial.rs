@@ -36,9 +36,9 @@ impl PartialGangs {
         }
     }
 
-    /// Whether a gang was there as a whole. The phase alone does not tell: it is Running as soon as
-    /// all are decided, and Unknown once a pod of a partial gang runs. So what was seen counts, and
-    /// the phase only for a gang that already had pods on nodes when it was first seen.
+    /// Whether a gang was there as a whole. The phase alone does not tell: it is Unknown both when a
+    /// pod of a gang bound in part runs and when a gang that ran has lost members. So what was seen
+    /// counts, and the phase only for a gang that had pods on nodes when it was first seen.
     fn note_whole(&mut self, state: &State, ix: JobIx) {
         let job = state.has_job(ix).then(|| state.job(ix));
         let Some(job) = job.filter(|job| job.min_available > 1) else {

@@ -2,7 +2,7 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, PodObject, PodPhase, PriorityClassObject, SubGroupPolicy,
+    GroupObject, GroupPhase, PodObject, PriorityClassObject, SubGroupPolicy,
 };
 
 use crate::cluster::*;
