@@ -6,6 +6,7 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
+use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_engine::gist::RETELL_AFTER_S;
 use pumice_engine::report::FIRST_REPORT_AFTER_S;
@@ -238,6 +239,19 @@ fn fail(engine: &mut Engine, cluster: &Changing, pod: &str, until_s: i64) -> Opt
     Some((pod.uid, until_s))
 }
 
+/// An engine that hears of everything now.
+fn fresh_engine(config: &Config, cluster: &Changing, holds: &[(String, i64)]) -> Engine {
+    let mut fresh = run::engine(config, &cluster.objects());
+    for (uid, until_s) in holds {
+        fresh.apply(Delta::PodHeld {
+            uid: uid.clone(),
+            message: "refused".to_owned(),
+            until_s: *until_s,
+        });
+    }
+    fresh
+}
+
 /// Number of pods bound.
 fn follow(seed: u64, cluster: Changing, steps: u32) -> usize {
     follow_under(seed, cluster, steps, |_| seed)
@@ -265,14 +279,7 @@ fn follow_under(
             config = run::config(&text);
             live.reconfigure(&config);
         }
-        let mut fresh = run::engine(&config, &cluster.objects());
-        for (uid, until_s) in &holds {
-            fresh.apply(Delta::PodHeld {
-                uid: uid.clone(),
-                message: "refused".to_owned(),
-                until_s: *until_s,
-            });
-        }
+        let mut fresh = fresh_engine(&config, &cluster, &holds);
         let now_s = i64::from(step) * 100;
         if seed % 3 == 1 && step % 4 == 2 {
             live.forget_unused();

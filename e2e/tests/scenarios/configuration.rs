@@ -88,3 +88,30 @@ fn a_scheduler_started_with_a_broken_configuration_is_not_ready_until_it_is_mend
     lab.rest().create(PODS, &bare_pod("light", None))?;
     wait_running(&lab, &scheduler, "light", 1)
 }
+
+#[test]
+fn a_watched_config_map_is_used_and_followed() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(1, "4", "8Gi")?;
+    let write = |text: &str| {
+        lab.cluster().apply(&format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: volcano-system\n  name: \
+             volcano-scheduler-configmap\ndata:\n  volcano-scheduler.conf: {}\n",
+            serde_json::Value::from(text)
+        ))
+    };
+    write(WITHOUT_BACKFILL)?;
+    let flag = "--scheduler-configmap=volcano-system/volcano-scheduler-configmap";
+    let setup = Setup {
+        flags: vec![flag.to_owned()],
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    lab.rest().create(PODS, &bare_pod("light", None))?;
+    stays_pending(&lab, "light")?;
+    write(BROKEN)?;
+    wait_valid(&scheduler, 0.0)?;
+    write(&with_backfill())?;
+    wait_valid(&scheduler, 1.0)?;
+    wait_running(&lab, &scheduler, "light", 1)
+}

@@ -45,22 +45,10 @@ impl World {
                 }
                 self.deltas.push(delta);
             }
-            Delta::PvApply(volume) => {
-                let volumes = &mut self.storage.volumes;
-                volumes.entry(volume.name.clone()).or_insert(*volume);
-            }
-            Delta::PvcApply(claim) => {
-                let key = format!("{}/{}", claim.namespace, claim.name);
-                self.storage.claims.entry(key).or_insert(*claim);
-            }
-            Delta::StorageClassApply(class) => {
-                let classes = &mut self.storage.classes;
-                classes.entry(class.name.clone()).or_insert(*class);
-            }
-            Delta::CsiNodeApply(node) => {
-                let nodes = &mut self.storage.csi_nodes;
-                nodes.entry(node.name.clone()).or_insert(*node);
-            }
+            Delta::PvApply(_)
+            | Delta::PvcApply(_)
+            | Delta::StorageClassApply(_)
+            | Delta::CsiNodeApply(_) => self.restore_storage(delta),
             Delta::NamespaceApply(_)
             | Delta::WorkloadApply(_)
             | Delta::CsiDriverApply(_)
@@ -82,6 +70,28 @@ impl World {
             | Delta::CsiDriverDelete(_)
             | Delta::CsiCapacityDelete(..)
             | Delta::AttachmentDelete(_) => {}
+        }
+    }
+
+    fn restore_storage(&mut self, delta: Delta) {
+        match delta {
+            Delta::PvApply(volume) => {
+                let volumes = &mut self.storage.volumes;
+                volumes.entry(volume.name.clone()).or_insert(*volume);
+            }
+            Delta::PvcApply(claim) => {
+                let key = format!("{}/{}", claim.namespace, claim.name);
+                self.storage.claims.entry(key).or_insert(*claim);
+            }
+            Delta::StorageClassApply(class) => {
+                let classes = &mut self.storage.classes;
+                classes.entry(class.name.clone()).or_insert(*class);
+            }
+            Delta::CsiNodeApply(node) => {
+                let nodes = &mut self.storage.csi_nodes;
+                nodes.entry(node.name.clone()).or_insert(*node);
+            }
+            _ => {}
         }
     }
 }
