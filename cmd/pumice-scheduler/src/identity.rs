@@ -33,8 +33,8 @@ pub fn lease_holder() -> String {
 pub fn own_pod() -> Option<ObjectRef> {
     let namespace = trimmed(NAMESPACE_FILE)?;
     Some(ObjectRef {
-        api_version: Pod::API_VERSION.into(),
-        kind: Pod::KIND.into(),
+        api_version: Pod::API_VERSION.to_owned(),
+        kind: Pod::KIND.to_owned(),
         namespace,
         name: host(),
         uid: String::new(),
