@@ -17,6 +17,10 @@ struct Bench {
 
 /// Runs `test` beside a core on one thread.
 fn beside_a_core(test: impl AsyncFnOnce(Bench)) {
+    beside(Sharding::None, test);
+}
+
+fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -34,7 +38,7 @@ fn beside_a_core(test: impl AsyncFnOnce(Bench)) {
         default_queue: "default".to_owned(),
         ignored_provisioners: Vec::new(),
         period: Duration::from_secs(3600),
-        sharding: Sharding::None,
+        sharding,
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
@@ -161,4 +165,43 @@ fn after_the_order_to_rest_questions_are_answered_and_nothing_is_decided() {
         bench.round().await;
         bench.decided(0).await;
     });
+}
+
+/// Nodes decided on, in order.
+fn nodes(journal: &Journal) -> Vec<String> {
+    let decisions = journal.json();
+    let decisions = decisions["decisions"].as_array().cloned();
+    let node = |entry: serde_json::Value| entry["node"].as_str().map(str::to_owned);
+    decisions.into_iter().flatten().filter_map(node).collect()
+}
+
+fn own(names: &[&str]) -> Input {
+    Input::Shard(ShardView {
+        in_use: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..ShardView::default()
+    })
+}
+
+#[test]
+fn nodes_of_other_shards_are_used_never_or_last_and_stay_so_when_they_change() {
+    let pod = |name: &str| Input::Deltas(vec![apply(member(name))]);
+    for (mode, first) in [(Sharding::Hard, &[][..]), (Sharding::Soft, &["n1"])] {
+        beside(mode, async |bench| {
+            bench.configure().await;
+            bench.input(cluster([member("a")])).await;
+            bench.input(own(&[])).await;
+            bench.input(Input::Synced).await;
+            bench.round().await;
+            assert_eq!(nodes(&bench.journal), first);
+            // A node that comes later, and one that changes, belong to whom they belong.
+            bench.input(own(&["n2"])).await;
+            bench
+                .input(Input::Deltas(vec![node("n2", 2000), node("n1", 9500)]))
+                .await;
+            bench.input(pod("b")).await;
+            bench.decided(2).await;
+            let last = nodes(&bench.journal).pop();
+            assert_eq!(last.as_deref(), Some("n2"));
+        });
+    }
 }
