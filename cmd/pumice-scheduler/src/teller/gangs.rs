@@ -110,7 +110,7 @@ impl Teller {
                 warning: true,
                 reason: "GangGivenUp".to_owned(),
                 message: format!(
-                    "only {count} of at least {needed} pods could be bound in time; they are deleted \
+                    "fewer than {needed} pods could be bound in time; {count} bound pods are deleted \
                      so that the gang can start over"
                 ),
             });
