@@ -8,15 +8,16 @@
 //! ```
 //!
 //! A change is acted on at once; while cycles take long, the pause between two is as long as the
-//! last one took, so that inputs are taken in bundles. A standby applies inputs and decides nothing.
+//! last one took, so that inputs are taken in bundles. A standby applies inputs and decides nothing;
+//! so does a daemon that is about to end, which still hears how its last writes ended.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pumice_cluster::effects::{BindFailure, Outcome};
+use pumice_cluster::effects::Outcome;
 use pumice_cluster::lease::TermWatch;
-use pumice_cluster::shard::ShardView;
+use pumice_cluster::shard::{ShardStatus, ShardView};
 use pumice_cluster::watch::Input;
 use pumice_conf::Config;
 use pumice_engine::Engine;
@@ -41,6 +42,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 /// How often conditions, queue status and numbers are brought up to date.
 const REPORT_PERIOD: Duration = Duration::from_secs(1);
 
+/// The thread comes round this often whatever `--schedule-period` says, to show that it lives.
+const PULSE: Duration = Duration::from_secs(1);
+
 /// First pause before a pod whose Binding failed is placed again; doubles up to the second.
 const RETRY: (i64, i64) = (1, 60);
 
@@ -52,6 +56,8 @@ pub enum Question {
     Dump(oneshot::Sender<Vec<u8>>),
     /// Take this configuration from the next cycle on.
     Configure(Box<Config>),
+    /// Decide nothing any more. The answer comes after all outcomes told before were heard.
+    Rest(oneshot::Sender<()>),
 }
 
 /// Where the thread hears from others.
@@ -82,6 +88,7 @@ pub struct Manner {
 pub struct Core {
     engine: Engine,
     configured: bool,
+    resting: bool,
     ears: Ears,
     teller: Teller,
     status: Arc<Status>,
@@ -95,6 +102,8 @@ pub struct Core {
     sharding: Sharding,
     /// Nodes of the own shard, once known.
     shard: Option<BTreeSet<String>>,
+    /// What the own NodeShard shall say, until it is written.
+    shard_status: Option<ShardStatus>,
 }
 
 impl Core {
@@ -111,6 +120,7 @@ impl Core {
         Self {
             engine,
             configured: false,
+            resting: false,
             ears,
             teller,
             status,
@@ -123,6 +133,7 @@ impl Core {
             default_queue: manner.default_queue,
             sharding: manner.sharding,
             shard: None,
+            shard_status: None,
         }
     }
 
@@ -181,6 +192,7 @@ impl Core {
             }
             Input::Problems { about, problems } => self.teller.report_problems(about, &problems),
             Input::Shard(view) => self.share(view),
+            Input::Probe(sent) => self.teller.input_waited(sent.elapsed()),
             Input::Synced => {
                 if self.teller.is_dry_run() {
                     self.imagine_queues();
@@ -224,9 +236,8 @@ impl Core {
             node.shard = self.shard_of(&node.name);
             self.engine.apply(Delta::NodeApply(Box::new(node)));
         }
-        if let Some(status) = view.status {
-            self.teller.write_shard(status);
-        }
+        // Another replica may have the lease: written once this one decides.
+        self.shard_status = view.status;
         self.changed = true;
     }
 
@@ -257,9 +268,7 @@ impl Core {
             ?failure,
             "binding failed: {message}"
         );
-        if failure != BindFailure::PodGone {
-            self.teller.bind_failed(&pod, &node, &message);
-        }
+        self.teller.bind_failed(&pod, &node, &failure, &message);
         self.engine.apply(Delta::BindFailed {
             uid: pod.uid.to_string(),
             message,
@@ -281,16 +290,23 @@ impl Core {
                 self.configured = true;
                 self.changed = true;
             }
+            Question::Rest(reply) => {
+                self.resting = true;
+                let _ = reply.send(());
+            }
         }
     }
 
     fn may_decide(&self) -> bool {
-        self.configured && self.status.synced() && self.teller.may_write(&self.ears.term)
+        !self.resting
+            && self.configured
+            && self.status.synced()
+            && self.teller.may_write(&self.ears.term)
     }
 
     /// When to look again although nothing arrives.
     fn next_wake(&self) -> Instant {
-        let mut wake = self.last_cycle + self.period;
+        let mut wake = (self.last_cycle + self.period).min(Instant::now() + PULSE);
         if !self.may_decide() {
             return wake;
         }
@@ -300,11 +316,17 @@ impl Core {
         if let Some(report) = self.report_due {
             wake = wake.min(report);
         }
-        if let Some(at_s) = self.engine.wake_at_s() {
-            let wait = (at_s as f64 - self.clock.unix_s()).max(0.001);
+        if let Some(at_s) = self.due_s() {
+            let wait = (at_s as f64 - self.clock.unix_s()).clamp(0.001, PULSE.as_secs_f64());
             wake = wake.min(Instant::now() + Duration::from_secs_f64(wait));
         }
         wake
+    }
+
+    /// When the engine or the teller has something to do although nothing happens.
+    fn due_s(&self) -> Option<i64> {
+        let due = [self.engine.wake_at_s(), self.teller.due_s()];
+        due.into_iter().flatten().min()
     }
 
     fn cycle_from(&self) -> Instant {
@@ -313,26 +335,36 @@ impl Core {
 
     /// A cycle and a report, when they are due.
     fn act(&mut self) {
-        if !self.may_decide() {
-            self.last_cycle = Instant::now();
-            return;
-        }
         let now = Instant::now();
         let period_over = now >= self.last_cycle + self.period;
-        let released = self
-            .engine
-            .wake_at_s()
-            .is_some_and(|at| at <= self.clock.now_s());
-        if period_over || released || self.changed && now >= self.cycle_from() {
+        if !self.may_decide() {
+            if period_over {
+                self.stand_by();
+            }
+            return;
+        }
+        if let Some(status) = self.shard_status.take() {
+            self.teller.write_shard(status);
+        }
+        let due = self.due_s().is_some_and(|at| at <= self.clock.now_s());
+        if period_over || due || self.changed && now >= self.cycle_from() {
             self.cycle();
         }
-        if released {
+        if due {
             // A pod has waited long enough to be told why, even if nothing else has happened.
-            self.report_due.get_or_insert(now);
+            self.report_due = Some(now);
         }
         if self.report_due.is_some_and(|due| due <= Instant::now()) {
             self.report_due = None;
             self.teller.report(&mut self.engine, self.clock.now_s());
+        }
+    }
+
+    /// Keeps the books of a replica that decides nothing.
+    fn stand_by(&mut self) {
+        self.last_cycle = Instant::now();
+        if self.status.synced() && std::mem::take(&mut self.changed) {
+            self.engine.stand_by();
         }
     }
 
@@ -353,3 +385,6 @@ impl Core {
         self.changed |= !decisions.settled;
     }
 }
+
+#[cfg(test)]
+mod tests;

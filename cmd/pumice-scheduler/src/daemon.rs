@@ -20,17 +20,16 @@ use crate::answers::Desk;
 use crate::clock::Clock;
 use crate::conf::{self, Follower, InUse};
 use crate::core::{Core, Ears, Manner, Question};
+use crate::ending::Ending;
 use crate::journal::Journal;
 use crate::settings::{Settings, Sharding};
 use crate::status::Status;
 use crate::teller::{Meters, Out, Teller};
+use crate::watching::{self, Watching};
 use crate::{identity, signals};
 
 /// Changes that may wait for the deciding thread before the watch waits too.
 const INPUTS: usize = 1024;
-
-/// Longest time for requests under way after the order to end.
-const DRAIN: Duration = Duration::from_secs(10);
 
 /// Pause before the default queues are made again, when they could not be.
 const QUEUES_RETRY: Duration = Duration::from_secs(30);
@@ -103,7 +102,6 @@ impl Daemon {
         let mut end = signals::End::listen()?;
         let (core_sender, questions) = mpsc::channel(64);
         let _servers = self.serve(core_sender.clone()).await?;
-        let _level_socket = self.level_socket();
         let flags = &self.settings.flags;
         let folder = flags.serving.cache_dump_dir.clone();
         let folder = flags.serving.cache_dumper.then_some(folder);
@@ -114,12 +112,11 @@ impl Daemon {
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects = self.effects(&term, outcome_sender);
         let (input_sender, inputs) = mpsc::channel(INPUTS);
-        let watch = watch::start(
-            self.clients.reads.clone(),
-            self.watch_options()?,
-            input_sender,
-        );
+        tokio::spawn(watching::probe(input_sender.clone(), WATCH_NUMBERS));
+        let reads = self.clients.reads.clone();
+        let watch = watch::start(reads, self.watch_options()?, input_sender);
         self.make_queues(&term);
+        tokio::spawn(level_socket(self.level.clone(), term.clone()));
         let ears = Ears {
             inputs,
             outcomes,
@@ -127,7 +124,15 @@ impl Daemon {
             term: term.clone(),
         };
         let mut core = self.start_core(ears, effects.clone())?;
-        let mut follower = self.follow_configuration(core_sender, effects.clone());
+        let mut follower = self.follow_configuration(core_sender.clone(), effects.clone());
+        let ending = Ending {
+            core: core_sender,
+            effects,
+            stop,
+            elector,
+        };
+        let patience = self.settings.flags.scheduling.resource_sync_timeout;
+        let mut watching = Watching::new(patience);
         let mut numbers = tokio::time::interval(WATCH_NUMBERS);
         let lost = lost(term.clone());
         tokio::pin!(lost);
@@ -147,41 +152,18 @@ impl Daemon {
                     Ok(()) => anyhow!("the deciding thread ended"),
                     Err(_) => anyhow!("the deciding thread failed; its message is above"),
                 }),
-                () = &mut lost => break Err(anyhow!(
-                    "the lease {}/{} was lost: another replica goes on; ending, so that only one \
-                     writes",
-                    self.settings.lease_namespace(),
-                    flags.lease.leader_elect_resource_name
-                )),
-                _ = numbers.tick() => self.publish_watch(&watch, &term),
-            }
-        };
-        drop(watch);
-        self.end(&mut end, effects, &stop, elector).await;
-        result
-    }
-
-    /// Requests under way are answered, then the lease is released.
-    async fn end(
-        &self,
-        end: &mut signals::End,
-        effects: Option<Arc<Effects>>,
-        stop: &cell::Sender<bool>,
-        elector: Option<JoinHandle<()>>,
-    ) {
-        let orderly = async {
-            if let Some(effects) = effects {
-                let _ = tokio::time::timeout(DRAIN, effects.idle()).await;
-            }
-            stop.send_replace(true);
-            if let Some(elector) = elector {
-                let _ = tokio::time::timeout(DRAIN, elector).await;
+                () = &mut lost => {
+                    ending.lost().await;
+                    return Err(self.lease_lost());
+                }
+                _ = numbers.tick() => self.publish_watch(&mut watching, &watch, &term),
             }
         };
         tokio::select! {
-            () = orderly => {}
+            () = ending.orderly() => {}
             name = end.next() => tracing::warn!("{name} again: ending at once"),
         }
+        result
     }
 
     async fn serve(&self, core: mpsc::Sender<Question>) -> anyhow::Result<Vec<http::Server>> {
@@ -212,18 +194,6 @@ impl Daemon {
             tracing::info!("listening on {}", server.address());
         }
         Ok(servers)
-    }
-
-    fn level_socket(&self) -> Option<log::LevelSocket> {
-        let folder = std::env::var_os("DEBUG_SOCKET_DIR");
-        let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);
-        match log::serve_level(&folder, self.level.clone()) {
-            Ok(socket) => Some(socket),
-            Err(error) => {
-                tracing::debug!("no log level socket: {error}");
-                None
-            }
-        }
     }
 
     /// The election, when there is one, and the term it sets.
@@ -302,8 +272,10 @@ impl Daemon {
         tokio::spawn(async move {
             loop {
                 term.leading().await;
-                match effects::ensure_queues(&client, &queue).await {
+                match effects::ensure_queues(&client, &term, &queue).await {
                     Ok(Ensured::Present) => return,
+                    // The term may be too short for a request at this moment.
+                    Ok(Ensured::NoTerm) => {}
                     Ok(Ensured::NoQueueKind) => {
                         tracing::debug!("there is no kind Queue: queues are made when it appears");
                     }
@@ -380,13 +352,21 @@ impl Daemon {
         tokio::spawn(follower.run(conf::texts(source, &self.clients.reads)))
     }
 
-    fn publish_watch(&self, watch: &watch::WatchHandle, term: &TermWatch) {
-        self.metrics.leader(term.is_leader());
-        for kind in watch.kinds() {
-            self.metrics.watch_objects(kind.kind, kind.objects);
-            if let Some(age) = kind.last_contact_age {
-                self.metrics.watch_staleness(kind.kind, age.as_secs_f64());
-            }
+    fn lease_lost(&self) -> anyhow::Error {
+        anyhow!(
+            "the lease {}/{} was lost: another replica goes on; ending, so that only one writes",
+            self.settings.lease_namespace(),
+            self.settings.flags.lease.leader_elect_resource_name
+        )
+    }
+
+    fn publish_watch(&self, watching: &mut Watching, watch: &watch::WatchHandle, term: &TermWatch) {
+        let leads = term.is_leader() && !self.settings.flags.ours.dry_run;
+        self.metrics.leader(leads);
+        let kinds = watch.kinds();
+        watching.publish(&self.metrics, &kinds);
+        if let Some(waits) = watching.overdue(&kinds) {
+            tracing::warn!("nothing is scheduled yet, the first lists are not complete: {waits}");
         }
     }
 }
@@ -395,6 +375,18 @@ impl Daemon {
 async fn lost(mut term: TermWatch) {
     term.leading().await;
     term.lost().await;
+}
+
+/// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine
+/// would take it from each other. It goes with the task.
+async fn level_socket(level: log::Level, mut term: TermWatch) {
+    term.leading().await;
+    let folder = std::env::var_os("DEBUG_SOCKET_DIR");
+    let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);
+    match log::serve_level(&folder, level) {
+        Ok(_socket) => std::future::pending().await,
+        Err(error) => tracing::debug!("no log level socket: {error}"),
+    }
 }
 
 /// Ends with the deciding thread; an error when it panicked.

@@ -236,7 +236,7 @@ const IDLE: [Idle; 22] = [
     ),
     idle("enable-pprof", true, "there is no Go runtime to profile"),
     idle("log-flush-frequency", false, "logs are not buffered"),
-    idle("logtostderr", true, ""),
+    idle("logtostderr", true, STDERR),
     idle("alsologtostderr", true, STDERR),
     idle("alsologtostderrthreshold", false, STDERR),
     idle("stderrthreshold", false, STDERR),
@@ -279,7 +279,8 @@ impl CommandLine {
         }
         let matches = command.try_get_matches_from(words.into_iter().map(normalise))?;
         let given = |flag: &&Idle| {
-            !flag.why.is_empty()
+            // What this one asks for is so.
+            flag.name != "logtostderr"
                 && matches.value_source(flag.name) == Some(ValueSource::CommandLine)
         };
         let idle = IDLE.iter().filter(given).map(|flag| (flag.name, flag.why));

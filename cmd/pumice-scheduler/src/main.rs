@@ -17,6 +17,7 @@ mod conf;
 mod core;
 mod daemon;
 mod dump;
+mod ending;
 mod explain;
 mod flags;
 mod identity;
@@ -25,6 +26,7 @@ mod settings;
 mod signals;
 mod status;
 mod teller;
+mod watching;
 
 use std::process::ExitCode;
 

@@ -70,6 +70,12 @@ impl Settings {
             .iter()
             .map(|(name, why)| format!("--{name} has no effect: {why}"))
             .collect();
+        let lock = &flags.lease.leader_elect_resource_lock;
+        if lock != "leases" {
+            warnings.push(format!(
+                "--leader-elect-resource-lock={lock} means leases, the only kind there is"
+            ));
+        }
         check_lease(&flags)?;
         check_plugins_dir(&flags.scheduling.plugins_dir)?;
         let gates = Gates::read(&flags.scheduling.feature_gates, &mut warnings)?;

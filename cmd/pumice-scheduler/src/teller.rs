@@ -1,17 +1,18 @@
 //! Turns decisions and reports of the engine into writes, and keeps the books they need.
 
+mod again;
 mod gangs;
 mod numbers;
 mod timing;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pumice_admin::metrics::{Metrics, Stage, TaskStage};
 use pumice_cluster::ObjectRef;
 use pumice_cluster::effects::{
-    BindRequest, Effects, Meter, Outcome, PodRef, PreBindStep, VolumeWork, Write,
+    BindFailure, BindRequest, Effects, Meter, Outcome, PodRef, PreBindStep, VolumeWork, Write,
 };
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::shard::ShardStatus;
@@ -25,8 +26,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::clock::Clock;
 use crate::journal::{Entry, Journal};
 
-/// A dry run forgets a decision that the other scheduler has not followed for this long.
-const DRY_RUN_HOLDS: Duration = Duration::from_secs(60);
+/// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
+const DRY_RUN_HOLDS_S: i64 = 60;
 
 /// Where writes go.
 pub enum Out {
@@ -34,6 +35,9 @@ pub enum Out {
     Effects(Arc<Effects>),
     /// Nowhere (`--dry-run`).
     Nowhere,
+    /// To a test.
+    #[cfg(test)]
+    Kept(std::sync::mpsc::Sender<Write>),
 }
 
 /// Tells the outside.
@@ -48,8 +52,11 @@ pub struct Teller {
     unwritten: FxHashSet<(String, String)>,
     gangs: gangs::Deadlines,
     numbers: numbers::Numbers,
-    /// Decisions of a dry run, oldest first.
-    dry: VecDeque<(Instant, String)>,
+    again: again::Again,
+    /// Objects that cannot be read, by kind: namespace and name.
+    unreadable: FxHashMap<String, FxHashSet<(String, String)>>,
+    /// Decisions of a dry run, oldest first: second and UID.
+    dry: VecDeque<(i64, String)>,
 }
 
 /// The pod behind a task.
@@ -95,6 +102,8 @@ impl Teller {
             unwritten: FxHashSet::default(),
             gangs: gangs::Deadlines::new(gang_deadline),
             numbers: numbers::Numbers::default(),
+            again: again::Again::default(),
+            unreadable: FxHashMap::default(),
             dry: VecDeque::new(),
         }
     }
@@ -110,8 +119,11 @@ impl Teller {
     }
 
     fn write(&self, write: Write) {
-        if let Out::Effects(effects) = &self.out {
-            effects.submit(write);
+        match &self.out {
+            Out::Effects(effects) => effects.submit(write),
+            Out::Nowhere => {}
+            #[cfg(test)]
+            Out::Kept(sender) => sender.send(write).expect("the test listens"),
         }
     }
 
@@ -134,8 +146,20 @@ impl Teller {
             && let Some(newest) = state.job(known).group()
             && newest.uid == group.uid
         {
-            group.status = newest.status.clone();
+            if group.status == newest.status {
+                // It has arrived.
+                self.unwritten.remove(&key);
+            } else {
+                group.status = newest.status.clone();
+            }
         }
+    }
+
+    /// When [`Teller::report`] is due although nothing happens, in seconds since the epoch.
+    pub fn due_s(&self) -> Option<i64> {
+        let dry = self.dry.front().map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
+        let due = [dry, self.gangs.due_s(), self.again.due_s()];
+        due.into_iter().flatten().min()
     }
 
     /// Writes what a cycle decided.
@@ -157,7 +181,7 @@ impl Teller {
             });
             self.numbers.placed(&self.metrics, engine, bind.task, now);
             if self.is_dry_run() {
-                self.dry.push_back((Instant::now(), pod.uid.clone()));
+                self.dry.push_back((now as i64, pod.uid.clone()));
             }
             let before = self.volume_steps(engine, &pod, &bind.volumes);
             self.write(Write::Bind(BindRequest {
@@ -257,8 +281,19 @@ impl Teller {
                 name,
                 message,
             } => {
-                self.unwritten.remove(&(namespace.clone(), name.clone()));
+                let key = (namespace.clone(), name.clone());
+                self.unwritten.remove(&key);
+                let whose = again::Whose::Group(key.0, key.1);
+                self.again.push(self.clock.now_s(), whose);
                 tracing::warn!("status of PodGroup {namespace}/{name} not written: {message}");
+            }
+            Outcome::ConditionFailed { pod } => {
+                let whose = again::Whose::Pod(pod.uid.clone());
+                self.again.push(self.clock.now_s(), whose);
+            }
+            Outcome::QueueStatusFailed { name } => {
+                let whose = again::Whose::Queue(name.clone());
+                self.again.push(self.clock.now_s(), whose);
             }
             Outcome::EvictFailed { pod, message } => {
                 tracing::warn!("pod {}/{} not evicted: {message}", pod.namespace, pod.name);
@@ -279,8 +314,13 @@ impl Teller {
         wait.min(most)
     }
 
-    /// Tells a pod's owner that the API server refused its Binding.
-    pub fn bind_failed(&self, pod: &PodRef, node: &str, message: &str) {
+    /// Tells a pod's owner that its Binding failed. Nothing is said of a pod that is gone, and
+    /// nothing to one that somebody else has bound: it does not wait.
+    pub fn bind_failed(&self, pod: &PodRef, node: &str, failure: &BindFailure, message: &str) {
+        use BindFailure::{BoundElsewhere, PodGone, PodReplaced};
+        if matches!(failure, PodGone | PodReplaced | BoundElsewhere(_)) {
+            return;
+        }
         let message = format!("failed to bind to node {node}: {message}");
         self.tell_waiting(pod.clone(), "SchedulerError", message, None);
     }
@@ -302,7 +342,15 @@ impl Teller {
     }
 
     /// An object that cannot be read: told to its owner.
-    pub fn report_problems(&self, about: ObjectRef, problems: &[Problem]) {
+    pub fn report_problems(&mut self, about: ObjectRef, problems: &[Problem]) {
+        let unreadable = self.unreadable.entry(about.kind.clone()).or_default();
+        let key = (about.namespace.clone(), about.name.clone());
+        match problems.is_empty() {
+            true => unreadable.remove(&key),
+            false => unreadable.insert(key),
+        };
+        self.metrics
+            .unreadable_objects(&about.kind, unreadable.len());
         if problems.is_empty() {
             tracing::info!("{about} can be read again");
             return;
@@ -320,6 +368,7 @@ impl Teller {
 
     /// Brings conditions, queue status, events and numbers up to date.
     pub fn report(&mut self, engine: &mut Engine, now_s: i64) {
+        self.try_again(engine, now_s);
         let reports = engine.reports(now_s);
         self.settle_dry_run(engine, now_s);
         for report in reports.pods {
@@ -351,7 +400,7 @@ impl Teller {
         while self
             .dry
             .front()
-            .is_some_and(|(when, _)| when.elapsed() >= DRY_RUN_HOLDS)
+            .is_some_and(|(at_s, _)| at_s + DRY_RUN_HOLDS_S <= now_s)
         {
             let Some((_, uid)) = self.dry.pop_front() else {
                 return;
@@ -384,3 +433,6 @@ impl Meter for Meters {
         self.0.events_suppressed(1);
     }
 }
+
+#[cfg(test)]
+pub mod tests;

@@ -23,7 +23,8 @@ pub enum ConfigMapError {
     Refused(String, String),
 }
 
-/// Sends the text of `key` now and at every change, and why there is none.
+/// Sends the text of `key` now and at every change, and why there is none. An API server that is
+/// away is a reason only as long as there was no text.
 pub fn watch_config_map(
     client: Client,
     namespace: &str,
@@ -54,6 +55,11 @@ pub fn watch_config_map(
                 Ok(Some(Event::Delete(map))) => {
                     tracing::debug!(name = ?map.name(), "ConfigMap deleted");
                     Err(ConfigMapError::Absent(full.clone(), key.clone()))
+                }
+                // What was read stays as it was while the API server is away.
+                Err(error) if matches!(last, Some(Ok(_))) => {
+                    tracing::warn!("ConfigMap {full} cannot be watched: {error}");
+                    continue;
                 }
                 Err(error) => Err(ConfigMapError::Refused(full.clone(), error.to_string())),
             };

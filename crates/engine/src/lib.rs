@@ -188,10 +188,22 @@ impl Engine {
 
     /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so
     /// after this engine started (`now_s` of that cycle). They are completed before other jobs of
-    /// their queue; a deadline is for the caller to set. A job in phase Unknown ran before and has
-    /// lost members.
+    /// their queue; a deadline is for the caller to set.
     pub fn partial_gangs(&self) -> Vec<(JobIx, i64)> {
         self.partial.all()
+    }
+
+    /// Whether a gang may have been there as a whole, and has lost members: not if this engine has
+    /// seen it from before its first pod was on a node, or found it Pending or Inqueue.
+    pub fn may_have_run(&self, ix: JobIx) -> bool {
+        self.partial.may_have_run(&self.state, ix)
+    }
+
+    /// Brings the books up to date without deciding: for a replica that waits for its turn. Memory
+    /// stays bounded, and the first cycle finds little left to do.
+    pub fn stand_by(&mut self) {
+        self.release_kept();
+        self.state.seal();
     }
 
     /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of

@@ -10,17 +10,22 @@ use std::time::Duration;
 
 use pumice_cluster::effects::Write;
 use pumice_engine::Engine;
-use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, TaskStatus};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Teller, group_ref, pod_ref};
+
+/// Seconds after which a gang that was given up and still is partial is given up again.
+const AGAIN_S: i64 = 60;
 
 /// Partial gangs and their deadline.
 pub struct Deadlines {
     after_s: i64,
     /// Seen as partial before.
     known: FxHashSet<JobIx>,
+    /// When those were given up that have not ended since.
+    given_up_s: FxHashMap<JobIx, i64>,
+    next_s: Option<i64>,
 }
 
 impl Deadlines {
@@ -29,7 +34,14 @@ impl Deadlines {
         Self {
             after_s: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
             known: FxHashSet::default(),
+            given_up_s: FxHashMap::default(),
+            next_s: None,
         }
+    }
+
+    /// When the next deadline is over.
+    pub fn due_s(&self) -> Option<i64> {
+        self.next_s
     }
 }
 
@@ -42,14 +54,31 @@ impl Teller {
         for _ in now_known.difference(&self.gangs.known) {
             self.metrics.gang_became_partial();
         }
+        self.gangs
+            .given_up_s
+            .retain(|job, _| now_known.contains(job));
         self.gangs.known = now_known;
+        self.gangs.next_s = None;
         if self.gangs.after_s == 0 {
             return;
         }
         for (job, since_s) in partial {
-            if now_s - since_s >= self.gangs.after_s && has_never_run(engine, job) {
-                self.give_up(engine, job);
+            // A gang that ran as a whole has lost members: its other pods are left to run.
+            if engine.may_have_run(job) {
+                continue;
             }
+            let given_up_s = self.gangs.given_up_s.get(&job);
+            let mut due_s = match given_up_s {
+                Some(at_s) => at_s + AGAIN_S,
+                None => since_s.saturating_add(self.gangs.after_s),
+            };
+            if due_s <= now_s {
+                self.give_up(engine, job);
+                self.gangs.given_up_s.insert(job, now_s);
+                due_s = now_s + AGAIN_S;
+            }
+            let next_s = self.gangs.next_s.map_or(due_s, |next_s| next_s.min(due_s));
+            self.gangs.next_s = Some(next_s);
         }
     }
 
@@ -94,10 +123,4 @@ impl Teller {
             });
         }
     }
-}
-
-/// A gang that ran as a whole has lost members: its other pods are left to run.
-fn has_never_run(engine: &Engine, job: JobIx) -> bool {
-    let phase = engine.state().job(job).status.phase;
-    matches!(phase, GroupPhase::Pending | GroupPhase::Inqueue)
 }

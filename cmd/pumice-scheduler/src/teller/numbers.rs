@@ -65,7 +65,7 @@ impl Numbers {
             return;
         };
         let job = state.job(ix);
-        let (namespace, name) = self.key(state, ix);
+        let (namespace, name) = self.key(metrics, state, ix);
         let placed = Placed {
             created_unix_s: job.created_s as f64,
             placed_unix_s: now,
@@ -81,14 +81,16 @@ impl Numbers {
     }
 
     /// Namespace and name of a job that has series from now on.
-    fn key(&mut self, state: &State, ix: JobIx) -> (&str, &str) {
-        let key = self.jobs.entry(ix).or_insert_with(|| {
-            let job = state.job(ix);
-            (
-                state.names.text(job.namespace).to_owned(),
-                job.name.to_string(),
-            )
-        });
+    /// An index may mean another job than last time: the series of that one go.
+    fn key(&mut self, metrics: &Metrics, state: &State, ix: JobIx) -> (&str, &str) {
+        let job = state.job(ix);
+        let namespace = state.names.text(job.namespace);
+        let new = || (namespace.to_owned(), job.name.to_string());
+        let key = self.jobs.entry(ix).or_insert_with(new);
+        if (key.0.as_str(), key.1.as_str()) != (namespace, &*job.name) {
+            metrics.forget_job(&key.0, &key.1);
+            *key = new();
+        }
         (&key.0, &key.1)
     }
 
@@ -118,7 +120,7 @@ impl Numbers {
     }
 
     fn publish_job(&mut self, metrics: &Metrics, state: &State, job: &JobNumbers) {
-        let (namespace, name) = self.key(state, job.job);
+        let (namespace, name) = self.key(metrics, state, job.job);
         metrics.job_lacks(
             namespace,
             name,

@@ -47,6 +47,11 @@ impl Teller {
         engine.cycle_observed(now_s, &mut stopwatch)
     }
 
+    /// A change has waited this long for the deciding thread.
+    pub fn input_waited(&self, time: Duration) {
+        self.metrics.ingest_lag(time.as_secs_f64());
+    }
+
     /// Counts a cycle.
     pub fn cycle_took(&mut self, took: Duration, decisions: &Decisions) {
         if decisions.skipped {

@@ -251,7 +251,7 @@ impl Metrics {
         add(&self.families.gang_partial_total, &[], 1.0);
     }
 
-    /// Age of the oldest watch event not yet applied in seconds.
+    /// Time from the watch to the deciding thread in seconds.
     pub fn ingest_lag(&self, seconds: f64) {
         set(&self.families.ingest_lag, &[], seconds);
     }
@@ -274,7 +274,7 @@ impl Metrics {
         set(&self.families.config_info, &[hash], 1.0);
     }
 
-    /// A configuration was read; `result` is such as `used` or `rejected`.
+    /// A configuration was read; `result` is such as `success` or `failure`.
     pub fn config_reloaded(&self, result: &'static str) {
         add(&self.families.config_reloads, &[result], 1.0);
     }
@@ -303,13 +303,13 @@ impl Metrics {
         set(&self.families.watch_staleness, &[kind], seconds);
     }
 
-    /// The watch of a kind was opened again.
-    pub fn watch_restarted(&self, kind: &'static str) {
-        add(&self.families.watch_restarts, &[kind], 1.0);
+    /// The watch of a kind was opened again so many times.
+    pub fn watch_restarted(&self, kind: &'static str, times: u64) {
+        add(&self.families.watch_restarts, &[kind], times as f64);
     }
 
     /// Objects of a kind that cannot be read and are left out.
-    pub fn unreadable_objects(&self, kind: &'static str, count: usize) {
+    pub fn unreadable_objects(&self, kind: &str, count: usize) {
         set(&self.families.unreadable_objects, &[kind], count as f64);
     }
 
@@ -323,7 +323,7 @@ impl Metrics {
         set(&self.families.leader, &[], f64::from(u8::from(leads)));
     }
 
-    /// A recount found so many differences.
+    /// A list showed so many versions that the watch had not told.
     pub fn ledger_divergence(&self, count: u64) {
         add(&self.families.ledger_divergence, &[], count as f64);
     }

@@ -261,7 +261,7 @@ families! {
     gang_partial_total: counter "pumice_gang_partial_total" []
         "Gangs of which a bind failed after another had succeeded.";
     ingest_lag: gauge "pumice_ingest_lag_seconds" []
-        "Age of the oldest watch event not yet applied in seconds.";
+        "Time a change waits for the deciding thread, measured every few seconds.";
     writes: counter "pumice_writes_total" ["kind", "result"]
         "Requests that change the API server's objects, by kind of write and result.";
     write_seconds: histogram(0.001, 60.0, 17) "pumice_write_duration_seconds" ["kind"]
@@ -287,7 +287,7 @@ families! {
     leader: gauge "pumice_leader" []
         "1 when this process holds the lease and writes, otherwise 0.";
     ledger_divergence: counter "pumice_ledger_divergence_total" []
-        "Differences found between the running totals and a recount.";
+        "Versions of objects that a list showed and the watch had not told.";
     series_refused: counter "pumice_metric_series_refused_total" []
         "Updates dropped because their metric series would exceed the bound of series.";
 }

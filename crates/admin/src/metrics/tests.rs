@@ -254,7 +254,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.pending_pods(&[("no node fits", 1)]);
     metrics.watch_objects("pods", 1);
     metrics.watch_staleness("pods", 1.0);
-    metrics.watch_restarted("pods");
+    metrics.watch_restarted("pods", 1);
     metrics.unreadable_objects("pods", 1);
     metrics.events_suppressed(1);
     metrics.leader(true);

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::lease::TermWatch;
+
 use super::http::{Call, Reply, send};
 
+/// Deadline of a request; at most half a term, so that a term can outlast it.
 const LIMIT: Duration = Duration::from_secs(10);
 /// As Volcano does (spec/01 §9.6): its webhook may come up after us.
 const MOST_TRIES: u32 = 60;
@@ -19,6 +22,8 @@ pub enum Ensured {
     Present,
     /// There is no kind Queue: call again when its CRD appears.
     NoQueueKind,
+    /// This process is not the leader (any more): call again when it is.
+    NoTerm,
 }
 
 /// A queue is missing and could not be made.
@@ -35,38 +40,48 @@ pub struct EnsureError {
 }
 
 /// Makes queue `root` (weight 1, not reclaimable) and the default queue (weight 1, reclaimable)
-/// where they are missing. Writes: call it while leading. Tries for about a minute while the API
-/// server or a webhook is out of order.
+/// where they are missing. Writes only within `term`. Tries for about a minute while the API server
+/// or a webhook is out of order.
 ///
 /// # Errors
 /// A queue is missing and was refused, or there was no success in that time.
 pub async fn ensure_queues(
     client: &kube::Client,
+    term: &TermWatch,
     default_queue: &str,
 ) -> Result<Ensured, EnsureError> {
     for (name, reclaimable) in [("root", false), (default_queue, true)] {
         if name == "root" && reclaimable {
             continue;
         }
-        let ensured = ensure(client, name, reclaimable).await;
+        let ensured = ensure(client, term, name, reclaimable).await;
         let ensured = ensured.map_err(|problem| EnsureError {
             queue: name.to_owned(),
             problem,
         })?;
-        if ensured == Ensured::NoQueueKind {
+        if ensured != Ensured::Present {
             return Ok(ensured);
         }
     }
     Ok(Ensured::Present)
 }
 
-async fn ensure(client: &kube::Client, name: &str, reclaimable: bool) -> Result<Ensured, String> {
+async fn ensure(
+    client: &kube::Client,
+    term: &TermWatch,
+    name: &str,
+    reclaimable: bool,
+) -> Result<Ensured, String> {
+    let limit = term.longest().map_or(LIMIT, |term| LIMIT.min(term / 2));
     let mut tries = 0;
     loop {
-        let mut reply = send(client, Call::get(format!("{ALL}/{name}")), LIMIT).await;
+        let mut reply = send(client, Call::get(format!("{ALL}/{name}")), limit).await;
         if matches!(&reply, Reply::Refused(refusal) if matches!(refusal.code, 403 | 404)) {
+            if !term.term_valid_for(limit) {
+                return Ok(Ensured::NoTerm);
+            }
             let call = Call::post(ALL.to_owned(), &queue(name, reclaimable));
-            reply = send(client, call, LIMIT).await;
+            reply = send(client, call, limit).await;
         }
         let pause = match &reply {
             Reply::Ok(_) => return Ok(Ensured::Present),

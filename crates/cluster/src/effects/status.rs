@@ -142,8 +142,17 @@ pub(super) async fn write(shared: Arc<Shared>, status: Status, tries: u32) -> Fi
     if let (Finish::Done, Status::Condition(condition)) = (end, &status) {
         shared.conditioned.insert(&condition.pod.uid);
     }
-    if let Status::Group { status, .. } = &status {
-        tell_group(&shared, status, end);
+    match (&status, end) {
+        (Status::Group { status, .. }, _) => tell_group(&shared, status, end),
+        (Status::Condition(condition), Finish::Dropped) => {
+            let pod = condition.pod.clone();
+            shared.tell(Outcome::ConditionFailed { pod });
+        }
+        (Status::Queue(queue), Finish::Dropped) => {
+            let name = queue.name.clone();
+            shared.tell(Outcome::QueueStatusFailed { name });
+        }
+        _ => {}
     }
     end
 }

@@ -168,6 +168,16 @@ pub enum Outcome {
         /// For people.
         message: String,
     },
+    /// A pod's condition could not be written.
+    ConditionFailed {
+        /// Which pod.
+        pod: PodRef,
+    },
+    /// What a queue has allocated could not be written.
+    QueueStatusFailed {
+        /// Which queue.
+        name: String,
+    },
 }
 
 /// Why a bind failed.

@@ -61,6 +61,8 @@ pub enum Input {
     },
     /// The nodes this scheduler may use changed (modes hard and soft).
     Shard(ShardView),
+    /// Sent into the stream at this time by whoever measures how far behind the receiver is.
+    Probe(std::time::Instant),
     /// Every kind has been listed; sent once, after all these lists. Nothing may be decided before.
     Synced,
 }

@@ -1,7 +1,9 @@
 //! What a gang is and which of its tasks are tried.
 
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, PodObject, PriorityClassObject, SubGroupPolicy};
+use pumice_model::object::{
+    GroupObject, GroupPhase, PodObject, PriorityClassObject, SubGroupPolicy,
+};
 
 use crate::cluster::*;
 
@@ -134,4 +136,70 @@ fn gangs_bound_in_part_are_told_with_the_time_they_were_first_seen() {
     cluster.apply(Delta::NodeApply(Box::new(node("n2", "2c 8Gi pods=9"))));
     cluster.engine.cycle(30);
     assert_eq!(partial(&cluster), []);
+}
+
+/// Applies `steps` one by one, with a cycle after each; whether gang `g` of three, which is partial
+/// then, may have run as a whole.
+fn may_have_run(phase: GroupPhase, steps: &[Vec<Delta>]) -> bool {
+    let mut gang = group("g", 3);
+    gang.status.phase = phase;
+    let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9")).group(gang);
+    for step in steps {
+        for delta in step {
+            cluster.apply(delta.clone());
+        }
+        cluster.engine.cycle(10);
+    }
+    let partial = cluster.engine.partial_gangs();
+    assert_eq!(partial.len(), 1, "{partial:?}");
+    cluster.engine.may_have_run(partial[0].0)
+}
+
+#[test]
+fn a_partial_gang_ran_as_a_whole_only_if_all_its_pods_were_on_nodes() {
+    let applied = |pod| Delta::PodApply(Box::new(member("g", pod)));
+    let waits = |names: &[&str]| -> Vec<Delta> {
+        let pods = names.iter().map(|name| pod(name, "1c"));
+        pods.map(applied).collect()
+    };
+    let runs = |names: &[&str]| -> Vec<Delta> {
+        let pods = names.iter().map(|name| on("n1", pod(name, "1c")));
+        pods.map(applied).collect()
+    };
+    let gone = |names: &[&str]| -> Vec<Delta> {
+        let uids = names.iter().map(|name| pod(name, "").uid);
+        uids.map(Delta::PodDelete).collect()
+    };
+    let found = [runs(&["a"]), waits(&["b", "c"])].concat();
+    let again = vec![applied(pod("d", "1c"))];
+    let cases = [
+        // One runs, the others never got a node: the phase is Unknown by then.
+        (
+            GroupPhase::Inqueue,
+            vec![waits(&["a", "b", "c"]), runs(&["a"]), again.clone()],
+            false,
+        ),
+        // All ran, two are gone.
+        (
+            GroupPhase::Inqueue,
+            vec![runs(&["a", "b", "c"]), gone(&["b", "c"]), again.clone()],
+            true,
+        ),
+        // All ran, all are gone: it starts over.
+        (
+            GroupPhase::Inqueue,
+            vec![runs(&["a", "b", "c"]), gone(&["a", "b", "c"]), runs(&["d"])],
+            false,
+        ),
+        // Found so at the start: the phase the API server has decides.
+        (
+            GroupPhase::Inqueue,
+            vec![found.clone(), again.clone()],
+            false,
+        ),
+        (GroupPhase::Unknown, vec![found, again], true),
+    ];
+    for (at, (phase, steps, expected)) in cases.into_iter().enumerate() {
+        assert_eq!(may_have_run(phase, &steps), expected, "case {at}");
+    }
 }

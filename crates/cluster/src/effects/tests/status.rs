@@ -338,3 +338,19 @@ async fn a_status_is_tried_again_after_trouble_and_given_up_when_its_object_is_g
     bench.written([condition("Unschedulable", "no room")]).await;
     assert_eq!(bench.server.log().len(), 3);
 }
+
+#[tokio::test]
+async fn what_was_refused_is_told_so_that_it_can_be_tried_later() {
+    let mut bench = Bench::new(|_| Answer::refuse(400, "no")).await;
+    let queue = Write::QueueStatus {
+        name: "q".to_owned(),
+        allocated: Vec::new(),
+    };
+    bench
+        .written([condition("Unschedulable", "m"), queue])
+        .await;
+    let told = [bench.outcome().await, bench.outcome().await];
+    assert!(told.contains(&Outcome::ConditionFailed { pod: pod() }));
+    let name = "q".to_owned();
+    assert!(told.contains(&Outcome::QueueStatusFailed { name }));
+}

@@ -1,0 +1,164 @@
+//! When the thread decides, and when it does not.
+
+use pumice_model::object::PodObject;
+use tokio::time::timeout;
+
+use super::*;
+use crate::journal::Journal;
+use crate::teller::Out;
+use crate::teller::tests::{apply, config, gang, member, node, queue};
+
+/// A core that writes nowhere, and the other ends of its channels.
+struct Bench {
+    inputs: mpsc::Sender<Input>,
+    questions: mpsc::Sender<Question>,
+    journal: Arc<Journal>,
+}
+
+/// Runs `test` beside a core on one thread.
+fn beside_a_core(test: impl AsyncFnOnce(Bench)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    let (inputs, input_receiver) = mpsc::channel(16);
+    let (questions, question_receiver) = mpsc::channel(16);
+    let (outcomes, outcome_receiver) = mpsc::unbounded_channel();
+    let ears = Ears {
+        inputs: input_receiver,
+        outcomes: outcome_receiver,
+        questions: question_receiver,
+        term: TermWatch::always(),
+    };
+    let manner = Manner {
+        default_queue: "default".to_owned(),
+        ignored_provisioners: Vec::new(),
+        period: Duration::from_secs(3600),
+        sharding: Sharding::None,
+    };
+    let journal = Arc::new(Journal::default());
+    let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
+    let clock = Clock::start();
+    let teller = Teller::new(
+        Out::Nowhere,
+        journal.clone(),
+        metrics,
+        clock,
+        Duration::ZERO,
+    );
+    let core = Core::new(manner, ears, teller, Arc::new(Status::default()), clock);
+    let bench = Bench {
+        inputs,
+        questions,
+        journal,
+    };
+    runtime.block_on(async {
+        tokio::select! {
+            () = core.run() => panic!("the core ends only with its inputs"),
+            () = test(bench) => {}
+        }
+    });
+    drop(outcomes);
+}
+
+impl Bench {
+    async fn input(&self, input: Input) {
+        self.inputs.send(input).await.expect("the core listens");
+    }
+
+    /// Waits until the core has taken in everything sent before, and has had a turn after it.
+    async fn round(&self) {
+        for _ in 0..2 {
+            let (reply, answer) = oneshot::channel();
+            let question = Question::Explain("ns".to_owned(), "a".to_owned(), reply);
+            self.questions
+                .send(question)
+                .await
+                .expect("the core listens");
+            answer.await.expect("an answer");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until so many decisions were made.
+    async fn decided(&self, count: usize) {
+        let all = || {
+            self.journal.json()["decisions"]
+                .as_array()
+                .map_or(0, Vec::len)
+        };
+        let enough = async {
+            while all() < count {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let waited = timeout(Duration::from_secs(30), enough).await;
+        assert!(waited.is_ok(), "{} of {count}", all());
+        assert_eq!(all(), count);
+    }
+
+    async fn configure(&self) {
+        let question = Question::Configure(Box::new(config()));
+        self.questions
+            .send(question)
+            .await
+            .expect("the core listens");
+    }
+}
+
+fn cluster(pods: impl IntoIterator<Item = PodObject>) -> Input {
+    let pods = pods.into_iter().map(apply);
+    let around = [queue(), node("n1", 9000), gang(1)];
+    Input::Deltas(around.into_iter().chain(pods).collect())
+}
+
+#[test]
+fn nothing_is_decided_before_all_lists_are_complete_and_the_configuration_is_there() {
+    for configured_first in [true, false] {
+        beside_a_core(async |bench| {
+            bench.input(cluster([member("a")])).await;
+            match configured_first {
+                true => bench.configure().await,
+                false => bench.input(Input::Synced).await,
+            }
+            bench.round().await;
+            bench.decided(0).await;
+            match configured_first {
+                true => bench.input(Input::Synced).await,
+                false => bench.configure().await,
+            }
+            bench.decided(1).await;
+        });
+    }
+}
+
+#[test]
+fn a_change_is_acted_on_at_once_and_not_after_the_period() {
+    beside_a_core(async |bench| {
+        bench.configure().await;
+        bench.input(cluster([])).await;
+        bench.input(Input::Synced).await;
+        bench.round().await;
+        bench.input(Input::Deltas(vec![apply(member("a"))])).await;
+        bench.decided(1).await;
+    });
+}
+
+#[test]
+fn after_the_order_to_rest_questions_are_answered_and_nothing_is_decided() {
+    beside_a_core(async |bench| {
+        bench.configure().await;
+        bench.input(cluster([])).await;
+        bench.input(Input::Synced).await;
+        let (reply, rests) = oneshot::channel();
+        bench
+            .questions
+            .send(Question::Rest(reply))
+            .await
+            .expect("the core listens");
+        rests.await.expect("an answer");
+        bench.input(Input::Deltas(vec![apply(member("a"))])).await;
+        bench.round().await;
+        bench.decided(0).await;
+    });
+}

@@ -1,0 +1,74 @@
+//! The order in which the parts end, so that nobody else writes while one of our writes is under way.
+//!
+//! ```text
+//!  told to end:  nothing more is decided ─► writes under way are answered ─► the lease is released
+//!                                                └ not in time: it is kept, and runs out by itself
+//!  lease lost:   no further term is taken; nothing is waited for
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pumice_cluster::effects::Effects;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::core::Question;
+
+/// Longest time for requests under way after the order to end.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// What is ended in order.
+pub struct Ending {
+    /// The deciding thread.
+    pub core: mpsc::Sender<Question>,
+    /// The writers; none in a dry run.
+    pub effects: Option<Arc<Effects>>,
+    /// Tells the elector to give the lease back.
+    pub stop: watch::Sender<bool>,
+    /// The elector, where there is an election.
+    pub elector: Option<JoinHandle<()>>,
+}
+
+impl Ending {
+    /// The lease is another's: takes no part in the election any more.
+    pub async fn lost(self) {
+        self.release().await;
+    }
+
+    /// Ends what is under way, then gives the lease back.
+    pub async fn orderly(self) {
+        let drained = timeout(DRAIN, self.drain()).await;
+        if drained.is_ok() {
+            return self.release().await;
+        }
+        tracing::warn!(
+            "some writes are still under way after {DRAIN:?}: the lease is not released, another \
+             replica takes over when it runs out"
+        );
+        if let Some(elector) = self.elector {
+            elector.abort();
+        }
+    }
+
+    /// Outcomes of the last binds make events, so the writers are waited for twice.
+    async fn drain(&self) {
+        for _ in 0..2 {
+            let (reply, rests) = oneshot::channel();
+            if self.core.send(Question::Rest(reply)).await.is_ok() {
+                let _ = rests.await;
+            }
+            if let Some(effects) = &self.effects {
+                effects.idle().await;
+            }
+        }
+    }
+
+    async fn release(self) {
+        self.stop.send_replace(true);
+        if let Some(elector) = self.elector {
+            let _ = timeout(DRAIN, elector).await;
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What could not be written, and when it is tried again.
+//!
+//! Effects have repeated each of these for a while already, so the pause is long: what is refused
+//! for ever costs one request a minute.
+
+use std::collections::VecDeque;
+
+use pumice_engine::Engine;
+
+use super::Teller;
+
+/// Seconds before a status that was given up is made anew.
+const PAUSE_S: i64 = 60;
+
+/// Whose status.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A PodGroup, by namespace and name.
+    Group(String, String),
+    /// A pod's condition, by UID.
+    Pod(String),
+    /// A queue, by name.
+    Queue(String),
+}
+
+/// Statuses that were given up, the first due first.
+#[derive(Debug, Default)]
+pub struct Again(VecDeque<(i64, Whose)>);
+
+impl Again {
+    /// Given up at `now_s`.
+    pub fn push(&mut self, now_s: i64, whose: Whose) {
+        self.0.push_back((now_s + PAUSE_S, whose));
+    }
+
+    /// When the first is due.
+    pub fn due_s(&self) -> Option<i64> {
+        self.0.front().map(|(due_s, _)| *due_s)
+    }
+
+    fn pop(&mut self, now_s: i64) -> Option<Whose> {
+        let due = self.due_s().is_some_and(|due_s| due_s <= now_s);
+        due.then(|| self.0.pop_front())
+            .flatten()
+            .map(|(_, whose)| whose)
+    }
+}
+
+impl Teller {
+    /// Makes those statuses anew whose pause is over.
+    pub(super) fn try_again(&mut self, engine: &mut Engine, now_s: i64) {
+        while let Some(whose) = self.again.pop(now_s) {
+            match whose {
+                Whose::Group(namespace, name) => {
+                    if let Some(job) = engine.state().job_by_key(&namespace, &name) {
+                        self.write_group(engine, job);
+                    }
+                }
+                Whose::Pod(uid) => engine.pod_report_failed(&uid),
+                Whose::Queue(name) => engine.queue_report_failed(&name),
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! What is written, and what is not, for decisions and outcomes.
+
+use std::sync::mpsc::{Receiver, channel};
+
+use pumice_conf::{Config, DEFAULT_CONF};
+use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, QueueObject};
+
+use super::*;
+
+/// The built-in configuration.
+pub fn config() -> Config {
+    let parsed = pumice_conf::parse(DEFAULT_CONF, &pumice_plugins::REGISTRY);
+    parsed.config.expect("the built-in configuration is valid")
+}
+
+/// A ready node with that many milli-cores.
+pub fn node(name: &str, cpu: i64) -> Delta {
+    let allocatable = [("cpu", cpu), ("memory", 1 << 40), ("pods", 100)];
+    Delta::NodeApply(Box::new(NodeObject {
+        name: name.to_owned(),
+        allocatable: allocatable.map(|(n, a)| (n.to_owned(), a)).to_vec(),
+        ..NodeObject::default()
+    }))
+}
+
+/// The default queue.
+pub fn queue() -> Delta {
+    Delta::QueueApply(Box::new(QueueObject {
+        name: "default".to_owned(),
+        weight: 1,
+        reclaimable: true,
+        ..QueueObject::default()
+    }))
+}
+
+/// A pod of gang `g` that wants one core.
+pub fn member(name: &str) -> PodObject {
+    PodObject {
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        uid: name.to_owned(),
+        ours: true,
+        group: Some("g".to_owned()),
+        request: vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 1)],
+        container_count: 1,
+        ..PodObject::default()
+    }
+}
+
+/// Gang `g` of that many.
+pub fn gang(min_member: i32) -> Delta {
+    let mut group = GroupObject {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        uid: "g".to_owned(),
+        queue: "default".to_owned(),
+        min_member,
+        ..GroupObject::default()
+    };
+    group.status.phase = GroupPhase::Inqueue;
+    Delta::GroupApply(Box::new(group))
+}
+
+/// That pod as a change.
+pub fn apply(pod: PodObject) -> Delta {
+    Delta::PodApply(Box::new(pod))
+}
+
+/// The pod on a node; with an owner that would make it anew.
+fn runs(owned: bool, pod: PodObject) -> Delta {
+    let owner = ("Job".to_owned(), "j".to_owned());
+    apply(PodObject {
+        node: Some("n1".to_owned()),
+        phase: PodPhase::Running,
+        owners: if owned { vec![owner] } else { Vec::new() },
+        ..pod
+    })
+}
+
+/// A teller whose writes a test sees, and an engine.
+struct Bench {
+    teller: Teller,
+    engine: Engine,
+    writes: Receiver<Write>,
+}
+
+impl Bench {
+    fn new(deltas: impl IntoIterator<Item = Delta>) -> Self {
+        let (sender, writes) = channel();
+        let metrics = Arc::new(Metrics::new().expect("metrics"));
+        let deadline = Duration::from_secs(300);
+        let (out, journal, clock) = (Out::Kept(sender), Arc::default(), Clock::start());
+        let mut engine = Engine::new(&config(), "default");
+        deltas.into_iter().for_each(|delta| engine.apply(delta));
+        Self {
+            teller: Teller::new(out, journal, metrics, clock, deadline),
+            engine,
+            writes,
+        }
+    }
+
+    /// A cycle and a report; what was written.
+    fn at(&mut self, now_s: i64) -> Vec<Write> {
+        let decisions = self.teller.observed_cycle(&mut self.engine, now_s);
+        self.teller.tell(&self.engine, &decisions, now_s as f64);
+        self.teller.report(&mut self.engine, now_s);
+        self.written()
+    }
+
+    fn written(&self) -> Vec<Write> {
+        self.writes.try_iter().collect()
+    }
+}
+
+fn evicted(writes: &[Write]) -> Vec<&str> {
+    writes
+        .iter()
+        .filter_map(|write| match write {
+            Write::Evict { pod, .. } => Some(pod.name.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_gang_that_stays_partial_is_given_up_after_its_deadline_and_only_pods_with_an_owner_go() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(3)]);
+    bench.engine.apply(runs(true, member("a")));
+    bench.engine.apply(runs(false, member("b")));
+    bench.engine.apply(apply(member("c")));
+    assert!(evicted(&bench.at(100)).is_empty());
+    assert_eq!(
+        bench.teller.due_s(),
+        Some(400),
+        "nothing else wakes a quiet cluster"
+    );
+    assert!(evicted(&bench.at(399)).is_empty());
+    assert_eq!(evicted(&bench.at(400)), ["a"]);
+    assert!(
+        evicted(&bench.at(401)).is_empty(),
+        "the deletion is under way"
+    );
+    assert_eq!(bench.teller.due_s(), Some(460));
+    assert_eq!(evicted(&bench.at(460)), ["a"], "it did not help");
+}
+
+#[test]
+fn a_gang_that_lost_members_is_never_given_up() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(2)]);
+    for name in ["a", "b"] {
+        bench.engine.apply(runs(true, member(name)));
+    }
+    bench.at(100);
+    bench.engine.apply(Delta::PodDelete("b".to_owned()));
+    let mut big = member("c");
+    big.request[0].1 = 9000;
+    bench.engine.apply(apply(big));
+    for now_s in [101, 500, 10_000] {
+        assert!(evicted(&bench.at(now_s)).is_empty());
+    }
+    assert_eq!(bench.engine.partial_gangs().len(), 1);
+    assert_eq!(bench.teller.due_s(), None);
+}
+
+#[test]
+fn only_a_pod_that_still_waits_is_told_that_its_binding_failed() {
+    let cases = [
+        (BindFailure::PodGone, false),
+        (BindFailure::PodReplaced, false),
+        (BindFailure::BoundElsewhere("n2".to_owned()), false),
+        (BindFailure::Denied, true),
+        (BindFailure::Rejected, true),
+        (BindFailure::GaveUp, true),
+        (BindFailure::PreBind, true),
+    ];
+    let pod = PodRef {
+        namespace: "ns".to_owned(),
+        name: "p".to_owned(),
+        uid: "p".to_owned(),
+    };
+    for (failure, told) in cases {
+        let bench = Bench::new([]);
+        bench.teller.bind_failed(&pod, "n1", &failure, "no");
+        let written = bench.written();
+        let condition = written
+            .iter()
+            .any(|w| matches!(w, Write::PodCondition { .. }));
+        assert_eq!(condition, told, "{failure:?}");
+    }
+}
+
+fn group_phases(writes: &[Write]) -> Vec<GroupPhase> {
+    let phase = |write: &Write| match write {
+        Write::GroupStatus { status, .. } => Some(status.phase),
+        _ => None,
+    };
+    writes.iter().filter_map(phase).collect()
+}
+
+#[test]
+fn a_status_that_was_given_up_is_made_anew_after_a_pause() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    let now_s = bench.teller.clock.now_s();
+    assert_eq!(group_phases(&bench.at(now_s)), [GroupPhase::Inqueue]);
+    let failed = Outcome::GroupStatusFailed {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        message: "no".to_owned(),
+    };
+    bench.teller.hear(&bench.engine, &failed);
+    let due_s = bench.teller.due_s().expect("it is tried again");
+    assert!(group_phases(&bench.at(due_s - 1)).is_empty());
+    assert_eq!(group_phases(&bench.at(due_s)), [GroupPhase::Inqueue]);
+    assert_eq!(bench.teller.due_s(), None);
+}
+
+#[test]
+fn a_status_on_its_way_is_newer_than_the_one_a_watch_shows() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    bench.at(10);
+    let shown = |bench: &mut Bench, mut delta: Delta| {
+        bench.teller.correct(&bench.engine, &mut delta);
+        match delta {
+            Delta::GroupApply(group) => group.status.conditions.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(shown(&mut bench, gang(1)), 1, "Scheduled");
+    // The newest has arrived: from now on the watch is believed.
+    let job = bench.engine.state().job_by_key("ns", "g").expect("a job");
+    let mut arrived = gang(1);
+    if let Delta::GroupApply(group) = &mut arrived {
+        group.status = bench.engine.state().job(job).status.clone();
+    }
+    shown(&mut bench, arrived);
+    assert_eq!(shown(&mut bench, gang(1)), 0);
+}
+
+#[test]
+fn the_series_of_a_job_go_when_its_index_means_another() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    bench.at(10);
+    let pod = member("a").uid;
+    bench.engine.apply(Delta::PodDelete(pod));
+    bench
+        .engine
+        .apply(Delta::GroupDelete("ns".to_owned(), "g".to_owned()));
+    let Delta::GroupApply(mut group) = gang(1) else {
+        panic!("a group");
+    };
+    group.name = "h".to_owned();
+    bench.engine.apply(Delta::GroupApply(group));
+    let mut other = member("b");
+    other.group = Some("h".to_owned());
+    bench.engine.apply(apply(other));
+    bench.at(20);
+    let text = bench.teller.metrics.text().expect("text");
+    assert!(
+        text.contains("job_name=\"h\"") && !text.contains("job_name=\"g\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn objects_that_cannot_be_read_are_counted_until_they_can() {
+    let mut bench = Bench::new([]);
+    let about = |name: &str| ObjectRef {
+        api_version: "v1".to_owned(),
+        kind: "Pod".to_owned(),
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        uid: String::new(),
+    };
+    let problem = Problem {
+        path: "spec".to_owned(),
+        message: "no number".to_owned(),
+        help: String::new(),
+    };
+    let problems = [problem];
+    for (name, problems, count) in [
+        ("a", &problems[..], 1),
+        ("a", &problems[..], 1),
+        ("b", &problems[..], 2),
+        ("a", &[], 1),
+    ] {
+        bench.teller.report_problems(about(name), problems);
+        let text = bench.teller.metrics.text().expect("text");
+        let line = format!("pumice_unreadable_objects{{kind=\"Pod\"}} {count}");
+        assert!(text.contains(&line), "{line} is not in\n{text}");
+    }
+}

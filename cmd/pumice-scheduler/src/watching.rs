@@ -1,0 +1,145 @@
+//! What is shown of the watch: its numbers, how far behind the deciding thread is, and what a start
+//! waits for.
+
+use std::time::{Duration, Instant};
+
+use pumice_admin::metrics::Metrics;
+use pumice_cluster::watch::{Input, KindState, KindStatus};
+use rustc_hash::FxHashMap;
+use tokio::sync::mpsc;
+
+/// What was published of each kind, and when a start that waits was last told of.
+pub struct Watching {
+    counted: FxHashMap<&'static str, Counted>,
+    patience: Duration,
+    told_at: Instant,
+}
+
+/// Counts that are in the metrics already.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    restarts: u64,
+    diverged: u64,
+}
+
+impl Watching {
+    /// Tells what a start waits for after this time (`--resource-sync-timeout`), and again each
+    /// time it is over.
+    pub fn new(patience: Duration) -> Self {
+        Self {
+            counted: FxHashMap::default(),
+            patience: patience.max(Duration::from_secs(1)),
+            told_at: Instant::now(),
+        }
+    }
+
+    /// Publishes the numbers of all kinds.
+    pub fn publish(&mut self, metrics: &Metrics, kinds: &[KindStatus]) {
+        for kind in kinds {
+            metrics.watch_objects(kind.kind, kind.objects);
+            if let Some(age) = kind.last_contact_age {
+                metrics.watch_staleness(kind.kind, age.as_secs_f64());
+            }
+            let now = Counted {
+                restarts: kind.counts.watches.saturating_sub(1),
+                diverged: kind.counts.diverged,
+            };
+            let before = self.counted.insert(kind.kind, now).unwrap_or_default();
+            metrics.watch_restarted(kind.kind, now.restarts - before.restarts);
+            metrics.ledger_divergence(now.diverged - before.diverged);
+        }
+    }
+
+    /// What a start has been waiting for, when it is time to say so.
+    pub fn overdue(&mut self, kinds: &[KindStatus]) -> Option<String> {
+        let waits: Vec<String> = kinds.iter().filter_map(waits_for).collect();
+        if waits.is_empty() || self.told_at.elapsed() < self.patience {
+            return None;
+        }
+        self.told_at = Instant::now();
+        Some(waits.join("; "))
+    }
+}
+
+/// A kind whose first list is not complete, and why, where that is known.
+fn waits_for(kind: &KindStatus) -> Option<String> {
+    if kind.settled {
+        return None;
+    }
+    Some(match &kind.state {
+        KindState::Failing { error } => format!("{}: {error}", kind.kind),
+        _ => kind.kind.to_owned(),
+    })
+}
+
+/// Sends a probe after each pause, which takes the way every change takes.
+pub async fn probe(inputs: mpsc::Sender<Input>, pause: Duration) {
+    loop {
+        tokio::time::sleep(pause).await;
+        if inputs.send(Input::Probe(Instant::now())).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_cluster::watch::Counts;
+
+    use super::*;
+
+    fn kind(watches: u64, diverged: u64, state: KindState) -> KindStatus {
+        KindStatus {
+            kind: "Pod",
+            required: true,
+            settled: state == KindState::Synced,
+            state,
+            objects: 7,
+            counts: Counts {
+                watches,
+                diverged,
+                ..Counts::default()
+            },
+            last_event_age: None,
+            last_contact_age: Some(Duration::from_secs(3)),
+        }
+    }
+
+    #[test]
+    fn every_restart_and_lost_event_is_counted_once() {
+        let metrics = Metrics::new().expect("metrics");
+        let mut watching = Watching::new(Duration::ZERO);
+        for (watches, diverged) in [(0, 0), (1, 0), (3, 2), (3, 2), (4, 3)] {
+            watching.publish(&metrics, &[kind(watches, diverged, KindState::Synced)]);
+        }
+        let text = metrics.text().expect("text");
+        for line in [
+            "pumice_watch_restarts_total{kind=\"Pod\"} 3",
+            "pumice_ledger_divergence_total 3",
+            "pumice_watch_objects{kind=\"Pod\"} 7",
+            "pumice_watch_staleness_seconds{kind=\"Pod\"} 3",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_start_that_waits_long_says_for_what() {
+        let mut watching = Watching::new(Duration::from_secs(60));
+        let error = "forbidden; grant list".to_owned();
+        let waits = [kind(0, 0, KindState::Failing { error })];
+        assert_eq!(watching.overdue(&waits), None);
+        watching.told_at = watching
+            .told_at
+            .checked_sub(Duration::from_secs(60))
+            .expect("a time");
+        let told = watching.overdue(&waits);
+        assert_eq!(told.as_deref(), Some("Pod: forbidden; grant list"));
+        assert_eq!(watching.overdue(&waits), None);
+        watching.told_at = watching
+            .told_at
+            .checked_sub(Duration::from_secs(60))
+            .expect("a time");
+        assert_eq!(watching.overdue(&[kind(1, 0, KindState::Synced)]), None);
+    }
+}
