@@ -121,7 +121,7 @@ impl<'a> Bind<'a> {
             match self.judge(reply, sent).await {
                 Next::Bound => return Ok(()),
                 Next::Failed(failed) => return Err(failed),
-                Next::Again(_, text) if Instant::now() >= until => {
+                Next::Again(pause, text) if Instant::now() + pause >= until => {
                     return Err((BindFailure::GaveUp, text));
                 }
                 Next::Again(pause, _) => tokio::time::sleep(pause).await,
