@@ -144,7 +144,8 @@ pub(super) async fn write(shared: Arc<Shared>, status: Status, tries: u32) -> Fi
     }
     match (&status, end) {
         (Status::Group { status, .. }, _) => tell_group(&shared, status, end),
-        (Status::Condition(condition), Finish::Dropped) => {
+        // There may be one a pending pod: what is refused for good is not repeated.
+        (Status::Condition(condition), Finish::Dropped) if tries >= MOST_TRIES => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
         }

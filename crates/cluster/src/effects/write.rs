@@ -168,7 +168,7 @@ pub enum Outcome {
         /// For people.
         message: String,
     },
-    /// A pod's condition could not be written.
+    /// A pod's condition could not be written for want of answers; a refusal is not told.
     ConditionFailed {
         /// Which pod.
         pod: PodRef,
