@@ -72,3 +72,51 @@ impl Ending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beside_an_ending(test: impl AsyncFnOnce(Ending, mpsc::Receiver<Question>)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        let (core, questions) = mpsc::channel(4);
+        let ending = Ending {
+            core,
+            effects: None,
+            stop: watch::Sender::new(false),
+            elector: None,
+        };
+        runtime.block_on(test(ending, questions));
+    }
+
+    #[test]
+    fn the_lease_is_released_after_the_deciding_thread_rests() {
+        beside_an_ending(async |ending, mut questions| {
+            let stop = ending.stop.subscribe();
+            let ended = tokio::spawn(ending.orderly());
+            for _ in 0..2 {
+                let Some(Question::Rest(reply)) = questions.recv().await else {
+                    panic!("an order to rest");
+                };
+                tokio::task::yield_now().await;
+                assert!(!*stop.borrow());
+                reply.send(()).expect("it waits");
+            }
+            ended.await.expect("it ends");
+            assert!(*stop.borrow());
+        });
+    }
+
+    #[test]
+    fn a_lost_lease_ends_the_candidacy_and_waits_for_nothing() {
+        beside_an_ending(async |ending, mut questions| {
+            let stop = ending.stop.subscribe();
+            ending.lost().await;
+            assert!(*stop.borrow());
+            assert!(questions.recv().await.is_none());
+        });
+    }
+}
