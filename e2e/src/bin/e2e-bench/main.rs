@@ -138,6 +138,7 @@ fn bench(arguments: &Arguments) -> Result<Report> {
     };
     if arguments.raw_only || arguments.wants(Part::Throughput) {
         raw::limit(&cluster, arguments, &mut report)?;
+        raw::again(&cluster, arguments, &mut report)?;
     }
     if !arguments.raw_only {
         measure::scheduler(&cluster, arguments, &mut report)?;

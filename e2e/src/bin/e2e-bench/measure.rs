@@ -77,7 +77,6 @@ fn rounds(
 ) -> Result<()> {
     let mut silent = setup.clone();
     silent.flags.push("--events=false".to_owned());
-    raw::again(cluster, arguments, report)?;
     for _ in 0..arguments.rounds {
         let without_events = throughput(cluster, arguments, &silent)?;
         load::clear(cluster.rest())?;
