@@ -10,7 +10,7 @@ use pumice_e2e::{Cluster, Scheduler, Setup, eventually};
 use crate::audit::{Audit, Entry, rate};
 use crate::load::{self, PODS};
 use crate::report::{Idle, Latency, Report, Round, Throughput};
-use crate::{Arguments, Part, raw};
+use crate::{Arguments, Part, cpu, raw};
 
 /// How long the log may bring nothing while pods wait.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,11 +96,13 @@ fn throughput(cluster: &Cluster, arguments: &Arguments, setup: &Setup) -> Result
     eprintln!("measuring throughput");
     load::gangs(cluster.rest(), "load", arguments.pods, arguments.gang)?;
     let mut audit = Audit::follow(cluster);
+    let before = cpu::seconds()?;
     let start = Instant::now();
     let scheduler = Scheduler::launch(cluster, setup)?;
     let bound = audit.until_bound(arguments.pods, PATIENCE);
     let mut entries = bound.map_err(|error| scheduler.explain(error))?;
     let start_to_all_bound_s = start.elapsed().as_secs_f64();
+    let total_cpu_s = cpu::seconds()? - before;
     let usage = scheduler.usage()?;
     let binds_per_s = rate(&entries).context("more than one bind")?;
     entries.extend(audit.until_quiet(QUIET, PATIENCE)?);
@@ -113,6 +115,7 @@ fn throughput(cluster: &Cluster, arguments: &Arguments, setup: &Setup) -> Result
         start_to_all_bound_s,
         writes,
         cpu_s: usage.cpu_seconds,
+        total_cpu_s,
         rss_bytes: usage.rss_bytes,
         peak_rss_bytes: usage.peak_rss_bytes,
     })

@@ -8,10 +8,10 @@ use http::Method;
 use pumice_e2e::{Cluster, Identity, Rest, run};
 use serde_json::json;
 
-use crate::Arguments;
 use crate::audit::{Audit, rate};
 use crate::load::{self, PODS};
-use crate::report::Report;
+use crate::report::{Raw, Report};
+use crate::{Arguments, cpu};
 
 /// Numbers of requests in flight that are tried.
 const TRIED: [usize; 6] = [4, 8, 16, 32, 64, 128];
@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub fn limit(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
     eprintln!("measuring the raw limit");
     for at_once in TRIED {
-        let rate = bind_all(cluster, TRY_PODS, arguments.nodes, at_once)?;
-        report.raw_tries.push((at_once, rate));
+        let run = bind_all(cluster, TRY_PODS, arguments.nodes, at_once)?;
+        report.raw_tries.push((at_once, run.binds_per_s));
     }
     let best = report.raw_tries.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let (at_once, _) = *best.context("something was tried")?;
@@ -38,16 +38,17 @@ pub fn limit(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> R
 /// Measures the best number once more, with all pods.
 pub fn again(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
     let at_once = report.raw_at_once;
-    let rate = bind_all(cluster, arguments.pods, arguments.nodes, at_once)?;
-    report.raw_runs.push(rate);
+    let run = bind_all(cluster, arguments.pods, arguments.nodes, at_once)?;
+    report.raw_runs.push(run);
     Ok(())
 }
 
-/// Makes pods, binds them round robin, and removes them. Binds per second.
-fn bind_all(cluster: &Cluster, pods: usize, nodes: usize, at_once: usize) -> Result<f64> {
+/// Makes pods, binds them round robin, and removes them.
+fn bind_all(cluster: &Cluster, pods: usize, nodes: usize, at_once: usize) -> Result<Raw> {
     load::bare_pods(cluster.rest(), "raw", pods)?;
     let rest = &Rest::new(cluster.client(Identity::Scheduler)?);
     let mut audit = Audit::follow(cluster);
+    let before = cpu::seconds()?;
     run(async {
         let bind = |n: usize| async move {
             let name = format!("raw-{n}");
@@ -68,6 +69,10 @@ fn bind_all(cluster: &Cluster, pods: usize, nodes: usize, at_once: usize) -> Res
         anyhow::Ok(())
     })?;
     let entries = audit.until_bound(pods, PATIENCE)?;
+    let total_cpu_s = cpu::seconds()? - before;
     load::clear(cluster.rest())?;
-    rate(&entries).context("more than one bind")
+    Ok(Raw {
+        binds_per_s: rate(&entries).context("more than one bind")?,
+        total_cpu_s,
+    })
 }

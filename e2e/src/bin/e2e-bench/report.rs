@@ -25,7 +25,7 @@ pub struct Report {
     /// The best number of requests in flight.
     pub raw_at_once: usize,
     /// Binds per second of the API server with bare Bindings: before each round, after the last.
-    pub raw_runs: Vec<f64>,
+    pub raw_runs: Vec<Raw>,
     /// Pods made beforehand.
     pub rounds: Vec<Round>,
     /// While nothing changes.
@@ -40,6 +40,16 @@ pub struct Report {
     pub failover_after_expiry_s: Option<f64>,
     /// What could not be measured, and why.
     pub problems: Vec<String>,
+}
+
+/// Bare Bindings.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Raw {
+    /// Binds per second, first to last bind.
+    pub binds_per_s: f64,
+    /// Processor seconds of this program and the control plane.
+    pub total_cpu_s: f64,
 }
 
 /// One measurement of throughput each way.
@@ -78,6 +88,8 @@ pub struct Throughput {
     pub writes: BTreeMap<String, usize>,
     /// Processor seconds from the start to the last bind.
     pub cpu_s: f64,
+    /// Likewise of scheduler, control plane and this program together.
+    pub total_cpu_s: f64,
     /// Resident memory after the last bind.
     pub rss_bytes: u64,
     /// Most resident memory until then.
@@ -144,15 +156,24 @@ impl Report {
             ));
         }
         let (pods, at_once) = (self.pods, self.raw_at_once);
-        for rate in &self.raw_runs {
+        for run in &self.raw_runs {
             let name = format!("raw binds/s, {pods} pods, {at_once} in flight");
-            lines.push((name, format!("{rate:.0}")));
+            let cpu = 1000.0 * run.total_cpu_s / ratio(pods.max(1), 1);
+            let text = format!("{:.0}, {cpu:.2} ms of CPU each", run.binds_per_s);
+            lines.push((name, text));
         }
         for (round, raw) in self.rounds.iter().zip(self.raw_runs.windows(2)) {
-            // The better one: what else the machine does is not to flatter the scheduler.
-            let raw = raw.iter().copied().fold(0.0, f64::max);
+            let [before, after] = raw else { continue };
+            // The better ones: what else the machine does is not to flatter the scheduler.
+            let raw = Raw {
+                binds_per_s: before.binds_per_s.max(after.binds_per_s),
+                total_cpu_s: before.total_cpu_s.min(after.total_cpu_s),
+            };
             self.throughput_lines("events off", &round.without_events, raw, &mut lines);
             self.throughput_lines("events on", &round.with_events, raw, &mut lines);
+        }
+        if self.rounds.len() > 1 {
+            self.mean_lines(&mut lines);
         }
         self.other_lines(&mut lines);
         lines
@@ -162,11 +183,15 @@ impl Report {
         &self,
         name: &str,
         throughput: &Throughput,
-        raw: f64,
+        raw: Raw,
         lines: &mut Vec<(String, String)>,
     ) {
         let mut add = |what: &str, value: String| lines.push((format!("{name}: {what}"), value));
         let rate = throughput.binds_per_s;
+        let Raw {
+            binds_per_s: raw,
+            total_cpu_s: raw_cpu,
+        } = raw;
         let share = 100.0 * rate / raw;
         add(
             "binds/s",
@@ -180,6 +205,11 @@ impl Report {
         for (what, count) in &throughput.writes {
             add(&format!("  {what}"), format!("{:.3}", ratio(*count, pods)));
         }
+        let total = throughput.total_cpu_s;
+        let each = 1000.0 * total / ratio(pods, 1);
+        let share = 100.0 * raw_cpu / total;
+        let text = format!("{each:.2} ms ({share:.0} % by CPU of raw)");
+        add("CPU of all per bind", text);
         let cpu = throughput.cpu_s;
         let per_thousand = 1000.0 * cpu / ratio(pods, 1);
         add(
@@ -188,6 +218,25 @@ impl Report {
         );
         let (now, peak) = (throughput.rss_bytes, throughput.peak_rss_bytes);
         add("RSS, peak", format!("{}, {}", mega(now), mega(peak)));
+    }
+
+    /// Means of all rounds against the mean of all runs of the limit.
+    fn mean_lines(&self, lines: &mut Vec<(String, String)>) {
+        let raw = mean(self.raw_runs.iter().map(|run| run.binds_per_s));
+        let raw_cpu = mean(self.raw_runs.iter().map(|run| run.total_cpu_s));
+        let (off, on): (Vec<_>, Vec<_>) = self
+            .rounds
+            .iter()
+            .map(|round| (&round.without_events, &round.with_events))
+            .unzip();
+        for (name, runs) in [("events off", off), ("events on", on)] {
+            let share = 100.0 * mean(runs.iter().map(|run| run.binds_per_s)) / raw;
+            let by_cpu = 100.0 * raw_cpu / mean(runs.iter().map(|run| run.total_cpu_s));
+            lines.push((
+                format!("{name}: means of {} rounds", runs.len()),
+                format!("{share:.0} % of {raw:.0} raw; {by_cpu:.0} % by CPU"),
+            ));
+        }
     }
 
     fn other_lines(&self, lines: &mut Vec<(String, String)>) {
@@ -226,6 +275,12 @@ impl Report {
             }
         }
     }
+}
+
+/// Zero for no values.
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1);
+    values.sum::<f64>() / ratio(count, 1)
 }
 
 /// Exact for counts below 2^32, which all of them are.
