@@ -9,8 +9,8 @@ use pumice_e2e::{Cluster, Scheduler, Setup, eventually};
 
 use crate::audit::{Audit, Entry, rate};
 use crate::load::{self, PODS};
-use crate::report::{Latency, Report, Throughput};
-use crate::{Arguments, raw};
+use crate::report::{Idle, Latency, Report, Round, Throughput};
+use crate::{Arguments, Part, cpu, raw};
 
 /// How long the log may bring nothing while pods wait.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,51 +29,80 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leas
 /// Seconds of the default lease.
 const LEASE_SECONDS: f64 = 15.0;
 
-/// All measurements, one after the other.
+/// All measurements that are wanted, one after the other.
 pub fn scheduler(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
     let setup = Setup {
         flags: arguments.flags.clone(),
         ..Setup::default()
     };
-    let mut silent = setup.clone();
-    silent.flags.push("--events=false".to_owned());
-    let (_, without_events) = throughput(cluster, arguments, &silent)?;
-    report.without_events = Some(without_events);
-    load::clear(cluster.rest())?;
-    let (scheduler, with_events) = throughput(cluster, arguments, &setup)?;
-    report.with_events = Some(with_events);
-    idle(cluster, &scheduler, report)?;
-    report.latency_idle = Some(one_by_one(cluster, arguments.samples)?);
-    if arguments.load > 0 {
-        report.latency_load = Some(under_load(cluster, arguments.load)?);
+    if arguments.wants(Part::Throughput) {
+        rounds(cluster, arguments, &setup, report)?;
     }
-    for (name, result) in [
-        ("restart", restart(cluster, scheduler, &setup, report)),
-        ("failover", failover(cluster, arguments, report)),
-    ] {
-        // The figures so far are worth more than a clean end.
-        if let Err(error) = result {
-            report.problems.push(format!("{name}: {error:#}"));
+    let scheduler = Scheduler::start(cluster, &setup)?;
+    if arguments.wants(Part::Idle) {
+        idle(cluster, &scheduler, report)?;
+    }
+    if arguments.wants(Part::Latency) {
+        report.latency_idle = Some(one_by_one(cluster, arguments.samples)?);
+        if arguments.load > 0 {
+            report.latency_load = Some(under_load(cluster, arguments.load)?);
         }
     }
-    load::clear(cluster.rest())?;
-    raw::again(cluster, arguments, report)
+    // The figures so far are worth more than a clean end.
+    let mut note = |part: &str, result: Result<Option<f64>>| match result {
+        Ok(seconds) => seconds,
+        Err(error) => {
+            report.problems.push(format!("{part}: {error:#}"));
+            None
+        }
+    };
+    let restarted = arguments.wants(Part::Restart);
+    let restart = restarted.then(|| restart(cluster, scheduler, &setup));
+    let restart = note("restart", restart.transpose());
+    let failed_over = arguments.wants(Part::Failover);
+    let failover = failed_over.then(|| failover(cluster, arguments));
+    let failover = note("failover", failover.transpose());
+    report.restart_to_first_bind_s = restart;
+    report.failover_after_expiry_s = failover;
+    load::clear(cluster.rest())
 }
 
-/// Binds pods that were all made beforehand.
-fn throughput(
+/// Throughput, each time between two measurements of the API server's limit, so that whatever else
+/// the machine does meets both.
+fn rounds(
     cluster: &Cluster,
     arguments: &Arguments,
     setup: &Setup,
-) -> Result<(Scheduler, Throughput)> {
+    report: &mut Report,
+) -> Result<()> {
+    let mut silent = setup.clone();
+    silent.flags.push("--events=false".to_owned());
+    for _ in 0..arguments.rounds {
+        let without_events = throughput(cluster, arguments, &silent)?;
+        load::clear(cluster.rest())?;
+        let with_events = throughput(cluster, arguments, setup)?;
+        load::clear(cluster.rest())?;
+        report.rounds.push(Round {
+            without_events,
+            with_events,
+        });
+        raw::again(cluster, arguments, report)?;
+    }
+    Ok(())
+}
+
+/// Binds pods that were all made beforehand, with a scheduler that ends afterwards.
+fn throughput(cluster: &Cluster, arguments: &Arguments, setup: &Setup) -> Result<Throughput> {
     eprintln!("measuring throughput");
     load::gangs(cluster.rest(), "load", arguments.pods, arguments.gang)?;
     let mut audit = Audit::follow(cluster);
+    let before = cpu::seconds()?;
     let start = Instant::now();
     let scheduler = Scheduler::launch(cluster, setup)?;
     let bound = audit.until_bound(arguments.pods, PATIENCE);
     let mut entries = bound.map_err(|error| scheduler.explain(error))?;
     let start_to_all_bound_s = start.elapsed().as_secs_f64();
+    let total_cpu_s = cpu::seconds()? - before;
     let usage = scheduler.usage()?;
     let binds_per_s = rate(&entries).context("more than one bind")?;
     entries.extend(audit.until_quiet(QUIET, PATIENCE)?);
@@ -81,31 +110,33 @@ fn throughput(
     for entry in entries.iter().filter(|entry| !entry.is_lease()) {
         *writes.entry(entry.what.clone()).or_default() += 1;
     }
-    let throughput = Throughput {
+    Ok(Throughput {
         binds_per_s,
         start_to_all_bound_s,
         writes,
         cpu_s: usage.cpu_seconds,
+        total_cpu_s,
         rss_bytes: usage.rss_bytes,
         peak_rss_bytes: usage.peak_rss_bytes,
-    };
-    Ok((scheduler, throughput))
+    })
 }
 
 /// Nothing changes: what is written, and what it costs.
 fn idle(cluster: &Cluster, scheduler: &Scheduler, report: &mut Report) -> Result<()> {
     eprintln!("watching the idle scheduler");
+    Audit::follow(cluster).until_quiet(QUIET, PATIENCE)?;
     let mut audit = Audit::follow(cluster);
     let before = scheduler.usage()?;
     std::thread::sleep(IDLE);
     let after = scheduler.usage()?;
     let used = after.cpu_seconds - before.cpu_seconds;
-    report.idle_cpu_percent = 100.0 * used / IDLE.as_secs_f64();
-    report.idle_writes = audit
-        .read()?
-        .iter()
-        .filter(|entry| !entry.is_lease())
-        .count();
+    let writes = audit.read()?;
+    report.idle = Some(Idle {
+        cpu_percent: 100.0 * used / IDLE.as_secs_f64(),
+        writes: writes.iter().filter(|entry| !entry.is_lease()).count(),
+        rss_bytes: after.rss_bytes,
+        peak_rss_bytes: after.peak_rss_bytes,
+    });
     Ok(())
 }
 
@@ -160,12 +191,7 @@ fn under_load(cluster: &Cluster, per_second: u32) -> Result<Latency> {
 }
 
 /// Time from the start of a new process to its first bind.
-fn restart(
-    cluster: &Cluster,
-    mut scheduler: Scheduler,
-    setup: &Setup,
-    report: &mut Report,
-) -> Result<()> {
+fn restart(cluster: &Cluster, mut scheduler: Scheduler, setup: &Setup) -> Result<f64> {
     eprintln!("measuring a restart");
     scheduler.process().kill();
     create(cluster, "after-restart")?;
@@ -178,13 +204,11 @@ fn restart(
         .iter()
         .find(|entry| entry.is_bind())
         .context("a bind")?;
-    let seconds = first.at.duration_since(start).as_secs_f64();
-    report.restart_to_first_bind_s = Some(seconds);
-    Ok(())
+    Ok(first.at.duration_since(start).as_secs_f64())
 }
 
 /// Time from the expiry of a killed leader's lease to the first bind of the standby.
-fn failover(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
+fn failover(cluster: &Cluster, arguments: &Arguments) -> Result<f64> {
     eprintln!("measuring a failover");
     let setup = Setup {
         elects: true,
@@ -213,6 +237,5 @@ fn failover(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Re
         .find(|entry| entry.is_bind())
         .context("a bind")?;
     let since_renewal = first.at.duration_since(renewed).as_secs_f64();
-    report.failover_after_expiry_s = Some(since_renewal - LEASE_SECONDS);
-    Ok(())
+    Ok(since_renewal - LEASE_SECONDS)
 }

@@ -8,19 +8,16 @@ use http::Method;
 use pumice_e2e::{Cluster, Identity, Rest, run};
 use serde_json::json;
 
-use crate::Arguments;
 use crate::audit::{Audit, rate};
 use crate::load::{self, PODS};
-use crate::report::Report;
+use crate::report::{Raw, Report};
+use crate::{Arguments, cpu};
 
 /// Numbers of requests in flight that are tried.
 const TRIED: [usize; 6] = [4, 8, 16, 32, 64, 128];
 
 /// Pods bound in each try; the best number is then measured with all pods.
 const TRY_PODS: usize = 600;
-
-/// Runs with all pods, before the scheduler is measured and after.
-const RUNS: usize = 2;
 
 /// How long the log may bring nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,31 +26,29 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub fn limit(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
     eprintln!("measuring the raw limit");
     for at_once in TRIED {
-        let rate = bind_all(cluster, TRY_PODS, arguments.nodes, at_once)?;
-        report.raw_tries.push((at_once, rate));
+        let run = bind_all(cluster, TRY_PODS, arguments.nodes, at_once)?;
+        report.raw_tries.push((at_once, run.binds_per_s));
     }
     let best = report.raw_tries.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let (at_once, _) = *best.context("something was tried")?;
     report.raw_at_once = at_once;
-    again(cluster, arguments, report)
-}
-
-/// Measures the best number once more. The limit is the best of all runs, those after the
-/// scheduler's included, so that a machine with other work does not flatter the scheduler.
-pub fn again(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
-    for _ in 0..RUNS {
-        let at_once = report.raw_at_once;
-        let rate = bind_all(cluster, arguments.pods, arguments.nodes, at_once)?;
-        report.raw_binds_per_s = report.raw_binds_per_s.max(rate);
-    }
     Ok(())
 }
 
-/// Makes pods, binds them round robin, and removes them. Binds per second.
-fn bind_all(cluster: &Cluster, pods: usize, nodes: usize, at_once: usize) -> Result<f64> {
+/// Measures the best number once more, with all pods.
+pub fn again(cluster: &Cluster, arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let at_once = report.raw_at_once;
+    let run = bind_all(cluster, arguments.pods, arguments.nodes, at_once)?;
+    report.raw_runs.push(run);
+    Ok(())
+}
+
+/// Makes pods, binds them round robin, and removes them.
+fn bind_all(cluster: &Cluster, pods: usize, nodes: usize, at_once: usize) -> Result<Raw> {
     load::bare_pods(cluster.rest(), "raw", pods)?;
     let rest = &Rest::new(cluster.client(Identity::Scheduler)?);
     let mut audit = Audit::follow(cluster);
+    let before = cpu::seconds()?;
     run(async {
         let bind = |n: usize| async move {
             let name = format!("raw-{n}");
@@ -74,6 +69,10 @@ fn bind_all(cluster: &Cluster, pods: usize, nodes: usize, at_once: usize) -> Res
         anyhow::Ok(())
     })?;
     let entries = audit.until_bound(pods, PATIENCE)?;
+    let total_cpu_s = cpu::seconds()? - before;
     load::clear(cluster.rest())?;
-    rate(&entries).context("more than one bind")
+    Ok(Raw {
+        binds_per_s: rate(&entries).context("more than one bind")?,
+        total_cpu_s,
+    })
 }

@@ -24,16 +24,12 @@ pub struct Report {
     pub raw_tries: Vec<(usize, f64)>,
     /// The best number of requests in flight.
     pub raw_at_once: usize,
-    /// Binds per second of the API server with bare Bindings.
-    pub raw_binds_per_s: f64,
-    /// Pods made beforehand, events off.
-    pub without_events: Option<Throughput>,
-    /// Pods made beforehand, events on.
-    pub with_events: Option<Throughput>,
-    /// Processor use while nothing changes.
-    pub idle_cpu_percent: f64,
-    /// Writes but those of the lease while nothing changes.
-    pub idle_writes: usize,
+    /// Binds per second of the API server with bare Bindings: before each round, after the last.
+    pub raw_runs: Vec<Raw>,
+    /// Pods made beforehand.
+    pub rounds: Vec<Round>,
+    /// While nothing changes.
+    pub idle: Option<Idle>,
     /// Creation to bind, one pod at a time.
     pub latency_idle: Option<Latency>,
     /// Creation to bind at a steady rate.
@@ -44,6 +40,40 @@ pub struct Report {
     pub failover_after_expiry_s: Option<f64>,
     /// What could not be measured, and why.
     pub problems: Vec<String>,
+}
+
+/// Bare Bindings.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Raw {
+    /// Binds per second, first to last bind.
+    pub binds_per_s: f64,
+    /// Processor seconds of this program and the control plane.
+    pub total_cpu_s: f64,
+}
+
+/// One measurement of throughput each way.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Round {
+    /// Without events.
+    pub without_events: Throughput,
+    /// With events.
+    pub with_events: Throughput,
+}
+
+/// A scheduler to which nothing happens.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Idle {
+    /// Processor use.
+    pub cpu_percent: f64,
+    /// Writes but those of the lease.
+    pub writes: usize,
+    /// Resident memory.
+    pub rss_bytes: u64,
+    /// Most resident memory since its start.
+    pub peak_rss_bytes: u64,
 }
 
 /// How pods that were all made beforehand are bound.
@@ -58,6 +88,8 @@ pub struct Throughput {
     pub writes: BTreeMap<String, usize>,
     /// Processor seconds from the start to the last bind.
     pub cpu_s: f64,
+    /// Likewise of scheduler, control plane and this program together.
+    pub total_cpu_s: f64,
     /// Resident memory after the last bind.
     pub rss_bytes: u64,
     /// Most resident memory until then.
@@ -123,24 +155,27 @@ impl Report {
                 format!("{rate:.0}"),
             ));
         }
-        lines.push((
-            format!(
-                "raw binds/s, {} pods, {} in flight",
-                self.pods, self.raw_at_once
-            ),
-            format!("{:.0}", self.raw_binds_per_s),
-        ));
-        for (name, throughput) in [
-            ("events off", &self.without_events),
-            ("events on", &self.with_events),
-        ] {
-            if let Some(throughput) = throughput {
-                self.throughput_lines(name, throughput, &mut lines);
-            }
+        let (pods, at_once) = (self.pods, self.raw_at_once);
+        for run in &self.raw_runs {
+            let name = format!("raw binds/s, {pods} pods, {at_once} in flight");
+            let cpu = 1000.0 * run.total_cpu_s / ratio(pods.max(1), 1);
+            let text = format!("{:.0}, {cpu:.2} ms of CPU each", run.binds_per_s);
+            lines.push((name, text));
         }
-        if self.with_events.is_some() {
-            self.other_lines(&mut lines);
+        for (round, raw) in self.rounds.iter().zip(self.raw_runs.windows(2)) {
+            let [before, after] = raw else { continue };
+            // The better ones: what else the machine does is not to flatter the scheduler.
+            let raw = Raw {
+                binds_per_s: before.binds_per_s.max(after.binds_per_s),
+                total_cpu_s: before.total_cpu_s.min(after.total_cpu_s),
+            };
+            self.throughput_lines("events off", &round.without_events, raw, &mut lines);
+            self.throughput_lines("events on", &round.with_events, raw, &mut lines);
         }
+        if self.rounds.len() > 1 {
+            self.mean_lines(&mut lines);
+        }
+        self.other_lines(&mut lines);
         lines
     }
 
@@ -148,12 +183,20 @@ impl Report {
         &self,
         name: &str,
         throughput: &Throughput,
+        raw: Raw,
         lines: &mut Vec<(String, String)>,
     ) {
         let mut add = |what: &str, value: String| lines.push((format!("{name}: {what}"), value));
         let rate = throughput.binds_per_s;
-        let share = 100.0 * rate / self.raw_binds_per_s;
-        add("binds/s", format!("{rate:.0} ({share:.0} % of raw)"));
+        let Raw {
+            binds_per_s: raw,
+            total_cpu_s: raw_cpu,
+        } = raw;
+        let share = 100.0 * rate / raw;
+        add(
+            "binds/s",
+            format!("{rate:.0} ({share:.0} % of {raw:.0} raw)"),
+        );
         let seconds = throughput.start_to_all_bound_s;
         add("start to last bind", format!("{seconds:.2} s"));
         let pods = self.pods.max(1);
@@ -162,6 +205,11 @@ impl Report {
         for (what, count) in &throughput.writes {
             add(&format!("  {what}"), format!("{:.3}", ratio(*count, pods)));
         }
+        let total = throughput.total_cpu_s;
+        let each = 1000.0 * total / ratio(pods, 1);
+        let share = 100.0 * raw_cpu / total;
+        let text = format!("{each:.2} ms ({share:.0} % by CPU of raw)");
+        add("CPU of all per bind", text);
         let cpu = throughput.cpu_s;
         let per_thousand = 1000.0 * cpu / ratio(pods, 1);
         add(
@@ -172,10 +220,33 @@ impl Report {
         add("RSS, peak", format!("{}, {}", mega(now), mega(peak)));
     }
 
+    /// Means of all rounds against the mean of all runs of the limit.
+    fn mean_lines(&self, lines: &mut Vec<(String, String)>) {
+        let raw = mean(self.raw_runs.iter().map(|run| run.binds_per_s));
+        let raw_cpu = mean(self.raw_runs.iter().map(|run| run.total_cpu_s));
+        let (off, on): (Vec<_>, Vec<_>) = self
+            .rounds
+            .iter()
+            .map(|round| (&round.without_events, &round.with_events))
+            .unzip();
+        for (name, runs) in [("events off", off), ("events on", on)] {
+            let share = 100.0 * mean(runs.iter().map(|run| run.binds_per_s)) / raw;
+            let by_cpu = 100.0 * raw_cpu / mean(runs.iter().map(|run| run.total_cpu_s));
+            lines.push((
+                format!("{name}: means of {} rounds", runs.len()),
+                format!("{share:.0} % of {raw:.0} raw; {by_cpu:.0} % by CPU"),
+            ));
+        }
+    }
+
     fn other_lines(&self, lines: &mut Vec<(String, String)>) {
         let mut add = |name: &str, value: String| lines.push((name.to_owned(), value));
-        add("idle CPU", format!("{:.2} %", self.idle_cpu_percent));
-        add("idle writes", self.idle_writes.to_string());
+        if let Some(idle) = &self.idle {
+            add("idle CPU", format!("{:.2} %", idle.cpu_percent));
+            add("idle writes", idle.writes.to_string());
+            let (now, peak) = (mega(idle.rss_bytes), mega(idle.peak_rss_bytes));
+            add("idle RSS, peak", format!("{now}, {peak}"));
+        }
         let latencies = [
             ("creation to bind, idle", &self.latency_idle),
             ("creation to bind, under load", &self.latency_load),
@@ -204,6 +275,12 @@ impl Report {
             }
         }
     }
+}
+
+/// Zero for no values.
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1);
+    values.sum::<f64>() / ratio(count, 1)
 }
 
 /// Exact for counts below 2^32, which all of them are.
