@@ -123,6 +123,12 @@ fn prepare(object: &mut Value) {
             metadata.entry("namespace").or_insert(json!("default"));
         }
     }
+    if kind == "PersistentVolume"
+        && let Value::Object(spec) = &mut object["spec"]
+    {
+        // It names the claim by a UID the server does not give; the claim names the volume too.
+        spec.remove("claimRef");
+    }
     complete_containers(object);
 }
 

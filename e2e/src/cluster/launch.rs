@@ -13,7 +13,9 @@ use crate::process::Process;
 /// What kube-controller-manager does: no more than tests need, since nodes have no heartbeats.
 const CONTROLLERS: &str = "namespace-controller,serviceaccount-controller,\
     garbage-collector-controller,replicaset-controller,deployment-controller,job-controller,\
-    resourcequota-controller,persistentvolume-binder-controller,disruption-controller";
+    resourcequota-controller,disruption-controller,ephemeral-volume-controller,\
+    persistentvolume-binder-controller,\
+    persistentvolume-protection-controller,persistentvolumeclaim-protection-controller";
 
 /// Serving certificate, and the key that signs ServiceAccounts' tokens.
 pub(super) fn write_keys(program: &Path, folder: &Path) -> Result<()> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
-use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, eventually, scratch};
+use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, eventually, is_status, scratch};
+use serde_json::json;
 
 use crate::{LIMIT, QUIET};
 
@@ -14,7 +15,7 @@ const ONE_CYCLE: &str = "pipelining";
 
 /// Samples where the order of objects of equal age decides who gets which node. A cluster orders
 /// them by random UIDs, so only who is bound is compared.
-const ORDER_DECIDES: [&str; 2] = ["cpu-jobs", "roles"];
+const ORDER_DECIDES: [&str; 3] = ["cpu-jobs", "roles", "volumes-on-demand"];
 
 type Binds = BTreeMap<String, String>;
 
@@ -67,6 +68,7 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     }
     let what = format!("the binds are {:?}", sample.binds);
     scheduler.eventually(LIMIT, &what, || {
+        provision(&lab)?;
         let binds = fresh(&lab, &before)?;
         ensure!(are_expected(&sample, &binds), "the binds are {binds:?}");
         Ok(Some(()))
@@ -76,6 +78,52 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
         are_expected(&sample, &fresh(&lab, &before)?),
         "more was bound later"
     );
+    Ok(())
+}
+
+/// Does what a CSI provisioner does: a volume for every claim that has its node.
+fn provision(lab: &LabGuard) -> Result<()> {
+    for claim in lab.rest().list("/api/v1/persistentvolumeclaims")? {
+        let (metadata, spec) = (&claim["metadata"], &claim["spec"]);
+        let node = &metadata["annotations"]["volume.kubernetes.io/selected-node"];
+        let (Some(node), None) = (node.as_str(), spec["volumeName"].as_str()) else {
+            continue;
+        };
+        let uid = metadata["uid"].as_str().context("a UID")?;
+        let node = lab.rest().get(&format!("/api/v1/nodes/{node}"))?;
+        let zone = &node["metadata"]["labels"]["topology.kubernetes.io/zone"];
+        let place = json!({
+            "key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone],
+        });
+        let volume = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": format!("pvc-{uid}")},
+            "spec": {
+                "accessModes": spec["accessModes"],
+                "capacity": spec["resources"]["requests"],
+                "storageClassName": spec["storageClassName"],
+                "persistentVolumeReclaimPolicy": "Retain",
+                "csi": {"driver": "disk.example.com", "volumeHandle": uid},
+                "claimRef": {
+                    "apiVersion": "v1",
+                    "kind": "PersistentVolumeClaim",
+                    "namespace": metadata["namespace"],
+                    "name": metadata["name"],
+                    "uid": uid,
+                },
+                "nodeAffinity": {
+                    "required": {"nodeSelectorTerms": [{"matchExpressions": [place]}]},
+                },
+            },
+        });
+        let made = lab.rest().create("/api/v1/persistentvolumes", &volume);
+        if let Err(error) = made
+            && !is_status(&error, 409)
+        {
+            return Err(error);
+        }
+    }
     Ok(())
 }
 
