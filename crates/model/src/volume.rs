@@ -9,7 +9,7 @@
 //!
 //! Pods without claims, in-line disks or migrated in-line volumes never come here.
 //!
-//! Invariant: the need of a pod is what [`Volumes::resolve`] says, as long as nothing it reads has
+//! Invariant: the need of a pod is what `Volumes::resolve` says, as long as nothing it reads has
 //! changed; whoever changes that queues the pods concerned.
 
 mod attached;

@@ -8,7 +8,7 @@
 //!                           at once
 //! ```
 //!
-//! One task follows one kind ([`kinds`] is the table). It lists, then watches from the version of
+//! One task follows one kind (`kinds` is the table). It lists, then watches from the version of
 //! the list; after a cut it goes on where it stopped, after `410 Gone` it lists again and tells only
 //! the difference. Of an object nothing is kept but its name, UID and resourceVersion.
 //!
