@@ -10,7 +10,7 @@ use pumice_admin::log;
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::client::{self, Clients, ConnectOptions};
 use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured};
-use pumice_cluster::lease::{self, Elector, TermWatch};
+use pumice_cluster::lease::{Elector, TermWatch};
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchOptions};
 use tokio::sync::{mpsc, watch as cell};
@@ -201,17 +201,9 @@ impl Daemon {
         &self,
         mut stopped: cell::Receiver<bool>,
     ) -> anyhow::Result<(Option<JoinHandle<()>>, TermWatch)> {
-        let flags = &self.settings.flags.lease;
-        if !flags.leader_elect || self.settings.flags.ours.dry_run {
+        let settings = self.settings.lease(&identity::lease_holder());
+        let Some(settings) = settings.filter(|_| !self.settings.flags.ours.dry_run) else {
             return Ok((None, TermWatch::always()));
-        }
-        let settings = lease::Settings {
-            namespace: self.settings.lease_namespace().to_owned(),
-            name: flags.leader_elect_resource_name.clone(),
-            identity: identity::lease_holder(),
-            lease_duration: flags.leader_elect_lease_duration,
-            renew_deadline: flags.leader_elect_renew_deadline,
-            retry_period: flags.leader_elect_retry_period,
         };
         let (elector, term) = Elector::new(self.lease_client.clone(), settings)?;
         let shutdown = async move {

@@ -1,9 +1,9 @@
 //! Flags and environment, checked together: what the daemon runs with.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use pumice_cluster::lease;
 
 use crate::flags::{CommandLine, Flags};
 
@@ -76,14 +76,13 @@ impl Settings {
                 "--leader-elect-resource-lock={lock} means leases, the only kind there is"
             ));
         }
-        check_lease(&flags)?;
         check_plugins_dir(&flags.scheduling.plugins_dir)?;
         let gates = Gates::read(&flags.scheduling.feature_gates, &mut warnings)?;
         ensure!(
             !flags.scheduling.default_queue.is_empty(),
             "--default-queue is empty: name the queue of PodGroups that name none"
         );
-        Ok(Self {
+        let settings = Self {
             conf: conf_source(&flags)?,
             node_selector: node_selector(&flags.scheduling.node_selector, &mut warnings),
             sharding: sharding(&flags.scheduling.scheduler_sharding_mode, &mut warnings),
@@ -92,7 +91,16 @@ impl Settings {
             priority_classes: gates.priority_class && flags.scheduling.priority_class,
             flags,
             warnings,
-        })
+        };
+        if let Some(lease) = settings.lease("this replica") {
+            lease.validate()?;
+            let lock = &settings.flags.lease.leader_elect_resource_lock;
+            ensure!(
+                !lock.is_empty(),
+                "--leader-elect-resource-lock must not be empty"
+            );
+        }
+        Ok(settings)
     }
 
     /// Source of events: the scheduler's name if there is one, else `volcano` (spec/01 §9.1).
@@ -112,46 +120,19 @@ impl Settings {
             &lease.lock_object_namespace
         }
     }
-}
 
-fn check_lease(flags: &Flags) -> anyhow::Result<()> {
-    let lease = &flags.lease;
-    if !lease.leader_elect {
-        return Ok(());
+    /// The election in which this replica is `identity`; `None` without election.
+    pub fn lease(&self, identity: &str) -> Option<lease::Settings> {
+        let flags = &self.flags.lease;
+        flags.leader_elect.then(|| lease::Settings {
+            namespace: self.lease_namespace().to_owned(),
+            name: flags.leader_elect_resource_name.clone(),
+            identity: identity.to_owned(),
+            lease_duration: flags.leader_elect_lease_duration,
+            renew_deadline: flags.leader_elect_renew_deadline,
+            retry_period: flags.leader_elect_retry_period,
+        })
     }
-    let (held, renew) = (
-        lease.leader_elect_lease_duration,
-        lease.leader_elect_renew_deadline,
-    );
-    let retry = lease.leader_elect_retry_period;
-    for (name, value) in [
-        ("lease-duration", held),
-        ("renew-deadline", renew),
-        ("retry-period", retry),
-    ] {
-        ensure!(
-            value > Duration::ZERO,
-            "--leader-elect-{name} must be greater than zero"
-        );
-    }
-    ensure!(
-        held > renew,
-        "--leader-elect-lease-duration ({held:?}) must be greater than \
-         --leader-elect-renew-deadline ({renew:?})"
-    );
-    ensure!(
-        renew > retry.mul_f64(1.2),
-        "--leader-elect-renew-deadline ({renew:?}) must be greater than 1.2 times \
-         --leader-elect-retry-period ({retry:?})"
-    );
-    for (name, value) in [
-        ("resource-lock", &lease.leader_elect_resource_lock),
-        ("resource-name", &lease.leader_elect_resource_name),
-        ("resource-namespace", &lease.leader_elect_resource_namespace),
-    ] {
-        ensure!(!value.is_empty(), "--leader-elect-{name} must not be empty");
-    }
-    Ok(())
 }
 
 /// Go plugins cannot be loaded; starting without them would schedule by other rules.

@@ -9,6 +9,8 @@ use kube::client::Body;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::client::describe;
+
 /// Media types of bodies.
 pub(super) const JSON: &str = "application/json";
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
@@ -168,8 +170,8 @@ pub(super) async fn send(client: &kube::Client, call: Call, limit: Duration) -> 
 async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply {
     let response = match client.send(request).await {
         Ok(response) => response,
-        Err(error) if never_left(&error) => return Reply::NotSent(words(&error)),
-        Err(error) => return Reply::Lost(words(&error)),
+        Err(error) if never_left(&error) => return Reply::NotSent(describe(&error)),
+        Err(error) => return Reply::Lost(describe(&error)),
     };
     let (head, body) = response.into_parts();
     let body = body
@@ -215,18 +217,4 @@ fn never_left(error: &kube::Error) -> bool {
         cause = error.source();
     }
     false
-}
-
-/// The error with its causes, which the outer one often leaves out.
-fn words(error: &kube::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }

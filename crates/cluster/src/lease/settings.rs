@@ -93,13 +93,13 @@ impl Settings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// A duration is 0.
-    #[error("{flag} is 0; give a positive duration, for example 15s")]
+    #[error("{flag} is 0, and must be greater than zero, for example 15s")]
     NotPositive {
         /// Which flag.
         flag: &'static str,
     },
     /// A name is empty.
-    #[error("{flag} is empty; give a name")]
+    #[error("{flag} is empty, and must not be empty: give a name")]
     Empty {
         /// Which flag.
         flag: &'static str,
@@ -115,7 +115,8 @@ pub enum SettingsError {
     /// The holder would go on after a standby has taken over.
     #[error(
         "--leader-elect-lease-duration ({lease:?}) is not longer than \
-         --leader-elect-renew-deadline ({renew:?}); make the lease longer, for example 15s and 10s"
+         --leader-elect-renew-deadline ({renew:?}), and must be greater than it, for example 15s \
+         and 10s"
     )]
     LeaseNotLonger {
         /// Lease duration.
@@ -126,7 +127,8 @@ pub enum SettingsError {
     /// There would be no second try within the deadline.
     #[error(
         "--leader-elect-renew-deadline ({renew:?}) is not longer than 1.2 × \
-         --leader-elect-retry-period ({retry:?}); make the deadline longer, for example 10s and 2s"
+         --leader-elect-retry-period ({retry:?}); within 1.2 times the period there is no second try: \
+         make the deadline longer, for example 10s and 2s"
     )]
     RenewNotLonger {
         /// Renew deadline.
