@@ -7,34 +7,52 @@ use cargo_metadata::{DependencyKind, Package};
 use super::metadata;
 
 /// What each crate of ours may use of ours.
-const ALLOWED: [(&str, &[&str]); 16] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("pumice-api", &[]),
     ("pumice-conf", &[]),
-    ("pumice-model", &[]),
+    ("pumice-devices", &[]),
+    ("pumice-model", &["devices"]),
     ("pumice-framework", &["conf", "model"]),
-    ("pumice-plugins", &["conf", "framework", "model"]),
+    ("pumice-plugins", &["conf", "devices", "framework", "model"]),
     ("pumice-actions", &["framework", "model"]),
     (
         "pumice-engine",
-        &["actions", "conf", "framework", "model", "plugins"],
+        &[
+            "actions",
+            "conf",
+            "devices",
+            "framework",
+            "model",
+            "plugins",
+        ],
     ),
-    ("pumice-ingest", &["api", "model"]),
+    ("pumice-ingest", &["api", "devices", "model"]),
     ("pumice-controllers", &["api"]),
     (
         "pumice-sim",
-        &["api", "conf", "controllers", "engine", "ingest", "model"],
+        &[
+            "api",
+            "conf",
+            "controllers",
+            "devices",
+            "engine",
+            "ingest",
+            "model",
+        ],
     ),
     ("pumice-cluster", &["api", "controllers", "ingest", "model"]),
     ("pumice-admin", &["conf"]),
-    ("pumice-testkit", &["conf", "model"]),
+    ("pumice-testkit", &["conf", "devices", "model"]),
     (
         "pumice",
-        &["conf", "engine", "ingest", "model", "plugins", "sim"],
+        &[
+            "conf", "devices", "engine", "ingest", "model", "plugins", "sim",
+        ],
     ),
     (
         "pumice-scheduler",
         &[
-            "admin", "cluster", "conf", "engine", "ingest", "model", "plugins",
+            "admin", "cluster", "conf", "devices", "engine", "ingest", "model", "plugins",
         ],
     ),
     ("pumice-e2e", &["api", "controllers"]),

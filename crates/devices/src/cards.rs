@@ -1,0 +1,328 @@
+//! The ledger of one node: its cards, and who holds how much of them.
+//!
+//! Two views are kept while something on the node is in transit: *now* counts what pods hold,
+//! terminating ones included; *future* leaves out terminating pods and counts those that wait for
+//! their place. Charging and discharging are exact inverses.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+/// Part of a card in use, or asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Memory in the units of the card.
+    pub memory: i64,
+    /// Containers.
+    pub slots: u32,
+    /// Cores, in percent of a card.
+    pub cores: u32,
+}
+
+impl Used {
+    fn add(&mut self, pick: &Pick) {
+        self.memory = self.memory.wrapping_add(pick.charged);
+        self.slots = self.slots.wrapping_add(pick.slots);
+        self.cores = self.cores.wrapping_add(pick.cores);
+    }
+
+    fn sub(&mut self, pick: &Pick) {
+        self.memory = self.memory.wrapping_sub(pick.charged);
+        self.slots = self.slots.wrapping_sub(pick.slots);
+        self.cores = self.cores.wrapping_sub(pick.cores);
+    }
+}
+
+/// One physical card.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Card {
+    /// Memory, in the units its family counts in (MiB for vGPU).
+    pub memory: i64,
+    /// In use now.
+    pub used: Used,
+    /// Containers it may host at once.
+    pub slots: u32,
+    /// Cores, in percent of a card: 100, more when they are oversold.
+    pub cores: u32,
+    /// How it is shared; the numbers are the family's.
+    pub mode: u8,
+    /// It may be given out.
+    pub usable: bool,
+    /// Table of its partitions, if it has any.
+    pub geometry: Option<u16>,
+    /// Position among the cards of the node, as annotations and users count them.
+    pub index: u32,
+    /// Identity: its UUID, or its index where it has none.
+    pub id: Rc<str>,
+    /// Type, as the node tells it.
+    pub kind: Rc<str>,
+    /// Why it is not usable.
+    pub unusable: Option<Box<str>>,
+}
+
+/// A partition of a card: group of its geometry, and position in the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Unit {
+    /// Index of the group in the card's geometry.
+    pub group: u16,
+    /// Position, counted through the partitions of the group in their listed order.
+    pub position: u16,
+}
+
+impl Unit {
+    /// A partition that cannot be told: the card gives out no other while it is held.
+    pub const UNKNOWN: Self = Self {
+        group: u16::MAX,
+        position: u16::MAX,
+    };
+}
+
+/// What one container gets of one card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// Position of the container in [`crate::PodFacts::containers`].
+    pub container: u16,
+    /// Position of the card in [`NodeCards::cards`]; `None` when the node has no such card (any more).
+    pub card: Option<u16>,
+    /// Identity of the card.
+    pub id: Rc<str>,
+    /// Partition, where the card is partitioned.
+    pub unit: Option<Unit>,
+    /// Memory as asked: what is written.
+    pub memory: i64,
+    /// Memory charged.
+    pub charged: i64,
+    /// Cores charged.
+    pub cores: u32,
+    /// Containers charged: 1, or 0 for a further part of the same one.
+    pub slots: u32,
+    /// It is known that this card is the one. What cannot be read is charged to every card it could
+    /// be on, as a guess.
+    pub certain: bool,
+}
+
+/// What a pod holds of one family on its node.
+pub type Picks = SmallVec<[Pick; 2]>;
+
+/// What of a pod decides whether it shares cards with others, besides amounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tags {
+    /// Its group, as a number.
+    pub group: Option<u32>,
+    /// Exclusivity rules it matches, one bit each.
+    pub rules: u64,
+}
+
+/// How a pod weighs on its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Holds.
+    Held,
+    /// Holds, and will give back.
+    Releasing,
+    /// Waits for what is being released.
+    Pipelined,
+}
+
+impl Weight {
+    fn counts(self, view: View) -> bool {
+        match self {
+            Self::Held => true,
+            Self::Releasing => view == View::Now,
+            Self::Pipelined => view == View::Future,
+        }
+    }
+}
+
+/// When.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// As it is.
+    Now,
+    /// Once everything that is being released is free, less what waits for it.
+    Future,
+}
+
+/// One entry of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Number of the pod, given by the owner of the ledger.
+    pub pod: u32,
+    /// Position of the card.
+    pub card: u16,
+    /// Partition.
+    pub unit: Option<Unit>,
+    /// What it holds.
+    pub used: Used,
+    /// Of the pod.
+    pub tags: Tags,
+    /// How it weighs.
+    pub weight: Weight,
+    /// See [`Pick::certain`].
+    pub certain: bool,
+}
+
+/// The cards of one family on one node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeCards {
+    /// The cards, in the order of their indices.
+    pub cards: Vec<Card>,
+    /// Why there are none; the numbers are the family's.
+    pub absent: u8,
+    /// What the node says of itself that decides for the whole family (a product label).
+    pub label: Option<Rc<str>>,
+    /// What is wrong with what the node says, for its owner.
+    pub problems: Vec<String>,
+    holds: Vec<Hold>,
+    future: Option<Vec<Used>>,
+    in_transit: u32,
+}
+
+impl NodeCards {
+    /// A node with these cards, all idle.
+    pub fn new(cards: Vec<Card>) -> Self {
+        Self {
+            cards,
+            ..Self::default()
+        }
+    }
+
+    /// What is in use of a card.
+    pub fn used(&self, card: usize, view: View) -> Used {
+        match (&self.future, view) {
+            (Some(future), View::Future) => future[card],
+            _ => self.cards[card].used,
+        }
+    }
+
+    /// Whether the two views may differ.
+    pub fn is_in_transit(&self) -> bool {
+        self.in_transit > 0
+    }
+
+    /// Entries that count in a view.
+    pub fn holds(&self, view: View) -> impl Iterator<Item = &Hold> {
+        let counts = move |hold: &&Hold| hold.weight.counts(view);
+        self.holds.iter().filter(counts)
+    }
+
+    /// Partitions of a card in use, in no particular order; a partition twice if two pods claim it.
+    pub fn units(&self, card: usize, view: View) -> impl Iterator<Item = Unit> {
+        self.holds(view)
+            .filter(move |hold| usize::from(hold.card) == card)
+            .filter_map(|hold| hold.unit)
+    }
+
+    /// Position of the card with an identity.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.cards.iter().position(|card| &*card.id == id)
+    }
+
+    /// Points picks made for an earlier reading of the node at the cards of this one.
+    pub fn resolve(&self, picks: &mut Picks) {
+        for pick in picks {
+            let there = pick.card.and_then(|at| self.cards.get(usize::from(at)));
+            if there.is_none_or(|card| card.id != pick.id) {
+                pick.card = self.find(&pick.id).map(|at| at as u16);
+            }
+        }
+    }
+
+    /// Charges a pod. Picks without a card on the node charge nothing.
+    pub fn charge(&mut self, pod: u32, tags: Tags, weight: Weight, picks: &[Pick]) {
+        if weight != Weight::Held {
+            self.in_transit += 1;
+            if self.future.is_none() {
+                self.future = Some(self.cards.iter().map(|card| card.used).collect());
+            }
+        }
+        for pick in picks {
+            let Some(card) = pick.card else { continue };
+            let at = usize::from(card);
+            if weight.counts(View::Now) {
+                self.cards[at].used.add(pick);
+            }
+            if let Some(future) = &mut self.future
+                && weight.counts(View::Future)
+            {
+                future[at].add(pick);
+            }
+            self.holds.push(Hold {
+                pod,
+                card,
+                unit: pick.unit,
+                used: Used {
+                    memory: pick.charged,
+                    slots: pick.slots,
+                    cores: pick.cores,
+                },
+                tags,
+                weight,
+                certain: pick.certain,
+            });
+        }
+    }
+
+    /// Takes a charge back: the exact inverse of [`NodeCards::charge`] with the same arguments.
+    pub fn discharge(&mut self, pod: u32, weight: Weight, picks: &[Pick]) {
+        for pick in picks {
+            let Some(card) = pick.card else { continue };
+            let at = usize::from(card);
+            if weight.counts(View::Now) {
+                self.cards[at].used.sub(pick);
+            }
+            if let Some(future) = &mut self.future
+                && weight.counts(View::Future)
+            {
+                future[at].sub(pick);
+            }
+        }
+        // The newest entries are the likeliest.
+        let mut at = self.holds.len();
+        let mut left = picks.iter().filter(|pick| pick.card.is_some()).count();
+        while at > 0 && left > 0 {
+            at -= 1;
+            if self.holds[at].pod == pod {
+                self.holds.swap_remove(at);
+                left -= 1;
+            }
+        }
+        if weight != Weight::Held {
+            self.in_transit -= 1;
+            if self.in_transit == 0 {
+                self.future = None;
+            }
+        }
+    }
+}
+
+/// The devices of one node: an entry per family, or nothing at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeDevices {
+    families: Option<Box<[NodeCards]>>,
+}
+
+impl NodeDevices {
+    /// Devices by family; a node on which no family has anything to say is stored as nothing.
+    pub fn new(families: Vec<NodeCards>) -> Self {
+        let bare = |cards: &NodeCards| *cards == NodeCards::default();
+        let families = (!families.iter().all(bare)).then(|| families.into_boxed_slice());
+        Self { families }
+    }
+
+    /// The cards of a family.
+    pub fn family(&self, family: u8) -> Option<&NodeCards> {
+        self.families.as_ref()?.get(usize::from(family))
+    }
+
+    /// The cards of a family, to charge.
+    pub fn family_mut(&mut self, family: u8) -> Option<&mut NodeCards> {
+        self.families.as_mut()?.get_mut(usize::from(family))
+    }
+
+    /// All families with their numbers.
+    pub fn families(&self) -> impl Iterator<Item = (u8, &NodeCards)> {
+        let families = self.families.iter().flat_map(|families| families.iter());
+        families.enumerate().map(|(at, cards)| (at as u8, cards))
+    }
+}

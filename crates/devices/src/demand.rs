@@ -1,0 +1,132 @@
+//! What a pod asks of all families: compiled once for all pods that ask the same.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::cards::{NodeCards, NodeDevices, Picks, View};
+use crate::facts::Amounts;
+use crate::marks::Marks;
+
+/// A way in which a node may not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Text, without the name of the node.
+    pub text: String,
+    /// Evictions on the node could help.
+    pub evictions_help: bool,
+}
+
+/// How close a node came, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// What is missing, card by card, and the name of the node.
+    pub text: String,
+    /// The smaller the closer: cards that are missing, then memory that is missing on the best of
+    /// them.
+    pub distance: (u32, i64),
+}
+
+/// What a pod asks of one family.
+///
+/// Contract: `choose` finds cards exactly when `fit` says that there are some, and the score of
+/// `fit` is that of the cards `choose` takes.
+pub trait Want {
+    /// All ways in which a node may not fit; `fit` answers with an index into them.
+    fn failures(&self) -> &[Failure];
+
+    /// Whether the pod fits; the score, higher is better, if it does (spec/04 §7.5, R15).
+    ///
+    /// # Errors
+    /// Index of the failure.
+    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8>;
+
+    /// The cards the pod gets; `None` if it does not fit.
+    fn choose(&self, cards: &NodeCards, view: View) -> Option<Picks>;
+
+    /// Why it does not fit.
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Miss;
+
+    /// What the Binding carries.
+    fn marks(&self, node: &str, cards: &NodeCards, picks: &Picks) -> Marks;
+
+    /// Amounts that count for the pod's queue instead of those of its containers: exact for the
+    /// cards it has, as far as it can be told before it has some. Resource and milli-units.
+    fn charge(&self, picks: Option<&Picks>) -> Amounts;
+
+    /// What the owner of the pod should know although it can be placed.
+    fn warning(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// What a pod asks of all families.
+#[derive(Clone, Default)]
+pub struct Demand {
+    /// By family.
+    pub wants: SmallVec<[(u8, Rc<dyn Want>); 1]>,
+    /// Why the pod can be placed nowhere, whatever the nodes are.
+    pub refusal: Option<String>,
+}
+
+impl Demand {
+    /// The pod asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.wants.is_empty() && self.refusal.is_none()
+    }
+
+    /// All failures of all wants; [`Demand::fit`] answers with an index into them.
+    pub fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.wants.iter().flat_map(|(_, want)| want.failures())
+    }
+
+    /// Whether the pod fits the devices of a node; the sum of the scores if it does.
+    ///
+    /// # Errors
+    /// Index of the first failure.
+    pub fn fit(&self, devices: &NodeDevices, view: View) -> Result<f64, usize> {
+        let nothing = NodeCards::default();
+        let mut sum = 0.0;
+        let mut first = 0;
+        for (family, want) in &self.wants {
+            let cards = devices.family(*family).unwrap_or(&nothing);
+            match want.fit(cards, view) {
+                Ok(score) => sum += score,
+                Err(failure) => return Err(first + usize::from(failure)),
+            }
+            first += want.failures().len();
+        }
+        Ok(sum)
+    }
+
+    /// The cards the pod gets, by family; `None` if it does not fit.
+    pub fn choose(&self, devices: &NodeDevices, view: View) -> Option<SmallVec<[(u8, Picks); 1]>> {
+        let nothing = NodeCards::default();
+        let pick = |(family, want): &(u8, Rc<dyn Want>)| {
+            let cards = devices.family(*family).unwrap_or(&nothing);
+            Some((*family, want.choose(cards, view)?))
+        };
+        self.wants.iter().map(pick).collect()
+    }
+
+    /// Why the pod does not fit the devices of a node; `None` if it does.
+    pub fn explain(&self, node: &str, devices: &NodeDevices, view: View) -> Option<Miss> {
+        let nothing = NodeCards::default();
+        self.wants.iter().find_map(|(family, want)| {
+            let cards = devices.family(*family).unwrap_or(&nothing);
+            let fits = want.fit(cards, view).is_ok();
+            (!fits).then(|| want.explain(node, cards, view))
+        })
+    }
+
+    /// The want of a family.
+    pub fn want(&self, family: u8) -> Option<&Rc<dyn Want>> {
+        let found = self.wants.iter().find(|(known, _)| *known == family)?;
+        Some(&found.1)
+    }
+
+    /// What the owner of the pod should know.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.wants.iter().filter_map(|(_, want)| want.warning())
+    }
+}

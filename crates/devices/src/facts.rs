@@ -1,0 +1,103 @@
+//! What families may know of pods and nodes: plain data, cut down to what some family reads.
+
+#[cfg(feature = "serde")]
+use serde::{Deserialize, Serialize};
+
+/// Resource name and amount in milli-units, sorted by name.
+pub type Amounts = Vec<(String, i64)>;
+
+/// Key and value, sorted by key, each key at most once.
+pub type Pairs = Vec<(String, String)>;
+
+/// When a container runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+pub enum ContainerKind {
+    /// An init container that ends before the others start.
+    Init,
+    /// An init container that runs as long as the pod.
+    Sidecar,
+    /// A regular container.
+    #[default]
+    Regular,
+}
+
+/// One container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct ContainerFacts {
+    /// When it runs.
+    pub kind: ContainerKind,
+    /// Extended resources: the limit, else the request, in milli-units.
+    pub amounts: Amounts,
+}
+
+impl ContainerFacts {
+    /// The amount of a resource in milli-units, if the container names it.
+    pub fn milli(&self, name: &str) -> Option<i64> {
+        lookup(&self.amounts, name).copied()
+    }
+}
+
+/// What a pod asks, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct PodFacts {
+    /// Init containers, then regular ones, as in the spec; empty when none asks an extended
+    /// resource.
+    pub containers: Vec<ContainerFacts>,
+    /// Annotations some family reads when it places a pod ([`crate::FamilySpec::asks`]).
+    pub annotations: Pairs,
+}
+
+impl PodFacts {
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        lookup(&self.annotations, key).map(String::as_str)
+    }
+}
+
+/// What a node says of its devices.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeFacts<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// Labels.
+    pub labels: &'a [(String, String)],
+    /// Annotations some family reads ([`crate::FamilySpec::node_annotations`]).
+    pub annotations: &'a [(String, String)],
+    /// `status.allocatable`; extended resources in milli-units.
+    pub allocatable: &'a [(String, i64)],
+    /// `status.capacity`, extended resources only, in milli-units.
+    pub capacity: &'a [(String, i64)],
+}
+
+impl<'a> NodeFacts<'a> {
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&'a str> {
+        lookup(self.annotations, key).map(String::as_str)
+    }
+
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&'a str> {
+        lookup(self.labels, key).map(String::as_str)
+    }
+
+    /// Milli-units of an extended resource that can be given out.
+    pub fn allocatable_milli(&self, name: &str) -> Option<i64> {
+        lookup(self.allocatable, name).copied()
+    }
+
+    /// Milli-units of an extended resource in all.
+    pub fn capacity_milli(&self, name: &str) -> Option<i64> {
+        lookup(self.capacity, name).copied()
+    }
+}
+
+/// The value of a key in a list of pairs.
+pub(crate) fn lookup<'a, T>(pairs: &'a [(String, T)], key: &str) -> Option<&'a T> {
+    let found = pairs.iter().find(|(known, _)| known == key)?;
+    Some(&found.1)
+}

@@ -1,0 +1,178 @@
+//! Families, their static list, and the set of them that a configuration makes.
+
+use std::rc::Rc;
+
+use crate::cards::{NodeCards, NodeDevices, Picks, Tags};
+use crate::demand::{Demand, Want};
+use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::geometry::DeviceConfig;
+use crate::settings::Settings;
+use crate::{gpushare, product, vgpu};
+
+/// What annotations of a placed pod say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Cards it holds; guesses where that cannot be told.
+    pub picks: Picks,
+    /// What could not be read.
+    pub problems: Vec<String>,
+}
+
+/// One gauge of a card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gauge {
+    /// Name of the metric.
+    pub name: &'static str,
+    /// Label values besides the node: card, and pod where there is one.
+    pub card: Rc<str>,
+    /// Number of the pod, for gauges by pod.
+    pub pod: Option<u32>,
+    /// Value.
+    pub value: f64,
+}
+
+/// One kind of shared devices, as configured.
+pub trait Family {
+    /// The cards of a node. Bad entries are left out and told in [`NodeCards::problems`]; a node
+    /// without any is told apart by [`NodeCards::absent`].
+    fn cards(&self, node: &NodeFacts) -> NodeCards;
+
+    /// What a pod asks of this family; `None` if nothing.
+    ///
+    /// # Errors
+    /// Why it cannot be placed at all: the request cannot be read, or the family is switched off.
+    fn want(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn Want>, String>>;
+
+    /// What a pod on the node holds. `records` are the annotations named in
+    /// [`FamilySpec::records`]; `pod` is what its containers ask, whether or not the family is on.
+    fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held;
+
+    /// Resources that are not counted on nodes or in queues.
+    fn ignored_resources(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Gauges of the cards of a node.
+    fn gauges(&self, _cards: &NodeCards) -> Vec<Gauge> {
+        Vec::new()
+    }
+}
+
+/// A built family: what it reads, and how it is made.
+pub struct FamilySpec {
+    /// Name, for messages.
+    pub name: &'static str,
+    /// Node annotations it reads.
+    pub node_annotations: &'static [&'static str],
+    /// Pod annotations that decide where a pod may go.
+    pub asks: &'static [&'static str],
+    /// Pod annotations that tell what a placed pod holds, and how far its plugin is.
+    pub records: &'static [&'static str],
+    /// Names of its gauges with their help texts; labels are `devID`, `NodeName` and, where
+    /// the last is true, `podName`.
+    pub gauges: &'static [(&'static str, &'static str, bool)],
+    /// Makes it.
+    pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
+}
+
+/// All families, in the order they are asked (spec/04 §3.3).
+pub static FAMILIES: &[FamilySpec] = &[gpushare::SPEC, vgpu::SPEC, product::SPEC];
+
+/// The families of a configuration.
+pub struct Devices {
+    settings: Settings,
+    config: DeviceConfig,
+    families: Vec<Box<dyn Family>>,
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        Self::new(Settings::default(), DeviceConfig::default())
+    }
+}
+
+impl Devices {
+    /// All families with these settings and this device configuration.
+    pub fn new(settings: Settings, config: DeviceConfig) -> Self {
+        let make = |spec: &FamilySpec| (spec.make)(&settings, &config);
+        Self {
+            families: FAMILIES.iter().map(make).collect(),
+            settings,
+            config,
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The device configuration.
+    pub fn config(&self) -> &DeviceConfig {
+        &self.config
+    }
+
+    /// The cards of a node, idle.
+    pub fn cards(&self, node: &NodeFacts) -> NodeDevices {
+        NodeDevices::new(self.families.iter().map(|f| f.cards(node)).collect())
+    }
+
+    /// Compiles what a pod asks.
+    pub fn demand(&self, pod: &PodFacts, tags: Tags) -> Demand {
+        let mut demand = Demand::default();
+        if pod.containers.is_empty() {
+            return demand;
+        }
+        for (at, family) in self.families.iter().enumerate() {
+            match family.want(pod, tags) {
+                Some(Ok(want)) => demand.wants.push((at as u8, want)),
+                Some(Err(refusal)) => {
+                    demand.refusal.get_or_insert(refusal);
+                }
+                None => {}
+            }
+        }
+        demand
+    }
+
+    /// What a placed pod holds of a family.
+    pub fn held(&self, family: u8, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
+        self.families[usize::from(family)].held(records, pod, cards)
+    }
+
+    /// Number of families.
+    pub fn count(&self) -> u8 {
+        self.families.len() as u8
+    }
+
+    /// Resources that are not counted on nodes or in queues, sorted.
+    pub fn ignored_resources(&self) -> Vec<String> {
+        let all = self.families.iter().map(|f| f.ignored_resources());
+        let mut names: Vec<String> = all.flatten().filter(|name| !name.is_empty()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Gauges of a node.
+    pub fn gauges(&self, node: &NodeDevices) -> Vec<Gauge> {
+        let of = |(at, cards): (u8, &NodeCards)| self.families[usize::from(at)].gauges(cards);
+        node.families().flat_map(of).collect()
+    }
+}
+
+/// Whether some family reads this annotation of a node.
+pub fn reads_of_node(key: &str) -> bool {
+    let reads = |spec: &FamilySpec| spec.node_annotations.contains(&key);
+    FAMILIES.iter().any(reads)
+}
+
+/// Whether some family reads this annotation when it places a pod.
+pub fn asks(key: &str) -> bool {
+    FAMILIES.iter().any(|spec| spec.asks.contains(&key))
+}
+
+/// Whether some family reads this annotation of a placed pod.
+pub fn records(key: &str) -> bool {
+    FAMILIES.iter().any(|spec| spec.records.contains(&key))
+}

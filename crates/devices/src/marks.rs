@@ -1,0 +1,67 @@
+//! What a decision writes: annotations of the Binding, and how its sender must go about it.
+//!
+//! Times are stamped when the Binding is sent, so they are not known here.
+
+/// The value of an annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkValue {
+    /// A text.
+    Text(String),
+    /// Unix seconds when the Binding is sent.
+    Seconds,
+    /// A number that grows strictly with every Binding to the node: Unix seconds when the Binding is
+    /// sent if that is more than the last one, else the last one + 1.
+    Turn,
+    /// Unix nanoseconds when the Binding is sent.
+    Nanos,
+}
+
+/// One annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Key.
+    pub key: &'static str,
+    /// Value.
+    pub value: MarkValue,
+}
+
+/// Some device plugins are not told which pod they serve; they take the oldest one of the node that
+/// looks right. Of pods that look alike but hold different cards, only one may be on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// The pod annotation that tells how far the plugin is.
+    pub phase_key: &'static str,
+    /// Its value while the plugin has not answered.
+    pub busy: &'static str,
+    /// Pods with different kinds cannot be taken for one another.
+    pub kind: u32,
+    /// Pods with equal contents may be.
+    pub content: String,
+    /// When the pod ends before the plugin has answered, these annotations are set so that no later
+    /// pod gets its turn.
+    pub cleanup: Vec<(&'static str, &'static str)>,
+}
+
+/// Everything a decision writes for its devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Annotations of the Binding.
+    pub annotations: Vec<Mark>,
+    /// When it may be sent.
+    pub guard: Option<Guard>,
+    /// Node annotation that must be taken before the Binding is sent.
+    pub lock: Option<&'static str>,
+}
+
+impl Marks {
+    /// Adds what another family writes. A key that is there already stays as it is.
+    pub fn merge(&mut self, other: Self) {
+        for mark in other.annotations {
+            if self.annotations.iter().all(|known| known.key != mark.key) {
+                self.annotations.push(mark);
+            }
+        }
+        self.guard = self.guard.take().or(other.guard);
+        self.lock = self.lock.take().or(other.lock);
+    }
+}

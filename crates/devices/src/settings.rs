@@ -1,0 +1,72 @@
+//! What the configuration says about devices.
+
+/// How cards and nodes are preferred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// No preference.
+    #[default]
+    None,
+    /// Full cards first.
+    Binpack,
+    /// Idle cards first.
+    Spread,
+}
+
+/// Arguments of the plugin `deviceshare` (spec/04 §3.1), already checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The plugin is configured at all.
+    pub configured: bool,
+    /// `deviceshare.GPUSharingEnable`.
+    pub gpu_memory: bool,
+    /// `deviceshare.GPUNumberEnable`.
+    pub gpu_number: bool,
+    /// `deviceshare.VGPUEnable`.
+    pub vgpu: bool,
+    /// `deviceshare.NodeLockEnable`.
+    pub node_lock: bool,
+    /// `deviceshare.InFlightGuard`.
+    pub in_flight_guard: bool,
+    /// `deviceshare.SchedulePolicy`.
+    pub policy: Policy,
+    /// `deviceshare.ScheduleWeight`; 0 switches the score off.
+    pub weight: i64,
+    /// `deviceshare.KnownGeometriesCMNamespace` and `deviceshare.KnownGeometriesCMName`.
+    pub config_map: (String, String),
+    /// `deviceshare.GPUExclusiveRules`: labels that a pod must all have, at most 64 rules.
+    pub exclusive_rules: Vec<Vec<(String, String)>>,
+}
+
+/// Where the device configuration is unless the arguments say otherwise.
+pub const CONFIG_MAP: (&str, &str) = ("kube-system", "volcano-vgpu-device-config");
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            configured: false,
+            gpu_memory: false,
+            gpu_number: false,
+            vgpu: false,
+            node_lock: false,
+            in_flight_guard: true,
+            policy: Policy::None,
+            weight: 0,
+            config_map: (CONFIG_MAP.0.to_owned(), CONFIG_MAP.1.to_owned()),
+            exclusive_rules: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Exclusivity rules whose labels a pod has, one bit each.
+    pub fn rules_of<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> u64 {
+        let mut rules = 0;
+        for (at, rule) in self.exclusive_rules.iter().take(64).enumerate() {
+            let matches = |(key, value): &(String, String)| label(key) == Some(value.as_str());
+            if !rule.is_empty() && rule.iter().all(matches) {
+                rules |= 1 << at;
+            }
+        }
+        rules
+    }
+}
