@@ -15,6 +15,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[],
     asks: &[],
     records: &[],
+    follows: &[],
     gauges: &[],
     make: |_: &Settings, _: &DeviceConfig| Box::new(Nothing),
 };

@@ -22,7 +22,7 @@ use pumice_conf::Config;
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved};
-use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use numbers::{JobNumbers, Numbers, QueueNumbers};
@@ -77,8 +77,10 @@ impl Engine {
     pub fn new(config: &Config, default_queue: &str) -> Self {
         let mut reasons = ReasonTable::default();
         let chain = pumice_plugins::build(config, &mut reasons);
+        let mut state = State::new(default_queue);
+        state.set_device_settings(device_settings(config));
         Self {
-            state: State::new(default_queue),
+            state,
             actions: config.actions.clone(),
             chain,
             kernel: Kernel::new(reasons),
@@ -104,6 +106,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         self.chain = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
+        self.state.set_device_settings(device_settings(config));
         self.configurations += 1;
         self.actions.clone_from(&config.actions);
         // Notes speak of reasons by their number in the old table.
@@ -218,6 +221,12 @@ impl Engine {
         self.chain.volume_timeout_s()
     }
 
+    /// What was found wrong with devices, or has to be known of a pod that asks for some, since this
+    /// was last asked.
+    pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
+        self.state.take_device_notes()
+    }
+
     /// Number of cycles run so far, skipped ones not counted.
     pub fn cycles(&self) -> u64 {
         self.cycle
@@ -301,4 +310,8 @@ impl Engine {
             }
         }
     }
+}
+
+fn device_settings(_config: &Config) -> pumice_devices::Settings {
+    pumice_devices::Settings::default()
 }
