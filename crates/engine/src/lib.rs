@@ -11,6 +11,7 @@
 //! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
 
 mod close;
+pub mod devices;
 pub mod explain;
 pub mod gist;
 pub mod numbers;
@@ -70,6 +71,7 @@ pub struct Engine {
     uncounted: FxHashSet<JobIx>,
     /// Jobs with a PodGroup and pods that are not ready.
     unready: FxHashSet<JobIx>,
+    devices_told: devices::Told,
 }
 
 impl Engine {
@@ -95,6 +97,7 @@ impl Engine {
             telling: Telling::default(),
             uncounted: FxHashSet::default(),
             unready: FxHashSet::default(),
+            devices_told: devices::Told::default(),
         }
     }
 
