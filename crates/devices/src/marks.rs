@@ -87,6 +87,8 @@ pub struct Mark {
 /// looks right. Of pods that look alike but hold different cards, only one may be on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
+    /// Pods that look alike must wait for each other; if not, only the clean-up is wanted.
+    pub waits: bool,
     /// The pod annotation that tells how far the plugin is.
     pub phase_key: &'static str,
     /// Its value while the plugin has not answered.
