@@ -2,10 +2,13 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::{CONFIG_KEY, DeviceConfig, Group, Instance, ModelGeometry, NvidiaConfig};
+use super::{DeviceConfig, Group, Instance, ModelGeometry, NvidiaConfig};
 
 /// Characters that have a meaning where names of groups are written (spec/04 §9.2).
 const RESERVED: [char; 6] = ['-', '[', ']', ',', ':', ';'];
+
+/// Path of the whole text.
+const DOCUMENT: &str = "the document";
 
 /// Most partitions of one card at a time; real cards have up to seven.
 const MOST_PARTITIONS: i64 = 1024;
@@ -34,13 +37,13 @@ pub(super) fn read(text: &str) -> Result<DeviceConfig, Vec<String>> {
     let document: Value = match serde_yaml::from_str(text) {
         Ok(document) => document,
         Err(error) => {
-            let problem = format!("{CONFIG_KEY} is no valid YAML: {error}; correct the text");
+            let problem = format!("no valid YAML: {error}; correct the text");
             return Err(vec![problem]);
         }
     };
     let mut reader = Reader::default();
     let mut config = DeviceConfig::default();
-    if let Some(document) = reader.map(&document, CONFIG_KEY)
+    if let Some(document) = reader.map(&document, DOCUMENT)
         && let Some(section) = field(document, "nvidia")
         && let Some(section) = reader.map(section, "nvidia")
     {
@@ -231,7 +234,7 @@ impl Reader {
     fn map<'v>(&mut self, value: &'v Value, path: &str) -> Option<&'v Mapping> {
         match untagged(value) {
             Value::Mapping(map) => Some(map),
-            Value::Null if path == CONFIG_KEY => None,
+            Value::Null if path == DOCUMENT => None,
             other => {
                 let what = format!("must be a map, not {}", describe(other));
                 self.problem(path, &what, "write `key: value` lines below it");

@@ -109,13 +109,10 @@ fn an_empty_list_of_geometries_switches_the_built_in_ones_off() {
 #[test]
 fn a_problem_names_its_path_and_what_to_do() {
     for (text, expected) in [
-        ("nvidia: [", "device-config.yaml is no valid YAML:"),
-        (
-            "nvidia: {a: 1}\nnvidia: {a: 2}",
-            "device-config.yaml is no valid YAML:",
-        ),
-        ("a: 1\n---\nb: 2", "device-config.yaml is no valid YAML:"),
-        ("- nvidia", "device-config.yaml: must be a map, not a list;"),
+        ("nvidia: [", "no valid YAML:"),
+        ("nvidia: {a: 1}\nnvidia: {a: 2}", "no valid YAML:"),
+        ("a: 1\n---\nb: 2", "no valid YAML:"),
+        ("- nvidia", "the document: must be a map, not a list;"),
         ("nvidia: 3", "nvidia: must be a map, not the number 3;"),
         (
             "nvidia: {resourceCountName: \"\"}",
