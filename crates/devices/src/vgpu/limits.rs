@@ -9,6 +9,8 @@ use crate::vgpu::register::contains_folded;
 pub const MODE: &str = "volcano.sh/vgpu-mode";
 /// `spread` keeps the pods of a group on different cards.
 pub const GROUP_POLICY: &str = "volcano.sh/vgpu-podgroup-policy";
+/// Its only value.
+pub const SPREAD: &str = "spread";
 /// Indices of cards.
 pub const INDEX: &str = "volcano.sh/gpu-index";
 /// Types it may use.
@@ -61,7 +63,7 @@ impl Limits {
             no_types: list(pod, NO_TYPE),
             use_uuids: both(USE_UUID, USE_UUID_ALIAS),
             no_uuids: both(NO_UUID, NO_UUID_ALIAS),
-            spread: pod.annotation(GROUP_POLICY) == Some("spread"),
+            spread: pod.annotation(GROUP_POLICY) == Some(SPREAD),
         })
     }
 

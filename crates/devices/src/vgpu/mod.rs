@@ -56,7 +56,8 @@ pub const SPEC: FamilySpec = FamilySpec {
         limits::USE_UUID_ALIAS,
         limits::NO_UUID_ALIAS,
     ],
-    records: &[held::IDS, want::PHASE],
+    records: &[held::IDS],
+    follows: &[want::PHASE],
     gauges: gauges::GAUGES,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
 };
@@ -165,6 +166,10 @@ impl Family for Vgpu {
 
     fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
         held::held(&self.plan, records, pod, cards)
+    }
+
+    fn minds_group(&self, pod: &PodFacts) -> bool {
+        pod.annotation(limits::GROUP_POLICY) == Some(limits::SPREAD)
     }
 
     fn ignored_resources(&self) -> Vec<String> {
