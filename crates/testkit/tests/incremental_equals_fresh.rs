@@ -75,6 +75,38 @@ fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
     nodes.indices().map(of).collect()
 }
 
+/// No card a bound pod was given is over its memory, cores or slots, and nobody else has the
+/// partition it was given.
+fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
+    const MIG: u8 = 2;
+    let Some(holding) = &state.task(pod).holding else {
+        return;
+    };
+    for (family, picks) in &holding.parts {
+        let cards = state.nodes.devices[node.at()].family(*family);
+        let cards = cards.expect("cards that were picked");
+        for pick in picks {
+            let at = usize::from(pick.card.expect("a card of the node"));
+            let card = &cards.cards[at];
+            let context = format!("{}: {card:?}", state.task_key(pod));
+            assert!(card.usable && card.used.slots <= card.slots, "{context}");
+            assert_eq!(card.mode == MIG, pick.unit.is_some(), "{context}");
+            match pick.unit {
+                Some(unit) => {
+                    let same = cards.units(at, View::Now).filter(|held| *held == unit);
+                    assert_eq!(same.count(), 1, "{context}");
+                    let mut all = cards.units(at, View::Now);
+                    assert!(all.all(|held| held.group == unit.group), "{context}");
+                }
+                None => {
+                    assert!(card.used.memory <= card.memory, "{context}");
+                    assert!(card.used.cores <= card.cores, "{context}");
+                }
+            }
+        }
+    }
+}
+
 /// Cards of nodes and who holds them, each entry as a line.
 fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
     let of = |node: NodeIx| {
@@ -123,6 +155,7 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     for bind in &decisions.binds {
         seen.binds
             .push((state.task_key(bind.task), node(bind.node)));
+        check_cards(state, bind.task, bind.node);
         seen.records
             .insert(state.task_key(bind.task), run::records(bind));
         seen.steps.extend(bind.volumes.iter().cloned());
