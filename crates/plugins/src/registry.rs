@@ -206,6 +206,7 @@ const fn not_built(name: &'static str, summary: &'static str) -> PluginSpec {
         name,
         summary,
         args: &[],
+        rules: &[],
         built: false,
     }
 }
