@@ -29,6 +29,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "proportion",
     summary: "Divides the cluster among queues by weight.",
     args: &[],
+    rules: &[],
     built: true,
 };
 
