@@ -80,7 +80,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         let chain = pumice_plugins::build(config, &mut reasons);
         let mut state = State::new(default_queue);
-        state.set_device_settings(device_settings(config));
+        state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         Self {
             state,
             actions: config.actions.clone(),
@@ -109,7 +109,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         self.chain = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
-        self.state.set_device_settings(device_settings(config));
+        self.state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         self.configurations += 1;
         self.actions.clone_from(&config.actions);
         // Notes speak of reasons by their number in the old table.
@@ -313,8 +313,4 @@ impl Engine {
             }
         }
     }
-}
-
-fn device_settings(_config: &Config) -> pumice_devices::Settings {
-    pumice_devices::Settings::default()
 }
