@@ -109,7 +109,8 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         self.chain = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
-        self.state.set_device_settings(pumice_plugins::deviceshare::settings(config));
+        self.state
+            .set_device_settings(pumice_plugins::deviceshare::settings(config));
         self.configurations += 1;
         self.actions.clone_from(&config.actions);
         // Notes speak of reasons by their number in the old table.

@@ -196,12 +196,8 @@ impl Shapes {
         let (rules, rules_new) = self.rules.acquire(Rules::of(pod));
         let hidden = |(name, _): &&(String, i64)| self.uncounted.contains(name);
         let uncounted: Amounts = pod.request.iter().filter(hidden).cloned().collect();
-        let mut request = resources.vector(&pod.request);
-        for (name, _) in &uncounted {
-            request.set(resources.intern(name), 0);
-        }
         let shape = Shape {
-            request,
+            request: self.counted(resources, &pod.request),
             uncounted,
             nonzero_cpu_milli: pod.nonzero_cpu_milli,
             nonzero_memory_bytes: pod.nonzero_memory_bytes,
@@ -217,6 +213,17 @@ impl Shapes {
             shape: ShapeIx(at),
             new_rules: rules_new.then_some(RulesIx(rules)),
         }
+    }
+
+    /// Amounts as a vector, without those that are not counted.
+    pub(crate) fn counted(&self, resources: &mut ResourceNames, amounts: &Amounts) -> ResVec {
+        let mut vector = resources.vector(amounts);
+        for name in &self.uncounted {
+            if let Some(ix) = resources.get(name) {
+                vector.set(ix, 0);
+            }
+        }
+        vector
     }
 
     /// Resources that shapes acquired from now on do not count; true when that is a change.

@@ -6,6 +6,7 @@ use pumice_devices::{MarkValue, Marks, Settings, Tags, View, Weight};
 use super::State;
 use crate::device::{Charge, DeviceNote, Holding, NoteAbout, charge_of};
 use crate::intern::Sym;
+use crate::job::JobIx;
 use crate::node::{Load, NodeIx};
 use crate::object::{NodeObject, Pairs, PodObject};
 use crate::resource::{ResIx, ResVec};
@@ -55,8 +56,16 @@ impl State {
         }
     }
 
-    /// The request of a pod counts other resources than before.
+    /// Requests of pods, and what gangs need at least, count other resources than before.
     fn count_requests_anew(&mut self, tasks: &[TaskIx]) {
+        let jobs: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();
+        for ix in jobs {
+            let job = &mut self.jobs[ix.at()];
+            if let Some(least) = job.group().and_then(|group| group.min_resources.clone()) {
+                job.min_resources = Some(self.shapes.counted(&mut self.resources, &least));
+                self.touch_job(ix);
+            }
+        }
         for ix in tasks {
             let mut pod = self.pod_object(self.task(*ix));
             let acquired = self.shapes.acquire(&pod, &mut self.resources);

@@ -171,8 +171,10 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
     let register = register.filter(|(key, _)| key.ends_with("register"));
     let cards: Vec<&str> = register.flat_map(|(_, text)| text.split(':')).collect();
     let mut text = String::new();
-    let count = rng.between(1, 2).min(cards.len());
-    for card in cards.iter().take(count).filter(|card| !card.is_empty()) {
+    let cards: Vec<&str> = cards.into_iter().filter(|card| !card.is_empty()).collect();
+    let wanted = pod.request.iter().find(|(name, _)| name == NUMBER);
+    let count = wanted.map_or(0, |(_, milli)| *milli as usize / 1000);
+    for card in cards.iter().take(count) {
         let id = card.split(',').next().unwrap_or_default();
         let unit = match card.ends_with("mig") && card.contains("Splitter") {
             // The partitions of a card are of one group.
@@ -185,8 +187,8 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
         let cores = rng.pick(&[0, 20, 100]);
         text.push_str(&format!("{id}{unit},NVIDIA,{memory},{cores}:"));
     }
-    if text.is_empty() {
-        // Nobody can tell what such a pod would hold.
+    if cards.len() < count {
+        // Nobody could tell what such a pod holds.
         (pod.facts, pod.records) = Default::default();
         return;
     }

@@ -1,9 +1,10 @@
 //! What the objects mean: states of pods, groups of bare pods, sub-jobs.
 
 use pumice_model::object::{
-    GroupObject, GroupPhase, GroupStatus, PodObject, PodPhase, SubGroupPolicy,
+    Amounts, GroupObject, GroupPhase, GroupStatus, PodObject, PodPhase, SubGroupPolicy,
 };
 
+use super::devices::PERCENTAGE;
 use super::state::{Status, SubJob, label, selects_pod};
 
 /// State of a task by what the pod says.
@@ -29,13 +30,20 @@ pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
         min_member: 1,
         queue: pod.queue.clone().unwrap_or_default(),
         priority_class: pod.priority_class.clone(),
-        min_resources: Some(pod.request.clone()),
+        min_resources: Some(counted(pod)),
         status: GroupStatus {
             phase: phase_of_bare_pod(status_of(pod), GroupPhase::Pending),
             ..GroupStatus::default()
         },
         ..GroupObject::default()
     }
+}
+
+/// The request without what nobody counts.
+fn counted(pod: &PodObject) -> Amounts {
+    let mut request = pod.request.clone();
+    request.retain(|(name, _)| name != PERCENTAGE);
+    request
 }
 
 /// Phase of the group of a bare pod: what the pod itself tells, once it is bound.
