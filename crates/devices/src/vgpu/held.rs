@@ -98,7 +98,14 @@ fn known(plan: &Plan, device: &Read, container: u16, cards: &NodeCards, held: &m
         slots: 1,
         certain: true,
     };
+    let numbers = device.memory.is_some() && device.cores.is_some();
     let Some(card) = at.map(|at| &cards.cards[at]) else {
+        if !numbers {
+            // Should the card come back, all of it is in use, however large it is.
+            pick.charged = i64::from(i32::MAX);
+            pick.cores = 100;
+            pick.certain = false;
+        }
         // A piece of text that is no device at all names no card that could come back.
         if device.piece.contains(',') && !uuid.is_empty() {
             held.picks.push(pick);

@@ -133,7 +133,8 @@ impl Room<'_> {
     #[cold]
     fn stop(&self, need: &Need, own: &[Take]) -> Stop {
         let mut tally = Tally::default();
-        let mut idle = own.is_empty();
+        // On an idle node nobody can be evicted.
+        let mut idle = true;
         for (at, card) in self.cards.cards.iter().enumerate() {
             tally.modes |= 1 << card.mode;
             tally.of_mode |= self.limits.mode.is_none_or(|mode| mode == card.mode);
