@@ -80,6 +80,12 @@ fn a_choice_is_taken_back_when_a_later_container_needs_it() {
             &["GPU-v0,NVIDIA,20000,0:"],
             &[&[('n', 1), ('m', 9000)], &[('n', 1), ('m', 15000)]],
         ),
+        // So must it among idle cards that are not alike.
+        (
+            "GPU-t1,10,15360,NVIDIA-Tesla T4,true:GPU-v0,10,32768,NVIDIA-Tesla V100,true:",
+            &[],
+            &[&[('n', 1), ('m', 9000)], &[('n', 1), ('m', 30000)]],
+        ),
         // The best fit of the first container fixes a group without anything for the second.
         (
             "GPU-m,10,40960,NVIDIA-NVIDIA A100-PCIE-40GB,true,mig:",

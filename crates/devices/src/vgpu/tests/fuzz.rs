@@ -31,6 +31,29 @@ fn texts(good: &'static str) -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[,:;\\[\\]0-9A-Z-]{0,60}", mutated]
 }
 
+fn devices() -> impl Strategy<Value = Device> {
+    let parts = (
+        "[A-Za-z0-9-]{1,12}(\\[g1-[0-9]\\])?",
+        0..=i32::MAX as u32,
+        0..=100u32,
+    );
+    parts.prop_map(|(id, memory, cores)| Device { id, memory, cores })
+}
+
+/// A card as registered, without its UUID.
+fn card_texts() -> impl Strategy<Value = String> {
+    let parts = (
+        1..=100u32,
+        1..=99_999u32,
+        "NVIDIA-[A-Za-z0-9 -]{0,20}[A-Z]",
+        any::<bool>(),
+        "mig|mps|hami-core",
+    );
+    parts.prop_map(|(slots, memory, kind, healthy, mode)| {
+        format!("{slots},{memory},{kind},{healthy},{mode}")
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
@@ -81,7 +104,10 @@ proptest! {
         for at in 0..annotations.len() {
             let asks = pod(&[&[('n', 1), ('m', 10)]], &annotations[at..=at]);
             match family.want(&asks, Tags::default()) {
-                Some(Ok(want)) => prop_assert!(!want.explain("n1", &cards, View::Now).text.is_empty()),
+                Some(Ok(want)) => {
+                    let miss = want.explain("n1", &cards, View::Now);
+                    prop_assert!(!miss.text.is_empty());
+                }
                 Some(Err(text)) => prop_assert!(text.contains(annotations[at].0)),
                 None => prop_assert!(false, "it asks"),
             }
@@ -90,16 +116,8 @@ proptest! {
 
     #[test]
     fn an_allocation_is_read_as_it_was_written(
-        elements in prop::collection::vec(
-            prop::collection::vec(("[A-Za-z0-9-]{1,12}(\\[g1-[0-9]\\])?", 0..=i32::MAX as u32, 0..=100u32), 0..3),
-            1..4,
-        ),
+        mut elements in prop::collection::vec(prop::collection::vec(devices(), 0..3), 1..4),
     ) {
-        let device = |(id, memory, cores): &(String, u32, u32)| {
-            Device { id: id.clone(), memory: *memory, cores: *cores }
-        };
-        let mut elements: Vec<Vec<Device>> =
-            elements.iter().map(|element| element.iter().map(device).collect()).collect();
         let text = encode(&elements);
         let read = |read: &crate::vgpu::allocation::Read| Device {
             id: read.id.to_owned(),
@@ -118,14 +136,9 @@ proptest! {
 
     #[test]
     fn a_register_is_read_as_the_plugin_writes_it(
-        cards in prop::collection::vec(
-            (1..=100u32, 1..=99_999u32, "NVIDIA-[A-Za-z0-9 -]{0,20}[A-Z]", any::<bool>(), "mig|mps|hami-core"),
-            1..9,
-        ),
+        cards in prop::collection::vec(card_texts(), 1..9),
     ) {
-        let line = |(at, (slots, memory, kind, healthy, mode)): (usize, &(u32, u32, String, bool, String))| {
-            format!("GPU-{at},{slots},{memory},{kind},{healthy},{mode}:")
-        };
+        let line = |(at, card): (usize, &String)| format!("GPU-{at},{card}:");
         let text: String = cards.iter().enumerate().map(line).collect();
         let (entries, problems) = register::decode(&text);
         prop_assert!(problems.is_empty());
