@@ -40,7 +40,12 @@ impl Room<'_> {
     /// One card for one container.
     pub fn place_one(&self, need: &Need, own: &[Take]) -> Result<(Take, f64), Stop> {
         let mut best: [Option<(Rank, Take)>; MODES] = [None; MODES];
-        for (at, card) in self.cards.cards.iter().enumerate() {
+        let cards = &self.cards.cards;
+        let last_first = self.plan.policy == Policy::None;
+        for at in 0..cards.len() {
+            // The likeliest come first; the others then need no check.
+            let at = if last_first { cards.len() - 1 - at } else { at };
+            let card = &cards[at];
             let best = &mut best[usize::from(card.mode)];
             let rank = self.rank(at, own);
             if best.is_some_and(|(known, _)| known < rank) || self.allows(need, card).is_err() {

@@ -203,6 +203,35 @@ fn a_container_with_all_cores_stays_alone_even_when_cores_are_oversold() {
 }
 
 #[test]
+fn a_unit_of_memory_may_be_many_mib() {
+    let mut config = config();
+    config.nvidia.memory_factor = 1024;
+    let family = (SPEC.make)(&settings(Policy::Binpack), &config);
+    let register = "GPU-m,10,40,NVIDIA-NVIDIA A100-PCIE-40GB,true,mig:";
+    // Memory asked in GiB, instance, memory charged in GiB.
+    for (asked, instance, charged) in [
+        (5, "[group1-0]", 5),
+        (8, "[group2-0]", 10),
+        (40, "[group4-0]", 40),
+    ] {
+        let mut cards = cards_of(&*family, register, None);
+        let want = want(&*family, &pod(&[&[('n', 1), ('m', asked)]], &[]));
+        let (ids, score) = place(&*want, &cards).expect("fits");
+        assert_eq!(ids, format!("GPU-m{instance},NVIDIA,{asked},0:"));
+        assert_eq!(score, 100.0 * charged as f64 / 40.0);
+        occupy(&*family, &mut cards, 1, &ids, Tags::default());
+        assert_eq!(cards.used(0, View::Now).memory, charged);
+        let larger = super::want(&*family, &pod(&[&[('n', 1), ('m', 41)]], &[]));
+        let miss = larger.explain("n1", &cards, View::Now);
+        assert!(
+            miss.text.contains("41,984 MiB asked, 40,960 MiB in all"),
+            "{}",
+            miss.text
+        );
+    }
+}
+
+#[test]
 fn lists_of_types_and_uuids_are_trimmed_and_deny_wins() {
     // Annotations, card that is chosen.
     type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);

@@ -6,6 +6,7 @@ use super::{cards_of, family, pod};
 use crate::cards::{Tags, View, Weight};
 use crate::settings::Policy;
 use crate::vgpu::allocation::{Device, decode, encode};
+use crate::vgpu::problems::Problems;
 use crate::vgpu::register;
 
 const REGISTER: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
@@ -140,8 +141,9 @@ proptest! {
     ) {
         let line = |(at, card): (usize, &String)| format!("GPU-{at},{card}:");
         let text: String = cards.iter().enumerate().map(line).collect();
-        let (entries, problems) = register::decode(&text);
-        prop_assert!(problems.is_empty());
+        let mut problems = Problems::default();
+        let entries = register::decode(&text, &mut problems);
+        prop_assert!(problems.into_texts().is_empty());
         let line = |entry: &register::Entry| format!(
             "{},{},{},{},{},{}:",
             entry.uuid, entry.slots, entry.memory, entry.kind, entry.healthy, entry.mode

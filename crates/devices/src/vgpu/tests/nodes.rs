@@ -172,7 +172,18 @@ fn a_node_without_cards_says_what_is_missing() {
         let failure = failure.expect_err("no cards");
         assert!(failure.text.contains(told), "{}", failure.text);
         assert!(!failure.evictions_help);
+        let miss = want(&*family, &pod(&[&[('n', 1)]], &[])).explain("n1", &cards, View::Now);
+        assert!(miss.text.starts_with("n1: node "), "{}", miss.text);
+        assert_eq!(miss.distance, (1, i64::MAX), "no node is further away");
     }
+}
+
+#[test]
+fn the_list_of_problems_is_bounded() {
+    let family = family(Policy::None);
+    let cards = cards_of(&*family, &"x:".repeat(1000), Some(&"y,".repeat(1000)));
+    assert_eq!(cards.problems.len(), 17);
+    assert_eq!(cards.problems[16], "and 984 more problems");
 }
 
 #[test]
