@@ -33,7 +33,7 @@ pub struct Device {
     pub cores: u32,
 }
 
-/// A device as read; what is not a number is missing.
+/// A device as read; what is not a number, or too large a number, is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read<'a> {
     /// The piece of text.
@@ -82,17 +82,18 @@ fn read(piece: &str) -> Read<'_> {
     let mut fields = piece.split(',').map(str::trim);
     let id = fields.next().unwrap_or_default();
     let vendor = fields.next() == Some(VENDOR);
-    let mut number = || {
+    let mut number = |most: u32| {
         let text = fields.next()?;
         let digits = text.bytes().all(|b| b.is_ascii_digit());
-        digits.then(|| text.parse().ok()).flatten()
+        let number = digits.then(|| text.parse().ok()).flatten();
+        number.filter(|number| *number <= most)
     };
     Read {
         piece,
         id,
         vendor,
-        memory: number(),
-        cores: number(),
+        memory: number(i32::MAX as u32),
+        cores: number(100),
     }
 }
 

@@ -150,8 +150,10 @@ impl<'a> Room<'a> {
     /// The most memory a container may ask of an idle card. What NVML reports may be a little
     /// less than the memory of the largest instance, or a little more (spec/04 §20, 17c and 17d).
     pub fn size(&self, card: &Card) -> i64 {
-        let largest = self.table(card).map_or(0, Table::largest_mib) / self.plan.factor;
-        card.memory.max(largest)
+        match self.table(card) {
+            Some(table) => card.memory.max(table.largest_mib() / self.plan.factor),
+            None => card.memory,
+        }
     }
 
     /// The table of a card in MIG mode.

@@ -20,7 +20,8 @@ pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Mi
     let failure = &want.failures()[usize::from(stop.index())];
     let mut text = match stop {
         Stop::Count | Stop::Uuid => format!("{} on node {node}", failure.text),
-        Stop::Absent(_) | Stop::Mode(_) | Stop::Cards(..) => failure.text.clone(),
+        Stop::Absent(_) => format!("{node}: {}", failure.text),
+        Stop::Mode(_) | Stop::Cards(..) => failure.text.clone(),
     };
     let mut own = Takes::new();
     let failing = want

@@ -10,6 +10,7 @@ use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Held;
 use crate::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::vgpu::plan::{MIG, Plan, Table};
+use crate::vgpu::problems::{Problems, clip};
 use crate::vgpu::request::{Memory, Need, needs};
 
 /// Pod annotation with the cards it has.
@@ -17,7 +18,8 @@ pub const IDS: &str = "volcano.sh/vgpu-ids-new";
 
 /// What a pod holds on a node.
 pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
-    let mut held = Held::default();
+    let mut picks = Picks::new();
+    let mut problems = Problems::default();
     let text = lookup(records, IDS).map(String::as_str);
     let wanted = needs(&pod.containers, plan);
     let needs = wanted.as_deref().unwrap_or_default();
@@ -25,7 +27,7 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
     let containers = containers_of(&elements, needs, pod);
     for (element, container) in elements.iter().zip(containers) {
         for device in element {
-            known(plan, device, container, cards, &mut held);
+            picks.extend(known(plan, device, container, cards, &mut problems));
         }
     }
     let whole = Need {
@@ -35,16 +37,15 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
         cores: 0,
     };
     // A request that cannot be read may be for anything.
-    let unreadable = wanted.is_err() && held.picks.is_empty();
+    let unreadable = wanted.is_err() && picks.is_empty();
     for need in needs.iter().chain(unreadable.then_some(&whole)) {
-        let has = held
-            .picks
+        let has = picks
             .iter()
             .filter(|pick| pick.container == need.container)
             .count();
         if (has as u64) < u64::from(need.count) {
-            guess(need, cards, &mut held);
-            held.problems.push(format!(
+            guess(need, cards, &mut picks);
+            problems.tell(|| format!(
                 "annotation {IDS} {}: of {} devices of container {} {has} can be told; until the \
                  pod ends every card it could be on counts as used",
                 text.map_or("is missing".to_owned(), |text| format!(
@@ -56,7 +57,10 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
             ));
         }
     }
-    held
+    Held {
+        picks,
+        problems: problems.into_texts(),
+    }
 }
 
 /// The container of each element: as this crate writes them if that agrees with what the containers
@@ -83,7 +87,13 @@ fn containers_of(elements: &[Vec<Read>], needs: &[Need], pod: &PodFacts) -> Vec<
     (0..elements.len()).map(container).collect()
 }
 
-fn known(plan: &Plan, device: &Read, container: u16, cards: &NodeCards, held: &mut Held) {
+fn known(
+    plan: &Plan,
+    device: &Read,
+    container: u16,
+    cards: &NodeCards,
+    problems: &mut Problems,
+) -> Option<Pick> {
     let (uuid, partition) = split_id(device.id);
     let at = cards.find(uuid);
     let memory = device.memory.map_or(0, i64::from);
@@ -98,24 +108,28 @@ fn known(plan: &Plan, device: &Read, container: u16, cards: &NodeCards, held: &m
         slots: 1,
         certain: true,
     };
+    let numbers = device.memory.is_some() && device.cores.is_some();
     let Some(card) = at.map(|at| &cards.cards[at]) else {
-        // A piece of text that is no device at all names no card that could come back.
-        if device.piece.contains(',') && !uuid.is_empty() {
-            held.picks.push(pick);
+        if !numbers {
+            // Should the card come back, all of it is in use, however large it is.
+            pick.charged = i64::from(i32::MAX);
+            pick.cores = 100;
+            pick.certain = false;
         }
-        held.problems.push(format!(
-            "annotation {IDS}: {:?} is no card of the node",
-            clip(device.piece)
-        ));
-        return;
+        problems.tell(|| {
+            let piece = clip(device.piece);
+            format!("annotation {IDS}: {piece:?} is no card of the node")
+        });
+        // A piece of text that is no device at all names no card that could come back.
+        return (device.piece.contains(',') && !uuid.is_empty()).then_some(pick);
     };
     if let Some(problem) = charge(plan, device, partition, card, &mut pick) {
-        held.problems.push(format!(
-            "annotation {IDS}: {:?}: {problem}",
-            clip(device.piece)
-        ));
+        problems.tell(|| {
+            let piece = clip(device.piece);
+            format!("annotation {IDS}: {piece:?}: {problem}")
+        });
     }
-    held.picks.push(pick);
+    Some(pick)
 }
 
 /// Charges a device of a known card; the answer is what could not be read.
@@ -162,14 +176,14 @@ fn charge(
 }
 
 /// Charges one device of a container to every card it does not have for sure.
-fn guess(need: &Need, cards: &NodeCards, held: &mut Held) {
-    let known: Vec<u16> = of(&held.picks, need.container).collect();
+fn guess(need: &Need, cards: &NodeCards, picks: &mut Picks) {
+    let known: Vec<u16> = of(picks, need.container).collect();
     for (at, card) in cards.cards.iter().enumerate() {
         if known.contains(&(at as u16)) {
             continue;
         }
         let memory = need.of(card);
-        held.picks.push(Pick {
+        picks.push(Pick {
             container: need.container,
             card: Some(at as u16),
             id: Rc::clone(&card.id),
@@ -186,13 +200,4 @@ fn guess(need: &Need, cards: &NodeCards, held: &mut Held) {
 fn of(picks: &Picks, container: u16) -> impl Iterator<Item = u16> {
     let of = picks.iter().filter(move |pick| pick.container == container);
     of.filter_map(|pick| pick.card)
-}
-
-/// The beginning of a text that may be long.
-fn clip(text: &str) -> String {
-    let most = 120;
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -23,6 +23,7 @@ mod held;
 mod limits;
 mod place;
 mod plan;
+mod problems;
 mod register;
 mod request;
 mod search;
@@ -32,13 +33,14 @@ mod want;
 
 use std::rc::Rc;
 
-use crate::cards::{NodeCards, Tags};
+use crate::cards::{Card, NodeCards, Tags};
 use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Gauge, Held};
 use crate::geometry::{DeviceConfig, NvidiaConfig};
 use crate::settings::Settings;
 use crate::vgpu::plan::{MODES, Plan};
+use crate::vgpu::problems::Problems;
 use crate::vgpu::want::VgpuWant;
 
 /// The family.
@@ -74,6 +76,25 @@ impl Vgpu {
             failures: failure::lists(&plan),
             plan: Rc::new(plan),
         }
+    }
+
+    fn cards_of(
+        &self,
+        entries: &[register::Entry],
+        node: &NodeFacts,
+        problems: &mut Problems,
+    ) -> Vec<Card> {
+        let card = |entry| register::card(entry, &self.plan);
+        let mut cards: Vec<Card> = entries.iter().map(card).collect();
+        if let Some(list) = node.annotation(register::UNHEALTHY) {
+            register::mark_unhealthy(&mut cards, list, problems);
+        }
+        let closed = |card: &&Card| card.mode == plan::MIG && card.geometry.is_none();
+        for card in cards.iter().filter(closed) {
+            let why = card.unusable.as_deref().unwrap_or_default();
+            problems.tell(|| format!("{}: card {}: {why}", register::REGISTER, card.id));
+        }
+        cards
     }
 
     /// A resource of the family that a pod asks, under its configured or its usual name.
@@ -123,30 +144,16 @@ impl Family for Vgpu {
             found.absent = failure::OFF;
             return found;
         }
-        let (entries, problems) = register::decode(text);
-        found.problems = problems;
+        let mut problems = Problems::default();
+        let entries = register::decode(text, &mut problems);
         if entries.is_empty() {
             found.absent = failure::UNREADABLE;
-            return found;
-        }
-        if node.allocatable_milli(&self.plan.count_name).unwrap_or(0) <= 0 {
+        } else if node.allocatable_milli(&self.plan.count_name).unwrap_or(0) <= 0 {
             found.absent = failure::NOTHING_ALLOCATABLE;
-            return found;
+        } else {
+            found.cards = self.cards_of(&entries, node, &mut problems);
         }
-        found.cards = entries
-            .iter()
-            .map(|entry| register::card(entry, &self.plan))
-            .collect();
-        if let Some(list) = node.annotation(register::UNHEALTHY) {
-            register::mark_unhealthy(&mut found.cards, list, &mut found.problems);
-        }
-        let geometry = |card: &crate::Card| card.mode == plan::MIG && card.geometry.is_none();
-        for card in found.cards.iter().filter(|card| geometry(card)) {
-            let why = card.unusable.as_deref().unwrap_or_default();
-            found
-                .problems
-                .push(format!("{}: card {}: {why}", register::REGISTER, card.id));
-        }
+        found.problems = problems.into_texts();
         found
     }
 

@@ -40,7 +40,12 @@ impl Room<'_> {
     /// One card for one container.
     pub fn place_one(&self, need: &Need, own: &[Take]) -> Result<(Take, f64), Stop> {
         let mut best: [Option<(Rank, Take)>; MODES] = [None; MODES];
-        for (at, card) in self.cards.cards.iter().enumerate() {
+        let cards = &self.cards.cards;
+        let last_first = self.plan.policy == Policy::None;
+        for at in 0..cards.len() {
+            // The likeliest come first; the others then need no check.
+            let at = if last_first { cards.len() - 1 - at } else { at };
+            let card = &cards[at];
             let best = &mut best[usize::from(card.mode)];
             let rank = self.rank(at, own);
             if best.is_some_and(|(known, _)| known < rank) || self.allows(need, card).is_err() {
@@ -133,7 +138,8 @@ impl Room<'_> {
     #[cold]
     fn stop(&self, need: &Need, own: &[Take]) -> Stop {
         let mut tally = Tally::default();
-        let mut idle = own.is_empty();
+        // On an idle node nobody can be evicted.
+        let mut idle = true;
         for (at, card) in self.cards.cards.iter().enumerate() {
             tally.modes |= 1 << card.mode;
             tally.of_mode |= self.limits.mode.is_none_or(|mode| mode == card.mode);

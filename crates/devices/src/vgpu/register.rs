@@ -8,8 +8,11 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use crate::cards::Card;
 use crate::vgpu::plan::{HAMI_CORE, MIG, MPS, Plan};
+use crate::vgpu::problems::{Problems, clip};
 
 /// Node annotation with the cards.
 pub const REGISTER: &str = "volcano.sh/node-vgpu-register";
@@ -35,32 +38,41 @@ pub struct Entry<'a> {
     pub mode: &'a str,
 }
 
-/// The cards of a register annotation, and what is wrong with others.
-pub fn decode(text: &str) -> (Vec<Entry<'_>>, Vec<String>) {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut problems = Vec::new();
+/// The cards of a register annotation; what is wrong with others is told.
+pub fn decode<'a>(text: &'a str, problems: &mut Problems) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    let mut known: FxHashMap<&str, u32> = FxHashMap::default();
     for (index, segment) in text.split(':').enumerate() {
         if segment.trim().is_empty() {
             continue;
         }
-        match entry(index as u32, segment) {
-            Ok(new) => match entries.iter().find(|known| known.uuid == new.uuid) {
-                Some(first) => problems.push(format!(
-                    "{REGISTER}: card {index} has the UUID {} of card {} and is left out; restart \
-                     the device plugin of the node",
-                    new.uuid, first.index
-                )),
-                None => entries.push(new),
+        let index = index as u32;
+        match entry(index, segment) {
+            Ok(new) => match known.get(new.uuid) {
+                Some(first) => problems.tell(|| {
+                    format!(
+                        "{REGISTER}: card {index} has the UUID {} of card {first} and is left \
+                         out; restart the device plugin of the node",
+                        clip(new.uuid)
+                    )
+                }),
+                None => {
+                    known.insert(new.uuid, index);
+                    entries.push(new);
+                }
             },
-            Err(why) => problems.push(format!(
-                "{REGISTER}: card {index} {segment:?} is left out: {why}; restart or update the \
-                 device plugin of the node"
-            )),
+            Err(why) => problems.tell(|| {
+                format!(
+                    "{REGISTER}: card {index} {:?} is left out: {why}; restart or update the \
+                     device plugin of the node",
+                    clip(segment)
+                )
+            }),
         }
     }
     // Positions of cards are 16 bits wide in the ledger.
     entries.truncate(usize::from(u16::MAX));
-    (entries, problems)
+    entries
 }
 
 fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
@@ -89,7 +101,8 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(value) if value > 0 && value <= i32::MAX as u32 => Ok(value),
         _ => Err(format!(
-            "{name} {text:?} is not a number from 1 to 2147483647"
+            "{name} {:?} is not a number from 1 to 2147483647",
+            clip(text)
         )),
     }
 }
@@ -130,7 +143,7 @@ pub fn card(entry: &Entry, plan: &Plan) -> Card {
 }
 
 /// Takes cards out that the node calls unhealthy; entries are indices or UUIDs.
-pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Vec<String>) {
+pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Problems) {
     for entry in list.split(',').map(str::trim).filter(|e| !e.is_empty()) {
         let index = entry.parse::<u32>().ok();
         let named = |card: &&mut Card| Some(card.index) == index || *card.id == *entry;
@@ -140,9 +153,13 @@ pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Vec<String>
                 card.unusable
                     .get_or_insert_with(|| "listed as unhealthy on the node".into());
             }
-            None => problems.push(format!(
-                "{UNHEALTHY}: the node has no card {entry:?}; write indices or UUIDs of {REGISTER}"
-            )),
+            None => problems.tell(|| {
+                let entry = clip(entry);
+                format!(
+                    "{UNHEALTHY}: the node has no card {entry:?}; write indices or UUIDs of \
+                     {REGISTER}"
+                )
+            }),
         }
     }
 }

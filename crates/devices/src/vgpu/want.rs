@@ -7,7 +7,7 @@ use crate::demand::{Failure, Miss, Want};
 use crate::facts::{Amounts, PodFacts};
 use crate::marks::{Guard, Mark, MarkValue, Marks};
 use crate::vgpu::allocation::{Device, encode, layout, mig_id};
-use crate::vgpu::check::{Room, Takes};
+use crate::vgpu::check::{Room, Take, Takes};
 use crate::vgpu::explain::explain;
 use crate::vgpu::failure::{self, Stop};
 use crate::vgpu::held::IDS;
@@ -176,7 +176,7 @@ impl Want for VgpuWant {
 
     fn choose(&self, cards: &NodeCards, view: View) -> Option<Picks> {
         let (takes, _) = self.plan_cards(cards, view).ok()?;
-        let pick = |take: &crate::vgpu::check::Take| Pick {
+        let pick = |take: &Take| Pick {
             container: take.container,
             card: Some(take.card),
             id: Rc::clone(&cards.cards[usize::from(take.card)].id),
