@@ -323,7 +323,7 @@ impl State {
     }
 
     /// Amounts that count for the queue of a task instead of those of its request.
-    pub fn device_charge<'a>(&'a self, task: &'a Task) -> &'a [(ResIx, i64)] {
+    fn device_charge<'a>(&'a self, task: &'a Task) -> &'a [(ResIx, i64)] {
         match &task.holding {
             Some(holding) => &holding.charge,
             None => self.devices.charge(task.demand),
@@ -333,8 +333,18 @@ impl State {
     /// What counts for the queue of a task.
     pub fn charged(&self, ix: TaskIx) -> ResVec {
         let task = self.task(ix);
+        self.request_but(task, self.device_charge(task))
+    }
+
+    /// What counts for the queue of a task as long as it has no devices.
+    pub fn charged_before(&self, ix: TaskIx) -> ResVec {
+        let task = self.task(ix);
+        self.request_but(task, self.devices.charge(task.demand))
+    }
+
+    fn request_but(&self, task: &Task, instead: &[(ResIx, i64)]) -> ResVec {
         let mut amounts = self.shapes.get(task.shape).request.clone();
-        for (resource, amount) in self.device_charge(task) {
+        for (resource, amount) in instead {
             amounts.set(*resource, *amount);
         }
         amounts

@@ -174,6 +174,10 @@ impl Tree {
         let request = &state.charged(task);
         by(&mut self.leaves[leaf].held, request);
         by(&mut self.held, request);
+        // With its devices it may count for more, or less, than it asked.
+        let mut more = request.clone();
+        more.sub(&state.charged_before(task));
+        by(&mut self.leaves[leaf].request, &more);
         let demanding = self.find_demanding();
         if demanding != self.demanding {
             self.demanding = demanding;
