@@ -25,6 +25,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[],
     asks: &[USE_TYPES, REFUSE_TYPES],
     records: &[],
+    follows: &[],
     gauges: &[],
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(Product {
