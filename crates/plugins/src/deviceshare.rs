@@ -1,7 +1,7 @@
 //! Plugin `deviceshare`: its arguments (spec/04 §3.1).
 //!
-//! Whether a pod fits the devices of a node, which cards it gets and what that is worth is decided by
-//! the families in `pumice-devices`; the placement kernel asks them through the ledgers of the
+//! Whether a pod fits the devices of a node, which cards it gets and what that is worth is decided
+//! by the families in `pumice-devices`; the placement kernel asks them through the ledgers of the
 //! state. So the plugin itself takes part in no extension point. `enableNodeOrder: false` switches
 //! the score off like weight 0. `enablePredicate: false` has no effect: a pod placed without regard
 //! to its devices would be bound without any.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use pumice_conf::tree::{Budget, Data, Location, Node, documents};
 use pumice_conf::{CONF_KEY, Outcome, Registry, parse_node};
+use pumice_devices::geometry::CONFIG_KEY as DEVICE_KEY;
 
 use crate::decode::locate_dotted;
 use crate::manifest::{Kind, Manifest, read};
@@ -47,6 +48,19 @@ impl Embedded {
     }
 }
 
+/// A device configuration within a ConfigMap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceMap {
+    /// Namespace; `default` when the manifest names none.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Text under the key [`DEVICE_KEY`], as it stands there.
+    pub text: String,
+    /// Where the ConfigMap begins.
+    pub place: Place,
+}
+
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Input {
@@ -54,6 +68,8 @@ pub struct Input {
     pub items: Vec<Item>,
     /// The scheduler configuration found in a ConfigMap.
     pub config: Option<Embedded>,
+    /// Device configurations found in ConfigMaps, each namespace and name once.
+    pub device_maps: Vec<DeviceMap>,
     /// Kinds that have no effect, with their number.
     pub ignored: BTreeMap<String, u64>,
     /// What was set aside, or is odd.
@@ -172,7 +188,9 @@ impl Input {
                 self.object(file, item);
             } else if let Some(kind) = kind.strip_suffix("List").filter(|kind| !kind.is_empty()) {
                 // Items of a typed list such as NodeList need not repeat their kind.
-                self.typed_object(file, &item, api_version, kind);
+                if kind != "ConfigMap" || !self.config_map(file, &item) {
+                    self.typed_object(file, &item, api_version, kind);
+                }
             } else {
                 let message = "an item of the List has no `kind`".to_owned();
                 self.problem(
@@ -186,11 +204,50 @@ impl Input {
         }
     }
 
-    /// Takes the scheduler configuration out of a ConfigMap; false when it holds none.
+    /// Takes what a scheduler reads out of a ConfigMap; false when it holds nothing of that.
     fn config_map(&mut self, file: &str, node: &Node) -> bool {
-        let Some(conf) = node.get("data").and_then(|data| data.get(CONF_KEY)) else {
-            return false;
+        let value = |key| node.get("data").and_then(|data| data.get(key));
+        let (conf, devices) = (value(CONF_KEY), value(DEVICE_KEY));
+        if let Some(conf) = conf {
+            self.scheduler_config(file, node, conf);
+        }
+        if let Some(devices) = devices {
+            self.device_map(file, node, devices);
+        }
+        conf.is_some() || devices.is_some()
+    }
+
+    fn device_map(&mut self, file: &str, node: &Node, value: &Node) {
+        let object = object_name("ConfigMap", node);
+        let meta = |key| Some(node.get("metadata")?.get(key)?.text()?.to_owned());
+        let Some(text) = value.text() else {
+            let message = format!("data.{DEVICE_KEY} is {}, not a text", value.describe());
+            let help = format!("write it as a text block: `{DEVICE_KEY}: |`");
+            self.problem(file, value.location, &object, message, &help);
+            return;
         };
+        let Some(name) = meta("name") else {
+            let message = "the ConfigMap has no metadata.name".to_owned();
+            self.problem(file, node.location, &object, message, "give it its name");
+            return;
+        };
+        let namespace = meta("namespace").unwrap_or_else(|| "default".to_owned());
+        let mut known = self.device_maps.iter();
+        if let Some(first) = known.find(|m| (&m.namespace, &m.name) == (&namespace, &name)) {
+            let message = format!("given twice: the first one is at {}", first.place);
+            self.problem(file, node.location, &object, message, "remove one of them");
+            return;
+        }
+        self.device_maps.push(DeviceMap {
+            namespace,
+            name,
+            text: text.to_owned(),
+            place: place(file, node.location),
+        });
+    }
+
+    /// Keeps the first scheduler configuration of the input.
+    fn scheduler_config(&mut self, file: &str, node: &Node, conf: &Node) {
         let place = place(file, node.location);
         if let Some(first) = &self.config {
             let message = format!(
@@ -205,13 +262,12 @@ impl Input {
                 message,
                 "keep only one of them",
             );
-            return true;
+            return;
         }
         self.config = Some(Embedded {
             place,
             node: owned(conf),
         });
-        true
     }
 
     fn typed_object(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {

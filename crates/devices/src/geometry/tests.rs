@@ -226,3 +226,35 @@ fn aliases_that_grow_without_end_are_a_problem_not_a_hang() {
     let deep = "[".repeat(100_000);
     assert!(problems(&deep)[0].contains("no valid YAML"));
 }
+
+proptest::proptest! {
+    /// Whatever is cut out of a valid text or put into it, the answer is a configuration whose parts
+    /// are in range, or problems.
+    #[test]
+    fn broken_texts_are_read_within_their_ranges_or_refused(
+        at in 0..FULL.len(),
+        cut in 0..40_usize,
+        put in "[-\\[\\]{}:,&*!|>'\"%@0-9a-z \\n\\PC]{0,8}",
+    ) {
+        let end = (at + cut).min(FULL.len());
+        let text = [&FULL[..at], &put, &FULL[end..]].concat();
+        match DeviceConfig::parse(&text) {
+            Err(problems) => proptest::prop_assert!(!problems.is_empty()),
+            Ok(DeviceConfig { nvidia }) => {
+                proptest::prop_assert!(nvidia.memory_factor >= 1);
+                proptest::prop_assert!(nvidia.core_scaling > 0.0);
+                proptest::prop_assert!(!nvidia.count_name.is_empty());
+                for geometry in &nvidia.geometries {
+                    proptest::prop_assert!(!geometry.models.is_empty());
+                    for group in &geometry.groups {
+                        proptest::prop_assert!(!group.name.is_empty());
+                        for instance in &group.instances {
+                            proptest::prop_assert!(instance.memory_mib >= 1);
+                            proptest::prop_assert!(instance.count >= 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod examples;
+mod laws;
 
 use super::*;
 use crate::cards::Weight;

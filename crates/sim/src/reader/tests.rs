@@ -1,4 +1,4 @@
-use super::{Input, Source, locate_fields};
+use super::{DeviceMap, Input, Source, locate_fields};
 use crate::manifest::Manifest;
 use crate::problem::Place;
 
@@ -122,6 +122,46 @@ fn the_configuration_is_taken_out_of_a_list() {
 fn a_config_map_without_configuration_has_no_effect() {
     let input = read("{kind: ConfigMap, apiVersion: v1, data: {key: value}}");
     assert_eq!(input.ignored.get("ConfigMap"), Some(&1));
+}
+
+#[test]
+fn device_configurations_are_kept_by_namespace_and_name() {
+    let text = "kind: ConfigMap\nmetadata: {name: a, namespace: kube-system}\ndata:\n  \
+                device-config.yaml: |\n    nvidia: {}\n  volcano-scheduler.conf: |\n    actions: \
+                allocate\n---\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n  data: \
+                {device-config.yaml: \"\"}\n- metadata: {name: b}\n  data: {key: value}\n";
+    let input = read(text);
+    let shown = |map: &DeviceMap| {
+        let (namespace, name, text) = (&map.namespace, &map.name, &map.text);
+        format!("{namespace}/{name} at {}: {text:?}", map.place.line)
+    };
+    let maps: Vec<_> = input.device_maps.iter().map(shown).collect();
+    let expected = [
+        "kube-system/a at 1: \"nvidia: {}\\n\"",
+        "default/a at 11: \"\"",
+    ];
+    assert_eq!(maps, expected);
+    assert!(input.config.is_some() && input.problems.is_empty());
+    assert_eq!(input.ignored.get("ConfigMap"), Some(&1));
+}
+
+#[test]
+fn device_configurations_that_cannot_be_taken_are_told() {
+    let text = "kind: ConfigMap\nmetadata: {name: a}\ndata: {device-config.yaml: nvidia}\n---\n\
+                kind: ConfigMap\nmetadata: {name: a}\ndata: {device-config.yaml: twice}\n---\n\
+                kind: ConfigMap\nmetadata: {name: b}\ndata: {device-config.yaml: {a: 1}}\n---\n\
+                kind: ConfigMap\ndata: {device-config.yaml: nameless}\n";
+    let input = read(text);
+    assert_eq!(input.device_maps.len(), 1);
+    let found = problems(&input);
+    for (found, expected) in found.iter().zip([
+        "error: f:5:1: ConfigMap a: given twice: the first one is at f:1:1",
+        "error: f:11:28: ConfigMap b: data.device-config.yaml is a map, not a text",
+        "error: f:13:1: ConfigMap: the ConfigMap has no metadata.name",
+    ]) {
+        assert!(found.starts_with(expected), "{found}");
+    }
+    assert_eq!(found.len(), 3, "{found:?}");
 }
 
 #[test]
