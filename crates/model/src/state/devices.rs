@@ -325,8 +325,8 @@ impl State {
     /// Amounts that count for the queue of a task instead of those of its request.
     fn device_charge<'a>(&'a self, task: &'a Task) -> &'a [(ResIx, i64)] {
         match &task.holding {
-            Some(holding) => &holding.charge,
-            None => self.devices.charge(task.demand),
+            Some(holding) if task.node.is_some() => &holding.charge,
+            _ => self.devices.charge(task.demand),
         }
     }
 

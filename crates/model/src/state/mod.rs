@@ -78,14 +78,17 @@ impl State {
     pub fn new(default_queue: &str) -> Self {
         let mut names = Interner::default();
         let default_queue = names.intern(default_queue);
+        let devices = DeviceBooks::default();
+        let mut shapes = Shapes::default();
+        shapes.leave_out(devices.families().ignored_resources());
         Self {
             names,
             resources: ResourceNames::default(),
             nodes: Nodes::default(),
-            shapes: Shapes::default(),
+            shapes,
             topology: Topology::default(),
             volumes: Volumes::default(),
-            devices: DeviceBooks::default(),
+            devices,
             tasks: Slab::new(),
             jobs: Slab::new(),
             queues: Slab::new(),
@@ -299,8 +302,8 @@ impl State {
         let task = &self.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
         let charge = match &task.holding {
-            Some(holding) => &holding.charge,
-            None => self.devices.charge(task.demand),
+            Some(holding) if node.is_some() => &holding.charge,
+            _ => self.devices.charge(task.demand),
         };
         let request = Charged {
             request: &self.shapes.get(task.shape).request,

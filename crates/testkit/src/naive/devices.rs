@@ -1,6 +1,7 @@
 //! vGPUs as spec/04 words them (§5 to §9, R6 to R20), for pods of which one container asks for some.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use pumice_model::object::{NodeObject, PodObject};
 
@@ -90,7 +91,10 @@ pub fn charged(task: &Task) -> Res {
     };
     let count = ask.count as i64;
     let mut put = |name: &str, amount: i64| {
-        amounts.insert(name.to_owned(), 1000 * amount);
+        // Cards without a share of their cores say nothing about cores.
+        if amount > 0 {
+            amounts.insert(name.to_owned(), 1000 * amount);
+        }
     };
     if let Some(text) = &task.cards {
         let devices = devices_of(text);
@@ -362,8 +366,8 @@ pub fn allocations(world: &World) -> BTreeMap<String, String> {
     have.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// The allocation a pod came with.
-pub fn known(pod: &PodObject) -> Option<String> {
-    pod.node.as_ref()?;
+/// The allocation a pod came with, if its node is known.
+pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>) -> Option<String> {
+    pod.node.as_ref().filter(|node| nodes.contains_key(*node))?;
     label(&pod.records, ALLOCATION).map(str::to_owned)
 }

@@ -329,7 +329,7 @@ impl World {
         };
         let task = Task {
             node: None,
-            cards: devices::known(pod),
+            cards: devices::known(pod, &self.nodes),
             shares: false,
             pod: Rc::new(pod.clone()),
             job,
