@@ -21,8 +21,7 @@ const CLEAN: Duration = Duration::from_secs(60);
 const GENERATION: Duration = Duration::from_millis(1500);
 
 /// The device configuration. Other ConfigMaps of its namespace are the API server's.
-const DEVICE_CONFIG: &str =
-    "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config";
+const DEVICE_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config";
 
 /// Collections that are emptied between tests, those that make others first.
 const EMPTIED: [&str; 15] = [

@@ -214,7 +214,11 @@ async fn work(shared: Arc<Shared>, node: String) {
         if works.wait_for(|works| *works).await.is_err() {
             return;
         }
-        let next = shared.state().waiting.get_mut(&node).map(VecDeque::pop_front);
+        let next = shared
+            .state()
+            .waiting
+            .get_mut(&node)
+            .map(VecDeque::pop_front);
         match next.flatten() {
             Some(pod) => start(&shared, &pod.pod).await,
             None => tokio::time::sleep(Duration::from_millis(20)).await,
@@ -228,7 +232,7 @@ async fn start(shared: &Shared, pod: &PodView) {
         tokio::time::sleep(shared.setup.delay).await;
         let service = match allocate(shared, resource, &call).await {
             Ok(Some(service)) => service,
-            // The pod is gone: its kubelet has nothing to start.
+            // The pod has ended: its kubelet has nothing to start.
             Ok(None) => return,
             Err(error) => {
                 eprintln!("plugin of {}: {error:#}", call.node);
@@ -255,7 +259,8 @@ async fn allocate(shared: &Shared, resource: &str, call: &Call) -> Result<Option
         .map(view)
         .collect();
     let caller = pods.iter().find(|pod| pod.uid == call.pod);
-    let Some(caller) = caller.filter(|pod| !pod.deleting) else {
+    let ended = |pod: &PodView| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
+    let Some(caller) = caller.filter(|pod| !pod.deleting && !ended(pod)) else {
         return Ok(None);
     };
     let (answer, promised) = match resource {
@@ -280,7 +285,9 @@ async fn allocate(shared: &Shared, resource: &str, call: &Call) -> Result<Option
 /// Sends what the answer changes, in the plugin's order: devices, phase, lock.
 async fn apply(shared: &Shared, pods: &[PodView], call: &Call, answer: &Answer) -> Result<()> {
     let rest = Rest::new(shared.client.clone());
-    let guessed = pods.iter().find(|pod| Some(&pod.uid) == answer.guessed.as_ref());
+    let guessed = pods
+        .iter()
+        .find(|pod| Some(&pod.uid) == answer.guessed.as_ref());
     if let Some(pod) = guessed {
         let is_list = |(key, _): &(&String, &String)| *key == vgpu::TO_ALLOCATE;
         let (list, others): (Vec<_>, Vec<_>) = answer.changes.iter().partition(is_list);
