@@ -7,9 +7,11 @@ use anyhow::Result;
 use futures::StreamExt;
 use http::Request;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::WatchParams;
 use kube::core::WatchEvent;
 use kube::{Api, Client, ResourceExt};
+use pumice_sim::device_plugin::{gpushare, vgpu};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -116,7 +118,7 @@ fn reaction(pod: &Pod) -> Option<Reaction> {
         .status
         .as_ref()
         .and_then(|status| status.phase.as_deref());
-    if phase != Some("Pending") {
+    if phase != Some("Pending") || waits_for_devices(&pod.metadata) {
         return None;
     }
     let now = jiff::Timestamp::now()
@@ -137,6 +139,15 @@ fn reaction(pod: &Pod) -> Option<Reaction> {
             },
         }),
     })
+}
+
+/// A pod is not started before the device plugins have answered for it.
+fn waits_for_devices(pod: &ObjectMeta) -> bool {
+    let value = |key: &str| Some(pod.annotations.as_ref()?.get(key)?.as_str());
+    let phase = value(vgpu::PHASE);
+    let asked = value(gpushare::TIME).is_some() && value(gpushare::INDEX).is_some();
+    phase.is_some_and(|phase| phase != vgpu::SUCCESS)
+        || asked && value(gpushare::ASSIGNED) != Some("true")
 }
 
 /// Tries until the API server has taken it, or says that the pod is gone or another one.

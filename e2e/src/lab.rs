@@ -20,6 +20,9 @@ const CLEAN: Duration = Duration::from_secs(60);
 /// Pause between objects of different age.
 const GENERATION: Duration = Duration::from_millis(1500);
 
+/// The device configuration. Other ConfigMaps of its namespace are the API server's.
+const DEVICE_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config";
+
 /// Collections that are emptied between tests, those that make others first.
 const EMPTIED: [&str; 15] = [
     "/apis/batch.volcano.sh/v1alpha1/jobs",
@@ -111,6 +114,7 @@ impl Lab {
         // Stopped meanwhile, so that it does not fill what is being emptied.
         self.jobs = None;
         let rest = self.cluster.rest();
+        rest.delete_now(DEVICE_CONFIG)?;
         eventually(CLEAN, "the cluster is empty", || {
             let mut left = 0;
             for path in EMPTIED {

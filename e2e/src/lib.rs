@@ -4,7 +4,7 @@
 //!  test ──► Lab ──► Cluster    etcd, kube-apiserver, kube-controller-manager  (one Go binary)
 //!            │        ▲  ▲
 //!            │        │  └──── FaultProxy ◄──┐  cuts, delays, refuses, swallows answers
-//!            ├──► Nodes, Kubelet, JobController: the rest of a cluster, as far as needed
+//!            ├──► Nodes, Kubelet, JobController, DevicePlugins: the rest of a cluster, as needed
 //!            └──► Scheduler ─────────────────┘  the real pumice-scheduler under its own role
 //! ```
 //!
@@ -20,6 +20,7 @@ mod jobs;
 mod kubelet;
 mod lab;
 mod nodes;
+mod plugins;
 mod process;
 pub mod programs;
 mod proxy;
@@ -34,6 +35,7 @@ pub use jobs::{Creation, JobController};
 pub use kubelet::Kubelet;
 pub use lab::{Lab, LabGuard};
 pub use nodes::{NodeShape, create_nodes};
+pub use plugins::{DevicePlugins, PluginSetup, gpu_node};
 pub use process::{Process, Signal};
 pub use proxy::{Fault, FaultProxy, Matcher};
 pub use rest::{Rest, is_status};

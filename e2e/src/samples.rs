@@ -149,8 +149,10 @@ fn is_cluster_wide(kind: &str) -> bool {
 
 /// What the API server makes itself, or would not take.
 fn is_created(object: &Value) -> bool {
-    let kind = object["kind"].as_str().unwrap_or_default();
-    !matches!(kind, "Event" | "Service" | "ConfigMap" | "Lease")
+    match object["kind"].as_str().unwrap_or_default() {
+        "ConfigMap" => !object["data"]["device-config.yaml"].is_null(),
+        kind => !matches!(kind, "Event" | "Service" | "Lease"),
+    }
 }
 
 /// Manifests of samples leave out what the scheduler does not read: images, and the limits that

@@ -5,8 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use http::Method;
 use pumice_e2e::{
-    Fault, FaultProxy, Identity, Lab, LabGuard, Rest, eventually, is_status, samples, scratch,
+    DevicePlugins, Fault, FaultProxy, Identity, Lab, LabGuard, PluginSetup, Rest, eventually,
+    gpu_node, is_status, samples, scratch,
 };
+use pumice_sim::device_plugin::register::{NodeConfig, PhysicalCard, Plugin};
+use pumice_sim::device_plugin::vgpu::{self, Generation};
 use serde_json::{Value, json};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -236,4 +239,112 @@ fn a_configuration_mount_is_swapped_in_one_step() -> Result<()> {
     mount.replace("two")?;
     assert_eq!(std::fs::read_to_string(mount.file())?, "two");
     Ok(())
+}
+
+/// A node with one card, as its plugin registers it.
+fn card_node(lab: &LabGuard) -> Result<()> {
+    let card = PhysicalCard {
+        uuid: "GPU-aa".to_owned(),
+        product: "Tesla P40".to_owned(),
+        memory_mib: 24576,
+        minor: 0,
+        healthy: true,
+    };
+    let plugin = Plugin::new(NodeConfig::default(), vec![card]);
+    let node = gpu_node("gpu", &plugin, "now");
+    lab.rest().create("/api/v1/nodes", &node).map(|_| ())
+}
+
+/// A pod that asks for one vGPU, bound with annotations that say so.
+fn bind_card(lab: &LabGuard, name: &str, time: u32, memory: u32) -> Result<()> {
+    let mut object = pod(name);
+    object["spec"]["containers"][0]["resources"]["limits"] =
+        json!({vgpu::NUMBER: 1, "volcano.sh/vgpu-memory": memory});
+    lab.rest().create(PODS, &object)?;
+    let allocation = format!("GPU-aa,NVIDIA,{memory},0:");
+    let binding = json!({
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "annotations": {
+            vgpu::NODE: "gpu",
+            vgpu::TIME: time.to_string(),
+            vgpu::IDS: allocation,
+            vgpu::TO_ALLOCATE: allocation,
+            vgpu::PHASE: vgpu::ALLOCATING,
+        }},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": "gpu"},
+    });
+    let path = format!("{PODS}/{name}/binding");
+    lab.rest().create(&path, &binding).map(|_| ())
+}
+
+fn plugins(lab: &LabGuard, generation: Generation) -> Result<DevicePlugins> {
+    let setup = PluginSetup {
+        generation,
+        ..PluginSetup::default()
+    };
+    let client = lab.cluster().client(Identity::Admin)?;
+    Ok(DevicePlugins::start(client, setup))
+}
+
+#[test]
+fn device_plugins_serve_bound_pods_which_run_then() -> Result<()> {
+    for generation in [Generation::V1_10, Generation::V1_12, Generation::Latest] {
+        let lab = Lab::take()?;
+        card_node(&lab)?;
+        let lock = json!({"metadata": {"annotations": {vgpu::LOCK: "2026-01-01T10:00:00Z"}}});
+        lab.rest().patch("/api/v1/nodes/gpu", &lock)?;
+        bind_card(&lab, "served-a", 1, 1000)?;
+        std::thread::sleep(Duration::from_secs(1));
+        ensure!(lab.running("served-")? == 0, "it runs without its card");
+        let plugins = plugins(&lab, generation)?;
+        wait_running(&lab, "served-a")?;
+        bind_card(&lab, "served-b", 2, 2000)?;
+        wait_running(&lab, "served-b")?;
+        assert_eq!(plugins.services().len(), 2);
+        assert_eq!(plugins.strayed(), []);
+        let pod = lab.rest().get(&format!("{PODS}/served-a"))?;
+        let annotations = &pod["metadata"]["annotations"];
+        assert_eq!(annotations[vgpu::PHASE], vgpu::SUCCESS);
+        assert_eq!(annotations[vgpu::TO_ALLOCATE], "");
+        assert_eq!(annotations[vgpu::IDS], "GPU-aa,NVIDIA,1000,0:");
+        let node = lab.rest().get("/api/v1/nodes/gpu")?;
+        assert_eq!(node["metadata"]["annotations"][vgpu::LOCK], Value::Null);
+    }
+    Ok(())
+}
+
+#[test]
+fn device_plugins_swap_pods_whose_times_do_not_follow_their_binds() -> Result<()> {
+    let lab = Lab::take()?;
+    card_node(&lab)?;
+    let plugins = plugins(&lab, Generation::Latest)?;
+    plugins.stop();
+    bind_card(&lab, "first", 2, 1000)?;
+    // Of another age, so that kubelet's order is known after its restart.
+    std::thread::sleep(Duration::from_millis(1500));
+    bind_card(&lab, "second", 1, 2000)?;
+    plugins.restart();
+    eventually(LIMIT, "both are served", || {
+        Ok((plugins.services().len() == 2).then_some(()))
+    })?;
+    assert_eq!(plugins.strayed().len(), 2, "{:?}", plugins.strayed());
+    Ok(())
+}
+
+#[test]
+fn a_pod_bound_without_device_annotations_is_failed_by_its_kubelet() -> Result<()> {
+    let lab = Lab::take()?;
+    card_node(&lab)?;
+    let _plugins = plugins(&lab, Generation::Latest)?;
+    lab.kubelet().pause();
+    let mut object = pod("bare");
+    object["spec"]["containers"][0]["resources"]["limits"] = json!({vgpu::NUMBER: 1});
+    lab.rest().create(PODS, &object)?;
+    bind(lab.rest(), "bare", "gpu")?;
+    eventually(LIMIT, "it has failed", || {
+        let pod = lab.rest().get(&format!("{PODS}/bare"))?;
+        let reason = pod["status"]["reason"] == "UnexpectedAdmissionError";
+        Ok((pod["status"]["phase"] == "Failed" && reason).then_some(()))
+    })
 }

@@ -10,9 +10,11 @@
 //! * [`reader`]: any mix of manifests to typed objects; broken ones are set aside with their place.
 //! * [`world`]: the objects as an API server would hold them.
 //! * [`run`]: cycles until nothing changes, or a fixed number of them.
+//! * [`device_plugin`]: the plugins that hand out devices, as their own code behaves.
 //! * [`report`]: what came of it, in the form the user tool prints.
 
 pub mod decode;
+pub mod device_plugin;
 pub mod manifest;
 pub mod problem;
 pub mod reader;

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
-use pumice_e2e::{ConfigMount, Lab, LabGuard, Scheduler, Setup, eventually, is_status, scratch};
+use pumice_e2e::{
+    ConfigMount, DevicePlugins, Identity, Lab, LabGuard, PluginSetup, Scheduler, Setup, eventually,
+    is_status, scratch,
+};
 use serde_json::json;
 
 use crate::{LIMIT, QUIET};
@@ -15,7 +18,12 @@ const ONE_CYCLE: &str = "pipelining";
 
 /// Samples where the order of objects of equal age decides who gets which node. A cluster orders
 /// them by random UIDs, so only who is bound is compared.
-const ORDER_DECIDES: [&str; 3] = ["cpu-jobs", "roles", "volumes-on-demand"];
+const ORDER_DECIDES: [&str; 4] = [
+    "cpu-jobs",
+    "gpu-sharing-spread",
+    "roles",
+    "volumes-on-demand",
+];
 
 type Binds = BTreeMap<String, String>;
 
@@ -50,6 +58,8 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     if !sample.leaving.is_empty() {
         lab.kubelet().pause();
     }
+    let client = lab.cluster().client(Identity::Admin)?;
+    let plugins = DevicePlugins::start(client, PluginSetup::default());
     lab.create_sample(&sample)?;
     wait_complete(&lab)?;
     let before = lab.bound("")?;
@@ -78,6 +88,8 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
         are_expected(&sample, &fresh(&lab, &before)?),
         "more was bound later"
     );
+    let strayed = plugins.strayed();
+    ensure!(strayed.is_empty(), "not their own cards: {strayed:?}");
     Ok(())
 }
 

@@ -55,7 +55,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "admin", "cluster", "conf", "devices", "engine", "ingest", "model", "plugins",
         ],
     ),
-    ("pumice-e2e", &["api", "controllers"]),
+    ("pumice-e2e", &["api", "controllers", "sim"]),
 ];
 
 /// The packages that may touch the outside world.

@@ -1,0 +1,380 @@
+//! Device plugins of all nodes, and the kubelets that call them: who gets which cards, on a real
+//! API server.
+//!
+//! What a plugin decides is [`pumice_sim::device_plugin`]; here are the calls in the order kubelets
+//! make them, the list of all pods a plugin reads on each call, and the patches it sends.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use futures::StreamExt;
+use http::Method;
+use k8s_openapi::api::core::v1::{Container as WireContainer, Pod};
+use kube::api::{ListParams, WatchParams};
+use kube::core::WatchEvent;
+use kube::{Api, Client, ResourceExt};
+use pumice_api::quantity;
+use pumice_sim::device_plugin::kubelet::{Service, calls, calls_for};
+use pumice_sim::device_plugin::register::Plugin;
+use pumice_sim::device_plugin::vgpu::{self, Generation};
+use pumice_sim::device_plugin::{Answer, Call, Container, PodView, gpushare};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::wait::runtime;
+use crate::{NodeShape, Rest};
+
+/// Seconds after which the API server ends a watch.
+const WATCH_SECONDS: u32 = 280;
+
+/// Pause after a broken watch.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How the plugins are.
+#[derive(Clone, Copy, Debug)]
+pub struct PluginSetup {
+    /// Their generation.
+    pub generation: Generation,
+    /// How long each call takes before the plugin reads the pods.
+    pub delay: Duration,
+}
+
+impl Default for PluginSetup {
+    fn default() -> Self {
+        Self {
+            generation: Generation::Latest,
+            delay: Duration::ZERO,
+        }
+    }
+}
+
+/// The plugins of all nodes. They end when dropped.
+pub struct DevicePlugins {
+    shared: Arc<Shared>,
+    works: watch::Sender<bool>,
+    watcher: JoinHandle<()>,
+}
+
+struct Shared {
+    client: Client,
+    setup: PluginSetup,
+    state: Mutex<State>,
+    works: watch::Receiver<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Pods to start by node, in the order in which its kubelet learnt of them.
+    waiting: BTreeMap<String, VecDeque<PodToStart>>,
+    /// Pods some kubelet has seen.
+    seen: BTreeSet<String>,
+    services: Vec<Service>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct PodToStart {
+    created: Option<jiff::Timestamp>,
+    pod: PodView,
+}
+
+impl DevicePlugins {
+    /// Starts the plugins.
+    pub fn start(client: Client, setup: PluginSetup) -> Self {
+        let (works, receiver) = watch::channel(true);
+        let shared = Arc::new(Shared {
+            client,
+            setup,
+            state: Mutex::default(),
+            works: receiver,
+        });
+        let watcher = runtime().spawn(serve(Arc::clone(&shared)));
+        Self {
+            shared,
+            works,
+            watcher,
+        }
+    }
+
+    /// No plugin answers any more; kubelets wait.
+    pub fn stop(&self) {
+        self.works.send_replace(false);
+    }
+
+    /// Plugins and kubelets start anew: kubelets go through the pods they have not started by age.
+    pub fn restart(&self) {
+        for queue in self.shared.state().waiting.values_mut() {
+            let by_age = |pod: &PodToStart| (pod.created, pod.pod.uid.clone());
+            queue.make_contiguous().sort_by_key(by_age);
+        }
+        self.works.send_replace(true);
+    }
+
+    /// Every call so far that a plugin has answered.
+    pub fn services(&self) -> Vec<Service> {
+        self.shared.state().services.clone()
+    }
+
+    /// Calls so far whose container did not get exactly its own cards.
+    pub fn strayed(&self) -> Vec<Service> {
+        let strayed = |service: &Service| !service.is_own();
+        self.services().into_iter().filter(strayed).collect()
+    }
+}
+
+impl Drop for DevicePlugins {
+    fn drop(&mut self) {
+        self.watcher.abort();
+        for worker in self.shared.state().workers.drain(..) {
+            worker.abort();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A kubelet has learnt of a pod. A node's worker starts with its first pod.
+    fn learn(self: &Arc<Self>, pod: &Pod) {
+        let view = view(pod);
+        let Some(node) = view.node.clone() else {
+            return;
+        };
+        if view.phase != "Pending" || served(&view) || all_calls(&view).is_empty() {
+            return;
+        }
+        let mut state = self.state();
+        if !state.seen.insert(view.uid.clone()) {
+            return;
+        }
+        let fresh = !state.waiting.contains_key(&node);
+        state
+            .waiting
+            .entry(node.clone())
+            .or_default()
+            .push_back(PodToStart {
+                created: pod.metadata.creation_timestamp.as_ref().map(|t| t.0),
+                pod: view,
+            });
+        if fresh {
+            let worker = runtime().spawn(work(Arc::clone(self), node));
+            state.workers.push(worker);
+        }
+    }
+}
+
+/// Served by an earlier run of the plugin, or never to be served.
+fn served(pod: &PodView) -> bool {
+    let phase = pod.annotations.get(vgpu::PHASE);
+    phase.is_some_and(|phase| phase != vgpu::ALLOCATING)
+        || pod.annotations.contains_key(gpushare::ASSIGNED)
+}
+
+/// Calls that starting a pod causes, with the resource they are for.
+fn all_calls(pod: &PodView) -> Vec<(&'static str, Call)> {
+    let older = [gpushare::MEMORY, gpushare::NUMBER];
+    let of_vgpu = calls(pod).into_iter().map(|call| (vgpu::NUMBER, call));
+    let of_older = older.into_iter().flat_map(|resource| {
+        let calls = calls_for(pod, resource).into_iter();
+        calls.map(move |call| (resource, call))
+    });
+    of_vgpu.chain(of_older).collect()
+}
+
+/// Watches for ever; a broken watch is begun anew and brings every pod again.
+async fn serve(shared: Arc<Shared>) {
+    loop {
+        let _ = follow(&shared).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn follow(shared: &Arc<Shared>) -> Result<()> {
+    let bound = WatchParams::default()
+        .fields("spec.nodeName!=")
+        .timeout(WATCH_SECONDS);
+    let pods: Api<Pod> = Api::all(shared.client.clone());
+    let mut events = Box::pin(pods.watch(&bound, "0").await?);
+    while let Some(event) = events.next().await {
+        if let WatchEvent::Added(pod) | WatchEvent::Modified(pod) = event? {
+            shared.learn(&pod);
+        }
+    }
+    Ok(())
+}
+
+/// The kubelet of one node: starts pods one after the other.
+async fn work(shared: Arc<Shared>, node: String) {
+    let mut works = shared.works.clone();
+    loop {
+        if works.wait_for(|works| *works).await.is_err() {
+            return;
+        }
+        let next = shared
+            .state()
+            .waiting
+            .get_mut(&node)
+            .map(VecDeque::pop_front);
+        match next.flatten() {
+            Some(pod) => start(&shared, &pod.pod).await,
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// Asks the plugins for every container of a pod; the first refusal fails the pod.
+async fn start(shared: &Shared, pod: &PodView) {
+    for (resource, call) in all_calls(pod) {
+        tokio::time::sleep(shared.setup.delay).await;
+        let service = match allocate(shared, resource, &call).await {
+            Ok(Some(service)) => service,
+            // The pod has ended: its kubelet has nothing to start.
+            Ok(None) => return,
+            Err(error) => {
+                eprintln!("plugin of {}: {error:#}", call.node);
+                return;
+            }
+        };
+        let refused = service.got.is_err();
+        shared.state().services.push(service);
+        if refused {
+            fail(shared, pod).await;
+            return;
+        }
+    }
+}
+
+/// One call: reads all pods of the cluster and writes to the one it takes for the caller.
+async fn allocate(shared: &Shared, resource: &str, call: &Call) -> Result<Option<Service>> {
+    let pods: Api<Pod> = Api::all(shared.client.clone());
+    let pods: Vec<PodView> = pods
+        .list(&ListParams::default())
+        .await?
+        .items
+        .iter()
+        .map(view)
+        .collect();
+    let caller = pods.iter().find(|pod| pod.uid == call.pod);
+    let ended = |pod: &PodView| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
+    let Some(caller) = caller.filter(|pod| !pod.deleting && !ended(pod)) else {
+        return Ok(None);
+    };
+    let (answer, promised) = match resource {
+        vgpu::NUMBER => (
+            vgpu::allocate(shared.setup.generation, &pods, call),
+            vgpu::promised(caller, call.container).unwrap_or_default(),
+        ),
+        _ => (
+            gpushare::allocate(resource, u32::MAX, &pods, call),
+            gpushare::promised(caller).unwrap_or_default(),
+        ),
+    };
+    apply(shared, &pods, call, &answer).await?;
+    Ok(Some(Service {
+        call: call.clone(),
+        promised,
+        got: answer.result,
+        guessed: answer.guessed,
+    }))
+}
+
+/// Sends what the answer changes, in the plugin's order: devices, phase, lock.
+async fn apply(shared: &Shared, pods: &[PodView], call: &Call, answer: &Answer) -> Result<()> {
+    let rest = Rest::new(shared.client.clone());
+    let guessed = pods
+        .iter()
+        .find(|pod| Some(&pod.uid) == answer.guessed.as_ref());
+    if let Some(pod) = guessed {
+        let is_list = |(key, _): &(&String, &String)| *key == vgpu::TO_ALLOCATE;
+        let (list, others): (Vec<_>, Vec<_>) = answer.changes.iter().partition(is_list);
+        for part in [list, others] {
+            if !part.is_empty() {
+                let changes: BTreeMap<_, _> = part.into_iter().collect();
+                annotate(&rest, &path_of(pod), json!(changes)).await?;
+            }
+        }
+    }
+    if let Some(lock) = answer.unlocks {
+        let path = format!("/api/v1/nodes/{}", call.node);
+        annotate(&rest, &path, json!({lock: null})).await?;
+    }
+    Ok(())
+}
+
+/// Merges annotations; an object that is gone needs none.
+async fn annotate(rest: &Rest, path: &str, annotations: Value) -> Result<()> {
+    let patch = json!({"metadata": {"annotations": annotations}});
+    match rest.send(Method::PATCH, path, Some(&patch)).await {
+        Err(error) if crate::is_status(&error, 404) => Ok(()),
+        other => other.map(|_| ()).context("annotate"),
+    }
+}
+
+/// What kubelet says of a pod it cannot admit.
+async fn fail(shared: &Shared, pod: &PodView) {
+    let rest = Rest::new(shared.client.clone());
+    let path = format!("{}/status", path_of(pod));
+    let status = json!({"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError"}});
+    if let Err(error) = rest.send(Method::PATCH, &path, Some(&status)).await {
+        eprintln!("fail {}: {error:#}", pod.name);
+    }
+}
+
+fn path_of(pod: &PodView) -> String {
+    format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
+}
+
+/// A pod as the plugins look at it.
+pub fn view(pod: &Pod) -> PodView {
+    let (spec, status) = (pod.spec.as_ref(), pod.status.as_ref());
+    let containers = spec.map(|spec| spec.containers.iter().map(container).collect());
+    PodView {
+        namespace: pod.namespace().unwrap_or_default(),
+        name: pod.name_any(),
+        uid: pod.uid().unwrap_or_default(),
+        node: spec.and_then(|spec| spec.node_name.clone()),
+        phase: status
+            .and_then(|status| status.phase.clone())
+            .unwrap_or_default(),
+        deleting: pod.metadata.deletion_timestamp.is_some(),
+        annotations: pod.annotations().clone(),
+        containers: containers.unwrap_or_default(),
+    }
+}
+
+fn container(container: &WireContainer) -> Container {
+    let limits = container.resources.as_ref().and_then(|r| r.limits.clone());
+    let amount = |text: &str| -> Option<u64> {
+        let quantity = quantity::parse(text).ok()?;
+        quantity.whole_ceil().try_into().ok()
+    };
+    let extended = limits.into_iter().flatten();
+    let extended = extended.filter_map(|(name, value)| {
+        let amount = amount(&value.0)?;
+        name.contains('/').then_some((name, amount))
+    });
+    Container {
+        name: container.name.clone(),
+        limits: extended.collect(),
+    }
+}
+
+/// A node as a plugin registers it; `now` is the time it prints.
+pub fn gpu_node(name: &str, plugin: &Plugin, now: &str) -> Value {
+    let mut node = NodeShape::default().object(name);
+    node["metadata"]["annotations"] = json!(plugin.report(&BTreeMap::new(), now));
+    let parts = [
+        ("capacity", plugin.capacity()),
+        ("allocatable", plugin.allocatable()),
+    ];
+    for (part, amounts) in parts {
+        for (resource, amount) in amounts {
+            node["status"][part][resource] = json!(amount.to_string());
+        }
+    }
+    node
+}
