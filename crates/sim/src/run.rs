@@ -5,8 +5,9 @@ use pumice_devices::marks::{Sent, Turns};
 use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Options;
 use pumice_model::object::Pairs;
+use pumice_model::{Delta, DeviceNote, NoteAbout};
 
-use crate::reader::{Input, Source};
+use crate::reader::{DeviceMap, Input, Source};
 use crate::report::{Bind, Ignored, ProblemLine, Report, VolumeLine};
 use crate::world::World;
 
@@ -61,7 +62,7 @@ pub fn simulate(
 ) -> (Report, Vec<crate::Problem>) {
     let mut report = Report::default();
     let mut turns = Turns::default();
-    let (mut world, problems) = World::new(input.items, sources, settings, input.problems);
+    let (mut world, mut problems) = World::new(input.items, sources, settings, input.problems);
     let mut engine = Engine::new(config, &settings.default_queue);
     engine.ignore_provisioners(settings.ignored_provisioners.iter().cloned());
     let most = match settings.mode {
@@ -74,6 +75,13 @@ pub fn simulate(
         world.run_storage();
     } else {
         world.make_all_job_pods(&settings.options);
+    }
+    for map in &input.device_maps {
+        engine.apply(Delta::DeviceConfig {
+            namespace: map.namespace.clone(),
+            name: map.name.clone(),
+            text: Some(map.text.clone()),
+        });
     }
     world
         .take_deltas()
@@ -106,6 +114,8 @@ pub fn simulate(
         .into_iter()
         .map(|(kind, count)| Ignored { kind, count })
         .collect();
+    let notes = engine.take_device_notes().into_iter();
+    problems.extend(notes.map(|note| device_problem(note, &world, &input.device_maps)));
     report.problems = problems.iter().map(problem_line).collect();
     (report, problems)
 }
@@ -148,6 +158,31 @@ fn record(
     }
     for job in &decisions.groups {
         world.set_group_status(&state.job_key(*job), &state.job(*job).status);
+    }
+}
+
+/// Something about devices that was left out or counts as used.
+fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate::Problem {
+    let (object, place) = match note.about {
+        NoteAbout::Node(name) => (format!("Node {name}"), world.place("Node", &name)),
+        NoteAbout::Pod {
+            namespace, name, ..
+        } => {
+            let key = format!("{namespace}/{name}");
+            (format!("Pod {key}"), world.place("Pod", &key))
+        }
+        NoteAbout::ConfigMap(namespace, name) => {
+            let same = |map: &&DeviceMap| (&map.namespace, &map.name) == (&namespace, &name);
+            let place = maps.iter().find(same).map(|map| map.place.clone());
+            (format!("ConfigMap {namespace}/{name}"), place)
+        }
+    };
+    crate::Problem {
+        place: place.unwrap_or_default(),
+        object,
+        message: note.text,
+        help: String::new(),
+        kept: true,
     }
 }
 

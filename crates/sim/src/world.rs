@@ -13,6 +13,7 @@ use pumice_model::object::{
 };
 use pumice_model::{Delta, VolumeStep};
 
+use crate::device_plugin::answer_at_once;
 use crate::manifest::Manifest;
 use crate::problem::{Place, Problem};
 use crate::reader::{Item, Source};
@@ -146,6 +147,11 @@ impl World {
         self.deltas = first;
     }
 
+    /// Where an object was read.
+    pub fn place(&self, kind: &'static str, key: &str) -> Option<Place> {
+        self.places.get(&(kind, key.to_owned())).cloned()
+    }
+
     /// What a watch would have delivered since the last call.
     pub fn take_deltas(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.deltas)
@@ -185,6 +191,7 @@ impl World {
                 gone.push(key.clone());
             } else if pod.phase == PodPhase::Pending {
                 pod.phase = PodPhase::Running;
+                pod.records = answer_at_once(&pod.records);
                 self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
             }
         }
