@@ -163,12 +163,11 @@ fn config(arguments: &Arguments) -> anyhow::Result<Config> {
 }
 
 /// What `--devices vgpu` adds to the built-in configuration.
-const VGPU: &str = "\
-  - name: deviceshare
+const VGPU: &str = r#"  - name: deviceshare
     arguments:
       deviceshare.VGPUEnable: true
       deviceshare.SchedulePolicy: binpack
-";
+"#;
 
 /// Builds the cluster and measures.
 pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
