@@ -187,7 +187,7 @@ impl Teller {
             self.write(Write::Bind(BindRequest {
                 pod,
                 node,
-                annotations: Vec::new(),
+                devices: Default::default(),
                 before,
             }));
         }

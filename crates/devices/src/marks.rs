@@ -40,6 +40,8 @@ pub struct Guard {
     /// When the pod ends before the plugin has answered, these annotations are set so that no later
     /// pod gets its turn.
     pub cleanup: Vec<(&'static str, &'static str)>,
+    /// False: never waits, only cleaned up after.
+    pub waits: bool,
 }
 
 /// Everything a decision writes for its devices.
