@@ -1,8 +1,10 @@
 //! The rules of this module against an API server that answers as told.
 
 mod bind;
+mod devices;
 mod event;
 mod evict;
+mod node_lock;
 mod queues;
 mod status;
 mod storm;
