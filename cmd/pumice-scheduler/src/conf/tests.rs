@@ -24,6 +24,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         name: "f".to_owned(),
         strict,
         core,
+        devices: cell::channel(None).0,
         status: Arc::clone(&status),
         in_use: Arc::default(),
         metrics: Arc::clone(&metrics),
