@@ -17,7 +17,6 @@ use pumice_model::Delta;
 use pumice_model::object::PodObject;
 use serde::Serialize;
 
-use crate::BadInput;
 use crate::check::{configuration, read};
 
 /// Pods created one at a time.
@@ -52,7 +51,7 @@ pub enum Devices {
     /// None
     #[default]
     None,
-    /// vGPU
+    /// Eight cards a node, shared as vGPUs; every pending pod asks for one
     Vgpu,
 }
 
@@ -86,7 +85,7 @@ pub struct Arguments {
     /// Shared devices
     #[arg(long, value_enum, default_value = "none")]
     pub devices: Devices,
-    /// Configuration; default: the built-in one
+    /// Configuration; default: the built-in one, with deviceshare where there are devices
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Seed of the node sizes
@@ -141,11 +140,6 @@ pub struct Figures {
 pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Placement(arguments) => {
-            if arguments.devices == Devices::Vgpu {
-                let text = "error: --devices vgpu: this version has no shared devices yet\n  = \
-                            help: leave the flag out";
-                return Err(BadInput(text.to_owned()).into());
-            }
             let figures = measure(arguments, &config(arguments)?);
             print(&figures, arguments.output)?;
         }
@@ -157,9 +151,24 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
 fn config(arguments: &Arguments) -> anyhow::Result<Config> {
     match &arguments.config {
         Some(path) => configuration(&path.display().to_string(), &read(path)?),
-        None => configuration("built-in configuration", DEFAULT_CONF.as_bytes()),
+        None => {
+            let devices = match arguments.devices {
+                Devices::None => "",
+                Devices::Vgpu => VGPU,
+            };
+            let text = format!("{DEFAULT_CONF}{devices}");
+            configuration("built-in configuration", text.as_bytes())
+        }
     }
 }
+
+/// What `--devices vgpu` adds to the built-in configuration.
+const VGPU: &str = "\
+  - name: deviceshare
+    arguments:
+      deviceshare.VGPUEnable: true
+      deviceshare.SchedulePolicy: binpack
+";
 
 /// Builds the cluster and measures.
 pub fn measure(arguments: &Arguments, config: &Config) -> Figures {

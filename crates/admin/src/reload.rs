@@ -83,6 +83,7 @@ mod tests {
             name: "gang",
             summary: "All or nothing.",
             args: &[],
+            rules: &[],
             built: true,
         }],
         actions: &[ActionSpec {

@@ -6,6 +6,7 @@
 mod actions;
 mod fields;
 mod plugins;
+mod rules;
 mod values;
 
 use std::collections::BTreeMap;

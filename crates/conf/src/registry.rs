@@ -62,6 +62,47 @@ impl ArgSpec {
     }
 }
 
+/// What holds for arguments beyond their kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum ArgRule {
+    /// Two switches of which one at most may be on; both on are an error.
+    Exclusive {
+        /// One switch.
+        one: &'static str,
+        /// The other switch.
+        other: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// A switch that Volcano has and that does nothing here yet; on is warned about.
+    NotBuilt {
+        /// The switch.
+        name: &'static str,
+        /// What that means for the user.
+        help: &'static str,
+    },
+    /// A text of which only some values have a meaning; others are warned about and passed on. The
+    /// empty text is never warned about.
+    OneOf {
+        /// The argument.
+        name: &'static str,
+        /// Values with a meaning.
+        values: &'static [&'static str],
+        /// What happens instead.
+        otherwise: &'static str,
+    },
+    /// A list of maps from text to text, of [`ArgKind::Any`]; anything else is an error. An empty
+    /// map is warned about.
+    TextMaps {
+        /// The argument.
+        name: &'static str,
+        /// Most entries.
+        most: usize,
+        /// An entry as it should be written.
+        example: &'static str,
+    },
+}
+
 /// One plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PluginSpec {
@@ -71,6 +112,8 @@ pub struct PluginSpec {
     pub summary: &'static str,
     /// The arguments it reads.
     pub args: &'static [ArgSpec],
+    /// What holds for them beyond their kinds.
+    pub rules: &'static [ArgRule],
     /// False when Volcano has it and this version of Pumice does not.
     pub built: bool,
 }

@@ -6,6 +6,7 @@ mod embedded;
 mod examples;
 mod fuzz;
 mod part_diagnostics;
+mod rules;
 mod scalars;
 mod switches;
 mod trees;
@@ -28,6 +29,7 @@ const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
         name,
         summary: "",
         args,
+        rules: &[],
         built: true,
     }
 }
@@ -105,6 +107,7 @@ const REGISTRY: Registry = Registry {
             name: "extender",
             summary: "",
             args: &[],
+            rules: &[],
             built: false,
         },
     ],

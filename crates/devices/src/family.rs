@@ -47,6 +47,11 @@ pub trait Family {
     /// [`FamilySpec::records`]; `pod` is what its containers ask, whether or not the family is on.
     fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held;
 
+    /// Whether it matters to which group a pod belongs that asks this.
+    fn minds_group(&self, _pod: &PodFacts) -> bool {
+        false
+    }
+
     /// Resources that are not counted on nodes or in queues.
     fn ignored_resources(&self) -> Vec<String> {
         Vec::new()
@@ -66,8 +71,10 @@ pub struct FamilySpec {
     pub node_annotations: &'static [&'static str],
     /// Pod annotations that decide where a pod may go.
     pub asks: &'static [&'static str],
-    /// Pod annotations that tell what a placed pod holds, and how far its plugin is.
+    /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
+    /// Pod annotations by which the device plugin tells how far it is.
+    pub follows: &'static [&'static str],
     /// Names of its gauges with their help texts; labels are `devID`, `NodeName` and, where
     /// the last is true, `podName`.
     pub gauges: &'static [(&'static str, &'static str, bool)],
@@ -135,6 +142,11 @@ impl Devices {
         demand
     }
 
+    /// Whether it matters to which group a pod belongs that asks this.
+    pub fn minds_group(&self, pod: &PodFacts) -> bool {
+        self.families.iter().any(|family| family.minds_group(pod))
+    }
+
     /// What a placed pod holds of a family.
     pub fn held(&self, family: u8, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
         self.families[usize::from(family)].held(records, pod, cards)
@@ -172,7 +184,12 @@ pub fn asks(key: &str) -> bool {
     FAMILIES.iter().any(|spec| spec.asks.contains(&key))
 }
 
-/// Whether some family reads this annotation of a placed pod.
+/// Whether this annotation tells what a placed pod holds.
 pub fn records(key: &str) -> bool {
     FAMILIES.iter().any(|spec| spec.records.contains(&key))
+}
+
+/// Whether a device plugin tells by this annotation of a pod how far it is.
+pub fn follows(key: &str) -> bool {
+    FAMILIES.iter().any(|spec| spec.follows.contains(&key))
 }

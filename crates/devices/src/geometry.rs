@@ -1,4 +1,15 @@
 //! The device configuration: `device-config.yaml` of a ConfigMap (spec/04 §4).
+//!
+//! What the text leaves out keeps its built-in default, so that a missing ConfigMap, a missing
+//! section and a section with one changed key all mean what their author sees in them.
+
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+/// The key of the ConfigMap under which the device configuration is stored.
+pub const CONFIG_KEY: &str = "device-config.yaml";
 
 /// Names and numbers of the section `nvidia`.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +39,67 @@ impl Default for NvidiaConfig {
             percentage_name: "volcano.sh/vgpu-memory-percentage".to_owned(),
             core_scaling: 1.0,
             memory_factor: 1,
-            geometries: Vec::new(),
+            geometries: known_geometries(),
         }
+    }
+}
+
+impl NvidiaConfig {
+    /// Index of the geometry for a type of cards: the first one of which a model is part of it.
+    pub fn geometry_for(&self, kind: &str) -> Option<u16> {
+        let names = |model: &String| kind.contains(model.as_str());
+        let knows = |geometry: &ModelGeometry| geometry.models.iter().any(names);
+        let found = self.geometries.iter().position(knows)?;
+        u16::try_from(found).ok()
+    }
+}
+
+/// The table that the device plugin is installed with (spec/04 §4.3).
+fn known_geometries() -> Vec<ModelGeometry> {
+    vec![
+        geometry(
+            &["A30"],
+            &[
+                &[("1g.6gb", 6144, 4)],
+                &[("2g.12gb", 12_288, 2)],
+                &[("4g.24gb", 24_576, 1)],
+            ],
+        ),
+        geometry(
+            &["A100-SXM4-40GB", "A100-40GB-PCIe", "A100-PCIE-40GB"],
+            &[
+                &[("1g.5gb", 5120, 7)],
+                &[("2g.10gb", 10_240, 3), ("1g.5gb", 5120, 1)],
+                &[("3g.20gb", 20_480, 2)],
+                &[("7g.40gb", 40_960, 1)],
+            ],
+        ),
+        geometry(
+            &["A100-SXM4-80GB", "A100-80GB-PCIe", "A100-PCIE-80GB"],
+            &[
+                &[("1g.10gb", 9728, 7)],
+                &[("2g.20gb", 19_968, 3), ("1g.10gb", 9728, 1)],
+                &[("3g.40gb", 40_192, 2)],
+                &[("7g.80gb", 80_896, 1)],
+            ],
+        ),
+    ]
+}
+
+/// Groups called group1, group2, …, each a list of name, MiB and count.
+fn geometry(models: &[&str], groups: &[&[(&str, i64, u16)]]) -> ModelGeometry {
+    let instance = |&(name, memory_mib, count): &(&str, i64, u16)| Instance {
+        name: name.to_owned(),
+        memory_mib,
+        count,
+    };
+    let group = |(at, instances): (usize, &&[(&str, i64, u16)])| Group {
+        name: format!("group{}", at + 1),
+        instances: instances.iter().map(instance).collect(),
+    };
+    ModelGeometry {
+        models: models.iter().map(|&model| model.to_owned()).collect(),
+        groups: groups.iter().enumerate().map(group).collect(),
     }
 }
 
@@ -73,8 +143,8 @@ impl DeviceConfig {
     /// Reads the text of `device-config.yaml`.
     ///
     /// # Errors
-    /// Every problem of the text, each with its place.
-    pub fn parse(_text: &str) -> Result<Self, Vec<String>> {
-        Ok(Self::default())
+    /// Every problem of the text, each with its place and what to do.
+    pub fn parse(text: &str) -> Result<Self, Vec<String>> {
+        read::read(text)
     }
 }

@@ -1,36 +1,227 @@
-//! Family gpushare.
+//! Cards shared by memory (`volcano.sh/gpu-memory`), or handed out whole
+//! (`volcano.sh/gpu-number`): spec/04 §14, R15, R17.
+//!
+//! A node tells how many cards it has and their memory in all; they are alike and known by index.
+//! The card of a pod is in `volcano.sh/gpu-index`: while the pod waits, the annotation is its wish;
+//! the Binding overwrites it with what the pod got.
+//!
+//! * [`request`]: what a pod asks, and its wish.
+//! * [`node`]: cards of a node, and what a placed pod holds of them.
+//! * [`memory`], [`number`]: fit, choice and score of the two modes.
 
+mod memory;
+mod node;
+mod number;
+mod request;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
 use std::rc::Rc;
 
-use crate::cards::{NodeCards, Tags};
-use crate::demand::Want;
+use crate::cards::{NodeCards, Pick, Picks, Tags, View};
+use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Held};
 use crate::geometry::DeviceConfig;
+use crate::marks::{Mark, MarkValue, Marks};
 use crate::settings::Settings;
+
+use request::Request;
+
+/// Resource of pods that share cards.
+const MEMORY: &str = "volcano.sh/gpu-memory";
+/// Resource of pods that want whole cards; on nodes, the number of cards in both modes.
+const NUMBER: &str = "volcano.sh/gpu-number";
+/// Pod annotation: indices of cards, separated by commas.
+const INDEX: &str = "volcano.sh/gpu-index";
+/// Node annotation: indices of cards that must not be used.
+const UNHEALTHY: &str = "volcano.sh/gpu-unhealthy-ids";
+/// Pod annotation: when the card was chosen; the device plugin serves the oldest first.
+const TIME: &str = "volcano.sh/predicate-time";
+/// Node annotation taken before the Binding, where settings say so.
+const LOCK: &str = "gpu";
+
+/// Cores of a pick that leaves nothing of its card, whatever the memory of the card is.
+const WHOLE: u32 = 100;
 
 /// The family.
 pub const SPEC: FamilySpec = FamilySpec {
     name: "gpushare",
-    node_annotations: &[],
-    asks: &[],
-    records: &[],
+    node_annotations: &[UNHEALTHY],
+    asks: &[INDEX],
+    records: &[INDEX],
+    follows: &[],
     gauges: &[],
-    make: |_: &Settings, _: &DeviceConfig| Box::new(Nothing),
+    make: |settings: &Settings, _: &DeviceConfig| {
+        Box::new(GpuShare {
+            settings: settings.clone(),
+        })
+    },
 };
 
-struct Nothing;
+struct GpuShare {
+    settings: Settings,
+}
 
-impl Family for Nothing {
-    fn cards(&self, _node: &NodeFacts) -> NodeCards {
-        NodeCards::default()
+impl Family for GpuShare {
+    fn cards(&self, node: &NodeFacts) -> NodeCards {
+        match (self.settings.gpu_memory, self.settings.gpu_number) {
+            (false, false) => NodeCards::default(),
+            (is_shared, _) => node::cards(node, is_shared),
+        }
     }
 
-    fn want(&self, _pod: &PodFacts, _tags: Tags) -> Option<Result<Rc<dyn Want>, String>> {
-        None
+    fn want(&self, pod: &PodFacts, _tags: Tags) -> Option<Result<Rc<dyn Want>, String>> {
+        let request = match Request::of(pod) {
+            Ok(request) => request?,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        Some(self.compile(request, pod))
     }
 
-    fn held(&self, _records: &Pairs, _pod: &PodFacts, _cards: &NodeCards) -> Held {
-        Held::default()
+    fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
+        node::held(records, pod, cards, self.settings.gpu_memory)
     }
+}
+
+impl GpuShare {
+    fn compile(&self, request: Request, pod: &PodFacts) -> Result<Rc<dyn Want>, String> {
+        let settings = &self.settings;
+        let wish = Wish::of(pod)?;
+        if settings.gpu_memory && request.memory > 0 {
+            let lock = settings.node_lock.then_some(LOCK);
+            return Ok(Rc::new(memory::Shared::new(
+                request,
+                wish,
+                settings.policy,
+                lock,
+            )));
+        }
+        if settings.gpu_number && request.number > 0 {
+            let whole = number::Whole::new(request, wish, settings.policy)?;
+            return Ok(Rc::new(whole));
+        }
+        let (resource, switch) = match request.memory > 0 {
+            true => (MEMORY, "deviceshare.GPUSharingEnable"),
+            false => (NUMBER, "deviceshare.GPUNumberEnable"),
+        };
+        Err(match settings.configured {
+            true => format!(
+                "the pod asks for {resource}, which is switched off; set {switch}: true in the \
+                 arguments of the plugin deviceshare"
+            ),
+            false => format!(
+                "the pod asks for {resource}, but the plugin deviceshare is not configured; add it \
+                 with the argument {switch}: true"
+            ),
+        })
+    }
+}
+
+/// Indices a pending pod limits itself to; none when it takes any card.
+#[derive(Debug, Default)]
+struct Wish(Option<Vec<u32>>);
+
+impl Wish {
+    fn of(pod: &PodFacts) -> Result<Self, String> {
+        let text = pod.annotation(INDEX).unwrap_or_default();
+        let read = request::indices(text).map_err(|bad| {
+            format!(
+                "{INDEX} `{}` names the GPUs the pod may have, but `{bad}` is no index; write \
+                 indices such as 0,2 or remove the annotation",
+                request::shorten(text)
+            )
+        });
+        let indices = read?;
+        Ok(Self((!indices.is_empty()).then_some(indices)))
+    }
+
+    fn admits(&self, index: u32) -> bool {
+        self.0.as_ref().is_none_or(|wish| wish.contains(&index))
+    }
+
+    /// Positions of usable cards the pod takes.
+    fn candidates<'a>(&'a self, cards: &'a NodeCards) -> impl Iterator<Item = usize> + 'a {
+        let cards = cards.cards.iter().enumerate();
+        cards
+            .filter(|(_, card)| card.usable && self.admits(card.index))
+            .map(|(at, _)| at)
+    }
+
+    /// Why a card is none of the candidates.
+    fn objection(&self, cards: &NodeCards, at: usize) -> Option<String> {
+        let card = &cards.cards[at];
+        if !self.admits(card.index) {
+            return Some(format!("not in {INDEX} of the pod"));
+        }
+        let why = card.unusable.as_deref().unwrap_or("not usable");
+        (!card.usable).then(|| why.to_owned())
+    }
+}
+
+/// Memory nobody uses; over-committed cards have none.
+fn free(cards: &NodeCards, at: usize, view: View) -> i64 {
+    let used = cards.used(at, view);
+    if used.cores >= WHOLE {
+        return 0;
+    }
+    cards.cards[at].memory.saturating_sub(used.memory).max(0)
+}
+
+fn failure(text: &str, evictions_help: bool) -> Failure {
+    Failure {
+        text: text.to_owned(),
+        evictions_help,
+    }
+}
+
+/// A pick of the card at a position.
+fn pick(cards: &NodeCards, at: usize, request: &Request, charged: i64, cores: u32) -> Pick {
+    Pick {
+        container: request.container,
+        card: u16::try_from(at).ok(),
+        id: Rc::clone(&cards.cards[at].id),
+        unit: None,
+        memory: request.memory,
+        charged,
+        cores,
+        slots: 1,
+        certain: true,
+    }
+}
+
+/// The two annotations of the Binding (spec/04 §14.4).
+fn marks(picks: &Picks, lock: Option<&'static str>) -> Marks {
+    let indices: Vec<&str> = picks.iter().map(|pick| &*pick.id).collect();
+    let mark = |key, value| Mark { key, value };
+    Marks {
+        annotations: vec![
+            mark(INDEX, MarkValue::Text(indices.join(","))),
+            mark(TIME, MarkValue::Nanos),
+        ],
+        guard: None,
+        lock,
+    }
+}
+
+/// What is wrong card by card, in one line.
+fn by_card(cards: &NodeCards, why: impl Fn(usize) -> Option<String>) -> String {
+    const MOST: usize = 16;
+    let mut text = String::new();
+    let mut told = 0;
+    for (at, card) in cards.cards.iter().enumerate() {
+        let Some(why) = why(at) else { continue };
+        told += 1;
+        if told <= MOST {
+            let separator = if told > 1 { "; " } else { "" };
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{separator}GPU {}: {why}", card.index);
+        }
+    }
+    if told > MOST {
+        let _ = write!(text, "; and {} more", told - MOST);
+    }
+    text
 }

@@ -26,6 +26,7 @@ pub mod gpushare;
 pub mod marks;
 pub mod product;
 pub mod settings;
+pub mod type_list;
 pub mod vgpu;
 
 pub use cards::{Card, Hold, NodeCards, NodeDevices, Pick, Picks, Tags, Unit, Used, View, Weight};
@@ -34,3 +35,4 @@ pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFac
 pub use family::{Devices, FAMILIES, Family, FamilySpec, Held};
 pub use marks::{Guard, Mark, MarkValue, Marks};
 pub use settings::{Policy, Settings};
+pub use type_list::TypeLists;

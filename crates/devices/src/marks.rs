@@ -2,6 +2,8 @@
 //!
 //! Times are stamped when the Binding is sent, so they are not known here.
 
+use rustc_hash::FxHashMap;
+
 /// The value of an annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkValue {
@@ -14,6 +16,62 @@ pub enum MarkValue {
     Turn,
     /// Unix nanoseconds when the Binding is sent.
     Nanos,
+}
+
+/// The moment a Binding is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Unix seconds.
+    pub seconds: i64,
+    /// Unix nanoseconds.
+    pub nanos: i64,
+    /// The value of [`MarkValue::Turn`] for its node.
+    pub turn: u64,
+}
+
+impl MarkValue {
+    /// The text that is written.
+    pub fn text(&self, sent: Sent) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Seconds => sent.seconds.to_string(),
+            Self::Turn => sent.turn.to_string(),
+            Self::Nanos => sent.nanos.to_string(),
+        }
+    }
+}
+
+/// The last turn of every node.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    last: FxHashMap<String, u64>,
+}
+
+impl Turns {
+    /// The next turn of a node: `now_s`, or one more than the last.
+    pub fn next(&mut self, node: &str, now_s: i64) -> u64 {
+        let now = u64::try_from(now_s).unwrap_or(0);
+        let turn = match self.last.get(node) {
+            Some(last) => now.max(last.saturating_add(1)),
+            None => now,
+        };
+        self.last.insert(node.to_owned(), turn);
+        turn
+    }
+
+    /// A turn somebody took on a node; the end of all turns (`u64::MAX`) is none.
+    pub fn saw(&mut self, node: &str, turn: u64) {
+        if turn == u64::MAX {
+            return;
+        }
+        let last = self.last.entry(node.to_owned()).or_insert(turn);
+        *last = turn.max(*last);
+    }
+
+    /// A node is gone.
+    pub fn forget(&mut self, node: &str) {
+        self.last.remove(node);
+    }
 }
 
 /// One annotation.
@@ -29,6 +87,8 @@ pub struct Mark {
 /// looks right. Of pods that look alike but hold different cards, only one may be on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
+    /// Pods that look alike must wait for each other; if not, only the clean-up is wanted.
+    pub waits: bool,
     /// The pod annotation that tells how far the plugin is.
     pub phase_key: &'static str,
     /// Its value while the plugin has not answered.

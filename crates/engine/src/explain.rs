@@ -151,6 +151,9 @@ impl Engine {
     }
 
     fn miss_text(&self, miss: &NearestMiss) -> String {
+        if let Some(devices) = &miss.devices {
+            return devices.clone();
+        }
         let short: Vec<String> = miss
             .short
             .iter()

@@ -11,6 +11,7 @@
 //! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
 
 mod close;
+pub mod devices;
 pub mod explain;
 pub mod gist;
 pub mod numbers;
@@ -22,7 +23,7 @@ use pumice_conf::Config;
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved};
-use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use numbers::{JobNumbers, Numbers, QueueNumbers};
@@ -70,6 +71,7 @@ pub struct Engine {
     uncounted: FxHashSet<JobIx>,
     /// Jobs with a PodGroup and pods that are not ready.
     unready: FxHashSet<JobIx>,
+    devices_told: devices::Told,
 }
 
 impl Engine {
@@ -77,8 +79,10 @@ impl Engine {
     pub fn new(config: &Config, default_queue: &str) -> Self {
         let mut reasons = ReasonTable::default();
         let chain = pumice_plugins::build(config, &mut reasons);
+        let mut state = State::new(default_queue);
+        state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         Self {
-            state: State::new(default_queue),
+            state,
             actions: config.actions.clone(),
             chain,
             kernel: Kernel::new(reasons),
@@ -93,6 +97,7 @@ impl Engine {
             telling: Telling::default(),
             uncounted: FxHashSet::default(),
             unready: FxHashSet::default(),
+            devices_told: devices::Told::default(),
         }
     }
 
@@ -104,6 +109,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         self.chain = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
+        self.state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         self.configurations += 1;
         self.actions.clone_from(&config.actions);
         // Notes speak of reasons by their number in the old table.
@@ -216,6 +222,12 @@ impl Engine {
     /// `None` when no plugin binds claims, and so no decision has volume steps.
     pub fn volume_timeout_s(&self) -> Option<i64> {
         self.chain.volume_timeout_s()
+    }
+
+    /// What was found wrong with devices, or has to be known of a pod that asks for some, since this
+    /// was last asked.
+    pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
+        self.state.take_device_notes()
     }
 
     /// Number of cycles run so far, skipped ones not counted.

@@ -12,13 +12,14 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use pumice_devices::Demand;
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{Need, NeedIx, Nodes, Rules, Shape, ShapeIx, State};
+use pumice_model::{DemandIx, Need, NeedIx, Nodes, Rules, Shape, ShapeIx, State, Task};
 
 use crate::reason::ReasonId;
 
 /// Identity of a class: same shape, the same look to every selector in the cluster, and the same
-/// needs of volumes.
+/// needs of volumes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassKey {
     /// Shape.
@@ -27,6 +28,20 @@ pub struct ClassKey {
     pub appearance: AppearanceIx,
     /// What it asks of its volumes.
     pub volumes: NeedIx,
+    /// What it asks of devices.
+    pub devices: DemandIx,
+}
+
+impl ClassKey {
+    /// The key of a task.
+    pub fn of(task: &Task) -> Self {
+        Self {
+            shape: task.shape,
+            appearance: task.appearance,
+            volumes: task.volumes,
+            devices: task.demand,
+        }
+    }
 }
 
 /// A class while its points are collected.
@@ -39,20 +54,14 @@ pub struct Class {
     pub rules: Rc<Rules>,
     /// What it asks of its volumes; nothing for most.
     pub volumes: Rc<Need>,
+    /// What it asks of devices; nothing for most.
+    pub devices: Rc<Demand>,
 }
 
 impl Class {
     /// The class of a task.
     pub fn of(state: &State, task: pumice_model::TaskIx) -> Self {
-        let task = state.task(task);
-        Self::with_key(
-            state,
-            ClassKey {
-                shape: task.shape,
-                appearance: task.appearance,
-                volumes: task.volumes,
-            },
-        )
+        Self::with_key(state, ClassKey::of(state.task(task)))
     }
 
     /// The class with an identity.
@@ -65,6 +74,7 @@ impl Class {
             shape,
             rules,
             volumes,
+            devices: state.devices.demand(key.devices).clone(),
         }
     }
 }

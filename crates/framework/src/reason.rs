@@ -126,6 +126,8 @@ pub struct NearestMiss {
     pub node: NodeIx,
     /// What it lacks, in stored units.
     pub short: Vec<(ResIx, i64)>,
+    /// What its devices lack, in words.
+    pub devices: Option<String>,
 }
 
 /// Why a task found no node: reasons with the number of nodes that have them.

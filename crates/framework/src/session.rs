@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use pumice_devices::Marks;
 use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, NodeIx, State, Sym, TaskIx, TaskStatus, VolumeStep};
 use rustc_hash::FxHashMap;
@@ -29,6 +30,8 @@ pub struct Bind {
     pub node: NodeIx,
     /// What to write first, so that its claims become bound; then they have to be waited for.
     pub volumes: Vec<VolumeStep>,
+    /// What it writes for its devices.
+    pub devices: Marks,
 }
 
 /// Why a job was not looked at, or not to the end.
@@ -197,10 +200,12 @@ impl<'a> Session<'a> {
             Some(_) => self.state.volumes.steps(task),
             None => Vec::new(),
         };
+        self.state.note_device_warnings(task);
         self.binds.push(Bind {
             task,
             node,
             volumes,
+            devices: self.state.device_marks(task),
         });
         if let Some(job) = self.state.task(task).job
             && let Some(note) = self.notes.get_mut(&job)

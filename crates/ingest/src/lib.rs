@@ -20,6 +20,7 @@
 mod affinity;
 mod amount;
 mod claim;
+mod device;
 mod group;
 mod image;
 mod meta;

@@ -3,11 +3,11 @@
 use k8s_openapi::api::core::v1::{Node, NodeStatus, Taint as WireTaint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::keys;
-use pumice_model::object::{Amounts, NodeObject, Shard, Taint};
+use pumice_model::object::{Amounts, NodeObject, Pairs, Shard, Taint};
 use pumice_model::resource::MAX_AMOUNT;
 
 use crate::problem::{Path, Problem, Problems};
-use crate::{amount, image, meta, pod};
+use crate::{amount, device, image, meta, pod};
 
 /// Reads a node.
 ///
@@ -22,7 +22,7 @@ pub fn node(node: &Node) -> Result<NodeObject, Vec<Problem>> {
     let taints = spec
         .and_then(|spec| spec.taints.as_deref())
         .unwrap_or_default();
-    let out = NodeObject {
+    let mut out = NodeObject {
         name: meta::name(&node.metadata, &mut problems),
         labels: meta::pairs(node.metadata.labels.as_ref()),
         taints: read_taints(taints, &mut problems),
@@ -31,7 +31,10 @@ pub fn node(node: &Node) -> Result<NodeObject, Vec<Problem>> {
         oversubscription: oversubscription(&node.metadata),
         images: images(status, &mut problems),
         shard: Shard::Own,
+        device_annotations: Pairs::new(),
+        device_capacity: Amounts::new(),
     };
+    device::fill_node(&mut out, &node.metadata, status, &mut problems);
     problems.or(out)
 }
 

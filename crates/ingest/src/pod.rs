@@ -8,7 +8,7 @@ use pumice_model::object::{
 };
 
 use crate::problem::{Path, Problem, Problems};
-use crate::{affinity, image, meta, request, spread, volume};
+use crate::{affinity, device, image, meta, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
@@ -57,6 +57,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
     out.gates = gates(spec);
     out.told = told(pod);
     containers(&mut out, spec, &mut problems);
+    device::fill_pod(&mut out, &pod.metadata, spec);
     volume::mounts(&mut out, spec);
     if let Some(wire) = &spec.affinity {
         affinity::fill(&mut out, wire, &mut problems);

@@ -2,7 +2,7 @@
 
 use crate::object::{
     AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, GroupObject,
-    NamespaceObject, NodeObject, PodObject, PriorityClassObject, PvObject, QueueObject,
+    NamespaceObject, NodeObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject,
     StorageClassObject, WorkloadObject,
 };
 
@@ -35,6 +35,9 @@ pub enum Delta {
         uid: String,
         /// Node name.
         node: String,
+        /// What the Binding says of devices: annotations that tell what the pod holds.
+        #[cfg_attr(feature = "serde", serde(default))]
+        records: Pairs,
     },
     /// A pending pod is not placed before `until_s`, because an earlier Binding failed. Part of a
     /// dump.
@@ -45,6 +48,15 @@ pub enum Delta {
         message: String,
         /// Seconds since the epoch.
         until_s: i64,
+    },
+    /// The device configuration in a ConfigMap: added, changed, or gone (`None`).
+    DeviceConfig {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Text under its key `device-config.yaml`.
+        text: Option<String>,
     },
     /// A PodGroup was added or changed (identity: namespace, name).
     GroupApply(Box<GroupObject>),

@@ -13,6 +13,7 @@
 //! Invariant: this crate knows no Kubernetes wire type, no clock, no plugin.
 
 pub mod delta;
+pub mod device;
 pub mod domains;
 pub mod intern;
 pub mod job;
@@ -28,6 +29,7 @@ pub mod topology;
 pub mod volume;
 
 pub use delta::Delta;
+pub use device::{DemandIx, DeviceNote, NoteAbout};
 pub use intern::{Interner, Sym};
 pub use job::{Job, JobIx, Origin};
 pub use node::{NodeIx, Nodes};

@@ -4,6 +4,7 @@
 //! the first name. Every change of a node's load is written to a *touch log*, from which indexes
 //! over the nodes catch up by looking at the touched nodes only.
 
+use pumice_devices::NodeDevices;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -138,6 +139,8 @@ pub struct Nodes {
     pub nonzero_memory_bytes: Vec<i64>,
     /// Number of tasks, whatever their load.
     pub pod_count: Vec<i64>,
+    /// Shared devices.
+    pub devices: Vec<NodeDevices>,
     ports: Vec<PortsInUse>,
     attached: Vec<Attached>,
     tasks: Vec<Vec<TaskIx>>,
@@ -257,6 +260,7 @@ impl Nodes {
         self.pod_count.push(0);
         self.ports.push(PortsInUse::new());
         self.attached.push(Attached::default());
+        self.devices.push(NodeDevices::default());
         self.tasks.push(Vec::new());
         self.last_touch.push(0);
         self.cluster_total.add(total);
@@ -361,6 +365,10 @@ impl Nodes {
             .iter()
             .map(|o| std::mem::take(&mut self.attached[take(o)]))
             .collect();
+        self.devices = order
+            .iter()
+            .map(|o| std::mem::take(&mut self.devices[take(o)]))
+            .collect();
         self.tasks = order
             .iter()
             .map(|o| std::mem::take(&mut self.tasks[take(o)]))
@@ -449,6 +457,11 @@ impl Nodes {
         self.touch(node);
         self.tasks[at].swap_remove(slot as usize);
         self.tasks[at].get(slot as usize).copied()
+    }
+
+    /// Nodes are to be looked at anew by everything that depends on their objects.
+    pub(crate) fn forget_verdicts(&mut self) {
+        self.static_epoch += 1;
     }
 
     fn touch(&mut self, node: NodeIx) {

@@ -17,6 +17,8 @@ pub use volume::{
     VolumeSource,
 };
 
+pub use pumice_devices::{ContainerFacts, ContainerKind, PodFacts};
+
 /// Resource name and amount in stored units, sorted by name, each name at most once.
 pub type Amounts = Vec<(String, i64)>;
 
@@ -44,6 +46,10 @@ pub struct NodeObject {
     pub images: Vec<(String, i64)>,
     /// Whether the scheduler's own NodeShard has it.
     pub shard: Shard,
+    /// Annotations some family of devices reads.
+    pub device_annotations: Pairs,
+    /// Extended resources of `status.capacity`.
+    pub device_capacity: Amounts,
 }
 
 /// Where a node stands when schedulers share the cluster by NodeShard objects (spec/01 §1.9).
@@ -342,6 +348,10 @@ pub struct PodObject {
     pub spread: Vec<SpreadConstraint>,
     /// Scheduling gates.
     pub gates: Gates,
+    /// What it asks of shared devices.
+    pub facts: PodFacts,
+    /// Annotations that tell what devices it holds, and how far their plugin is.
+    pub records: Pairs,
     /// Claims it mounts, each once, in the order of its volumes.
     pub claims: Vec<PodClaim>,
     /// In-line disks.

@@ -166,6 +166,11 @@ impl ResVec {
         self.0[at] = amount;
     }
 
+    /// Adds to one dimension; wraps beyond 64 bits.
+    pub fn shift(&mut self, ix: ResIx, by: i64) {
+        self.set(ix, self.get(ix).wrapping_add(by));
+    }
+
     /// Amounts in index order; dimensions beyond the end are 0.
     pub fn as_slice(&self) -> &[i64] {
         &self.0

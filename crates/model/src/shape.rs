@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::object::{HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration};
+use crate::object::{
+    Amounts, HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration,
+};
 use crate::resource::{ResVec, ResourceNames};
 
 /// Dense index of a [`Shape`].
@@ -83,6 +85,8 @@ pub struct Shape {
     pub ports: Vec<HostPort>,
     /// Rules.
     pub rules: RulesIx,
+    /// Amounts of the request that are not counted.
+    pub uncounted: Amounts,
 }
 
 struct Counted<T> {
@@ -175,6 +179,7 @@ impl<T: std::hash::Hash + Eq> Pool<T> {
 pub struct Shapes {
     shapes: Pool<Shape>,
     rules: Pool<Rules>,
+    uncounted: Vec<String>,
 }
 
 /// What [`Shapes::acquire`] found.
@@ -189,8 +194,15 @@ impl Shapes {
     /// Interns the shape of a pod and counts one use of it.
     pub fn acquire(&mut self, pod: &PodObject, resources: &mut ResourceNames) -> Acquired {
         let (rules, rules_new) = self.rules.acquire(Rules::of(pod));
+        let hidden = |(name, _): &&(String, i64)| self.uncounted.contains(name);
+        let uncounted: Amounts = pod.request.iter().filter(hidden).cloned().collect();
+        let mut request = resources.vector(&pod.request);
+        for (name, _) in &uncounted {
+            request.set(resources.intern(name), 0);
+        }
         let shape = Shape {
-            request: resources.vector(&pod.request),
+            request,
+            uncounted,
             nonzero_cpu_milli: pod.nonzero_cpu_milli,
             nonzero_memory_bytes: pod.nonzero_memory_bytes,
             ports: pod.host_ports.clone(),
@@ -205,6 +217,13 @@ impl Shapes {
             shape: ShapeIx(at),
             new_rules: rules_new.then_some(RulesIx(rules)),
         }
+    }
+
+    /// Resources that shapes acquired from now on do not count; true when that is a change.
+    pub(crate) fn leave_out(&mut self, names: Vec<String>) -> bool {
+        let changed = self.uncounted != names;
+        self.uncounted = names;
+        changed
     }
 
     /// Gives one use back. The rules nobody has any more, if so.

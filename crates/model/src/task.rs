@@ -1,9 +1,10 @@
 //! A task: one pod as the scheduler sees it.
 
+use crate::device::{DemandIx, Holding};
 use crate::intern::Sym;
 use crate::job::JobIx;
 use crate::node::{Load, NodeIx};
-use crate::object::{Gates, PodObject, PodPhase};
+use crate::object::{Gates, Pairs, PodObject, PodPhase};
 use crate::shape::ShapeIx;
 use crate::topology::AppearanceIx;
 use crate::volume::NeedIx;
@@ -125,6 +126,12 @@ pub struct Task {
     pub owners: Box<[(Sym, Sym)]>,
     /// What it asks of its volumes.
     pub volumes: NeedIx,
+    /// What it asks of shared devices.
+    pub demand: DemandIx,
+    /// Annotations that tell what devices it holds.
+    pub records: Option<Box<Pairs>>,
+    /// Devices it holds.
+    pub holding: Option<Box<Holding>>,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
     /// Status.
@@ -156,6 +163,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// It asks for devices, or its annotations tell that it has some.
+    pub fn minds_devices(&self) -> bool {
+        self.demand != DemandIx::NONE || self.records.is_some() || self.holding.is_some()
+    }
+
     /// On its way out: topology spread does not count it.
     pub fn is_terminating(&self) -> bool {
         self.deleting || self.status == TaskStatus::Releasing

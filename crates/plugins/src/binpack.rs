@@ -61,6 +61,7 @@ pub const SPEC: PluginSpec = PluginSpec {
             ),
         ),
     ],
+    rules: &[],
     built: true,
 };
 

@@ -13,6 +13,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "conformance",
     summary: "Protects critical pods and those of kube-system from eviction.",
     args: &[],
+    rules: &[],
     built: true,
 };
 

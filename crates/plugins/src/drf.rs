@@ -19,6 +19,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "drf",
     summary: "Orders jobs by dominant share, and with enableHierarchy queues by a tree of shares.",
     args: &[],
+    rules: &[],
     built: true,
 };
 

@@ -16,6 +16,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "gang",
     summary: "Starts a job with minMember pods or not at all.",
     args: &[],
+    rules: &[],
     built: true,
 };
 

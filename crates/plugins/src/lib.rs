@@ -5,6 +5,7 @@
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit
 //!   nodes             predicates · nodeorder · binpack
+//!   settings          deviceshare (its work is done by the families of pumice-devices)
 //!   victims (later)   conformance
 //! ```
 //!
@@ -15,6 +16,7 @@
 pub mod binpack;
 mod columns;
 pub mod conformance;
+pub mod deviceshare;
 pub mod drf;
 pub mod gang;
 pub mod nodeorder;
@@ -57,6 +59,7 @@ fn make(conf: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>>
         "proportion" => Box::new(proportion::Proportion::default()),
         "nodeorder" => Box::new(nodeorder::NodeOrder::new(&conf.arguments)),
         "binpack" => Box::new(binpack::Binpack::new(&conf.arguments)),
+        "deviceshare" => Box::new(deviceshare::DeviceShare),
         _ => return None,
     })
 }

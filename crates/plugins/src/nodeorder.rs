@@ -75,6 +75,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         ),
         weight(IMAGES, "1", "Prefers nodes that have the images."),
     ],
+    rules: &[],
     built: true,
 };
 

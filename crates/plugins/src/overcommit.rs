@@ -23,6 +23,7 @@ pub const SPEC: PluginSpec = PluginSpec {
             "Size the cluster is taken to have, as a multiple of its real size; below 1 means 1.2.",
         ),
     )],
+    rules: &[],
     built: true,
 };
 

@@ -100,6 +100,7 @@ pub const SPEC: PluginSpec = PluginSpec {
             ),
         ),
     ],
+    rules: &[],
     built: true,
 };
 

@@ -14,6 +14,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "priority",
     summary: "Orders jobs and tasks by priority.",
     args: &[],
+    rules: &[],
     built: true,
 };
 

@@ -29,6 +29,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "proportion",
     summary: "Divides the cluster among queues by weight.",
     args: &[],
+    rules: &[],
     built: true,
 };
 
@@ -150,7 +151,7 @@ impl Plugin for Proportion {
         let Some(entitlement) = self.of(queue) else {
             return Ok(());
         };
-        let request = &state.shape(task).request;
+        let request = &state.charged(task);
         let demand = |ix| held(record, ix).saturating_add(request.get(ix));
         let limit = |ix| amount(&entitlement.deserved, ix);
         if is_within(request, demand, limit) {

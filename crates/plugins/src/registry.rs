@@ -5,7 +5,8 @@
 use pumice_conf::{ActionSpec, ArgKind, ArgSpec, PluginSpec, Registry};
 
 use crate::{
-    binpack, conformance, drf, gang, nodeorder, overcommit, predicates, priority, proportion,
+    binpack, conformance, deviceshare, drf, gang, nodeorder, overcommit, predicates, priority,
+    proportion,
 };
 
 /// The static list against which configurations are checked.
@@ -24,6 +25,7 @@ const PLUGINS: &[PluginSpec] = &[
     proportion::SPEC,
     nodeorder::SPEC,
     binpack::SPEC,
+    deviceshare::SPEC,
     not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
@@ -42,7 +44,6 @@ const PLUGINS: &[PluginSpec] = &[
     ),
     not_built("tdm", "Shares revocable nodes by time of day."),
     not_built("nodegroup", "Ties queues to groups of nodes."),
-    not_built("deviceshare", "Shares accelerators among pods."),
     not_built("numa-aware", "Aligns cpus with NUMA nodes."),
     not_built(
         "task-topology",
@@ -206,6 +207,7 @@ const fn not_built(name: &'static str, summary: &'static str) -> PluginSpec {
         name,
         summary,
         args: &[],
+        rules: &[],
         built: false,
     }
 }

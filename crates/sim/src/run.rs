@@ -1,8 +1,10 @@
 //! The simulation loop.
 
 use pumice_conf::Config;
+use pumice_devices::marks::{Sent, Turns};
 use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Options;
+use pumice_model::object::Pairs;
 
 use crate::reader::{Input, Source};
 use crate::report::{Bind, Ignored, ProblemLine, Report, VolumeLine};
@@ -58,6 +60,7 @@ pub fn simulate(
     mut progress: impl FnMut(u32, usize),
 ) -> (Report, Vec<crate::Problem>) {
     let mut report = Report::default();
+    let mut turns = Turns::default();
     let (mut world, problems) = World::new(input.items, sources, settings, input.problems);
     let mut engine = Engine::new(config, &settings.default_queue);
     engine.ignore_provisioners(settings.ignored_provisioners.iter().cloned());
@@ -77,9 +80,11 @@ pub fn simulate(
         .into_iter()
         .for_each(|delta| engine.apply(delta));
     while report.cycles < most {
-        let decisions = engine.cycle(settings.now_s + i64::from(report.cycles));
+        let now_s = settings.now_s + i64::from(report.cycles);
+        let decisions = engine.cycle(now_s);
         report.cycles += 1;
-        record(&engine, &decisions, &mut world, &mut report);
+        let clock = (now_s, &mut turns);
+        record(&engine, &decisions, clock, &mut world, &mut report);
         progress(report.cycles, report.binds.len());
         if fixed_point {
             world.run_kubelet();
@@ -106,12 +111,28 @@ pub fn simulate(
 }
 
 /// Writes the decisions of a cycle to the world and the report.
-fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mut Report) {
+fn record(
+    engine: &Engine,
+    decisions: &Decisions,
+    (now_s, turns): (i64, &mut Turns),
+    world: &mut World,
+    report: &mut Report,
+) {
     let state = engine.state();
     for bind in &decisions.binds {
         let pod = state.task_key(bind.task);
         let node = state.nodes.object(bind.node).name.clone();
-        world.bind(&pod, &node, &bind.volumes);
+        let sent = Sent {
+            seconds: now_s,
+            nanos: now_s.saturating_mul(1_000_000_000),
+            turn: turns.next(&node, now_s),
+        };
+        let marks = bind.devices.annotations.iter();
+        let mut annotations: Pairs = marks
+            .map(|mark| (mark.key.to_owned(), mark.value.text(sent)))
+            .collect();
+        annotations.sort();
+        world.bind(&pod, &node, &bind.volumes, &annotations);
         let group = state
             .task(bind.task)
             .job
@@ -120,7 +141,7 @@ fn record(engine: &Engine, decisions: &Decisions, world: &mut World, report: &mu
         report.binds.push(Bind {
             pod,
             node,
-            annotations: Default::default(),
+            annotations: annotations.into_iter().collect(),
             volumes: bind.volumes.iter().map(VolumeLine::of).collect(),
             group,
         });

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pumice_controllers::shard::{Shard, Shards};
 use pumice_model::object::{
-    GroupObject, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
+    GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, QueueObject,
 };
 use pumice_model::{Delta, VolumeStep};
 
@@ -153,12 +153,13 @@ impl World {
 
     /// Accepts a Binding and what is written before it: the pod's claims are bound, and it has a
     /// node.
-    pub fn bind(&mut self, pod: &str, node: &str, volumes: &[VolumeStep]) {
+    pub fn bind(&mut self, pod: &str, node: &str, volumes: &[VolumeStep], annotations: &Pairs) {
         for step in volumes {
             self.take_volume_step(step);
         }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());
+            pod.records.clone_from(annotations);
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }
     }

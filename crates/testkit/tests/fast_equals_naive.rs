@@ -39,6 +39,10 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
             let node = engine.state().nodes.object(bind.node).name.clone();
             let pod = pods.get_mut(&key).expect("a known pod");
             pod.node = Some(node.clone());
+            pod.records = run::records(bind);
+            if let Some((_, text)) = pod.records.first() {
+                outcome.devices.insert(key.clone(), text.clone());
+            }
             echo.push(Delta::PodApply(Box::new(pod.clone())));
             outcome.binds.push((key, node));
         }
@@ -103,6 +107,7 @@ fn check(seed: u64, objects: &[Delta], cycles: u32) -> Outcome {
     let slow = slow(&config, objects, cycles);
     let context = format!("seed {seed}, {cycles} cycle(s), conf:\n{text}");
     assert_eq!(fast.binds, slow.binds, "binds: {context}");
+    assert_eq!(fast.devices, slow.devices, "devices: {context}");
     assert_eq!(fast.pipelined, slow.pipelined, "pipelined: {context}");
     assert_eq!(fast.phases, slow.phases, "phases: {context}");
     assert_eq!(fast.conditions, slow.conditions, "conditions: {context}");

@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use pumice_conf::Config;
+use pumice_devices::View;
 use pumice_engine::Engine;
 use pumice_engine::gist::RETELL_AFTER_S;
 use pumice_engine::report::FIRST_REPORT_AFTER_S;
 use pumice_model::object::{
-    Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, PodObject, PodPhase, QueueObject,
-    SubGroupPolicy,
+    Gates, GroupObject, GroupPhase, GroupStatus, NodeObject, Pairs, PodObject, PodPhase,
+    QueueObject, SubGroupPolicy,
 };
-use pumice_model::{Delta, ResVec, State, TaskStatus, VolumeStep};
+use pumice_model::{Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep};
 use pumice_testkit::generate::{Changing, conf_text};
 
 /// Small clusters, and steps of each.
@@ -29,11 +30,14 @@ const WIDE_STEPS: u32 = 8;
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     binds: Vec<(String, String)>,
+    /// What bound pods write of their devices.
+    records: BTreeMap<String, Pairs>,
     steps: Vec<VolumeStep>,
     pipelined: BTreeMap<String, String>,
     groups: BTreeMap<String, GroupStatus>,
     why: BTreeMap<String, (String, String)>,
     nodes: BTreeMap<String, Books>,
+    ledgers: BTreeMap<String, Vec<String>>,
     queues: BTreeMap<String, Books>,
 }
 
@@ -71,6 +75,61 @@ fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
     nodes.indices().map(of).collect()
 }
 
+/// No card a bound pod was given is over its memory, cores or slots, and nobody else has the
+/// partition it was given.
+fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
+    const MIG: u8 = 2;
+    let Some(holding) = &state.task(pod).holding else {
+        return;
+    };
+    for (family, picks) in &holding.parts {
+        let cards = state.nodes.devices[node.at()].family(*family);
+        let cards = cards.expect("cards that were picked");
+        for pick in picks {
+            let at = usize::from(pick.card.expect("a card of the node"));
+            let card = &cards.cards[at];
+            let context = format!("{}: {card:?}", state.task_key(pod));
+            assert!(card.usable && card.used.slots <= card.slots, "{context}");
+            assert_eq!(card.mode == MIG, pick.unit.is_some(), "{context}");
+            match pick.unit {
+                Some(unit) => {
+                    let same = cards.units(at, View::Now).filter(|held| *held == unit);
+                    assert_eq!(same.count(), 1, "{context}");
+                    let mut all = cards.units(at, View::Now);
+                    assert!(all.all(|held| held.group == unit.group), "{context}");
+                }
+                None => {
+                    assert!(card.used.memory <= card.memory, "{context}");
+                    assert!(card.used.cores <= card.cores, "{context}");
+                }
+            }
+        }
+    }
+}
+
+/// Cards of nodes and who holds them, each entry as a line.
+fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
+    let of = |node: NodeIx| {
+        let mut lines = Vec::new();
+        for (family, cards) in state.nodes.devices[node.at()].families() {
+            for (at, card) in cards.cards.iter().enumerate() {
+                let (now, future) = (cards.used(at, View::Now), cards.used(at, View::Future));
+                let card = (&card.id, card.usable, &card.kind, card.mode);
+                lines.push(format!("{family} {card:?} {now:?} {future:?}"));
+            }
+            let both = [View::Now, View::Future];
+            for hold in both.iter().flat_map(|view| cards.holds(*view)) {
+                let pod = state.task_key(TaskIx(hold.pod));
+                let what = (hold.card, hold.unit, hold.used, hold.weight, hold.certain);
+                lines.push(format!("{family} {pod} {what:?}"));
+            }
+        }
+        lines.sort();
+        (state.nodes.object(node).name.clone(), lines)
+    };
+    state.nodes.indices().map(of).collect()
+}
+
 fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
     let of = |queue: &pumice_model::Queue| {
         let mut books = Books::new();
@@ -89,12 +148,16 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     let node = |ix| state.nodes.object(ix).name.clone();
     let mut seen = Seen {
         nodes: books_of_nodes(state),
+        ledgers: ledgers(state),
         queues: books_of_queues(state),
         ..Seen::default()
     };
     for bind in &decisions.binds {
         seen.binds
             .push((state.task_key(bind.task), node(bind.node)));
+        check_cards(state, bind.task, bind.node);
+        seen.records
+            .insert(state.task_key(bind.task), run::records(bind));
         seen.steps.extend(bind.volumes.iter().cloned());
     }
     for (ix, task) in state.tasks() {
@@ -127,6 +190,8 @@ fn check(live: &Seen, fresh: &Seen, is_late: bool, context: &str) {
         check_each(&live.groups, &fresh.groups, "groups", context);
         check_each(&live.why, &fresh.why, "reasons", context);
     }
+    assert_eq!(live.records, fresh.records, "devices: {context}");
+    check_each(&live.ledgers, &fresh.ledgers, "cards", context);
     check_each(&live.nodes, &fresh.nodes, "nodes", context);
     check_each(&live.queues, &fresh.queues, "queues", context);
 }
@@ -315,7 +380,8 @@ fn follow_under(
                 holds.extend(failed);
                 continue;
             }
-            let echo = cluster.bind(pod, node).expect("a known pod");
+            let records = seen.records[pod].clone();
+            let echo = cluster.bind(pod, node, records).expect("a known pod");
             if is_late && at % 2 == 0 {
                 late.push(pod.clone());
             } else {

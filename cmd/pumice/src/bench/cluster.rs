@@ -2,11 +2,11 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PodTerm, QueueObject, Requirement,
-    Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
+    ContainerFacts, ContainerKind, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase,
+    PodTerm, QueueObject, Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
-use super::{Arguments, Rule};
+use super::{Arguments, Devices, Rule};
 
 const MIB: i64 = 1 << 20;
 const GIB: i64 = 1 << 30;
@@ -20,7 +20,11 @@ pub fn build(arguments: &Arguments, mut apply: impl FnMut(Delta)) {
     }
     let mut random = arguments.seed;
     for number in 0..arguments.nodes {
-        apply(Delta::NodeApply(Box::new(node(number, next(&mut random)))));
+        let mut node = node(number, next(&mut random));
+        if arguments.devices == Devices::Vgpu {
+            add_cards(&mut node);
+        }
+        apply(Delta::NodeApply(Box::new(node)));
     }
     for number in 0..arguments.running {
         let mut pod = running(number, arguments.nodes);
@@ -87,6 +91,44 @@ fn node(number: usize, random: u64) -> NodeObject {
         ],
         ..NodeObject::default()
     }
+}
+
+const CARDS: i64 = 8;
+const SLOTS: i64 = 10;
+const CARD_MIB: i64 = 81_920;
+
+/// Eight cards, as the device plugin tells them.
+fn add_cards(node: &mut NodeObject) {
+    let card = |at| {
+        let name = &node.name;
+        format!("GPU-{name}-{at},{SLOTS},{CARD_MIB},NVIDIA-NVIDIA H100 80GB HBM3,true,hami-core:")
+    };
+    let cards: String = (0..CARDS).map(card).collect();
+    node.device_annotations = vec![("volcano.sh/node-vgpu-register".to_owned(), cards)];
+    for (name, amount) in [
+        ("volcano.sh/vgpu-cores", 100 * CARDS),
+        ("volcano.sh/vgpu-memory", CARD_MIB * CARDS),
+        ("volcano.sh/vgpu-number", SLOTS * CARDS),
+    ] {
+        node.allocatable.push((name.to_owned(), 1000 * amount));
+    }
+}
+
+/// One vGPU; no two classes ask for the same memory.
+fn add_vgpu(pod: &mut PodObject, class: usize) {
+    let amounts = vec![
+        ("volcano.sh/vgpu-cores".to_owned(), 5_000),
+        (
+            "volcano.sh/vgpu-memory".to_owned(),
+            1000 * (2048 + class as i64 % 8192),
+        ),
+        ("volcano.sh/vgpu-number".to_owned(), 1_000),
+    ];
+    pod.request.extend_from_slice(&amounts);
+    pod.facts.containers.push(ContainerFacts {
+        kind: ContainerKind::Regular,
+        amounts,
+    });
 }
 
 fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
@@ -176,8 +218,12 @@ fn group(arguments: &Arguments, job: usize) -> GroupObject {
 
 fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
     let number = job * arguments.gang + at;
-    let (cpu, memory) = amounts(number % arguments.classes.max(1));
+    let class = number % arguments.classes.max(1);
+    let (cpu, memory) = amounts(class);
     let mut pod = request(cpu, memory);
+    if arguments.devices == Devices::Vgpu {
+        add_vgpu(&mut pod, class);
+    }
     pod.name = format!("job-{job:06}-worker-{at}");
     pod.uid = format!("uid-{number:08}");
     pod.group = Some(format!("job-{job:06}"));

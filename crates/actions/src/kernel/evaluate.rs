@@ -10,6 +10,7 @@ use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::Choice;
+use super::devices::DeviceCheck;
 
 /// Nodes looked at in one go.
 pub const BLOCK: usize = 64;
@@ -26,7 +27,7 @@ impl Verdict {
     /// Not looked at yet.
     pub const UNKNOWN: Self = Self(u16::MAX);
 
-    fn unfit(set: SetId) -> Self {
+    pub(super) fn unfit(set: SetId) -> Self {
         Self(set.0 + 2)
     }
 
@@ -53,6 +54,7 @@ pub struct Program {
     before: Vec<Box<dyn NodeFilter>>,
     after: Vec<Box<dyn NodeFilter>>,
     scores: Vec<Box<dyn NodeScore>>,
+    devices: Option<DeviceCheck>,
     /// The static part, shared by all classes with the same rules.
     pub fixed: Rc<StaticPart>,
     /// Some score has a fraction.
@@ -114,6 +116,7 @@ impl Program {
             before,
             after,
             scores,
+            devices: DeviceCheck::new(state, table, class),
             fixed,
             has_fraction,
         }
@@ -134,6 +137,10 @@ impl Program {
         whole.copy_from_slice(&self.fixed.score[range.clone()]);
         for score in &self.scores {
             score.add_whole(nodes, range.clone(), whole);
+        }
+        if let Some(devices) = &self.devices {
+            let verdict = &mut block.verdict[..count];
+            devices.judge(nodes, range.clone(), verdict, whole);
         }
         if self.has_fraction {
             let fraction = &mut block.fraction[..count];
@@ -266,6 +273,11 @@ impl Program {
                 block.verdict[at] = Verdict::unfit(table.set(&set));
             }
         }
+    }
+
+    /// The points on devices, for classes that ask for some.
+    pub fn devices(&self) -> Option<&DeviceCheck> {
+        self.devices.as_ref()
     }
 
     /// What a node lacks, in stored units, counting what is being released.

@@ -15,6 +15,9 @@ use super::wide_max::NOT_A_CANDIDATE;
 /// From this many touched nodes of a block on, the whole block is evaluated.
 const FULL_BLOCK: u8 = 6;
 
+/// Nodes among which the one is looked for whose devices come closest.
+const MOST_EXPLAINED: usize = 256;
+
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
     program: Program,
@@ -384,7 +387,9 @@ impl ClassIndex {
         let nearest = match &self.nearest {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
-                let nearest = self.nearest_miss(state);
+                let nearest = self
+                    .nearest_by_devices(state)
+                    .or_else(|| self.nearest_miss(state));
                 self.nearest = Some((cycle, nearest.clone()));
                 nearest
             }
@@ -432,9 +437,32 @@ impl ClassIndex {
             let short = self.program.shortage(&state.nodes, node);
             let distance = self.program.distance(&short);
             if !short.is_empty() && best.as_ref().is_none_or(|(other, _)| distance < *other) {
-                best = Some((distance, NearestMiss { node, short }));
+                let devices = None;
+                let miss = NearestMiss {
+                    node,
+                    short,
+                    devices,
+                };
+                best = Some((distance, miss));
             }
         }
         best.map(|(_, miss)| miss)
+    }
+
+    /// The node that lacks nothing but devices, and comes closest.
+    fn nearest_by_devices(&self, state: &State) -> Option<NearestMiss> {
+        let check = self.program.devices()?;
+        let lacks = |node: &NodeIx| {
+            let reasons = self.verdict[node.at()].reasons();
+            reasons.is_some_and(|set| check.is_failure(set))
+        };
+        let misses = state.nodes.indices().filter(lacks).take(MOST_EXPLAINED);
+        let misses = misses.filter_map(|node| Some((check.explain(&state.nodes, node)?, node)));
+        let (miss, node) = misses.min_by_key(|(miss, _)| miss.distance)?;
+        Some(NearestMiss {
+            node,
+            short: Vec::new(),
+            devices: Some(miss.text),
+        })
     }
 }

@@ -11,6 +11,7 @@
 //! again when it is next asked. The answer is the one a plain loop over all nodes would give: the
 //! test kit's naive scheduler holds the kernel to that.
 
+mod devices;
 mod domain_sum;
 mod evaluate;
 mod group;
@@ -26,7 +27,7 @@ use std::rc::Rc;
 use pumice_framework::node_points::ClassKey;
 use pumice_framework::{Class, FitError, PluginChain, ReasonId, ReasonTable, StaticPart};
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{NeedIx, NodeIx, State, TaskIx};
+use pumice_model::{DemandIx, NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use evaluate::{Block, Program};
@@ -55,8 +56,9 @@ pub struct Choice {
     pub idle: bool,
 }
 
-/// Identity of a class over time: shape serial, appearance, serial of the needs of volumes.
-type ClassId = (u64, AppearanceIx, u64);
+/// Identity of a class over time: shape serial, appearance, serials of what it asks of volumes and
+/// devices.
+type ClassId = (u64, AppearanceIx, u64, u64);
 
 /// All class indexes.
 pub struct Kernel {
@@ -108,8 +110,10 @@ impl Kernel {
         if self.indexes.len() >= self.sweep_at {
             let shapes: FxHashSet<u64> = state.shapes.serials_in_use().collect();
             let needs: FxHashSet<u64> = state.volumes.serials_in_use().collect();
-            self.indexes
-                .retain(|(shape, _, need), _| shapes.contains(shape) && needs.contains(need));
+            let demands: FxHashSet<u64> = state.devices.serials_in_use().collect();
+            self.indexes.retain(|(shape, _, need, demand), _| {
+                shapes.contains(shape) && needs.contains(need) && demands.contains(demand)
+            });
             self.bytes = self.indexes.values().map(|index| index.bytes()).sum();
             self.sweep_at = 2 * self.indexes.len() + SPARE_INDEXES;
         }
@@ -126,16 +130,12 @@ impl Kernel {
         task: TaskIx,
     ) -> Result<Choice, FitError> {
         self.forget_if_stale(state);
-        let task = state.task(task);
-        let key = ClassKey {
-            shape: task.shape,
-            appearance: task.appearance,
-            volumes: task.volumes,
-        };
+        let key = ClassKey::of(state.task(task));
         let id = (
             state.shapes.serial(key.shape),
             key.appearance,
             state.volumes.serial(key.volumes),
+            state.devices.serial(key.devices),
         );
         let volumes_epoch = state.volumes.epoch(key.volumes);
         if let Some(everywhere) = self.refusal(state, chain, id, key) {
@@ -159,6 +159,7 @@ impl Kernel {
                 let score = PodScore::new(state, &class, &points, keys);
                 // An index pays only for classes of several tasks, and while it lives.
                 let alone = state.shapes.uses(key.shape) == 1
+                    || (key.devices != DemandIx::NONE && state.devices.uses(key.devices) == 1)
                     || (key.volumes != NeedIx::NONE
                         && (state.volumes.uses(key.volumes) == 1
                             || state.volumes.is_volatile(key.volumes)));
@@ -204,10 +205,11 @@ impl Kernel {
         id: ClassId,
         key: ClassKey,
     ) -> Option<String> {
-        let known = self
-            .refused
-            .entry(id)
-            .or_insert_with(|| chain.prefilter(state, &Class::with_key(state, key)));
+        let known = self.refused.entry(id).or_insert_with(|| {
+            let class = Class::with_key(state, key);
+            let refusal = class.devices.refusal.clone();
+            refusal.or_else(|| chain.prefilter(state, &class))
+        });
         known.clone()
     }
 

@@ -161,7 +161,11 @@ fn read_plugin(
             "arguments" => {
                 plugin.arguments = match spec {
                     Some(spec) => {
-                        read_arguments(field.value, spec.name, spec.args, Some(registry), found)
+                        let registry = Some(registry);
+                        let read =
+                            read_arguments(field.value, spec.name, spec.args, registry, found);
+                        super::rules::check(spec.rules, field.value, &read, found);
+                        read
                     }
                     None => super::values::read_free_arguments(field.value, found),
                 };

@@ -121,6 +121,11 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
     };
     let value = match (spec.kind, number, scalar) {
         (ArgKind::Int, Scalar::Int(number), _) => Value::Int(number),
+        (ArgKind::Int, Scalar::Float(number), _)
+            if number.fract() == 0.0 && number.abs() < 1e15 =>
+        {
+            Value::Int(number as i64)
+        }
         (ArgKind::Int, Scalar::Uint(_), _) => return report_range(field, found),
         (ArgKind::Float, Scalar::Int(number), _) => Value::Float(number as f64),
         (ArgKind::Float, Scalar::Uint(number), _) => Value::Float(number as f64),
@@ -157,11 +162,6 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
         field.value.describe()
     );
     let example = match (spec.kind, resolve(field.value)) {
-        (ArgKind::Int, Some(Ok(Scalar::Float(number))))
-            if number.fract() == 0.0 && number.abs() < 1e15 =>
-        {
-            format!("{number:.0}")
-        }
         (ArgKind::Bool, Some(Ok(Scalar::Int(0)))) => "false".to_owned(),
         (ArgKind::Bool, Some(Ok(Scalar::Int(1)))) => "true".to_owned(),
         (_, _) if !spec.default.is_empty() => spec.default.to_owned(),

@@ -17,6 +17,8 @@ fn values_are_normalised_to_the_kind_of_their_spec() {
         ("binpack", "binpack.weight: \"10\"", Value::Int(10)),
         ("binpack", "binpack.weight: '0x10'", Value::Int(16)),
         ("binpack", "binpack.weight: 1_0", Value::Int(10)),
+        ("binpack", "binpack.weight: 10.0", Value::Int(10)),
+        ("binpack", "binpack.weight: \"1e3\"", Value::Int(1000)),
         (
             "binpack",
             "binpack.resources.nvidia.com/gpu: \"2\"",
@@ -65,9 +67,9 @@ fn values_are_normalised_to_the_kind_of_their_spec() {
 #[test]
 fn values_of_another_kind_are_errors_at_the_value() {
     let table = [
-        ("binpack", "binpack.weight: 10.0", "E0301 6:23"),
-        ("binpack", "binpack.weight: 1e3", "E0301 6:23"),
-        ("binpack", "binpack.weight: \"1e3\"", "E0301 6:23"),
+        ("binpack", "binpack.weight: 10.5", "E0301 6:23"),
+        ("binpack", "binpack.weight: 1e15", "E0301 6:23"),
+        ("binpack", "binpack.weight: \".inf\"", "E0301 6:23"),
         ("binpack", "binpack.weight: heavy", "E0301 6:23"),
         ("binpack", "binpack.weight: true", "E0301 6:23"),
         ("binpack", "binpack.weight: [1]", "E0301 6:23"),

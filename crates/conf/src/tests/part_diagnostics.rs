@@ -176,7 +176,7 @@ fn unknown_and_misplaced_arguments_are_warned_about() {
 #[test]
 fn wrong_kinds_name_what_is_expected_found_and_how_to_fix_it() {
     let text = "actions: allocate\ntiers:\n- plugins:\n  - name: binpack\n    enableNodeOrder: 1\n    \
-                arguments:\n      binpack.weight: 10.0\n      binpack.cpu: [1]\n  \
+                arguments:\n      binpack.weight: 10.5\n      binpack.cpu: [1]\n  \
                 - name: overcommit\n    arguments:\n      overcommit-factor: 0.5\n  - name: predicates\n    arguments: \
                 {predicate.CacheEnable: 1}\n  - name: sla\n    arguments: {sla-waiting-time: 30}\n  \
                 - name: gang\n    arguments: none\n";
@@ -189,12 +189,12 @@ fn wrong_kinds_name_what_is_expected_found_and_how_to_fix_it() {
         5 |     enableNodeOrder: 1
           |                      ^
           = help: write `enableNodeOrder: true` or `enableNodeOrder: false`
-        error[E0301-wrong-type]: `binpack.weight` must be a whole number, not the number `10.0`
+        error[E0301-wrong-type]: `binpack.weight` must be a whole number, not the number `10.5`
          --> conf:7:23
           |
-        7 |       binpack.weight: 10.0
+        7 |       binpack.weight: 10.5
           |                       ^^^^
-          = help: write it as in `binpack.weight: 10`
+          = help: write it as in `binpack.weight: 1`
         error[E0301-wrong-type]: `binpack.cpu` must be a whole number, not a list
          --> conf:8:20
           |

@@ -123,7 +123,8 @@ impl Engine {
 
     fn print_of_error(&self, error: &FitError) -> Print {
         let nearest = error.nearest.as_ref();
-        let nearest = nearest.map(|miss| (miss.node, &miss.short, self.state.nodes.static_epoch()));
+        let epoch = self.state.nodes.static_epoch();
+        let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.devices, epoch));
         // Reasons are numbered by each configuration for itself.
         let reasons = reasons_of(error, &self.kernel.reasons);
         let which = (kind::NO_NODE, self.configurations);

@@ -4,6 +4,7 @@
 mod bindings;
 mod cluster;
 mod conditions;
+mod devices;
 mod gangs;
 mod numbers;
 mod placement;

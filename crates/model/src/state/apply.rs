@@ -1,7 +1,9 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
+use super::devices::device_facts_differ;
 use super::{Hold, State};
 use crate::delta::Delta;
+use crate::device::DemandIx;
 use crate::intern::Sym;
 use crate::job::Origin;
 use crate::object::{NodeObject, PodObject, QueueObject};
@@ -28,7 +30,12 @@ impl State {
                 message,
                 retry_at_s,
             } => self.fail_bind(&uid, Hold::new(retry_at_s, &message)),
-            Delta::PodAssumed { uid, node } => self.assume(&uid, &node),
+            Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
+            Delta::DeviceConfig {
+                namespace,
+                name,
+                text,
+            } => self.set_device_config(&namespace, &name, text),
             Delta::PodHeld {
                 uid,
                 message,
@@ -78,8 +85,15 @@ impl State {
     fn apply_node(&mut self, node: NodeObject) {
         let allocatable = self.resources.vector(&node.allocatable);
         let oversubscription = self.resources.vector(&node.oversubscription);
+        let known = self.nodes.find(&node.name);
+        let old = known.map(|ix| self.nodes.object(ix));
+        let reads = old.is_none_or(|old| device_facts_differ(old, &node));
+        let name = reads.then(|| node.name.clone());
         if self.nodes.apply(node, allocatable, &oversubscription) {
             self.generation += 1;
+        }
+        if let Some(ix) = name.and_then(|name| self.nodes.find(&name)) {
+            self.read_cards(ix);
         }
     }
 
@@ -106,7 +120,7 @@ impl State {
         self.generation += 1;
     }
 
-    fn apply_pod(&mut self, pod: &PodObject) {
+    pub(super) fn apply_pod(&mut self, pod: &PodObject) {
         let known = self.task_by_uid(&pod.uid);
         let finished_foreign = !pod.ours
             && pod.group.is_none()
@@ -126,6 +140,7 @@ impl State {
             self.appearances_stale |= self.topology.learn(&mut self.names, rules_ix, &rules);
         }
         let mut task = self.task_of(pod, acquired.shape);
+        self.learn_devices(pod, &mut task);
         if let Some(ix) = known {
             let old = self.task(ix);
             let in_flight = matches!(old.status, TaskStatus::Allocated | TaskStatus::Binding);
@@ -141,11 +156,16 @@ impl State {
                 // What it was told decides nothing.
                 self.tasks[ix.at()].told = task.told;
                 self.release_shape(acquired.shape);
+                self.devices.release(task.demand);
                 return;
             }
             let old_job = old.job;
+            let stays = old.node.is_some() && old.node == task.node;
             let retained = self.volumes.retain_claims(ix);
             self.detach(ix);
+            if stays {
+                task.holding = self.tasks[ix.at()].holding.take();
+            }
             if task.status != TaskStatus::Pending {
                 self.holds.remove(&ix);
             }
@@ -201,6 +221,9 @@ impl State {
             labels,
             owners,
             volumes: NeedIx::NONE,
+            demand: DemandIx::NONE,
+            records: None,
+            holding: None,
             appearance,
             status: TaskStatus::of(pod),
             node,
@@ -242,9 +265,9 @@ impl State {
             }
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
-        self.account(ix, status, node, 1);
         let shape = self.shapes.share(self.task(ix).shape);
         self.enter_node(ix, &shape);
+        self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }
 
@@ -269,9 +292,10 @@ impl State {
             self.touch_job(job_ix);
         }
         self.release_shape(self.task(ix).shape);
+        self.devices.release(self.task(ix).demand);
     }
 
-    fn release_shape(&mut self, shape: crate::ShapeIx) {
+    pub(super) fn release_shape(&mut self, shape: crate::ShapeIx) {
         if let Some(rules) = self.shapes.release(shape) {
             self.topology.unlearn(rules);
             self.rules_gone += 1;
@@ -283,6 +307,7 @@ impl State {
         self.holds.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.volumes.unregister(ix, task.volumes);
+        self.devices.pod_problems.remove(&ix);
         self.task_by_uid.remove(&task.uid);
         if let Some(job) = task.job {
             self.drop_job_if_empty(job);
@@ -380,6 +405,7 @@ fn is_critical(pod: &PodObject) -> bool {
 
 fn same_pod(old: &Task, new: &Task) -> bool {
     (old.status, old.node, old.lost_node) == (new.status, new.node, new.lost_node)
+        && (old.demand, &old.records) == (new.demand, &new.records)
         && (old.shape, old.appearance, old.job) == (new.shape, new.appearance, new.job)
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)

@@ -11,6 +11,7 @@ use crate::intern::Sym;
 use crate::job::Origin;
 use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
 use crate::resource::ResVec;
+use crate::shape::Shape;
 use crate::task::{Task, TaskIx, TaskStatus};
 
 /// A class that makes a pod critical; which of the two it was is not kept.
@@ -20,6 +21,13 @@ impl State {
     /// Deltas that make an empty state equal to this one, each kind in the order of its names.
     pub fn dump(&self) -> Vec<Delta> {
         let mut out: Vec<Delta> = Vec::new();
+        for ((namespace, name), text) in self.devices.maps() {
+            out.push(Delta::DeviceConfig {
+                namespace: namespace.clone(),
+                name: name.clone(),
+                text: text.clone(),
+            });
+        }
         for node in self.nodes.known() {
             out.push(Delta::NodeApply(Box::new(node.clone())));
         }
@@ -69,8 +77,8 @@ impl State {
         if task.status == TaskStatus::Binding
             && let Some(node) = self.node_name(task)
         {
-            let uid = uid.clone();
-            out.push(Delta::PodAssumed { uid, node });
+            let (uid, records) = (uid.clone(), self.records_of(ix));
+            out.push(Delta::PodAssumed { uid, node, records });
         }
         if let Some(hold) = self.hold(ix) {
             out.push(Delta::PodHeld {
@@ -94,7 +102,7 @@ impl State {
     }
 
     /// A pod object that makes this task. Spelled out, so that no field is forgotten.
-    fn pod_object(&self, task: &Task) -> PodObject {
+    pub(super) fn pod_object(&self, task: &Task) -> PodObject {
         let shape = self.shapes.get(task.shape);
         let rules = self.shapes.rules(shape.rules);
         let bare = task
@@ -135,7 +143,7 @@ impl State {
                 .iter()
                 .map(|(kind, name)| (self.text(*kind), self.text(*name)))
                 .collect(),
-            request: self.amounts(&shape.request),
+            request: self.request(shape),
             nonzero_cpu_milli: shape.nonzero_cpu_milli,
             nonzero_memory_bytes: shape.nonzero_memory_bytes,
             host_ports: shape.ports.clone(),
@@ -152,6 +160,11 @@ impl State {
             spread: rules.spread.clone(),
             gates: task.gates,
             told: task.told.clone(),
+            facts: self.devices.facts(task.demand).clone(),
+            records: match undecided {
+                true => Pairs::new(),
+                false => task.records.as_deref().cloned().unwrap_or_default(),
+            },
             // Filled in from the books of volumes.
             claims: Vec::new(),
             disks: Vec::new(),
@@ -166,6 +179,13 @@ impl State {
             .collect();
         pairs.sort();
         pairs
+    }
+
+    fn request(&self, shape: &Shape) -> Amounts {
+        let mut amounts = self.amounts(&shape.request);
+        amounts.extend_from_slice(&shape.uncounted);
+        amounts.sort();
+        amounts
     }
 
     fn amounts(&self, amounts: &ResVec) -> Amounts {

@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::intern::Sym;
+use crate::object::Pairs;
 use crate::task::{TaskIx, TaskStatus};
 
 /// Why a pending task is not placed for a while.
@@ -86,13 +87,14 @@ impl State {
     }
 
     /// A Binding decided earlier, of which the pod does not tell yet, is on its way.
-    pub(super) fn assume(&mut self, uid: &str, node: &str) {
+    pub(super) fn assume(&mut self, uid: &str, node: &str, records: Pairs) {
         let Some(ix) = self.task_by_uid(uid) else {
             return;
         };
         if self.task(ix).status != TaskStatus::Pending {
             return;
         }
+        self.tasks[ix.at()].records = (!records.is_empty()).then(|| Box::new(records));
         match self.nodes.find(node) {
             Some(found) => self.move_task(ix, TaskStatus::Binding, Some(found)),
             None => {

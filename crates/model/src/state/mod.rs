@@ -2,6 +2,7 @@
 
 mod apply;
 mod changes;
+mod devices;
 mod dump;
 mod hold;
 mod jobs;
@@ -12,12 +13,13 @@ mod volumes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 
+use crate::device::DeviceBooks;
 use crate::intern::{Interner, Sym};
 use crate::job::{Job, JobIx, Origin, RoleCount};
 use crate::node::{Burden, NodeIx, Nodes};
 use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
-use crate::resource::{ResVec, ResourceNames};
+use crate::resource::{ResIx, ResVec, ResourceNames};
 use crate::shape::{Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{CounterIx, Query, Topology};
@@ -48,6 +50,8 @@ pub struct State {
     pub reserved: ResVec,
     /// Volumes and claims.
     pub volumes: Volumes,
+    /// What pods ask of shared devices.
+    pub devices: DeviceBooks,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -81,6 +85,7 @@ impl State {
             shapes: Shapes::default(),
             topology: Topology::default(),
             volumes: Volumes::default(),
+            devices: DeviceBooks::default(),
             tasks: Slab::new(),
             jobs: Slab::new(),
             queues: Slab::new(),
@@ -221,10 +226,13 @@ impl State {
         let task = &mut self.tasks[ix.at()];
         task.status = status;
         task.node = node;
-        self.account(ix, status, node, 1);
+        if status == TaskStatus::Pending {
+            (task.holding, task.records) = (None, None);
+        }
         if !same_place {
             self.enter_node(ix, &shape);
         }
+        self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }
 
@@ -255,6 +263,7 @@ impl State {
         if let Some(moved) = self.nodes.take(node, slot, load, &burden) {
             self.tasks[moved.at()].node_slot = slot;
         }
+        self.leave_devices(ix, load, node);
         if has_volumes {
             self.leave_volumes(ix);
         }
@@ -278,6 +287,7 @@ impl State {
         if has_volumes {
             self.enter_volumes(ix);
         }
+        self.enter_devices(ix, load, node);
         let volumes = has_volumes.then(|| self.volumes.burden(ix));
         let burden = burden(shape, volumes.as_deref());
         let slot = self.nodes.put(node, ix, load, &burden);
@@ -288,7 +298,14 @@ impl State {
     fn account(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
         let task = &self.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
-        let request = &self.shapes.get(task.shape).request;
+        let charge = match &task.holding {
+            Some(holding) => &holding.charge,
+            None => self.devices.charge(task.demand),
+        };
+        let request = Charged {
+            request: &self.shapes.get(task.shape).request,
+            instead: charge,
+        };
         let job = &mut self.jobs[job_ix.at()];
         let step = |count: &mut u32| *count = count.wrapping_add_signed(by);
         step(&mut job.by_status[status as usize]);
@@ -302,9 +319,9 @@ impl State {
             step(&mut job.releasing_on_node);
         }
         if task.gates == Gates::Foreign {
-            shift(&mut job.gated, request, by);
+            request.shift(&mut job.gated, by);
         }
-        shift(&mut job.total, request, by);
+        request.shift(&mut job.total, by);
         let mut queue = job.queue.map(|queue| &mut self.queues[queue.at()]);
         let (mine, theirs) = if status.is_allocated() {
             (
@@ -324,9 +341,9 @@ impl State {
         } else {
             return;
         };
-        shift(mine, request, by);
+        request.shift(mine, by);
         if let Some(theirs) = theirs {
-            shift(theirs, request, by);
+            request.shift(theirs, by);
         }
         if status.is_allocated()
             && let Some(queue) = job.queue
@@ -406,10 +423,23 @@ fn burden<'a>(shape: &'a Shape, volumes: Option<&'a OnNode>) -> Burden<'a> {
     }
 }
 
-fn shift(amounts: &mut ResVec, by_amounts: &ResVec, by: i32) {
-    if by > 0 {
-        amounts.add(by_amounts);
-    } else {
-        amounts.sub(by_amounts);
+/// What a task counts for its job and queue.
+struct Charged<'a> {
+    request: &'a ResVec,
+    /// Amounts that count instead.
+    instead: &'a [(ResIx, i64)],
+}
+
+impl Charged<'_> {
+    fn shift(&self, amounts: &mut ResVec, by: i32) {
+        if by > 0 {
+            amounts.add(self.request);
+        } else {
+            amounts.sub(self.request);
+        }
+        for (resource, amount) in self.instead {
+            let more = amount.wrapping_sub(self.request.get(*resource));
+            amounts.shift(*resource, more.wrapping_mul(i64::from(by)));
+        }
     }
 }

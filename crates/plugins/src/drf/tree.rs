@@ -171,7 +171,7 @@ impl Tree {
             return;
         };
         let leaf = leaf as usize;
-        let request = &state.shape(task).request;
+        let request = &state.charged(task);
         by(&mut self.leaves[leaf].held, request);
         by(&mut self.held, request);
         let demanding = self.find_demanding();

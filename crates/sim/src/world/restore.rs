@@ -24,10 +24,11 @@ impl World {
                 }
             }
             // The virtual API server has accepted what was on its way.
-            Delta::PodAssumed { uid, node } => {
+            Delta::PodAssumed { uid, node, records } => {
                 let pod = self.uids.get(&uid).and_then(|key| self.pods.get_mut(key));
                 if let Some(pod) = pod {
                     pod.node = Some(node);
+                    pod.records = records;
                 }
             }
             Delta::PodHeld { .. } => self.last_words.push(delta),
@@ -53,6 +54,7 @@ impl World {
             | Delta::WorkloadApply(_)
             | Delta::CsiDriverApply(_)
             | Delta::CsiCapacityApply(_)
+            | Delta::DeviceConfig { .. }
             | Delta::AttachmentApply(_) => self.deltas.push(delta),
             // A dump tells what is, not what went.
             Delta::NodeDelete(_)

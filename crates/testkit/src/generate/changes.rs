@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    AccessModes, Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, PodObject, PodPhase,
-    QueueObject, QueueState,
+    AccessModes, Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, Pairs, PodObject,
+    PodPhase, QueueObject, QueueState,
 };
 
 use super::nodes::{APPS, NAMESPACES};
@@ -127,10 +127,11 @@ impl Changing {
         self.objects.get(&(Kind::Pod, name.to_owned())).cloned()
     }
 
-    /// The pod `namespace/name` was bound to a node.
-    pub fn bind(&mut self, pod: &str, node: &str) -> Option<Delta> {
+    /// The pod `namespace/name` was bound to a node, with these annotations on its devices.
+    pub fn bind(&mut self, pod: &str, node: &str, records: Pairs) -> Option<Delta> {
         let mut pod = self.pod_object(pod)?;
         pod.node = Some(node.to_owned());
+        pod.records = records;
         Some(self.put(Delta::PodApply(Box::new(pod))))
     }
 

@@ -26,6 +26,7 @@ const PLUGINS: &[&str] = &[
     "proportion",
     "nodeorder",
     "binpack",
+    "deviceshare",
 ];
 
 /// Switches that change what these actions do, with the plugins that answer there.
@@ -42,7 +43,7 @@ const SWITCHES: &[(&str, &[&str])] = &[
     ("enabledOverused", &["proportion"]),
     ("enabledAllocatable", &["proportion"]),
     ("enablePredicate", &["predicates"]),
-    ("enableNodeOrder", &["nodeorder", "binpack"]),
+    ("enableNodeOrder", &["nodeorder", "binpack", "deviceshare"]),
 ];
 
 /// A configuration that is accepted: often a shipped one, else a random choice and order of the
@@ -66,6 +67,7 @@ fn random_conf(rng: &mut Rng) -> String {
             // These two exclude each other.
             "proportion" => !hierarchy && !rng.one_in(4),
             "drf" => hierarchy || !rng.one_in(4),
+            "deviceshare" => !rng.one_in(4),
             "gang" | "predicates" | "nodeorder" => !rng.one_in(8),
             _ => !rng.one_in(4),
         })
@@ -138,6 +140,24 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
                 );
                 maybe(rng, 2, "binpack.resources.nvidia.com/gpu", &["0", "2", "5"]);
             }
+        }
+        "deviceshare" => {
+            // Likewise.
+            let mut own = Rng::new(rng.clone().next(), 13);
+            maybe(
+                &mut own,
+                1,
+                "deviceshare.VGPUEnable",
+                &["true", "true", "true", "false"],
+            );
+            let policies = ["binpack", "spread", "\"\""];
+            maybe(&mut own, 2, "deviceshare.SchedulePolicy", &policies);
+            maybe(
+                &mut own,
+                3,
+                "deviceshare.ScheduleWeight",
+                &["0", "1", "\"10\""],
+            );
         }
         "predicates" => {
             for filter in [

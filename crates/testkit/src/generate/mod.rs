@@ -12,6 +12,7 @@
 mod changes;
 mod conf;
 mod constraints;
+mod devices;
 mod groups;
 mod nodes;
 mod pods;
@@ -49,7 +50,7 @@ pub fn wide_cluster(seed: u64) -> Vec<Delta> {
 }
 
 fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
-    let nodes = nodes::nodes(rng, theme);
+    let mut nodes = nodes::nodes(rng, theme);
     let queues = groups::queues(rng, theme);
     let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
     let mut groups = groups::groups(rng, theme, &names);
@@ -59,6 +60,13 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let mut of_storage = Rng::new(rng.clone().next(), 9);
     all.extend(storage::surroundings(&mut of_storage, theme, &nodes));
     all.extend(storage::furnish(&mut of_storage, theme, &mut pods));
+    let mut of_devices = Rng::new(rng.clone().next(), 12);
+    all.extend(devices::furnish(
+        &mut of_devices,
+        theme,
+        &mut nodes,
+        &mut pods,
+    ));
     all.extend(
         nodes
             .into_iter()
@@ -97,6 +105,7 @@ struct Theme {
     hierarchy: bool,
     odd: bool,
     volumes: bool,
+    devices: bool,
     /// Most pods are of the same size and unconstrained.
     uniform: bool,
     /// Few nodes, so that pods compete.
@@ -126,6 +135,7 @@ impl Theme {
             hierarchy: !rng.one_in(4),
             odd: rng.one_in(3),
             volumes: Rng::new(rng.clone().next(), 8).one_in(3),
+            devices: Rng::new(rng.clone().next(), 11).one_in(3),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),

@@ -88,6 +88,7 @@ pub fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObjec
         images,
         name,
         shard: Shard::Own,
+        ..NodeObject::default()
     }
 }
 

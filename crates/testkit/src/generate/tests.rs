@@ -27,6 +27,7 @@ const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
         name,
         summary: "",
         args,
+        rules: &[],
         built: true,
     }
 }

@@ -90,7 +90,7 @@ fn fill(world: &World, total: &Res, demanding: &BTreeSet<&String>, branch: &mut 
         let allocated = world.allocated(job, true);
         let mut request = Res::new();
         for task in world.tasks_of(job) {
-            add(&mut request, &task.request());
+            add(&mut request, &task.charged());
         }
         let saturated = allocated.iter().any(|(name, amount)| {
             let request = get(&request, name);

@@ -12,6 +12,7 @@
 mod affinity;
 mod allocate;
 mod backfill;
+mod devices;
 mod enqueue;
 mod filters;
 mod gates;
@@ -40,6 +41,8 @@ use state::{Status, SubJob, World, phase_name};
 pub struct Outcome {
     /// Committed placements as (`namespace/pod`, node), in decision order, over all cycles.
     pub binds: Vec<(String, String)>,
+    /// What bound pods hold of shared devices, as their annotations say it, by pod.
+    pub devices: BTreeMap<String, String>,
     /// Pods that wait on a node for resources being released, at the end of the last cycle before
     /// anything is forgotten, as (`namespace/pod`, node), by pod.
     pub pipelined: Vec<(String, String)>,
@@ -57,6 +60,11 @@ pub struct Outcome {
 #[must_use]
 pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
     let mut world = World::new(objects, default_queue);
+    let shares = devices::is_on(config);
+    world
+        .tasks
+        .values_mut()
+        .for_each(|task| task.shares = shares);
     let mut outcome = Outcome::default();
     for _ in 0..cycles {
         let mut cycle = Cycle::new(config, world);
@@ -77,6 +85,9 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
             outcome.conditions.insert(key.clone(), all);
         }
     }
+    outcome.devices = devices::allocations(&world);
+    let bound = |pod: &String| world.binds.iter().any(|(bound, _)| bound == pod);
+    outcome.devices.retain(|pod, _| bound(pod));
     outcome.binds = world.binds;
     outcome
 }

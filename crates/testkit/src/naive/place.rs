@@ -3,6 +3,7 @@
 use pumice_model::object::NodeObject;
 
 use super::Cycle;
+use super::devices::{self, View};
 use super::filters::Filters;
 use super::scores;
 use super::state::{Status, Task, fits};
@@ -28,14 +29,24 @@ fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
         .map(|node| &**node)
         .filter(|node| fits(&request, &world.future_idle(node)))
         .filter(|node| filters.pass(node))
+        .filter(|node| {
+            let idle = fits(&request, &world.idle(node));
+            (idle && devices::choose(cycle, task, node, View::Now).is_some())
+                || devices::choose(cycle, task, node, View::Future).is_some()
+        })
         .collect();
-    let is_idle = |node: &&NodeObject| fits(&request, &world.idle(node));
+    let is_idle = |node: &&NodeObject| {
+        fits(&request, &world.idle(node)) && devices::choose(cycle, task, node, View::Now).is_some()
+    };
     let idle: Vec<&NodeObject> = feasible.iter().copied().filter(is_idle).collect();
     let from_idle = !idle.is_empty() || reach == Reach::Idle;
     let group = if from_idle { idle } else { feasible };
     let scores = scores::scores(cycle, task, &group);
+    let view = if from_idle { View::Now } else { View::Future };
     let mut best: Option<(&NodeObject, f64)> = None;
     for (node, score) in group.into_iter().zip(scores) {
+        let of_cards = devices::choose(cycle, task, node, view);
+        let score = score + of_cards.map_or(0.0, |(_, score)| score as f64);
         if best.is_none_or(|(_, known)| score > known) {
             best = Some((node, score));
         }
@@ -51,6 +62,13 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     if let (Some(object), true) = (cycle.world.nodes.get(&node).cloned(), binds_claims(cycle)) {
         let pod = cycle.world.tasks[uid].pod.clone();
         volumes::decide(&mut cycle.world, &pod, &object);
+    }
+    let task = &cycle.world.tasks[uid];
+    let view = if idle { View::Now } else { View::Future };
+    let object = cycle.world.nodes.get(&node).cloned();
+    let cards = object.and_then(|object| devices::choose(cycle, task, &object, view));
+    if let Some(task) = cycle.world.tasks.get_mut(uid) {
+        task.cards = cards.map(|(text, _)| text).filter(|text| !text.is_empty());
     }
     cycle.world.placements += 1;
     let number = cycle.world.placements;

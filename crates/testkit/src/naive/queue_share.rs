@@ -60,7 +60,7 @@ fn request(world: &World, queue: &str) -> Res {
     for (key, _) in jobs_of(world, queue) {
         for task in world.tasks_of(key) {
             if task.status.is_allocated() || task.status == Status::Pending {
-                add(&mut sum, &task.request());
+                add(&mut sum, &task.charged());
             }
         }
     }
@@ -190,7 +190,7 @@ fn is_open(cycle: &Cycle, queue: &str) -> bool {
 fn proportion_allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
     let allocated = allocated(cycle, queue);
     let deserved = deserved_of(cycle, queue);
-    let request = task.request();
+    let request = task.charged();
     let mut wanted = request
         .iter()
         .filter(|(name, r)| *name != "pods" && **r > 0);
@@ -213,7 +213,7 @@ fn gated(world: &World, key: &str, amounts: Res) -> Res {
     let mut held = Res::new();
     for task in world.tasks_of(key) {
         if foreign_gate(task) {
-            add(&mut held, &task.request());
+            add(&mut held, &task.charged());
         }
     }
     exceeded(&amounts, &held)

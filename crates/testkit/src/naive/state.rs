@@ -9,6 +9,7 @@ use pumice_model::object::{
     PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
+use super::devices;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
 use super::volumes::{self, Storage};
 
@@ -74,6 +75,10 @@ pub struct Task {
     pub status: Status,
     /// Node, for every state but Pending.
     pub node: Option<String>,
+    /// What it holds of shared devices, as its annotation says it.
+    pub cards: Option<String>,
+    /// Shared devices are switched on.
+    pub shares: bool,
     /// When it was placed in this run, as a running number; 0 when it was not.
     pub placed: u64,
 }
@@ -86,7 +91,14 @@ impl Task {
 
     /// The request as a map.
     pub fn request(&self) -> Res {
-        to_res(&self.pod.request)
+        let mut request = to_res(&self.pod.request);
+        request.remove(devices::PERCENTAGE);
+        request
+    }
+
+    /// What counts for its job and queue.
+    pub fn charged(&self) -> Res {
+        devices::charged(self)
     }
 
     /// Nothing is requested besides a pod slot.
@@ -317,6 +329,8 @@ impl World {
         };
         let task = Task {
             node: None,
+            cards: devices::known(pod),
+            shares: false,
             pod: Rc::new(pod.clone()),
             job,
             sub_job,
@@ -351,6 +365,7 @@ impl World {
             match task.status {
                 Status::Allocated | Status::Pipelined => {
                     task.status = Status::Pending;
+                    task.cards = None;
                     taken_back.push(uid.clone());
                 }
                 Status::Binding => task.status = Status::Bound,
@@ -437,7 +452,7 @@ impl World {
         for task in self.tasks_of(job) {
             let pipelined = with_pipelined && task.status == Status::Pipelined;
             if task.status.is_allocated() || pipelined {
-                add(&mut sum, &task.request());
+                add(&mut sum, &task.charged());
             }
         }
         sum

@@ -3,9 +3,11 @@
 mod storage;
 
 use pumice_conf::{Config, parse};
+use pumice_devices::MarkValue;
 use pumice_engine::Engine;
+use pumice_framework::session::Bind;
 use pumice_model::Delta;
-use pumice_model::object::QueueObject;
+use pumice_model::object::{Pairs, QueueObject};
 
 pub use storage::Storage;
 
@@ -16,6 +18,18 @@ pub const DEFAULT_QUEUE: &str = "default";
 pub fn config(text: &str) -> Config {
     let outcome = parse(text, &pumice_plugins::REGISTRY);
     outcome.config.expect("generated configurations are valid")
+}
+
+/// Annotations by which a bound pod tells what devices it holds.
+pub fn records(bind: &Bind) -> Pairs {
+    let marks = bind.devices.annotations.iter();
+    let texts = marks.filter_map(|mark| match &mark.value {
+        MarkValue::Text(text) if mark.key == "volcano.sh/vgpu-ids-new" => {
+            Some((mark.key.to_owned(), text.clone()))
+        }
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// Seeds of a test: `PUMICE_SEEDS=from..to` asks for others than the usual ones.

@@ -12,9 +12,9 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ("pumice-conf", &[]),
     ("pumice-devices", &[]),
     ("pumice-model", &["devices"]),
-    ("pumice-framework", &["conf", "model"]),
+    ("pumice-framework", &["conf", "devices", "model"]),
     ("pumice-plugins", &["conf", "devices", "framework", "model"]),
-    ("pumice-actions", &["framework", "model"]),
+    ("pumice-actions", &["devices", "framework", "model"]),
     (
         "pumice-engine",
         &[

@@ -1,0 +1,90 @@
+//! Devices of nodes against what a class asks.
+//!
+//! Like resources, devices are looked at whatever plugins are configured: a card is never given out
+//! unseen.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use pumice_devices::{Demand, Miss, View};
+use pumice_framework::{Class, ReasonKind, ReasonTable, SetId};
+use pumice_model::{NodeIx, Nodes, State};
+
+use super::evaluate::Verdict;
+
+/// What a class asks of devices, with its reasons and the weight of its score.
+pub struct DeviceCheck {
+    demand: Rc<Demand>,
+    /// By failure of the demand.
+    reasons: Vec<SetId>,
+    weight: i64,
+}
+
+impl DeviceCheck {
+    /// The check of a class; none if it asks for nothing.
+    pub fn new(state: &State, table: &mut ReasonTable, class: &Class) -> Option<Self> {
+        let demand = class.devices.clone();
+        if demand.wants.is_empty() {
+            return None;
+        }
+        let reasons = demand.failures().map(|failure| {
+            let kind = match failure.evictions_help {
+                true => ReasonKind::Unschedulable,
+                false => ReasonKind::Unresolvable,
+            };
+            let reason = table.intern(&failure.text, kind);
+            table.set(&[reason])
+        });
+        let reasons = reasons.collect();
+        Some(Self {
+            demand,
+            reasons,
+            weight: state.devices.families().settings().weight,
+        })
+    }
+
+    /// Of the nodes that fit otherwise, turns down those whose devices do not, and adds the scores of
+    /// the others: the score rounded half up, times the weight (spec/04 §3.5).
+    pub fn judge(
+        &self,
+        nodes: &Nodes,
+        range: Range<usize>,
+        verdict: &mut [Verdict],
+        whole: &mut [i64],
+    ) {
+        for ((at, verdict), whole) in range.zip(verdict).zip(whole) {
+            if !verdict.fits() {
+                continue;
+            }
+            let devices = &nodes.devices[at];
+            let now = *verdict == Verdict::IDLE;
+            let mut fit = match now {
+                true => self.demand.fit(devices, View::Now),
+                false => self.demand.fit(devices, View::Future),
+            };
+            if now && fit.is_err() && nodes.in_transit > 0 {
+                let later = self.demand.fit(devices, View::Future);
+                if later.is_ok() {
+                    *verdict = Verdict::FUTURE;
+                    fit = later;
+                }
+            }
+            match fit {
+                Ok(score) => *whole += (score + 0.5).floor() as i64 * self.weight,
+                Err(failure) => *verdict = Verdict::unfit(self.reasons[failure]),
+            }
+        }
+    }
+
+    /// Whether a set of reasons is one of the failures.
+    pub fn is_failure(&self, set: SetId) -> bool {
+        self.reasons.contains(&set)
+    }
+
+    /// Why the devices of a node do not do, counting what is being released.
+    pub fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<Miss> {
+        let name = &nodes.object(node).name;
+        let devices = &nodes.devices[node.at()];
+        self.demand.explain(name, devices, View::Future)
+    }
+}

@@ -1,0 +1,148 @@
+//! Rules on arguments beyond their kinds.
+
+use expect_test::{Expect, expect};
+
+use super::{arg, with_arguments};
+use crate::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry, parse};
+
+const ARGS: &[ArgSpec] = &[
+    arg("share.Memory", ArgKind::Bool, "false"),
+    arg("share.Number", ArgKind::Bool, "false"),
+    arg("share.Later", ArgKind::Bool, "false"),
+    arg("share.Policy", ArgKind::Str, ""),
+    arg("share.Maps", ArgKind::Any, ""),
+];
+
+const REGISTRY: Registry = Registry {
+    plugins: &[PluginSpec {
+        name: "share",
+        summary: "",
+        args: ARGS,
+        rules: &[
+            ArgRule::Exclusive {
+                one: "share.Memory",
+                other: "share.Number",
+                help: "keep one of them",
+            },
+            ArgRule::NotBuilt {
+                name: "share.Later",
+                help: "pods that need it stay pending",
+            },
+            ArgRule::OneOf {
+                name: "share.Policy",
+                values: &["binpack", "spread"],
+                otherwise: "no node is preferred",
+            },
+            ArgRule::TextMaps {
+                name: "share.Maps",
+                most: 2,
+                example: "team: blue",
+            },
+        ],
+        built: true,
+    }],
+    actions: &[ActionSpec {
+        name: "allocate",
+        summary: "",
+        args: &[],
+        built: true,
+    }],
+};
+
+/// Severity letter and number of each finding with its place.
+fn codes(lines: &str) -> Vec<String> {
+    let outcome = parse(&with_arguments("share", lines), &REGISTRY);
+    let of = |found: &crate::Diagnostic| {
+        let code = found.code.split('-').next().unwrap_or_default();
+        format!("{code} {}:{}", found.line, found.column)
+    };
+    outcome.diagnostics.iter().map(of).collect()
+}
+
+#[test]
+fn arguments_are_checked_against_the_rules_of_their_plugin() {
+    for (lines, expected) in [
+        ("share.Memory: true", &[][..]),
+        ("share.Memory: true\nshare.Number: false", &[]),
+        ("share.Memory: true\nshare.Number: \"true\"", &["E0306 7:7"]),
+        (
+            "share.Number: on\nshare.Later: off\nshare.Memory: yes",
+            &["E0306 8:7"],
+        ),
+        ("share.Later: true", &["W0307 6:7"]),
+        ("share.Policy: spread", &[]),
+        ("share.Policy: \"\"", &[]),
+        ("share.Policy:", &[]),
+        ("share.Policy: Spread", &["W0308 6:21"]),
+        ("share.Maps:", &[]),
+        ("share.Maps: []", &[]),
+        ("share.Maps: [{team: blue, tier: '1'}, {a: b}]", &[]),
+        ("share.Maps: {team: blue}", &["E0301 6:19"]),
+        ("share.Maps: [team, {a: 1}]", &["E0301 6:20", "E0301 6:30"]),
+        ("share.Maps: [{}, {a: }]", &["W0310 6:20", "E0301 6:26"]),
+        ("share.Maps: [{a: b}, {a: c}, {a: 1}]", &["E0309 6:36"]),
+        // A value of the wrong kind has its own finding and takes no part in a rule.
+        ("share.Memory: maybe\nshare.Number: true", &["E0301 6:21"]),
+    ] {
+        assert_eq!(codes(lines), expected, "{lines}");
+    }
+}
+
+#[test]
+fn a_broken_rule_names_both_places_or_what_to_write() {
+    let check = |lines: &str, expected: Expect| {
+        let outcome = parse(&with_arguments("share", lines), &REGISTRY);
+        let shown: String = outcome
+            .diagnostics
+            .iter()
+            .map(|f| f.render("conf"))
+            .collect();
+        expected.assert_eq(&shown);
+    };
+    check(
+        "share.Number: true\nshare.Memory: true\nshare.Later: true\nshare.Policy: sprad",
+        expect![[r#"
+            error[E0306-exclusive-switches]: `share.Memory` and `share.Number` exclude each other
+             --> conf:7:7
+              |
+            7 |       share.Memory: true
+              |       ^^^^^^^^^^^^
+              = help: the other one is on at line 6; keep one of them
+            warning[W0307-switch-not-built]: `share.Later` is part of Volcano but not built into this version of Pumice; it has no effect
+             --> conf:8:7
+              |
+            8 |       share.Later: true
+              |       ^^^^^^^^^^^
+              = help: pods that need it stay pending
+            warning[W0308-unknown-choice]: `share.Policy`: `sprad` is unknown; no node is preferred
+             --> conf:9:21
+              |
+            9 |       share.Policy: sprad
+              |                     ^^^^^
+              = help: did you mean `spread`?
+        "#]],
+    );
+    check(
+        "share.Policy: numa\nshare.Maps:\n- team: blue\n- team: 5\n- blue",
+        expect![[r#"
+            warning[W0308-unknown-choice]: `share.Policy`: `numa` is unknown; no node is preferred
+             --> conf:6:21
+              |
+            6 |       share.Policy: numa
+              |                     ^^^^
+              = help: write one of `binpack`, `spread`
+            error[E0301-wrong-type]: `team` in `share.Maps` must be a string, not the whole number `5`
+             --> conf:9:15
+              |
+            9 |       - team: 5
+              |               ^
+              = help: put the value into quotes
+            error[E0309-too-many-entries]: `share.Maps` has 3 entries
+              --> conf:10:9
+               |
+            10 |       - blue
+               |         ^^^^
+               = help: keep at most 2
+        "#]],
+    );
+}

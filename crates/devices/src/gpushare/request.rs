@@ -1,0 +1,107 @@
+//! What a pod asks: amounts of its containers, and lists of indices.
+
+use crate::facts::{ContainerFacts, ContainerKind, PodFacts};
+
+use super::{MEMORY, NUMBER};
+
+/// Device plugins and annotations count in signed numbers of 32 bits.
+const MOST: i64 = i32::MAX as i64;
+
+/// What a pod asks as a whole: all its containers share the same cards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    /// Memory on one card, in units of the node (MiB unless the device plugin scales them).
+    pub memory: i64,
+    /// Whole cards.
+    pub number: i64,
+    /// The first container that asks.
+    pub container: u16,
+}
+
+impl Request {
+    /// What a pod asks; `None` if nothing.
+    ///
+    /// # Errors
+    /// An amount that is no whole number in range.
+    pub fn of(pod: &PodFacts) -> Result<Option<Self>, String> {
+        let memory = total(pod, MEMORY, "MiB")?;
+        let number = total(pod, NUMBER, "GPUs")?;
+        if memory == 0 && number == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            memory,
+            number,
+            container: first_that_asks(pod),
+        }))
+    }
+}
+
+/// The first container that names one of the resources with an amount.
+pub(super) fn first_that_asks(pod: &PodFacts) -> u16 {
+    let amount = |container: &ContainerFacts, name| container.milli(name).unwrap_or(0);
+    let asks = |container: &ContainerFacts| {
+        amount(container, MEMORY) != 0 || amount(container, NUMBER) != 0
+    };
+    let found = pod.containers.iter().position(asks);
+    found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
+}
+
+/// The most that is held at once: sidecars stay, init containers run one by one before the regular
+/// ones.
+fn total(pod: &PodFacts, resource: &str, unit: &str) -> Result<i64, String> {
+    let (mut lasting, mut during_init) = (0_i64, 0_i64);
+    for (at, container) in pod.containers.iter().enumerate() {
+        let Some(milli) = container.milli(resource) else {
+            continue;
+        };
+        let amount = milli / 1000;
+        if milli % 1000 != 0 || !(0..=MOST).contains(&amount) {
+            let shown = milli as f64 / 1000.0;
+            return Err(format!(
+                "{resource} of container {} is {shown}; give a whole number of {unit} from 0 to \
+                 {MOST}",
+                at + 1
+            ));
+        }
+        match container.kind {
+            ContainerKind::Init => during_init = during_init.max(lasting.saturating_add(amount)),
+            ContainerKind::Sidecar | ContainerKind::Regular => {
+                lasting = lasting.saturating_add(amount);
+            }
+        }
+    }
+    Ok(lasting.max(during_init))
+}
+
+/// Indices in ascending order, each once; blanks and empty entries do not count.
+///
+/// # Errors
+/// The first entry that is no index, shortened.
+pub(super) fn indices(text: &str) -> Result<Vec<u32>, String> {
+    let mut read = Vec::new();
+    for entry in text.split(',').map(str::trim) {
+        if entry.is_empty() {
+            continue;
+        }
+        let is_plain = entry.bytes().all(|byte| byte.is_ascii_digit());
+        match entry.parse() {
+            Ok(index) if is_plain => read.push(index),
+            _ => return Err(shorten(entry)),
+        }
+    }
+    read.sort_unstable();
+    read.dedup();
+    Ok(read)
+}
+
+/// A text of somebody else, fit for a message.
+pub(super) fn shorten(text: &str) -> String {
+    const MOST: usize = 60;
+    let chars = text.chars().take(MOST);
+    let mut short: String = chars.flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() {
+        short.push('…');
+    }
+    short
+}

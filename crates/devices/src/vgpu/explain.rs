@@ -1,0 +1,150 @@
+//! Why a node does not fit, card by card.
+
+use crate::cards::{Card, NodeCards, View};
+use crate::demand::{Miss, Want};
+use crate::vgpu::check::{Check, Room, Take, Takes};
+use crate::vgpu::failure::Stop;
+use crate::vgpu::plan::{MODE_NAMES, MODES};
+use crate::vgpu::request::Need;
+use crate::vgpu::want::VgpuWant;
+
+/// The explanation of a want.
+pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Miss {
+    let room = want.room(cards, view);
+    let Err(stop) = want.plan_cards(cards, view) else {
+        return Miss {
+            text: format!("fits on node {node}"),
+            distance: (0, 0),
+        };
+    };
+    let failure = &want.failures()[usize::from(stop.index())];
+    let mut text = match stop {
+        Stop::Count | Stop::Uuid => format!("{} on node {node}", failure.text),
+        Stop::Absent(_) | Stop::Mode(_) | Stop::Cards(..) => failure.text.clone(),
+    };
+    let mut own = Takes::new();
+    let failing = want
+        .needs
+        .iter()
+        .find(|need| room.place(need, &mut own).is_err());
+    let Some(need) = failing.or(want.needs.last()) else {
+        return Miss {
+            text,
+            distance: (0, 0),
+        };
+    };
+    let explanation = Explanation::new(&room, need, &own);
+    if !explanation.cards.is_empty() {
+        if want.needs.len() > 1 {
+            text.push_str(&format!(" (container {})", need.container + 1));
+        }
+        text.push_str(": ");
+        text.push_str(&explanation.cards.join("; "));
+    }
+    Miss {
+        text,
+        distance: explanation.distance,
+    }
+}
+
+struct Explanation {
+    cards: Vec<String>,
+    distance: (u32, i64),
+}
+
+impl Explanation {
+    fn new(room: &Room, need: &Need, own: &[Take]) -> Self {
+        let mut fitting = [0u32; MODES];
+        let mut short = i64::MAX;
+        let mut cards = Vec::new();
+        for (at, card) in room.cards.cards.iter().enumerate() {
+            let result = match room.allows(need, card) {
+                Ok(()) => room.admits(need, at, own, None).map(|_| ()),
+                Err(check) => Err(check),
+            };
+            let text = match result {
+                Ok(()) => {
+                    fitting[usize::from(card.mode)] += 1;
+                    "fits".to_owned()
+                }
+                Err(check) => {
+                    short = short.min(missing(room, need, at, own, check));
+                    why(room, need, at, own, check)
+                }
+            };
+            cards.push(format!("{}: {text}", card.id));
+        }
+        let fitting = fitting.into_iter().max().unwrap_or(0);
+        Self {
+            cards,
+            distance: (need.count.saturating_sub(fitting), short),
+        }
+    }
+}
+
+/// MiB that are missing on a card, 0 if something else is that may be given back.
+fn missing(room: &Room, need: &Need, at: usize, own: &[Take], check: Check) -> i64 {
+    match check {
+        Check::Memory => short(room, need, at, own),
+        check if check.is_fixed() => i64::MAX,
+        _ => 0,
+    }
+}
+
+fn short(room: &Room, need: &Need, at: usize, own: &[Take]) -> i64 {
+    let card = room.card(at);
+    let free = card.memory.saturating_sub(room.used(at, own).memory).max(0);
+    room.plan.mib(need.of(card).saturating_sub(free))
+}
+
+fn why(room: &Room, need: &Need, at: usize, own: &[Take], check: Check) -> String {
+    let card = room.card(at);
+    let used = room.used(at, own);
+    match check {
+        Check::Usable => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
+        Check::Mode => format!("mode {}", MODE_NAMES[usize::from(card.mode)]),
+        Check::Index => format!("index {} is not in volcano.sh/gpu-index", card.index),
+        Check::Uuid => "UUID not allowed".to_owned(),
+        Check::Type => match room.limits.denied_type(card) {
+            Some(denied) => format!("type {denied} denied"),
+            None => format!("type {} not allowed", model(card)),
+        },
+        Check::Size => format!(
+            "{} MiB asked, {} MiB in all",
+            grouped(room.plan.mib(need.of(card))),
+            grouped(room.plan.mib(room.size(card)))
+        ),
+        Check::Slots => format!("all {} slots in use", grouped(i64::from(card.slots))),
+        Check::Group => "a pod of the same group is on it".to_owned(),
+        Check::Rule => "a pod of the same exclusivity rule is on it".to_owned(),
+        Check::Memory => format!("{} MiB short", grouped(short(room, need, at, own))),
+        Check::Cores => format!(
+            "{} cores asked, {} free",
+            need.cores,
+            card.cores.saturating_sub(used.cores)
+        ),
+        Check::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
+        Check::Held => "all its cores are taken".to_owned(),
+        Check::Instance => format!(
+            "no free MIG instance for {} MiB",
+            grouped(room.plan.mib(need.of(card)))
+        ),
+    }
+}
+
+fn model(card: &Card) -> &str {
+    card.kind.strip_prefix("NVIDIA-").unwrap_or(&card.kind)
+}
+
+/// A number with commas between thousands.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::from(if number < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

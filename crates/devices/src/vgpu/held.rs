@@ -1,0 +1,198 @@
+//! What a placed pod holds, read from its annotation (spec/04 §11.2, R25, R27).
+//!
+//! What cannot be read counts as used: a number that is none takes the whole card, a partition that
+//! is none closes the card, and a device that is missing is charged to every card it could be on.
+
+use std::rc::Rc;
+
+use crate::cards::{Card, NodeCards, Pick, Picks, Unit};
+use crate::facts::{Pairs, PodFacts, lookup};
+use crate::family::Held;
+use crate::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
+use crate::vgpu::plan::{MIG, Plan, Table};
+use crate::vgpu::request::{Memory, Need, needs};
+
+/// Pod annotation with the cards it has.
+pub const IDS: &str = "volcano.sh/vgpu-ids-new";
+
+/// What a pod holds on a node.
+pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
+    let mut held = Held::default();
+    let text = lookup(records, IDS).map(String::as_str);
+    let wanted = needs(&pod.containers, plan);
+    let needs = wanted.as_deref().unwrap_or_default();
+    let elements = decode(text.unwrap_or_default());
+    let containers = containers_of(&elements, needs, pod);
+    for (element, container) in elements.iter().zip(containers) {
+        for device in element {
+            known(plan, device, container, cards, &mut held);
+        }
+    }
+    let whole = Need {
+        container: 0,
+        count: 1,
+        memory: Memory::Percent(100),
+        cores: 0,
+    };
+    // A request that cannot be read may be for anything.
+    let unreadable = wanted.is_err() && held.picks.is_empty();
+    for need in needs.iter().chain(unreadable.then_some(&whole)) {
+        let has = held
+            .picks
+            .iter()
+            .filter(|pick| pick.container == need.container)
+            .count();
+        if (has as u64) < u64::from(need.count) {
+            guess(need, cards, &mut held);
+            held.problems.push(format!(
+                "annotation {IDS} {}: of {} devices of container {} {has} can be told; until the \
+                 pod ends every card it could be on counts as used",
+                text.map_or("is missing".to_owned(), |text| format!(
+                    "is {:?}",
+                    clip(text)
+                )),
+                need.count,
+                need.container
+            ));
+        }
+    }
+    held
+}
+
+/// The container of each element: as this crate writes them if that agrees with what the containers
+/// ask, else as Volcano does.
+fn containers_of(elements: &[Vec<Read>], needs: &[Need], pod: &PodFacts) -> Vec<u16> {
+    let count = |container: Option<u16>| {
+        let need = needs.iter().find(|need| Some(need.container) == container);
+        need.map_or(0, |need| need.count as usize)
+    };
+    let agrees = |layout: &Vec<Option<u16>>| {
+        let most = elements.len().max(layout.len());
+        (0..most).all(|at| {
+            let devices = elements.get(at).map_or(0, Vec::len);
+            devices == count(layout.get(at).copied().flatten())
+        })
+    };
+    let own = layout(needs, &pod.containers).ok();
+    let packed = packed(needs, &pod.containers);
+    let found = match own.filter(&agrees) {
+        Some(own) => own,
+        None => packed,
+    };
+    let container = |at: usize| found.get(at).copied().flatten().unwrap_or(at as u16);
+    (0..elements.len()).map(container).collect()
+}
+
+fn known(plan: &Plan, device: &Read, container: u16, cards: &NodeCards, held: &mut Held) {
+    let (uuid, partition) = split_id(device.id);
+    let at = cards.find(uuid);
+    let memory = device.memory.map_or(0, i64::from);
+    let mut pick = Pick {
+        container,
+        card: at.and_then(|at| u16::try_from(at).ok()),
+        id: at.map_or_else(|| Rc::from(uuid), |at| Rc::clone(&cards.cards[at].id)),
+        unit: partition.map(|_| Unit::UNKNOWN),
+        memory,
+        charged: memory,
+        cores: device.cores.unwrap_or(0),
+        slots: 1,
+        certain: true,
+    };
+    let Some(card) = at.map(|at| &cards.cards[at]) else {
+        // A piece of text that is no device at all names no card that could come back.
+        if device.piece.contains(',') && !uuid.is_empty() {
+            held.picks.push(pick);
+        }
+        held.problems.push(format!(
+            "annotation {IDS}: {:?} is no card of the node",
+            clip(device.piece)
+        ));
+        return;
+    };
+    if let Some(problem) = charge(plan, device, partition, card, &mut pick) {
+        held.problems.push(format!(
+            "annotation {IDS}: {:?}: {problem}",
+            clip(device.piece)
+        ));
+    }
+    held.picks.push(pick);
+}
+
+/// Charges a device of a known card; the answer is what could not be read.
+fn charge(
+    plan: &Plan,
+    device: &Read,
+    partition: Option<&str>,
+    card: &Card,
+    pick: &mut Pick,
+) -> Option<String> {
+    let table = card
+        .geometry
+        .and_then(|at| plan.tables.get(usize::from(at)));
+    let numbers = device.memory.is_some() && device.cores.is_some();
+    if !numbers {
+        pick.memory = card.memory;
+        pick.charged = card.memory;
+        pick.cores = card.cores;
+    }
+    let mut problem = match (numbers, device.vendor) {
+        (false, _) => Some("memory or cores are no numbers: the whole card counts as used"),
+        (true, false) => Some("the vendor is not NVIDIA: it counts as used all the same"),
+        (true, true) => None,
+    };
+    let read = |partition: &str, table: &Table| unit(table, partition);
+    match partition
+        .zip(table)
+        .and_then(|(text, table)| read(text, table))
+    {
+        Some((unit, mib)) => {
+            pick.unit = Some(unit);
+            pick.charged = mib / plan.factor;
+        }
+        None if card.mode == MIG => {
+            pick.unit = Some(Unit::UNKNOWN);
+            problem.get_or_insert("no MIG instance of the card: nothing more of it is given out");
+        }
+        None if partition.is_some() => {
+            problem.get_or_insert("a MIG instance of a card that is not in mode mig");
+        }
+        None => {}
+    }
+    problem.map(str::to_owned)
+}
+
+/// Charges one device of a container to every card it does not have for sure.
+fn guess(need: &Need, cards: &NodeCards, held: &mut Held) {
+    let known: Vec<u16> = of(&held.picks, need.container).collect();
+    for (at, card) in cards.cards.iter().enumerate() {
+        if known.contains(&(at as u16)) {
+            continue;
+        }
+        let memory = need.of(card);
+        held.picks.push(Pick {
+            container: need.container,
+            card: Some(at as u16),
+            id: Rc::clone(&card.id),
+            unit: (card.mode == MIG).then_some(Unit::UNKNOWN),
+            memory,
+            charged: memory,
+            cores: need.cores,
+            slots: 1,
+            certain: false,
+        });
+    }
+}
+
+fn of(picks: &Picks, container: u16) -> impl Iterator<Item = u16> {
+    let of = picks.iter().filter(move |pick| pick.container == container);
+    of.filter_map(|pick| pick.card)
+}
+
+/// The beginning of a text that may be long.
+fn clip(text: &str) -> String {
+    let most = 120;
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

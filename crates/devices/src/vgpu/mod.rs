@@ -1,0 +1,182 @@
+//! Family vGPU: parts of NVIDIA cards, shared by HAMi-core, by MPS or by MIG, handed out by
+//! volcano-vgpu-device-plugin (spec/04 §4–§13, R5–R29).
+//!
+//! ```text
+//!  register ──► register::decode ──► cards          limits of containers ──► request::needs ┐
+//!                                      │            annotations ──► limits::Limits ─────────┤
+//!                                      ▼                                                    ▼
+//!  fit, choose:  check (one card) ◄── place (best card, in turn) ◄── search ◄────── want::VgpuWant
+//!                                      │                                                    │
+//!  held ◄── allocation::decode ◄── annotations of the pod ◄── allocation::encode ◄── marks ─┘
+//! ```
+//!
+//! Invariants: what is written can be read back to exactly what was charged; no card gives more
+//! memory, cores, slots or instances than it has to pods placed here; `choose` takes exactly what
+//! `fit` has scored.
+
+mod allocation;
+mod check;
+mod explain;
+mod failure;
+mod gauges;
+mod held;
+mod limits;
+mod place;
+mod plan;
+mod register;
+mod request;
+mod search;
+#[cfg(test)]
+mod tests;
+mod want;
+
+use std::rc::Rc;
+
+use crate::cards::{NodeCards, Tags};
+use crate::demand::{Failure, Want};
+use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::family::{Family, FamilySpec, Gauge, Held};
+use crate::geometry::{DeviceConfig, NvidiaConfig};
+use crate::settings::Settings;
+use crate::vgpu::plan::{MODES, Plan};
+use crate::vgpu::want::VgpuWant;
+
+/// The family.
+pub const SPEC: FamilySpec = FamilySpec {
+    name: "vgpu",
+    node_annotations: &[register::REGISTER, register::UNHEALTHY],
+    asks: &[
+        limits::MODE,
+        limits::GROUP_POLICY,
+        limits::INDEX,
+        limits::USE_TYPE,
+        limits::NO_TYPE,
+        limits::USE_UUID,
+        limits::NO_UUID,
+        limits::USE_UUID_ALIAS,
+        limits::NO_UUID_ALIAS,
+    ],
+    records: &[held::IDS],
+    follows: &[want::PHASE],
+    gauges: gauges::GAUGES,
+    make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
+};
+
+struct Vgpu {
+    plan: Rc<Plan>,
+    failures: [Rc<[Failure]>; MODES + 1],
+}
+
+impl Vgpu {
+    fn new(settings: &Settings, config: &DeviceConfig) -> Self {
+        let plan = Plan::new(settings, config);
+        Self {
+            failures: failure::lists(&plan),
+            plan: Rc::new(plan),
+        }
+    }
+
+    /// A resource of the family that a pod asks, under its configured or its usual name.
+    fn asked<'a>(&self, pod: &'a PodFacts) -> Option<&'a str> {
+        let usual = NvidiaConfig::default();
+        let names = [
+            &self.plan.count_name,
+            &self.plan.memory_name,
+            &self.plan.core_name,
+            &self.plan.percentage_name,
+            &usual.count_name,
+            &usual.memory_name,
+            &usual.core_name,
+            &usual.percentage_name,
+        ];
+        let amounts = pod
+            .containers
+            .iter()
+            .flat_map(|container| &container.amounts);
+        let mut asked = amounts.filter(|(name, milli)| *milli > 0 && names.contains(&name));
+        asked.next().map(|(name, _)| name.as_str())
+    }
+
+    fn refusal(&self, resource: &str) -> String {
+        let how = match self.plan.configured {
+            true => {
+                "vGPU is off: set the argument deviceshare.VGPUEnable: true of plugin deviceshare"
+            }
+            false => {
+                "plugin deviceshare is not configured: add it with the argument \
+                 deviceshare.VGPUEnable: true"
+            }
+        };
+        format!("the pod asks {resource}, but {how}")
+    }
+}
+
+impl Family for Vgpu {
+    fn cards(&self, node: &NodeFacts) -> NodeCards {
+        let mut found = NodeCards::default();
+        let Some(text) = node.annotation(register::REGISTER) else {
+            // The default, so that a node without cards stores nothing.
+            found.absent = failure::NOT_REGISTERED;
+            return found;
+        };
+        if !self.plan.enabled {
+            found.absent = failure::OFF;
+            return found;
+        }
+        let (entries, problems) = register::decode(text);
+        found.problems = problems;
+        if entries.is_empty() {
+            found.absent = failure::UNREADABLE;
+            return found;
+        }
+        if node.allocatable_milli(&self.plan.count_name).unwrap_or(0) <= 0 {
+            found.absent = failure::NOTHING_ALLOCATABLE;
+            return found;
+        }
+        found.cards = entries
+            .iter()
+            .map(|entry| register::card(entry, &self.plan))
+            .collect();
+        if let Some(list) = node.annotation(register::UNHEALTHY) {
+            register::mark_unhealthy(&mut found.cards, list, &mut found.problems);
+        }
+        let geometry = |card: &crate::Card| card.mode == plan::MIG && card.geometry.is_none();
+        for card in found.cards.iter().filter(|card| geometry(card)) {
+            let why = card.unusable.as_deref().unwrap_or_default();
+            found
+                .problems
+                .push(format!("{}: card {}: {why}", register::REGISTER, card.id));
+        }
+        found
+    }
+
+    fn want(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn Want>, String>> {
+        let asked = self.asked(pod);
+        if !self.plan.enabled {
+            return asked.map(|resource| Err(self.refusal(resource)));
+        }
+        let needs = match request::needs(&pod.containers, &self.plan) {
+            Ok(needs) if needs.is_empty() => return None,
+            Ok(needs) => needs,
+            Err(why) => return Some(Err(why)),
+        };
+        let want = VgpuWant::new(&self.plan, &self.failures, needs, pod, tags);
+        Some(want.map(|want| Rc::new(want) as Rc<dyn Want>))
+    }
+
+    fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
+        held::held(&self.plan, records, pod, cards)
+    }
+
+    fn minds_group(&self, pod: &PodFacts) -> bool {
+        pod.annotation(limits::GROUP_POLICY) == Some(limits::SPREAD)
+    }
+
+    fn ignored_resources(&self) -> Vec<String> {
+        vec![self.plan.percentage_name.clone()]
+    }
+
+    fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {
+        gauges::gauges(cards)
+    }
+}

@@ -1,0 +1,157 @@
+//! What a node says of its cards: `volcano.sh/node-vgpu-register` and
+//! `volcano.sh/gpu-unhealthy-ids` (spec/04 §5, R6, R9, R10).
+//!
+//! ```text
+//! register = 1*( card ":" )
+//! card     = uuid "," slots "," memory "," type "," health [ "," mode *( "," ignored ) ]
+//! ```
+
+use std::rc::Rc;
+
+use crate::cards::Card;
+use crate::vgpu::plan::{HAMI_CORE, MIG, MPS, Plan};
+
+/// Node annotation with the cards.
+pub const REGISTER: &str = "volcano.sh/node-vgpu-register";
+/// Node annotation with cards that are not well.
+pub const UNHEALTHY: &str = "volcano.sh/gpu-unhealthy-ids";
+
+/// One card as registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Position among all segments, gaps included.
+    pub index: u32,
+    /// UUID.
+    pub uuid: &'a str,
+    /// Containers it may host.
+    pub slots: u32,
+    /// Memory in MiB ÷ factor.
+    pub memory: u32,
+    /// Type.
+    pub kind: &'a str,
+    /// Health as a truth value of Go.
+    pub healthy: bool,
+    /// Mode, verbatim; hami-core where the plugin is too old to tell.
+    pub mode: &'a str,
+}
+
+/// The cards of a register annotation, and what is wrong with others.
+pub fn decode(text: &str) -> (Vec<Entry<'_>>, Vec<String>) {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut problems = Vec::new();
+    for (index, segment) in text.split(':').enumerate() {
+        if segment.trim().is_empty() {
+            continue;
+        }
+        match entry(index as u32, segment) {
+            Ok(new) => match entries.iter().find(|known| known.uuid == new.uuid) {
+                Some(first) => problems.push(format!(
+                    "{REGISTER}: card {index} has the UUID {} of card {} and is left out; restart \
+                     the device plugin of the node",
+                    new.uuid, first.index
+                )),
+                None => entries.push(new),
+            },
+            Err(why) => problems.push(format!(
+                "{REGISTER}: card {index} {segment:?} is left out: {why}; restart or update the \
+                 device plugin of the node"
+            )),
+        }
+    }
+    // Positions of cards are 16 bits wide in the ledger.
+    entries.truncate(usize::from(u16::MAX));
+    (entries, problems)
+}
+
+fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
+    let mut fields = segment.split(',').map(str::trim);
+    let mut next = |name: &str| fields.next().ok_or(format!("field {name} is missing"));
+    let uuid = next("uuid")?;
+    if uuid.is_empty() {
+        return Err("the UUID is empty".to_owned());
+    }
+    let slots = number("slots", next("slots")?)?;
+    let memory = number("memory", next("memory")?)?;
+    let kind = next("type")?;
+    let health = next("health")?;
+    Ok(Entry {
+        index,
+        uuid,
+        slots,
+        memory,
+        kind,
+        healthy: matches!(health, "1" | "t" | "T" | "TRUE" | "true" | "True"),
+        mode: fields.next().unwrap_or("hami-core"),
+    })
+}
+
+fn number(name: &str, text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(value) if value > 0 && value <= i32::MAX as u32 => Ok(value),
+        _ => Err(format!(
+            "{name} {text:?} is not a number from 1 to 2147483647"
+        )),
+    }
+}
+
+/// The card of an entry.
+pub fn card(entry: &Entry, plan: &Plan) -> Card {
+    let mode = match entry.mode {
+        "mig" => MIG,
+        "mps" => MPS,
+        _ => HAMI_CORE,
+    };
+    let geometry = plan.table_of(entry.kind).filter(|_| mode == MIG);
+    let unusable = if !contains_folded(entry.kind, "NVIDIA") {
+        Some(format!("type {:?} is not of NVIDIA", entry.kind))
+    } else if !entry.healthy {
+        Some("unhealthy".to_owned())
+    } else if mode == MIG && geometry.is_none() {
+        Some(format!(
+            "no geometry for model {:?}: add it to knownMigGeometries",
+            entry.kind
+        ))
+    } else {
+        None
+    };
+    Card {
+        memory: i64::from(entry.memory),
+        slots: entry.slots,
+        cores: plan.cores,
+        mode,
+        usable: unusable.is_none(),
+        geometry,
+        index: entry.index,
+        id: Rc::from(entry.uuid),
+        kind: Rc::from(entry.kind),
+        unusable: unusable.map(String::into_boxed_str),
+        ..Card::default()
+    }
+}
+
+/// Takes cards out that the node calls unhealthy; entries are indices or UUIDs.
+pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Vec<String>) {
+    for entry in list.split(',').map(str::trim).filter(|e| !e.is_empty()) {
+        let index = entry.parse::<u32>().ok();
+        let named = |card: &&mut Card| Some(card.index) == index || *card.id == *entry;
+        match cards.iter_mut().find(named) {
+            Some(card) => {
+                card.usable = false;
+                card.unusable
+                    .get_or_insert_with(|| "listed as unhealthy on the node".into());
+            }
+            None => problems.push(format!(
+                "{UNHEALTHY}: the node has no card {entry:?}; write indices or UUIDs of {REGISTER}"
+            )),
+        }
+    }
+}
+
+/// Whether a text contains a part, whatever the case of ASCII letters.
+pub fn contains_folded(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    part.is_empty()
+        || text
+            .windows(part.len())
+            .any(|window| window.eq_ignore_ascii_case(part))
+}

@@ -1,0 +1,301 @@
+//! The books of shared devices: what pods ask (pooled, compiled once), and what they hold.
+//!
+//! The cards themselves are a column of [`crate::Nodes`]; this module keeps what is not tied to one
+//! node. What a request means, which card is taken and what annotations say is decided by
+//! `pumice-devices`.
+
+use std::rc::Rc;
+
+use pumice_devices::geometry::DeviceConfig;
+use pumice_devices::{Demand, Devices, NodeDevices, Picks, PodFacts, Settings, Tags};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::object::{NodeObject, Pairs};
+use crate::resource::{ResIx, ResourceNames};
+use crate::shape::Pool;
+use crate::task::TaskIx;
+
+/// Dense index of what a pod asks of devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DemandIx(pub u32);
+
+impl DemandIx {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+}
+
+/// Amounts that count for queues instead of those of the request.
+pub type Charge = SmallVec<[(ResIx, i64); 2]>;
+
+/// Devices a task holds on its node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holding {
+    /// Cards by family.
+    pub parts: SmallVec<[(u8, Picks); 1]>,
+    /// What else decides who shares cards with it.
+    pub tags: Tags,
+    /// Amounts that count for its queue instead of those of its request.
+    pub charge: Charge,
+}
+
+impl Holding {
+    /// Every card is known to be the one.
+    pub fn is_certain(&self) -> bool {
+        let mut picks = self.parts.iter().flat_map(|(_, picks)| picks);
+        picks.all(|pick| pick.certain)
+    }
+
+    /// Nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.parts.iter().all(|(_, picks)| picks.is_empty())
+    }
+}
+
+/// What a note is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NoteAbout {
+    /// A node, by name.
+    Node(String),
+    /// A pod.
+    Pod {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// UID.
+        uid: String,
+    },
+    /// A ConfigMap: namespace and name.
+    ConfigMap(String, String),
+}
+
+/// Something about devices its owner should know: it was left out, or counts as used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceNote {
+    /// What it is about.
+    pub about: NoteAbout,
+    /// What is wrong, where, and what to do.
+    pub text: String,
+}
+
+/// What decides about a demand: what is asked, and by whom where that matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Asked {
+    facts: PodFacts,
+    tags: Tags,
+}
+
+struct Compiled {
+    demand: Rc<Demand>,
+    charge: Charge,
+}
+
+/// What all pods ask, the families, and the configuration they come from.
+pub struct DeviceBooks {
+    devices: Devices,
+    maps: FxHashMap<(String, String), Option<String>>,
+    asked: Pool<Asked>,
+    compiled: Vec<Compiled>,
+    pub(crate) notes: Vec<DeviceNote>,
+    pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
+}
+
+impl Default for DeviceBooks {
+    fn default() -> Self {
+        let mut books = Self {
+            devices: Devices::default(),
+            maps: FxHashMap::default(),
+            asked: Pool::default(),
+            compiled: Vec::new(),
+            notes: Vec::new(),
+            pod_problems: FxHashMap::default(),
+        };
+        // Index 0 is nothing, and stays.
+        books.asked.acquire(Asked::default());
+        books.compiled.push(Compiled {
+            demand: Rc::default(),
+            charge: Charge::new(),
+        });
+        books
+    }
+}
+
+impl DeviceBooks {
+    /// The families.
+    pub fn families(&self) -> &Devices {
+        &self.devices
+    }
+
+    /// What a pod asks.
+    pub fn demand(&self, ix: DemandIx) -> &Rc<Demand> {
+        &self.compiled[ix.0 as usize].demand
+    }
+
+    /// Amounts that count for queues as long as the pod has no cards.
+    pub(crate) fn charge(&self, ix: DemandIx) -> &Charge {
+        &self.compiled[ix.0 as usize].charge
+    }
+
+    /// Number of tasks that ask it.
+    pub fn uses(&self, ix: DemandIx) -> u32 {
+        self.asked.uses(ix.0)
+    }
+
+    /// A number no other demand has or had.
+    pub fn serial(&self, ix: DemandIx) -> u64 {
+        self.asked.serial(ix.0)
+    }
+
+    /// Serials of the demands in use.
+    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
+        self.asked.serials_in_use()
+    }
+
+    /// What a pod asks, as written.
+    pub(crate) fn facts(&self, ix: DemandIx) -> &PodFacts {
+        &self.asked.get(ix.0).facts
+    }
+
+    /// Interns what a pod asks, and counts one use of it.
+    pub(crate) fn acquire(
+        &mut self,
+        facts: &PodFacts,
+        tags: Tags,
+        resources: &mut ResourceNames,
+    ) -> DemandIx {
+        if facts.containers.is_empty() {
+            return DemandIx::NONE;
+        }
+        let minds_group = self.devices.minds_group(facts);
+        let asked = Asked {
+            facts: facts.clone(),
+            tags: Tags {
+                group: tags.group.filter(|_| minds_group),
+                rules: tags.rules,
+            },
+        };
+        let (at, is_new) = self.asked.acquire(asked);
+        if is_new {
+            let compiled = self.compile(at, resources);
+            match self.compiled.get_mut(at as usize) {
+                Some(entry) => *entry = compiled,
+                None => self.compiled.push(compiled),
+            }
+        }
+        DemandIx(at)
+    }
+
+    fn compile(&self, at: u32, resources: &mut ResourceNames) -> Compiled {
+        let asked = self.asked.get(at);
+        let demand = Rc::new(self.devices.demand(&asked.facts, asked.tags));
+        let charge = charge_of(&demand, None, resources);
+        Compiled { demand, charge }
+    }
+
+    /// Gives one use back.
+    pub(crate) fn release(&mut self, ix: DemandIx) {
+        if ix != DemandIx::NONE {
+            self.asked.release(ix.0);
+        }
+    }
+
+    /// Takes the text of a ConfigMap, or that there is none; true if the families depend on it.
+    pub(crate) fn set_map(&mut self, namespace: &str, name: &str, text: Option<String>) -> bool {
+        let key = (namespace.to_owned(), name.to_owned());
+        let used = self.devices.settings().config_map == key;
+        let old = self.maps.insert(key, text.clone());
+        used && old != Some(text)
+    }
+
+    /// Known ConfigMaps by namespace and name.
+    pub(crate) fn maps(&self) -> Vec<(&(String, String), &Option<String>)> {
+        let mut maps: Vec<_> = self.maps.iter().collect();
+        maps.sort();
+        maps
+    }
+
+    /// The families that `settings` and the ConfigMap they name make. A text that cannot be read
+    /// leaves the last good configuration, and a note.
+    pub(crate) fn rebuild(&mut self, settings: Settings) {
+        let same_map = settings.config_map == self.devices.settings().config_map;
+        let config = match self.maps.get(&settings.config_map) {
+            Some(Some(text)) => match DeviceConfig::parse(text) {
+                Ok(config) => config,
+                Err(problems) => {
+                    let (namespace, name) = settings.config_map.clone();
+                    for problem in problems {
+                        let about = NoteAbout::ConfigMap(namespace.clone(), name.clone());
+                        self.notes.push(DeviceNote {
+                            about,
+                            text: format!("device-config.yaml: {problem}"),
+                        });
+                    }
+                    match same_map {
+                        true => self.devices.config().clone(),
+                        false => DeviceConfig::default(),
+                    }
+                }
+            },
+            _ => DeviceConfig::default(),
+        };
+        self.devices = Devices::new(settings, config);
+    }
+
+    /// Compiles all demands anew, for other families.
+    pub(crate) fn recompile(&mut self, resources: &mut ResourceNames) {
+        for at in 1..self.compiled.len() as u32 {
+            if self.asked.uses(at) > 0 {
+                self.compiled[at as usize] = self.compile(at, resources);
+            }
+        }
+    }
+
+    /// The cards of a node, idle.
+    pub(crate) fn cards(&self, node: &NodeObject) -> NodeDevices {
+        self.devices.cards(&pumice_devices::NodeFacts {
+            name: &node.name,
+            labels: &node.labels,
+            annotations: &node.device_annotations,
+            allocatable: &node.allocatable,
+            capacity: &node.device_capacity,
+        })
+    }
+
+    /// What annotations say a pod holds on a node, and what could not be read.
+    pub(crate) fn read(
+        &self,
+        records: &Pairs,
+        demand: DemandIx,
+        node: &NodeDevices,
+    ) -> (SmallVec<[(u8, Picks); 1]>, Vec<String>) {
+        let mut parts = SmallVec::new();
+        let mut problems = Vec::new();
+        for (family, cards) in node.families() {
+            let held = self
+                .devices
+                .held(family, records, self.facts(demand), cards);
+            problems.extend(held.problems);
+            if !held.picks.is_empty() {
+                parts.push((family, held.picks));
+            }
+        }
+        (parts, problems)
+    }
+}
+
+/// Amounts that count for queues, with the cards a pod has, if it has some.
+pub(crate) fn charge_of(
+    demand: &Demand,
+    parts: Option<&[(u8, Picks)]>,
+    resources: &mut ResourceNames,
+) -> Charge {
+    let mut charge = Charge::new();
+    for (family, want) in &demand.wants {
+        let picks = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
+        for (name, amount) in want.charge(picks.map(|(_, picks)| picks)) {
+            charge.push((resources.intern(&name), amount));
+        }
+    }
+    charge
+}

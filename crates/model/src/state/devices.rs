@@ -1,0 +1,361 @@
+//! Devices of tasks: chosen when a task is placed, charged and discharged with every step it takes,
+//! read back from annotations once the cluster knows them.
+
+use pumice_devices::{MarkValue, Marks, Settings, Tags, View, Weight};
+
+use super::State;
+use crate::device::{Charge, DeviceNote, Holding, NoteAbout, charge_of};
+use crate::intern::Sym;
+use crate::node::{Load, NodeIx};
+use crate::object::{NodeObject, Pairs, PodObject};
+use crate::resource::{ResIx, ResVec};
+use crate::selector::label;
+use crate::task::{Task, TaskIx, TaskStatus};
+
+impl State {
+    /// Takes the device settings of a configuration. Everything that follows from them is made anew
+    /// from node objects and annotations; tasks keep what they hold.
+    pub fn set_device_settings(&mut self, settings: Settings) {
+        if *self.devices.families().settings() != settings {
+            self.remake_devices(settings);
+        }
+    }
+
+    pub(super) fn set_device_config(&mut self, namespace: &str, name: &str, text: Option<String>) {
+        if self.devices.set_map(namespace, name, text) {
+            let settings = self.devices.families().settings().clone();
+            self.remake_devices(settings);
+        }
+    }
+
+    fn remake_devices(&mut self, settings: Settings) {
+        self.generation += 1;
+        let minds = self.tasks().filter(|(_, task)| task.minds_devices());
+        let tasks: Vec<TaskIx> = minds.map(|(ix, _)| ix).collect();
+        for ix in &tasks {
+            self.write_down(*ix);
+            self.step_off(*ix);
+            self.tasks[ix.at()].holding = None;
+        }
+        self.devices.rebuild(settings);
+        self.devices.recompile(&mut self.resources);
+        for node in self.nodes.indices() {
+            let object = self.nodes.object(node);
+            let cards = self.devices.cards(object);
+            self.note_node(node, &cards);
+            self.nodes.devices[node.at()] = cards;
+        }
+        self.nodes.forget_verdicts();
+        for ix in &tasks {
+            self.step_on(*ix);
+        }
+        let left_out = self.devices.families().ignored_resources();
+        if self.shapes.leave_out(left_out) {
+            self.count_requests_anew(&tasks);
+        }
+    }
+
+    /// The request of a pod counts other resources than before.
+    fn count_requests_anew(&mut self, tasks: &[TaskIx]) {
+        for ix in tasks {
+            let mut pod = self.pod_object(self.task(*ix));
+            let acquired = self.shapes.acquire(&pod, &mut self.resources);
+            if acquired.shape == self.task(*ix).shape {
+                self.release_shape(acquired.shape);
+                continue;
+            }
+            self.release_shape(acquired.shape);
+            self.volumes.fill_in(*ix, &mut pod);
+            self.apply_pod(&pod);
+        }
+    }
+
+    /// What a decision that is still under way will write, as if the cluster had told it.
+    fn write_down(&mut self, ix: TaskIx) {
+        let task = self.task(ix);
+        if task.status == TaskStatus::Binding && task.records.is_none() && task.holding.is_some() {
+            let records = self.records_of(ix);
+            self.tasks[ix.at()].records = Some(Box::new(records));
+        }
+    }
+
+    /// Annotations that tell what a task holds.
+    pub(super) fn records_of(&self, ix: TaskIx) -> Pairs {
+        let task = self.task(ix);
+        if let Some(records) = &task.records {
+            return records.as_ref().clone();
+        }
+        let marks = self.device_marks(ix).annotations.into_iter();
+        let mut records: Pairs = marks
+            .filter(|mark| pumice_devices::family::records(mark.key))
+            .filter_map(|mark| match mark.value {
+                MarkValue::Text(text) => Some((mark.key.to_owned(), text)),
+                _ => None,
+            })
+            .collect();
+        records.sort();
+        records
+    }
+
+    /// What the Binding of a task writes for its devices.
+    pub fn device_marks(&self, ix: TaskIx) -> Marks {
+        let task = self.task(ix);
+        let mut marks = Marks::default();
+        let (Some(holding), Some(node)) = (&task.holding, task.node) else {
+            return marks;
+        };
+        let name = &self.nodes.object(node).name;
+        let demand = self.devices.demand(task.demand);
+        for (family, picks) in &holding.parts {
+            let cards = self.nodes.devices[node.at()].family(*family);
+            if let (Some(want), Some(cards)) = (demand.want(*family), cards) {
+                marks.merge(want.marks(name, cards, picks));
+            }
+        }
+        marks
+    }
+
+    /// Notes what the owner of a task should know of its devices although it can be placed.
+    pub fn note_device_warnings(&mut self, ix: TaskIx) {
+        let task = self.task(ix);
+        let warnings = self.devices.demand(task.demand).warnings();
+        let warnings: Vec<String> = warnings.map(str::to_owned).collect();
+        let notes = warnings.into_iter().map(|text| DeviceNote {
+            about: self.about(ix),
+            text,
+        });
+        let notes: Vec<DeviceNote> = notes.collect();
+        self.devices.notes.extend(notes);
+    }
+
+    fn about(&self, ix: TaskIx) -> NoteAbout {
+        let task = self.task(ix);
+        NoteAbout::Pod {
+            namespace: self.names.text(task.namespace).to_owned(),
+            name: task.name.to_string(),
+            uid: task.uid.to_string(),
+        }
+    }
+
+    /// Notes on devices since they were last taken.
+    pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
+        std::mem::take(&mut self.devices.notes)
+    }
+
+    /// What decides about sharing, besides amounts.
+    pub(super) fn tags(&self, task: &Task) -> Tags {
+        let settings = self.devices.families().settings();
+        let rules = match settings.exclusive_rules.is_empty() {
+            true => 0,
+            false => settings.rules_of(|key| {
+                let key = self.names.get(key)?;
+                Some(self.names.text(label(&task.labels, key)?))
+            }),
+        };
+        let has_group = task.group != Sym::default();
+        Tags {
+            group: task.job.filter(|_| has_group).map(|job| job.0),
+            rules,
+        }
+    }
+
+    /// The node object is new: its cards are read again, and its tasks charged to them.
+    pub(super) fn read_cards(&mut self, node: NodeIx) {
+        let cards = self.devices.cards(self.nodes.object(node));
+        self.note_node(node, &cards);
+        let there = self.nodes.tasks(node).iter().copied();
+        let tasks: Vec<TaskIx> = there.filter(|ix| self.task(*ix).minds_devices()).collect();
+        for ix in &tasks {
+            self.step_off(*ix);
+        }
+        self.nodes.devices[node.at()] = cards;
+        for ix in &tasks {
+            self.step_on(*ix);
+        }
+    }
+
+    fn note_node(&mut self, node: NodeIx, cards: &pumice_devices::NodeDevices) {
+        let old = &self.nodes.devices[node.at()];
+        let told: Vec<&String> = old.families().flat_map(|(_, c)| &c.problems).collect();
+        let new = cards.families().flat_map(|(_, c)| &c.problems);
+        let name = &self.nodes.object(node).name;
+        let notes = new
+            .filter(|text| !told.contains(text))
+            .map(|text| DeviceNote {
+                about: NoteAbout::Node(name.clone()),
+                text: text.clone(),
+            });
+        let notes: Vec<DeviceNote> = notes.collect();
+        self.devices.notes.extend(notes);
+    }
+
+    /// Takes a task with devices off the cards of its node, and its amounts off its queue.
+    fn step_off(&mut self, ix: TaskIx) {
+        let task = self.task(ix);
+        let (status, node) = (task.status, task.node);
+        if let (Some(load), Some(node)) = (status.load(), node) {
+            self.leave_devices(ix, load, node);
+        }
+        self.account(ix, status, node, -1);
+    }
+
+    /// The inverse of [`State::step_off`], reading annotations again.
+    fn step_on(&mut self, ix: TaskIx) {
+        let task = self.task(ix);
+        let (status, node) = (task.status, task.node);
+        if let (Some(load), Some(node)) = (status.load(), node) {
+            self.enter_devices(ix, load, node);
+        }
+        self.account(ix, status, node, 1);
+        self.touch_job_of(ix);
+    }
+
+    /// Charges the devices of a task that enters a node: those it holds already, those its
+    /// annotations tell, or, for a placement, those that are best.
+    pub(super) fn enter_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) {
+        let task = &self.tasks[ix.at()];
+        if !task.minds_devices() {
+            return;
+        }
+        let known = self.tasks[ix.at()].holding.take();
+        let holding = match self.tasks[ix.at()].status {
+            TaskStatus::Allocated | TaskStatus::Pipelined => {
+                known.or_else(|| self.choose_devices(ix, load, node))
+            }
+            TaskStatus::Binding if known.is_some() => known,
+            _ => self.read_devices(ix, node, known),
+        };
+        let Some(mut holding) = holding else { return };
+        for (family, picks) in &mut holding.parts {
+            if let Some(cards) = self.nodes.devices[node.at()].family_mut(*family) {
+                cards.resolve(picks);
+                cards.charge(ix.0, holding.tags, weight(load), picks);
+            }
+        }
+        self.tasks[ix.at()].holding = Some(holding);
+    }
+
+    /// The exact inverse of [`State::enter_devices`]; the task still knows what it held.
+    pub(super) fn leave_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) {
+        let Some(holding) = &self.tasks[ix.at()].holding else {
+            return;
+        };
+        for (family, picks) in &holding.parts {
+            if let Some(cards) = self.nodes.devices[node.at()].family_mut(*family) {
+                cards.discharge(ix.0, weight(load), picks);
+            }
+        }
+    }
+
+    fn choose_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) -> Option<Box<Holding>> {
+        let task = self.task(ix);
+        let view = match load {
+            Load::Pipelined => View::Future,
+            _ => View::Now,
+        };
+        let demand = self.devices.demand(task.demand).clone();
+        let parts = demand.choose(&self.nodes.devices[node.at()], view)?;
+        let tags = self.tags(task);
+        let charge = charge_of(&demand, Some(&parts), &mut self.resources);
+        Some(Box::new(Holding {
+            parts,
+            tags,
+            charge,
+        }))
+    }
+
+    /// What annotations tell. What was known before is believed more than annotations that cannot be
+    /// read.
+    fn read_devices(
+        &mut self,
+        ix: TaskIx,
+        node: NodeIx,
+        known: Option<Box<Holding>>,
+    ) -> Option<Box<Holding>> {
+        let nothing = Pairs::new();
+        let task = &self.tasks[ix.at()];
+        let records = task.records.as_deref().unwrap_or(&nothing);
+        let devices = &self.nodes.devices[node.at()];
+        let (parts, problems) = self.devices.read(records, task.demand, devices);
+        let tags = self.tags(task);
+        let demand = self.devices.demand(task.demand).clone();
+        self.note_pod(ix, problems);
+        let mut holding = Holding {
+            parts,
+            tags,
+            charge: Charge::new(),
+        };
+        if !holding.is_certain() && known.as_ref().is_some_and(|known| known.is_certain()) {
+            return known;
+        }
+        if holding.is_empty() {
+            return None;
+        }
+        let certain = holding.is_certain().then_some(&holding.parts[..]);
+        holding.charge = charge_of(&demand, certain, &mut self.resources);
+        Some(Box::new(holding))
+    }
+
+    fn note_pod(&mut self, ix: TaskIx, problems: Vec<String>) {
+        if problems.is_empty() {
+            self.devices.pod_problems.remove(&ix);
+            return;
+        }
+        let told = self.devices.pod_problems.insert(ix, problems.clone());
+        if told.as_ref() == Some(&problems) {
+            return;
+        }
+        let about = self.about(ix);
+        let notes = problems.into_iter().map(|text| DeviceNote {
+            about: about.clone(),
+            text,
+        });
+        self.devices.notes.extend(notes);
+    }
+
+    /// Amounts that count for the queue of a task instead of those of its request.
+    pub fn device_charge<'a>(&'a self, task: &'a Task) -> &'a [(ResIx, i64)] {
+        match &task.holding {
+            Some(holding) => &holding.charge,
+            None => self.devices.charge(task.demand),
+        }
+    }
+
+    /// What counts for the queue of a task.
+    pub fn charged(&self, ix: TaskIx) -> ResVec {
+        let task = self.task(ix);
+        let mut amounts = self.shapes.get(task.shape).request.clone();
+        for (resource, amount) in self.device_charge(task) {
+            amounts.set(*resource, *amount);
+        }
+        amounts
+    }
+
+    /// Counts one use of what a pod asks, and keeps the annotations that tell what it holds.
+    pub(super) fn learn_devices(&mut self, pod: &PodObject, task: &mut Task) {
+        let tags = self.tags(task);
+        task.demand = self.devices.acquire(&pod.facts, tags, &mut self.resources);
+        let tells = |(key, _): &&(String, String)| pumice_devices::family::records(key);
+        if pod.node.is_none() {
+            return;
+        }
+        let records: Pairs = pod.records.iter().filter(tells).cloned().collect();
+        task.records = (!records.is_empty()).then(|| Box::new(records));
+    }
+}
+
+/// Whether something of a node that families read has changed.
+pub(super) fn device_facts_differ(old: &NodeObject, new: &NodeObject) -> bool {
+    old.device_annotations != new.device_annotations
+        || old.device_capacity != new.device_capacity
+        || old.allocatable != new.allocatable
+        || old.labels != new.labels
+}
+
+fn weight(load: Load) -> Weight {
+    match load {
+        Load::Held => Weight::Held,
+        Load::Releasing => Weight::Releasing,
+        Load::Pipelined => Weight::Pipelined,
+    }
+}

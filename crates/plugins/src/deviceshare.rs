@@ -1,0 +1,241 @@
+//! Plugin `deviceshare`: its arguments (spec/04 §3.1).
+//!
+//! Whether a pod fits the devices of a node, which cards it gets and what that is worth is decided by
+//! the families in `pumice-devices`; the placement kernel asks them through the ledgers of the
+//! state. So the plugin itself takes part in no extension point. `enableNodeOrder: false` switches
+//! the score off like weight 0. `enablePredicate: false` has no effect: a pod placed without regard
+//! to its devices would be bound without any.
+
+use pumice_conf::{ArgKind, ArgRule, ArgSpec, Arguments, Config, PluginSpec, Value};
+use pumice_devices::settings::CONFIG_MAP;
+use pumice_devices::{Policy, Settings};
+use pumice_framework::{Plugin, Points};
+
+use crate::registry::{arg, arg_from};
+
+const GPU_MEMORY: &str = "deviceshare.GPUSharingEnable";
+const GPU_NUMBER: &str = "deviceshare.GPUNumberEnable";
+const VGPU: &str = "deviceshare.VGPUEnable";
+const NODE_LOCK: &str = "deviceshare.NodeLockEnable";
+const IN_FLIGHT_GUARD: &str = "deviceshare.InFlightGuard";
+const MIND_CLUSTER: &str = "deviceshare.AscendMindClusterVNPUEnable";
+const ASCEND_HAMI: &str = "deviceshare.AscendHAMiVNPUEnable";
+const POLICY: &str = "deviceshare.SchedulePolicy";
+const WEIGHT: &str = "deviceshare.ScheduleWeight";
+const MAP_NAME: &str = "deviceshare.KnownGeometriesCMName";
+const MAP_NAMESPACE: &str = "deviceshare.KnownGeometriesCMNamespace";
+const RULES: &str = "deviceshare.GPUExclusiveRules";
+
+const BINPACK: &str = "binpack";
+const SPREAD: &str = "spread";
+
+/// Weight when a policy is set and no weight (decided in spec/00; the peer's is 0).
+const DEFAULT_WEIGHT: i64 = 10;
+
+/// Largest weight that is used, so that sums of scores stay exact.
+const MOST_WEIGHT: i64 = 1_000_000;
+
+/// Most exclusivity rules: a pod remembers those it matches in 64 bits.
+const MOST_RULES: usize = 64;
+
+/// Entry of the registry.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "deviceshare",
+    summary: "Shares accelerators among pods.",
+    args: ARGS,
+    rules: ARG_RULES,
+    built: true,
+};
+
+const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
+    arg(name, ArgKind::Bool, default, doc)
+}
+
+const ARGS: &[ArgSpec] = &[
+    switch(
+        GPU_MEMORY,
+        "false",
+        "Share GPUs by memory: volcano.sh/gpu-memory.",
+    ),
+    switch(
+        GPU_NUMBER,
+        "false",
+        "Hand out whole GPUs: volcano.sh/gpu-number.",
+    ),
+    switch(
+        VGPU,
+        "false",
+        "Share GPUs as vGPUs of HAMi: hami-core, dynamic MIG and MPS.",
+    ),
+    switch(
+        NODE_LOCK,
+        "false",
+        "Take the lock annotation of a node before a Binding with devices is sent to it.",
+    ),
+    switch(
+        IN_FLIGHT_GUARD,
+        "true",
+        "Hold a Binding back while the device plugin could take its pod for another one.",
+    ),
+    switch(
+        MIND_CLUSTER,
+        "false",
+        "Accepted; no effect until Ascend devices of MindCluster are supported.",
+    ),
+    switch(
+        ASCEND_HAMI,
+        "false",
+        "Accepted; no effect until Ascend devices of HAMi are supported.",
+    ),
+    arg(
+        POLICY,
+        ArgKind::Str,
+        "",
+        "Which cards and nodes are preferred: binpack, spread, or none when empty.",
+    ),
+    arg_from(
+        0.0,
+        arg(
+            WEIGHT,
+            ArgKind::Int,
+            "10",
+            "Weight of the device score when a policy is set; 0 switches it off.",
+        ),
+    ),
+    arg(
+        MAP_NAME,
+        ArgKind::Str,
+        CONFIG_MAP.1,
+        "Name of the ConfigMap with device-config.yaml.",
+    ),
+    arg(
+        MAP_NAMESPACE,
+        ArgKind::Str,
+        CONFIG_MAP.0,
+        "Namespace of the ConfigMap with device-config.yaml.",
+    ),
+    arg(
+        RULES,
+        ArgKind::Any,
+        "",
+        "Lists of labels: pods that have all labels of the same list never share a card.",
+    ),
+];
+
+const NO_NPU: &str = "pods that ask for NPUs stay pending; the other devices are served";
+
+const ARG_RULES: &[ArgRule] = &[
+    ArgRule::Exclusive {
+        one: GPU_MEMORY,
+        other: GPU_NUMBER,
+        help: "GPUs are either shared by memory or handed out whole: keep one of them",
+    },
+    ArgRule::Exclusive {
+        one: GPU_MEMORY,
+        other: VGPU,
+        help: "the same GPUs cannot be managed twice: keep one of them",
+    },
+    ArgRule::Exclusive {
+        one: GPU_NUMBER,
+        other: VGPU,
+        help: "the same GPUs cannot be managed twice: keep one of them",
+    },
+    ArgRule::NotBuilt {
+        name: MIND_CLUSTER,
+        help: NO_NPU,
+    },
+    ArgRule::NotBuilt {
+        name: ASCEND_HAMI,
+        help: NO_NPU,
+    },
+    ArgRule::OneOf {
+        name: POLICY,
+        values: &[BINPACK, SPREAD],
+        otherwise: "no card and no node is preferred",
+    },
+    ArgRule::TextMaps {
+        name: RULES,
+        most: MOST_RULES,
+        example: "team: research",
+    },
+];
+
+/// What a checked configuration says about devices, the plugin in whichever tier.
+pub fn settings(conf: &Config) -> Settings {
+    let Some(plugin) = conf.plugin(SPEC.name) else {
+        return Settings::default();
+    };
+    let settings = read(&plugin.arguments);
+    let weight = match plugin.enabled.node_order {
+        true => settings.weight,
+        false => 0,
+    };
+    Settings { weight, ..settings }
+}
+
+fn read(arguments: &Arguments) -> Settings {
+    let default = Settings::default();
+    let switch = |key, default| arguments.bool(key).unwrap_or(default);
+    let text = |key, default: String| match arguments.str(key).map(str::trim) {
+        Some(text) if !text.is_empty() => text.to_owned(),
+        _ => default,
+    };
+    let (namespace, name) = default.config_map;
+    let policy = match arguments.str(POLICY) {
+        Some(BINPACK) => Policy::Binpack,
+        Some(SPREAD) => Policy::Spread,
+        _ => Policy::None,
+    };
+    let default_weight = match policy {
+        Policy::None => default.weight,
+        Policy::Binpack | Policy::Spread => DEFAULT_WEIGHT,
+    };
+    let weight = arguments.int(WEIGHT).unwrap_or(default_weight);
+    Settings {
+        configured: true,
+        gpu_memory: switch(GPU_MEMORY, default.gpu_memory),
+        gpu_number: switch(GPU_NUMBER, default.gpu_number),
+        vgpu: switch(VGPU, default.vgpu),
+        node_lock: switch(NODE_LOCK, default.node_lock),
+        in_flight_guard: switch(IN_FLIGHT_GUARD, default.in_flight_guard),
+        policy,
+        weight: weight.clamp(0, MOST_WEIGHT),
+        config_map: (text(MAP_NAMESPACE, namespace), text(MAP_NAME, name)),
+        exclusive_rules: exclusive_rules(arguments.get(RULES)),
+    }
+}
+
+/// The rules; a checked configuration has nothing in them but maps from text to text.
+fn exclusive_rules(value: Option<&Value>) -> Vec<Vec<(String, String)>> {
+    let Some(Value::List(rules)) = value else {
+        return Vec::new();
+    };
+    let labels = |rule: &Value| -> Vec<(String, String)> {
+        let Value::Map(pairs) = rule else {
+            return Vec::new();
+        };
+        let text = |(key, value): &(String, Value)| match value {
+            Value::Str(value) => Some((key.clone(), value.clone())),
+            _ => None,
+        };
+        pairs.iter().filter_map(text).collect()
+    };
+    let rules = rules.iter().take(MOST_RULES).map(labels);
+    rules.filter(|rule| !rule.is_empty()).collect()
+}
+
+/// The plugin.
+pub struct DeviceShare;
+
+impl Plugin for DeviceShare {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn points(&self) -> Points {
+        Points::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

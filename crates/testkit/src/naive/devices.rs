@@ -1,0 +1,369 @@
+//! vGPUs as spec/04 words them (§5 to §9, R6 to R20), for pods of which one container asks for some.
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::{NodeObject, PodObject};
+
+use super::Cycle;
+use super::state::{Res, Status, Task, World, label};
+
+const ALLOCATION: &str = "volcano.sh/vgpu-ids-new";
+const NUMBER: &str = "volcano.sh/vgpu-number";
+const MEMORY: &str = "volcano.sh/vgpu-memory";
+const CORES: &str = "volcano.sh/vgpu-cores";
+
+/// Amounts that no node offers and nobody counts.
+pub const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
+
+/// Partitions of cards named `Splitter`, as the generator's configuration has them: group, and the
+/// memory of its positions.
+const SPLITTER: [(&str, &[i64]); 3] = [
+    ("g1", &[5000, 5000, 5000]),
+    ("g2", &[10_000, 5000]),
+    ("g3", &[19_000]),
+];
+
+/// When.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// As it is: terminating pods hold, those that wait do not.
+    Now,
+    /// Once terminating pods are gone.
+    Future,
+}
+
+struct Card {
+    id: String,
+    index: usize,
+    slots: i64,
+    memory: i64,
+    kind: String,
+    mode: String,
+    usable: bool,
+    used_slots: i64,
+    used_memory: i64,
+    used_cores: i64,
+    units: Vec<(String, usize)>,
+    groups: Vec<String>,
+}
+
+/// What the container asks.
+struct Ask {
+    count: usize,
+    memory: Option<i64>,
+    percentage: Option<i64>,
+    cores: i64,
+}
+
+impl Ask {
+    fn of(pod: &PodObject) -> Option<Self> {
+        let containers = pod.facts.containers.iter();
+        let container = containers.last().filter(|c| !c.amounts.is_empty())?;
+        let amount = |name: &str| {
+            let found = container.amounts.iter().find(|(known, _)| known == name);
+            found.map(|(_, milli)| milli / 1000)
+        };
+        Some(Self {
+            count: amount(NUMBER)? as usize,
+            memory: amount(MEMORY),
+            percentage: amount(PERCENTAGE),
+            cores: amount(CORES).unwrap_or(0),
+        })
+    }
+
+    fn need(&self, card: &Card) -> i64 {
+        match (self.percentage, self.memory) {
+            (Some(percentage), _) => card.memory * percentage / 100,
+            (None, Some(memory)) => memory,
+            (None, None) => card.memory,
+        }
+    }
+}
+
+/// What counts for the queue of a pod besides cpu and the like: memory and cores of all its cards
+/// (R29), as far as they are known.
+pub fn charged(task: &Task) -> Res {
+    let mut amounts = super::state::to_res(&task.pod.request);
+    amounts.remove(PERCENTAGE);
+    let Some(ask) = Ask::of(&task.pod).filter(|_| task.shares) else {
+        return amounts;
+    };
+    let count = ask.count as i64;
+    let mut put = |name: &str, amount: i64| {
+        amounts.insert(name.to_owned(), 1000 * amount);
+    };
+    if let Some(text) = &task.cards {
+        let devices = devices_of(text);
+        put(MEMORY, devices.iter().map(|device| device.memory).sum());
+        put(CORES, devices.iter().map(|device| device.cores).sum());
+        return amounts;
+    }
+    put(CORES, count * ask.cores);
+    if let (None, Some(memory)) = (ask.percentage, ask.memory) {
+        put(MEMORY, count * memory);
+    }
+    amounts
+}
+
+struct Device {
+    id: String,
+    unit: Option<(String, usize)>,
+    memory: i64,
+    cores: i64,
+}
+
+fn devices_of(text: &str) -> Vec<Device> {
+    let pieces = text.split([';', ':']).filter(|piece| !piece.is_empty());
+    pieces
+        .map(|piece| {
+            let fields: Vec<&str> = piece.split(',').collect();
+            let (id, unit) = match fields[0].split_once('[') {
+                Some((id, unit)) => {
+                    let (group, at) = unit.trim_end_matches(']').split_once('-').expect("a unit");
+                    (
+                        id,
+                        Some((group.to_owned(), at.parse().expect("a position"))),
+                    )
+                }
+                None => (fields[0], None),
+            };
+            Device {
+                id: id.to_owned(),
+                unit,
+                memory: fields[2].parse().expect("memory"),
+                cores: fields[3].parse().expect("cores"),
+            }
+        })
+        .collect()
+}
+
+fn unit_memory((group, at): &(String, usize)) -> i64 {
+    let group = SPLITTER.iter().find(|(name, _)| name == group);
+    group.expect("a group").1[*at]
+}
+
+/// The cards of a node with what is in use of them.
+fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
+    let annotation = |key| label(&node.device_annotations, key).unwrap_or_default();
+    let ill: Vec<&str> = annotation("volcano.sh/gpu-unhealthy-ids")
+        .split(',')
+        .collect();
+    let register = annotation("volcano.sh/node-vgpu-register");
+    let texts = register.split(':').filter(|text| !text.is_empty());
+    let mut cards: Vec<Card> = texts
+        .enumerate()
+        .map(|(index, text)| {
+            let fields: Vec<&str> = text.split(',').collect();
+            let (kind, mode) = (fields[3].to_owned(), fields[5].to_owned());
+            let splits = mode != "mig" || kind.contains("Splitter");
+            Card {
+                id: fields[0].to_owned(),
+                index,
+                slots: fields[1].parse().expect("slots"),
+                memory: fields[2].parse().expect("memory"),
+                usable: fields[4] == "true" && splits && !ill.contains(&index.to_string().as_str()),
+                kind,
+                mode,
+                used_slots: 0,
+                used_memory: 0,
+                used_cores: 0,
+                units: Vec::new(),
+                groups: Vec::new(),
+            }
+        })
+        .collect();
+    for task in world.tasks_on(&node.name) {
+        let counts = match task.status {
+            Status::Releasing => view == View::Now,
+            Status::Pipelined => view == View::Future,
+            _ => true,
+        };
+        let Some(text) = task.cards.as_ref().filter(|_| counts) else {
+            continue;
+        };
+        for device in devices_of(text) {
+            let Some(card) = cards.iter_mut().find(|card| card.id == device.id) else {
+                continue;
+            };
+            card.used_slots += 1;
+            card.used_cores += device.cores;
+            card.used_memory += device.unit.as_ref().map_or(device.memory, unit_memory);
+            card.units.extend(device.unit);
+            card.groups.extend(group_of(&task.pod));
+        }
+    }
+    cards
+}
+
+fn group_of(pod: &PodObject) -> Option<String> {
+    let group = pod.group.as_ref()?;
+    Some(format!("{}/{group}", pod.namespace))
+}
+
+/// The free partition for a need: the smallest that is large enough, the first of those.
+fn partition(card: &Card, need: i64) -> Option<(String, usize)> {
+    let largest = SPLITTER.iter().flat_map(|(_, units)| units.iter()).max()?;
+    let need = need.min(*largest);
+    let current = card.units.first().map(|(group, _)| group);
+    let mut best: Option<(i64, (String, usize))> = None;
+    for (group, units) in SPLITTER {
+        if current.is_some_and(|current| current != group) {
+            continue;
+        }
+        for (at, memory) in units.iter().enumerate() {
+            let unit = (group.to_owned(), at);
+            let better = best.as_ref().is_none_or(|(known, _)| memory < known);
+            if *memory >= need && !card.units.contains(&unit) && better {
+                best = Some((*memory, unit));
+            }
+        }
+    }
+    best.map(|(_, unit)| unit)
+}
+
+/// Cards for a task on a node: the text of its annotation, and the score. `None`: it does not fit.
+pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(String, i64)> {
+    let settings = Settings::of(cycle);
+    let Some(ask) = Ask::of(&task.pod) else {
+        return Some((String::new(), 0));
+    };
+    if !settings.on {
+        return None;
+    }
+    let annotation = |key| label(&task.pod.facts.annotations, key);
+    let mut best: Option<(f64, String)> = None;
+    for mode in ["hami-core", "mps", "mig"] {
+        if annotation("volcano.sh/vgpu-mode").is_some_and(|wanted| wanted != mode) {
+            continue;
+        }
+        let found = choose_in_mode(cycle, task, node, view, (mode, &ask, &settings));
+        if let Some((text, score)) = found
+            && best.as_ref().is_none_or(|(known, _)| score > *known)
+        {
+            best = Some((score, text));
+        }
+    }
+    let (score, text) = best?;
+    let before = task.pod.facts.containers.len() - 1;
+    let text = format!("{}{text}", ";".repeat(before));
+    Some((text, (score + 0.5).floor() as i64 * settings.weight))
+}
+
+fn choose_in_mode(
+    cycle: &Cycle,
+    task: &Task,
+    node: &NodeObject,
+    view: View,
+    (mode, ask, settings): (&str, &Ask, &Settings),
+) -> Option<(String, f64)> {
+    let mut cards = cards(&cycle.world, node, view);
+    match settings.policy.as_str() {
+        "binpack" => cards.sort_by_key(|card| (-card.used_memory, card.index)),
+        "spread" => cards.sort_by_key(|card| (card.used_slots, card.index)),
+        _ => cards.sort_by_key(|card| std::cmp::Reverse(card.index)),
+    }
+    let (mut text, mut score, mut taken) = (String::new(), 0.0, 0);
+    for card in cards.iter().filter(|card| card.mode == mode) {
+        let need = ask.need(card);
+        if taken == ask.count || !card.usable || !lets(card, task, ask) {
+            continue;
+        }
+        let unit = partition(card, need).filter(|_| mode == "mig");
+        let room = match mode {
+            "mig" => unit.is_some(),
+            _ => {
+                card.memory - card.used_memory >= need
+                    && card.used_cores + ask.cores <= 100
+                    && !(ask.cores == 100 && card.used_slots > 0)
+                    && !(card.used_cores == 100 && ask.cores == 0)
+            }
+        };
+        if !room {
+            continue;
+        }
+        taken += 1;
+        let charged = unit.as_ref().map_or(need, unit_memory);
+        score += match settings.policy.as_str() {
+            "binpack" => 100.0 * (card.used_memory + charged) as f64 / card.memory as f64,
+            "spread" if card.used_slots == 0 => 100.0,
+            _ => 0.0,
+        };
+        let unit = unit.map_or(String::new(), |(group, at)| format!("[{group}-{at}]"));
+        text.push_str(&format!("{}{unit},NVIDIA,{need},{}:", card.id, ask.cores));
+    }
+    (taken == ask.count).then_some((text, score))
+}
+
+/// Everything but room.
+fn lets(card: &Card, task: &Task, _ask: &Ask) -> bool {
+    fn of<'a>(task: &'a Task, key: &str) -> Option<&'a str> {
+        label(&task.pod.facts.annotations, key)
+    }
+    let annotation = |key: &str| of(task, key);
+    let lists = |key: &str| {
+        let text = of(task, key)?.to_lowercase();
+        let kind = card.kind.to_lowercase();
+        let mut patterns = text.split(',').map(str::trim).filter(|p| !p.is_empty());
+        Some(patterns.any(|pattern| kind.contains(pattern)))
+    };
+    let spreads = annotation("volcano.sh/vgpu-podgroup-policy") == Some("spread");
+    let indices = annotation("volcano.sh/gpu-index");
+    let index = card.index.to_string();
+    card.used_slots < card.slots
+        && lists("nvidia.com/use-gputype") != Some(false)
+        && lists("nvidia.com/nouse-gputype") != Some(true)
+        && indices.is_none_or(|list| list.split(',').any(|one| one == index))
+        && !(spreads && group_of(&task.pod).is_some_and(|group| card.groups.contains(&group)))
+}
+
+struct Settings {
+    on: bool,
+    policy: String,
+    weight: i64,
+}
+
+/// Whether a configuration shares vGPUs.
+pub fn is_on(config: &pumice_conf::Config) -> bool {
+    let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
+    let plugin = plugins.find(|plugin| plugin.name == "deviceshare");
+    plugin.is_some_and(|plugin| plugin.arguments.bool("deviceshare.VGPUEnable") == Some(true))
+}
+
+impl Settings {
+    fn of(cycle: &Cycle) -> Self {
+        let Some(plugin) = cycle.plugin("deviceshare") else {
+            return Self {
+                on: false,
+                policy: String::new(),
+                weight: 0,
+            };
+        };
+        let arguments = &plugin.arguments;
+        let policy = arguments.str("deviceshare.SchedulePolicy").unwrap_or("");
+        let prefers = matches!(policy, "binpack" | "spread");
+        let weight = arguments.int("deviceshare.ScheduleWeight");
+        let weight = weight.unwrap_or(if prefers { 10 } else { 0 });
+        Self {
+            on: is_on(cycle.config),
+            policy: policy.to_owned(),
+            weight: if plugin.enabled.node_order {
+                weight.max(0)
+            } else {
+                0
+            },
+        }
+    }
+}
+
+/// Allocations by pod, of pods that have some.
+pub fn allocations(world: &World) -> BTreeMap<String, String> {
+    let tasks = world.tasks.values();
+    let have = tasks.filter_map(|task| Some((task.name(), task.cards.clone()?)));
+    have.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// The allocation a pod came with.
+pub fn known(pod: &PodObject) -> Option<String> {
+    pod.node.as_ref()?;
+    label(&pod.records, ALLOCATION).map(str::to_owned)
+}
