@@ -322,13 +322,17 @@ impl Core {
 
     /// Cards must not be given away by a device configuration that is about to be replaced.
     fn take_device_config(&mut self, namespace: String, name: String, text: Option<String>) {
-        let (place, told) = &mut self.devices;
-        if *place != Some((namespace, name)) {
+        let at = Some((namespace.clone(), name.clone()));
+        if self.devices.0 != at {
             // The scheduler's configuration has changed meanwhile.
             return;
         }
-        *told = true;
-        drop(text);
+        self.devices.1 = true;
+        self.engine.apply(Delta::DeviceConfig {
+            namespace,
+            name,
+            text,
+        });
         self.changed = true;
     }
 

@@ -4,7 +4,7 @@
 use kube::Client;
 use pumice_cluster::config_map::{ConfigMapError, watch_config_map};
 use pumice_conf::Config;
-use pumice_devices::settings::CONFIG_MAP;
+use pumice_plugins::deviceshare;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::core::Question;
@@ -17,15 +17,8 @@ pub type Place = Option<(String, String)>;
 
 /// Where a configuration has it.
 pub fn place(config: &Config) -> Place {
-    let arguments = &config.plugin("deviceshare")?.arguments;
-    let text = |name: &str, default: &str| {
-        let text = arguments.str(name).filter(|text| !text.is_empty());
-        text.unwrap_or(default).to_owned()
-    };
-    Some((
-        text("deviceshare.KnownGeometriesCMNamespace", CONFIG_MAP.0),
-        text("deviceshare.KnownGeometriesCMName", CONFIG_MAP.1),
-    ))
+    let settings = deviceshare::settings(config);
+    settings.configured.then_some(settings.config_map)
 }
 
 /// Hands every text to the deciding thread, and `None` where there is none. Ends when nobody tells

@@ -191,7 +191,7 @@ impl Teller {
             self.write(Write::Bind(BindRequest {
                 pod,
                 node,
-                devices: Default::default(),
+                devices: bind.devices.clone(),
                 before,
             }));
         }

@@ -4,34 +4,12 @@
 //! A standby keeps the same books, so that it goes on where the leader stopped.
 
 use pumice_cluster::effects::{PodRef, Write};
+use pumice_devices::family::protocols;
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 use rustc_hash::FxHashMap;
 
 use super::{Out, Teller};
-
-/// How the plugin of a family tells, in annotations of a pod, how far it is.
-pub struct Protocol {
-    /// Annotation that tells the phase.
-    pub phase_key: &'static str,
-    /// Its value while the plugin has not answered.
-    pub busy: &'static str,
-    /// Annotation with the turn of the pod ([`pumice_devices::MarkValue::Turn`]).
-    pub turn_key: &'static str,
-    /// What a pod gets that ends while the plugin has not answered.
-    pub cleanup: &'static [(&'static str, &'static str)],
-}
-
-/// Protocols of the built families (spec/04 §10, R24).
-pub const PROTOCOLS: &[Protocol] = &[Protocol {
-    phase_key: "volcano.sh/bind-phase",
-    busy: "allocating",
-    turn_key: "volcano.sh/vgpu-time",
-    cleanup: &[
-        ("volcano.sh/devices-to-allocate", ""),
-        ("volcano.sh/vgpu-time", "18446744073709551615"),
-    ],
-}];
 
 /// Annotations, by UID of the pod that needs them.
 pub type Owed = FxHashMap<String, (PodRef, Annotations)>;
@@ -50,23 +28,18 @@ struct Sight {
     cleanup: Annotations,
 }
 
-/// Annotations of a pod that some family keeps as records, sorted by key.
-fn records(_pod: &PodObject) -> &[(String, String)] {
-    &[]
-}
-
-fn sight(pod: &PodObject, records: &[(String, String)]) -> Sight {
+fn sight(pod: &PodObject) -> Sight {
     let value = |key: &str| {
-        let found = records.iter().find(|(known, _)| known == key);
+        let found = pod.records.iter().find(|(known, _)| known == key);
         found.map(|(_, value)| value.as_str())
     };
     let mut sight = Sight {
         ended: matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed),
         ..Sight::default()
     };
-    for protocol in PROTOCOLS {
-        let turn = value(protocol.turn_key).map(str::parse);
-        sight.turns.extend(turn.and_then(Result::ok));
+    for protocol in protocols() {
+        let turn = value(protocol.turn_key).and_then(|turn| turn.parse::<u64>().ok());
+        sight.turns.extend(turn);
         if value(protocol.phase_key) != Some(protocol.busy) {
             continue;
         }
@@ -83,22 +56,27 @@ impl Teller {
     /// Takes note of what a change says about device plugins.
     pub fn watch_plugins(&mut self, delta: &Delta) {
         match delta {
-            Delta::PodApply(pod) => self.see_pod(pod, records(pod)),
+            Delta::PodApply(pod) => self.see_pod(pod),
             Delta::PodDelete(uid) => {
                 self.owed.remove(uid);
                 if let Out::Effects(effects) = &self.out {
                     effects.pod_gone(uid);
                 }
             }
+            Delta::NodeDelete(node) => {
+                if let Out::Effects(effects) = &self.out {
+                    effects.node_gone(node);
+                }
+            }
             _ => {}
         }
     }
 
-    fn see_pod(&mut self, pod: &PodObject, records: &[(String, String)]) {
+    fn see_pod(&mut self, pod: &PodObject) {
         let Some(node) = &pod.node else {
             return;
         };
-        let sight = sight(pod, records);
+        let sight = sight(pod);
         if let Out::Effects(effects) = &self.out {
             for turn in &sight.turns {
                 effects.saw_turn(node, *turn);
@@ -136,23 +114,25 @@ mod tests {
     const BUSY: (&str, &str) = ("volcano.sh/bind-phase", "allocating");
     const DONE: (&str, &str) = ("volcano.sh/bind-phase", "success");
 
-    fn pod(phase: PodPhase) -> PodObject {
+    const CLEANUP: [(&str, &str); 2] = [
+        ("volcano.sh/devices-to-allocate", ""),
+        ("volcano.sh/vgpu-time", "18446744073709551615"),
+    ];
+
+    fn pod(phase: PodPhase, records: &[(&str, &str)]) -> PodObject {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         PodObject {
             node: Some("n1".to_owned()),
             phase,
+            records: records.iter().map(own).collect(),
             ..member("a")
         }
-    }
-
-    fn pairs(records: &[(&str, &str)]) -> Vec<(String, String)> {
-        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        records.iter().map(own).collect()
     }
 
     #[test]
     fn annotations_tell_how_far_the_plugin_is_and_who_needs_a_clean_up() {
         use PodPhase::{Failed, Pending, Running, Succeeded};
-        let cleaned = [PROTOCOLS[0].cleanup[0], PROTOCOLS[0].cleanup[1], BUSY];
+        let cleaned = [CLEANUP[0], CLEANUP[1], BUSY];
         let cases: [(PodPhase, &[(&str, &str)], _); 8] = [
             (Pending, &[], (false, false, false)),
             (Pending, &[LIST, TURN, BUSY], (true, false, false)),
@@ -164,9 +144,9 @@ mod tests {
             (Failed, &cleaned, (true, true, false)),
         ];
         for (phase, records, wanted) in cases {
-            let sight = sight(&pod(phase), &pairs(records));
+            let sight = sight(&pod(phase, records));
             let cleaned_up = match wanted.2 {
-                true => PROTOCOLS[0].cleanup,
+                true => &CLEANUP[..],
                 false => &[],
             };
             assert_eq!(sight.cleanup, cleaned_up, "{phase:?} {records:?}");
@@ -183,8 +163,8 @@ mod tests {
             ("-1", vec![]),
             ("18446744073709551616", vec![]),
         ] {
-            let records = pairs(&[("volcano.sh/vgpu-time", text)]);
-            assert_eq!(sight(&pod(PodPhase::Pending), &records).turns, wanted);
+            let pod = pod(PodPhase::Pending, &[("volcano.sh/vgpu-time", text)]);
+            assert_eq!(sight(&pod).turns, wanted);
         }
     }
 
@@ -192,17 +172,17 @@ mod tests {
     fn a_pod_of_another_scheduler_is_not_cleaned_up_after() {
         let theirs = PodObject {
             ours: false,
-            ..pod(PodPhase::Failed)
+            ..pod(PodPhase::Failed, &[LIST, TURN, BUSY])
         };
-        let sight = sight(&theirs, &pairs(&[LIST, TURN, BUSY]));
+        let sight = sight(&theirs);
         assert!(sight.busy && sight.cleanup.is_empty());
     }
 
     #[test]
     fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
         let mut bench = Bench::new([]);
-        let records = pairs(&[LIST, TURN, BUSY]);
-        bench.teller.see_pod(&pod(PodPhase::Failed), &records);
+        let ended = Delta::PodApply(Box::new(pod(PodPhase::Failed, &[LIST, TURN, BUSY])));
+        bench.teller.watch_plugins(&ended);
         assert!(bench.written().is_empty());
         bench.teller.clean_up();
         let wanted = Write::CleanUp {
@@ -211,13 +191,13 @@ mod tests {
                 name: "a".to_owned(),
                 uid: "a".to_owned(),
             },
-            annotations: PROTOCOLS[0].cleanup.to_vec(),
+            annotations: CLEANUP.to_vec(),
         };
         assert_eq!(bench.written(), [wanted]);
         bench.teller.clean_up();
         assert!(bench.written().is_empty());
 
-        bench.teller.see_pod(&pod(PodPhase::Failed), &records);
+        bench.teller.watch_plugins(&ended);
         bench
             .teller
             .watch_plugins(&Delta::PodDelete("a".to_owned()));

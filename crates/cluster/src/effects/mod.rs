@@ -48,7 +48,6 @@ use crate::lease::TermWatch;
 use self::bind::{Bind, Ready};
 use self::devices::cleanup::{self, CleanUp};
 use self::devices::guards::Turn;
-use self::devices::turns;
 use self::event::Events;
 use self::evict::Eviction;
 use self::gate::Gate;
@@ -291,9 +290,12 @@ impl Effects {
     /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:
     /// the next one is larger.
     pub fn saw_turn(&self, node: &str, turn: u64) {
-        let shared = &self.lanes.shared;
-        let now_s = turns::seconds(shared.now());
-        shared.devices.turns.saw(node, turn, now_s);
+        self.lanes.shared.devices.turns.saw(node, turn);
+    }
+
+    /// A node is gone.
+    pub fn node_gone(&self, node: &str) {
+        self.lanes.shared.devices.turns.forget(node);
     }
 
     /// The watch shows a pod on a node. `busy`: its annotations say that its device plugin has not
