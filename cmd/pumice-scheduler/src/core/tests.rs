@@ -173,6 +173,7 @@ fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_tol
         bench.input(pod("b")).await;
         bench.decided(2).await;
         bench.ask(sharing("y")).await;
+        bench.round().await;
         bench.input(pod("c")).await;
         bench.round().await;
         bench.decided(2).await;

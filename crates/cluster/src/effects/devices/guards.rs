@@ -299,3 +299,106 @@ impl State {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn guard(kind: u32, content: u8, waits: bool) -> Guard {
+        Guard {
+            phase_key: "v/phase",
+            busy: "allocating",
+            kind,
+            content: content.to_string(),
+            cleanup: Vec::new(),
+            waits,
+        }
+    }
+
+    impl State {
+        /// No node has two pods on their way that could be mixed up, and nothing is kept of a node
+        /// without any.
+        fn check(&self) {
+            for (name, place) in &self.nodes {
+                assert!(!place.flights.is_empty(), "{name} has a queue for nothing");
+                let known = || {
+                    place
+                        .flights
+                        .iter()
+                        .filter_map(|flight| flight.what.as_ref())
+                };
+                for one in known() {
+                    let mixed_up = known().any(|other| one.0 == other.0 && one.1 != other.1);
+                    assert!(!mixed_up, "{name}: {one:?}");
+                }
+                for flight in &place.flights {
+                    assert!(self.pods.get(&flight.uid).is_some_and(|busy| busy.blocks));
+                }
+                for waiter in &place.queue {
+                    assert_eq!(self.waiting.get(&waiter.uid), Some(name));
+                }
+            }
+            let queued: usize = self.nodes.values().map(|place| place.queue.len()).sum();
+            assert_eq!(queued, self.waiting.len());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_none_are_mixed_up_and_all_get_their_turn(
+            steps in prop::collection::vec((0u8..6, 0u8..12, 0u32..2, 0u8..3), 0..200),
+        ) {
+            let guards = Guards::new(Duration::from_secs(30));
+            let mut turns = Vec::new();
+            for (step, pod, kind, content) in steps {
+                let (uid, node) = (format!("u{pod}"), format!("n{}", pod % 2));
+                let is_new = {
+                    let state = guards.state();
+                    !state.pods.contains_key(&uid) && !state.waiting.contains_key(&uid)
+                };
+                match step {
+                    0 | 1 if is_new => {
+                        let guard = guard(kind, content, pod != 0);
+                        turns.push((uid.clone(), guards.enter(&uid, &node, &guard)));
+                    }
+                    2 => guards.landed(&uid),
+                    3 => guards.seen(&uid, &node, content == 0),
+                    4 => guards.gone(&uid),
+                    _ => guards.left(&uid),
+                }
+                guards.state().check();
+            }
+            // Everybody leaves, one after the other.
+            for pod in (0..12).chain(0..12).chain(0..12) {
+                for pod in [pod, 11 - pod] {
+                    guards.left(&format!("u{pod}"));
+                    guards.state().check();
+                }
+            }
+            for (uid, turn) in turns {
+                if let Turn::Later(mut turn) = turn {
+                    prop_assert!(turn.try_recv().is_ok(), "{uid} waits for ever");
+                }
+            }
+            prop_assert!(guards.state().nodes.is_empty());
+        }
+    }
+
+    #[test]
+    fn who_stood_in_the_way_for_long_enough_stops_it() {
+        let guards = Guards::new(Duration::from_secs(30));
+        let start = Instant::now();
+        guards.seen("old", "n", true);
+        let Turn::Later(mut turn) = guards.enter("new", "n", &guard(1, 1, true)) else {
+            panic!("it waits");
+        };
+        let due = guards.state().expire(start).expect("a time");
+        assert!(due >= start + Duration::from_secs(30));
+        assert!(turn.try_recv().is_err());
+        assert_eq!(guards.state().expire(due), None);
+        assert!(turn.try_recv().is_ok());
+        guards.state().check();
+    }
+}
