@@ -13,9 +13,10 @@ use pumice_admin::reload::{self, Reload};
 use pumice_cluster::{ObjectRef, config_map};
 use pumice_conf::{CONF_KEY, DEFAULT_CONF};
 use pumice_plugins::REGISTRY;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch as cell};
 
 use crate::core::Question;
+use crate::device_config::{self, Place};
 use crate::settings::ConfSource;
 use crate::status::Status;
 
@@ -39,6 +40,8 @@ pub struct Follower {
     pub strict: bool,
     /// The deciding thread.
     pub core: mpsc::Sender<Question>,
+    /// Where the device configuration of the configuration in use is.
+    pub devices: cell::Sender<Place>,
     /// For the probes.
     pub status: Arc<Status>,
     /// For `/configz`.
@@ -145,9 +148,16 @@ impl Follower {
                 }
                 tracing::info!(%hash, "configuration in use: {}", self.name);
                 let json = serde_json::to_value(&config).unwrap_or_default();
+                let place = device_config::place(&config);
                 if self.core.send(Question::Configure(config)).await.is_err() {
                     return None;
                 }
+                // After the configuration: the deciding thread waits for what this place has.
+                self.devices.send_if_modified(|known| {
+                    let moved = *known != place;
+                    *known = place;
+                    moved
+                });
                 self.used(hash, json, before.is_some());
                 None
             }

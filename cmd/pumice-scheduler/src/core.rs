@@ -26,6 +26,7 @@ use pumice_model::object::{NodeObject, QueueObject, Shard};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
+use crate::device_config::{self, Place};
 use crate::settings::Sharding;
 use crate::status::Status;
 use crate::teller::Teller;
@@ -56,6 +57,15 @@ pub enum Question {
     Dump(oneshot::Sender<Vec<u8>>),
     /// Take this configuration from the next cycle on.
     Configure(Box<Config>),
+    /// The text of the device configuration at that place, or that there is none.
+    DeviceConfig {
+        /// Namespace of the ConfigMap.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// `device-config.yaml`.
+        text: Option<String>,
+    },
     /// Decide nothing any more. The answer comes after all outcomes told before were heard.
     Rest(oneshot::Sender<()>),
 }
@@ -88,6 +98,8 @@ pub struct Manner {
 pub struct Core {
     engine: Engine,
     configured: bool,
+    /// Where the device configuration is, and whether it was told since.
+    devices: (Place, bool),
     resting: bool,
     ears: Ears,
     teller: Teller,
@@ -120,6 +132,7 @@ impl Core {
         Self {
             engine,
             configured: false,
+            devices: (None, true),
             resting: false,
             ears,
             teller,
@@ -185,6 +198,7 @@ impl Core {
                     if let Delta::NodeApply(node) = &mut delta {
                         node.shard = self.shard_of(&node.name);
                     }
+                    self.teller.watch_plugins(&delta);
                     self.teller.correct(&self.engine, &mut delta);
                     self.engine.apply(delta);
                 }
@@ -289,7 +303,16 @@ impl Core {
                 self.engine.reconfigure(&config);
                 self.configured = true;
                 self.changed = true;
+                let place = device_config::place(&config);
+                if place != self.devices.0 {
+                    self.devices = (place.clone(), place.is_none());
+                }
             }
+            Question::DeviceConfig {
+                namespace,
+                name,
+                text,
+            } => self.take_device_config(namespace, name, text),
             Question::Rest(reply) => {
                 self.resting = true;
                 let _ = reply.send(());
@@ -297,9 +320,26 @@ impl Core {
         }
     }
 
+    /// Cards must not be given away by a device configuration that is about to be replaced.
+    fn take_device_config(&mut self, namespace: String, name: String, text: Option<String>) {
+        let at = Some((namespace.clone(), name.clone()));
+        if self.devices.0 != at {
+            // The scheduler's configuration has changed meanwhile.
+            return;
+        }
+        self.devices.1 = true;
+        self.engine.apply(Delta::DeviceConfig {
+            namespace,
+            name,
+            text,
+        });
+        self.changed = true;
+    }
+
     fn may_decide(&self) -> bool {
         !self.resting
             && self.configured
+            && self.devices.1
             && self.status.synced()
             && self.teller.may_write(&self.ears.term)
     }
@@ -343,6 +383,7 @@ impl Core {
             }
             return;
         }
+        self.teller.clean_up();
         if let Some(status) = self.shard_status.take() {
             self.teller.write_shard(status);
         }

@@ -20,6 +20,7 @@ use crate::answers::Desk;
 use crate::clock::Clock;
 use crate::conf::{self, Follower, InUse};
 use crate::core::{Core, Ears, Manner, Question};
+use crate::device_config;
 use crate::ending::Ending;
 use crate::journal::Journal;
 use crate::settings::{Settings, Sharding};
@@ -319,6 +320,9 @@ impl Daemon {
         self.status
             .set_configuration_problem(Some("the configuration is not read yet".to_owned()));
         let about = conf::object(source).or_else(identity::own_pod);
+        let (devices, places) = cell::channel(None);
+        let reads = self.clients.reads.clone();
+        tokio::spawn(device_config::follow(reads, places, core.clone()));
         let follower = Follower {
             name: conf::name(source),
             strict: self
@@ -327,6 +331,7 @@ impl Daemon {
                 .scheduling
                 .disable_default_scheduler_config,
             core,
+            devices,
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             metrics: Arc::clone(&self.metrics),

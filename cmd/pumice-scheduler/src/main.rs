@@ -16,6 +16,7 @@ mod clock;
 mod conf;
 mod core;
 mod daemon;
+mod device_config;
 mod dump;
 mod ending;
 mod explain;

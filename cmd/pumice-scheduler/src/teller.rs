@@ -1,6 +1,7 @@
 //! Turns decisions and reports of the engine into writes, and keeps the books they need.
 
 mod again;
+mod devices;
 mod gangs;
 mod numbers;
 mod timing;
@@ -55,6 +56,8 @@ pub struct Teller {
     again: again::Again,
     /// Objects that cannot be read, by kind: namespace and name.
     unreadable: FxHashMap<String, FxHashSet<(String, String)>>,
+    /// Clean-ups that wait for the right to write.
+    owed: devices::Owed,
     /// Decisions of a dry run, oldest first: second and UID.
     dry: VecDeque<(i64, String)>,
 }
@@ -104,6 +107,7 @@ impl Teller {
             numbers: numbers::Numbers::default(),
             again: again::Again::default(),
             unreadable: FxHashMap::default(),
+            owed: devices::Owed::default(),
             dry: VecDeque::new(),
         }
     }
@@ -187,7 +191,7 @@ impl Teller {
             self.write(Write::Bind(BindRequest {
                 pod,
                 node,
-                annotations: Vec::new(),
+                devices: bind.devices.clone(),
                 before,
             }));
         }
@@ -427,6 +431,10 @@ impl Meter for Meters {
 
     fn bound(&self, seconds: f64) {
         self.0.stage(Stage::Bind, seconds * 1000.0);
+    }
+
+    fn binds_waiting(&self, count: usize) {
+        self.0.device_binds_waiting(count);
     }
 
     fn suppressed_event(&self) {

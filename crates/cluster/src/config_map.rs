@@ -24,7 +24,7 @@ pub enum ConfigMapError {
 }
 
 /// Sends the text of `key` now and at every change, and why there is none. An API server that is
-/// away is a reason only as long as there was no text.
+/// away is a reason only as long as there was no text. Ends when nobody listens any more.
 pub fn watch_config_map(
     client: Client,
     namespace: &str,
@@ -40,7 +40,11 @@ pub fn watch_config_map(
         let mut found = false;
         let mut last = None;
         loop {
-            let news = match events.try_next().await {
+            let event = tokio::select! {
+                event = events.try_next() => event,
+                () = sender.closed() => return,
+            };
+            let news = match event {
                 Ok(None) => return,
                 Ok(Some(Event::Init)) => {
                     found = false;
@@ -78,4 +82,51 @@ fn text(map: ConfigMap, full: &str, key: &str) -> Result<Arc<str>, ConfigMapErro
     let text = map.data.and_then(|mut data| data.remove(key));
     let text = text.ok_or_else(|| ConfigMapError::NoKey(full.to_owned(), key.to_owned()))?;
     Ok(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::scripted::{Answer, Server};
+
+    /// What is told when lists of ConfigMaps get this answer and nothing happens afterwards.
+    async fn told(list: fn() -> Answer) -> Result<Arc<str>, ConfigMapError> {
+        let script = move |seen: &crate::scripted::Seen| match seen.path.contains("watch=") {
+            true => Answer::Silence,
+            false => list(),
+        };
+        let server = Server::start(script).await;
+        let mut texts = watch_config_map(server.client(), "ns", "devices", "k");
+        let first = texts.recv().await.expect("the watch goes on");
+        let path = &server.log()[0].path;
+        let only_this = "fieldSelector=metadata.name%3Ddevices";
+        assert!(path.contains("/namespaces/ns/") && path.contains(only_this));
+        first
+    }
+
+    fn list(items: &Value) -> Answer {
+        let metadata = json!({"resourceVersion": "5"});
+        let list = json!({
+            "apiVersion": "v1", "kind": "ConfigMapList", "metadata": metadata, "items": items,
+        });
+        Answer::Json(200, list)
+    }
+
+    #[tokio::test]
+    async fn a_text_is_told_and_why_there_is_none() {
+        let name = || ("ns/devices".to_owned(), "k".to_owned());
+        let found = told(|| list(&json!([{"metadata": {"name": "devices"}, "data": {"k": "v"}}])));
+        assert_eq!(found.await, Ok("v".into()));
+        let other = told(|| list(&json!([{"metadata": {"name": "devices"}, "data": {"l": "v"}}])));
+        assert_eq!(other.await, Err(ConfigMapError::NoKey(name().0, name().1)));
+        let absent = told(|| list(&json!([]))).await;
+        assert_eq!(absent, Err(ConfigMapError::Absent(name().0, name().1)));
+        let denied = told(|| Answer::refuse(403, "configmaps is forbidden")).await;
+        let Err(ConfigMapError::Refused(_, why)) = denied else {
+            panic!("{denied:?}");
+        };
+        assert!(why.contains("forbidden"), "{why}");
+    }
 }

@@ -6,6 +6,7 @@ use crate::cards::{NodeCards, NodeDevices, Picks, Tags};
 use crate::demand::{Demand, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::geometry::DeviceConfig;
+use crate::marks::Protocol;
 use crate::settings::Settings;
 use crate::{gpushare, product, vgpu};
 
@@ -73,8 +74,8 @@ pub struct FamilySpec {
     pub asks: &'static [&'static str],
     /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
-    /// Pod annotations by which the device plugin tells how far it is.
-    pub follows: &'static [&'static str],
+    /// How its device plugin tells how far it is with a pod.
+    pub protocol: Option<Protocol>,
     /// Names of its gauges with their help texts; labels are `devID`, `NodeName` and, where
     /// the last is true, `podName`.
     pub gauges: &'static [(&'static str, &'static str, bool)],
@@ -189,7 +190,12 @@ pub fn records(key: &str) -> bool {
     FAMILIES.iter().any(|spec| spec.records.contains(&key))
 }
 
+/// How device plugins tell how far they are.
+pub fn protocols() -> impl Iterator<Item = &'static Protocol> {
+    FAMILIES.iter().filter_map(|spec| spec.protocol.as_ref())
+}
+
 /// Whether a device plugin tells by this annotation of a pod how far it is.
 pub fn follows(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.follows.contains(&key))
+    protocols().any(|protocol| protocol.names(key))
 }

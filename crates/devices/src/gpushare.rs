@@ -52,7 +52,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[UNHEALTHY],
     asks: &[INDEX],
     records: &[INDEX],
-    follows: &[],
+    protocol: None,
     gauges: &[],
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(GpuShare {

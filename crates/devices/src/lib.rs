@@ -33,6 +33,6 @@ pub use cards::{Card, Hold, NodeCards, NodeDevices, Pick, Picks, Tags, Unit, Use
 pub use demand::{Demand, Failure, Miss, Want};
 pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
 pub use family::{Devices, FAMILIES, Family, FamilySpec, Held};
-pub use marks::{Guard, Mark, MarkValue, Marks};
+pub use marks::{Guard, Mark, MarkValue, Marks, Protocol};
 pub use settings::{Policy, Settings};
 pub use type_list::TypeLists;

@@ -41,6 +41,9 @@ impl MarkValue {
     }
 }
 
+/// Unix nanoseconds are turns too.
+const LARGEST_TURN: u64 = i64::MAX as u64;
+
 /// The last turn of every node.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
@@ -59,9 +62,10 @@ impl Turns {
         turn
     }
 
-    /// A turn somebody took on a node; the end of all turns (`u64::MAX`) is none.
+    /// A turn somebody took on a node. The end of all turns (`u64::MAX`) is none, nor is anything
+    /// near it: there must be a next one.
     pub fn saw(&mut self, node: &str, turn: u64) {
-        if turn == u64::MAX {
+        if turn > LARGEST_TURN {
             return;
         }
         let last = self.last.entry(node.to_owned()).or_insert(turn);
@@ -81,6 +85,27 @@ pub struct Mark {
     pub key: &'static str,
     /// Value.
     pub value: MarkValue,
+}
+
+/// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// Annotation with the phase.
+    pub phase_key: &'static str,
+    /// Its value while the plugin has not answered.
+    pub busy: &'static str,
+    /// Annotation with the pod's turn ([`MarkValue::Turn`]).
+    pub turn_key: &'static str,
+    /// What a pod gets that ends before the plugin has answered, as in [`Guard::cleanup`].
+    pub cleanup: &'static [(&'static str, &'static str)],
+}
+
+impl Protocol {
+    /// Whether it knows this annotation.
+    pub fn names(&self, key: &str) -> bool {
+        [self.phase_key, self.turn_key].contains(&key)
+            || self.cleanup.iter().any(|(known, _)| *known == key)
+    }
 }
 
 /// Some device plugins are not told which pod they serve; they take the oldest one of the node that

@@ -25,7 +25,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[],
     asks: &[USE_TYPES, REFUSE_TYPES],
     records: &[],
-    follows: &[],
+    protocol: None,
     gauges: &[],
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(Product {

@@ -10,6 +10,8 @@ struct Followed {
     /// Configurations handed to the deciding thread, readiness, `pumice_config_valid`.
     state: (usize, bool, bool),
     events: Vec<String>,
+    /// Where the device configuration is.
+    place: Place,
 }
 
 fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
@@ -20,10 +22,12 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     let metrics = Arc::new(Metrics::new().expect("metrics"));
     let events = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&events);
+    let (devices, places) = cell::channel(None);
     let follower = Follower {
         name: "f".to_owned(),
         strict,
         core,
+        devices,
         status: Arc::clone(&status),
         in_use: Arc::default(),
         metrics: Arc::clone(&metrics),
@@ -49,6 +53,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         ended,
         state: (taken, status.ready().is_ok(), valid),
         events,
+        place: places.borrow().clone(),
     }
 }
 
@@ -66,6 +71,19 @@ fn a_bad_text_changes_nothing_and_is_told() {
         event.contains("stays in use") && event.contains("fly"),
         "{event}"
     );
+}
+
+#[test]
+fn a_good_text_says_where_the_device_configuration_is() {
+    let sharing = Ok(
+        "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: deviceshare\n    \
+                      arguments:\n      deviceshare.KnownGeometriesCMName: x\n",
+    );
+    let place = Some(("kube-system".to_owned(), "x".to_owned()));
+    assert_eq!(follow(false, &[GOOD]).place, None);
+    assert_eq!(follow(false, &[GOOD, sharing]).place, place);
+    assert_eq!(follow(false, &[sharing, BAD]).place, place);
+    assert_eq!(follow(false, &[sharing, GOOD]).place, None);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! When the thread decides, and when it does not.
 
+use pumice_conf::{PluginConf, Value};
 use pumice_model::object::PodObject;
 use tokio::time::timeout;
 
@@ -102,7 +103,10 @@ impl Bench {
     }
 
     async fn configure(&self) {
-        let question = Question::Configure(Box::new(config()));
+        self.ask(Question::Configure(Box::new(config()))).await;
+    }
+
+    async fn ask(&self, question: Question) {
         self.questions
             .send(question)
             .await
@@ -134,6 +138,52 @@ fn nothing_is_decided_before_all_lists_are_complete_and_the_configuration_is_the
             bench.decided(1).await;
         });
     }
+}
+
+#[test]
+fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_told() {
+    let sharing = |name: &str| {
+        let mut config = config();
+        let name = Value::Str(name.to_owned());
+        let arguments = [("deviceshare.KnownGeometriesCMName".to_owned(), name)];
+        config.tiers[0].plugins.push(PluginConf {
+            name: "deviceshare".to_owned(),
+            arguments: arguments.into_iter().collect(),
+            ..PluginConf::default()
+        });
+        Question::Configure(Box::new(config))
+    };
+    let told = |name: &str, text: Option<&str>| Question::DeviceConfig {
+        namespace: "kube-system".to_owned(),
+        name: name.to_owned(),
+        text: text.map(str::to_owned),
+    };
+    let pod = |name: &str| Input::Deltas(vec![apply(member(name))]);
+    beside_a_core(async |bench| {
+        bench.ask(sharing("x")).await;
+        bench.input(cluster([member("a")])).await;
+        bench.input(Input::Synced).await;
+        bench.ask(told("y", None)).await;
+        bench.round().await;
+        bench.decided(0).await;
+        bench.ask(told("x", None)).await;
+        bench.decided(1).await;
+        // The same place: what was told of it holds on.
+        bench.ask(sharing("x")).await;
+        bench.input(pod("b")).await;
+        bench.decided(2).await;
+        bench.ask(sharing("y")).await;
+        bench.round().await;
+        bench.input(pod("c")).await;
+        bench.round().await;
+        bench.decided(2).await;
+        bench.ask(told("y", Some("vgpu: {}"))).await;
+        bench.decided(3).await;
+        bench.ask(sharing("x")).await;
+        bench.configure().await;
+        bench.input(pod("d")).await;
+        bench.decided(4).await;
+    });
 }
 
 #[test]

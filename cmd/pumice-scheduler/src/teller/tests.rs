@@ -78,14 +78,14 @@ fn runs(owned: bool, pod: PodObject) -> Delta {
 }
 
 /// A teller whose writes a test sees, and an engine.
-struct Bench {
-    teller: Teller,
+pub struct Bench {
+    pub teller: Teller,
     engine: Engine,
     writes: Receiver<Write>,
 }
 
 impl Bench {
-    fn new(deltas: impl IntoIterator<Item = Delta>) -> Self {
+    pub fn new(deltas: impl IntoIterator<Item = Delta>) -> Self {
         let (sender, writes) = channel();
         let metrics = Arc::new(Metrics::new().expect("metrics"));
         let deadline = Duration::from_secs(300);
@@ -107,7 +107,7 @@ impl Bench {
         self.written()
     }
 
-    fn written(&self) -> Vec<Write> {
+    pub fn written(&self) -> Vec<Write> {
         self.writes.try_iter().collect()
     }
 }

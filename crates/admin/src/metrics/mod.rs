@@ -241,6 +241,11 @@ impl Metrics {
         add(&self.families.bind_unknown_outcome, &[], 1.0);
     }
 
+    /// Binds that wait for the device plugin of their node, or for its lock.
+    pub fn device_binds_waiting(&self, count: usize) {
+        set(&self.families.device_binds_waiting, &[], count as f64);
+    }
+
     /// Gangs that are bound in part at this moment.
     pub fn gangs_partial(&self, count: usize) {
         set(&self.families.gang_partial, &[], count as f64);

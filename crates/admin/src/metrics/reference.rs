@@ -256,6 +256,8 @@ families! {
         "Bind requests under way.";
     bind_unknown_outcome: counter "pumice_bind_unknown_outcome_total" []
         "Bind requests of which the API server's decision was not learnt from the answer.";
+    device_binds_waiting: gauge "pumice_device_binds_waiting" []
+        "Binds that wait for the device plugin of their node, or for its lock.";
     gang_partial: gauge "pumice_gang_partial" []
         "Gangs of which a part is bound and the rest is being completed or given up.";
     gang_partial_total: counter "pumice_gang_partial_total" []

@@ -244,6 +244,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.job_retried("ns", "job");
     metrics.bind_inflight(1);
     metrics.bind_unknown_outcome();
+    metrics.device_binds_waiting(1);
     metrics.gangs_partial(1);
     metrics.gang_became_partial();
     metrics.ingest_lag(1.0);

@@ -18,6 +18,8 @@
 //!    read unbound more than `settle_after` after the last request in doubt was *sent*.
 //! 3. While the pod cannot be read nothing is reported: its place stays reserved.
 //! 4. Posting ends `bind_timeout` after the first request, and with the term; reading goes on.
+//! 5. What devices wait for comes before the first request; annotations are stamped with it, and
+//!    are the same in all requests of this bind.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +29,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::backoff;
+use super::devices::guards::Turn;
+use super::devices::{Waits, lock};
 use super::gate::{Gate, Permit};
 use super::http::{Call, Refusal, Reply};
 use super::prebind;
@@ -41,8 +45,17 @@ pub(super) struct Bind<'a> {
     request: &'a BindRequest,
     doubt: Option<Doubt>,
     tries: u32,
-    /// For the first request, where the caller has waited for it.
-    permit: Option<Permit>,
+    ready: Ready,
+    /// Annotations, once they are stamped.
+    stamped: Option<Value>,
+}
+
+/// What the caller has got for the first request, if anything.
+#[derive(Default)]
+pub(super) struct Ready {
+    pub(super) permit: Option<Permit>,
+    /// Its place among the pods of its node whose device plugin has not answered.
+    pub(super) turn: Option<Turn>,
 }
 
 /// What a pod looks like on the API server.
@@ -70,7 +83,7 @@ impl<'a> Bind<'a> {
         shared: &'a Arc<Shared>,
         gate: &'a Arc<Gate>,
         request: &'a BindRequest,
-        permit: Option<Permit>,
+        ready: Ready,
     ) -> Self {
         Self {
             shared,
@@ -78,7 +91,8 @@ impl<'a> Bind<'a> {
             request,
             doubt: None,
             tries: 0,
-            permit,
+            ready,
+            stamped: None,
         }
     }
 
@@ -90,13 +104,48 @@ impl<'a> Bind<'a> {
         if let Err(problem) = prebind::run(self.shared, &self.request.before).await {
             return Err((BindFailure::PreBind, problem));
         }
-        let end = self.posted().await;
-        let end = match end {
+        let end = self.among_others().await;
+        if end.is_err() {
+            prebind::roll_back(self.shared, &self.request.before).await;
+        }
+        end
+    }
+
+    /// Binds when no pod is on its way that the device plugin could take for this one.
+    async fn among_others(&mut self) -> Result<(), Failed> {
+        let (guards, uid) = (&self.shared.devices.guards, &self.request.pod.uid);
+        let Some(guard) = &self.request.devices.guard else {
+            return self.locked().await;
+        };
+        let turn = self.ready.turn.take();
+        let turn = turn.unwrap_or_else(|| guards.enter(uid, &self.request.node, guard));
+        if let Turn::Later(turn) = turn {
+            let _waits = Waits::new(self.shared);
+            if turn.await.is_err() {
+                let text = "the scheduler is stopping".to_owned();
+                return Err((BindFailure::GaveUp, text));
+            }
+        }
+        let end = self.locked().await;
+        match end {
+            Ok(()) => guards.landed(uid),
+            Err(_) => guards.left(uid),
+        }
+        end
+    }
+
+    /// Binds under the lock of the node, where there is one. The device plugin gives it back.
+    async fn locked(&mut self) -> Result<(), Failed> {
+        let held = match self.request.devices.lock {
+            Some(key) => Some(lock::take(self.shared, &self.request.node, key).await?),
+            None => None,
+        };
+        let end = match self.posted().await {
             Ok(()) => Ok(()),
             Err(failed) => self.certain(failed).await,
         };
-        if end.is_err() {
-            prebind::roll_back(self.shared, &self.request.before).await;
+        if let (Err(_), Some(held)) = (&end, held) {
+            held.release().await;
         }
         end
     }
@@ -105,7 +154,7 @@ impl<'a> Bind<'a> {
     async fn posted(&mut self) -> Result<(), Failed> {
         let mut end = None;
         loop {
-            let permit = match self.permit.take() {
+            let permit = match self.ready.permit.take() {
                 Some(permit) => permit,
                 None => self.gate.pass(self.tries > 0).await,
             };
@@ -115,7 +164,8 @@ impl<'a> Bind<'a> {
             }
             let sent = Instant::now();
             let until = *end.get_or_insert(sent + self.shared.options.bind_timeout);
-            let reply = self.shared.send("bind", self.call()).await;
+            let call = self.call();
+            let reply = self.shared.send("bind", call).await;
             permit.ended(sample(&reply), sent);
             self.shared.meter.bind_window(self.gate.limit());
             match self.judge(reply, sent).await {
@@ -226,23 +276,27 @@ impl<'a> Bind<'a> {
         }
     }
 
-    fn call(&self) -> Call {
-        let BindRequest {
-            pod,
-            node,
-            annotations,
-            ..
-        } = self.request;
+    fn stamped(&mut self) -> &Value {
+        let (shared, request) = (self.shared, self.request);
+        self.stamped.get_or_insert_with(|| {
+            let turns = &shared.devices.turns;
+            let pairs = turns.stamp(&request.node, &request.devices.annotations, shared.now());
+            let pairs = pairs
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.into()));
+            Value::Object(pairs.collect())
+        })
+    }
+
+    fn call(&mut self) -> Call {
+        let BindRequest { pod, node, .. } = self.request;
         let mut metadata = json!({
             "name": pod.name,
             "namespace": pod.namespace,
             "uid": pod.uid,
         });
-        if !annotations.is_empty() {
-            let pairs = annotations
-                .iter()
-                .map(|(key, value)| (key.clone(), json!(value)));
-            metadata["annotations"] = Value::Object(pairs.collect());
+        if !self.request.devices.annotations.is_empty() {
+            metadata["annotations"] = self.stamped().clone();
         }
         let body = json!({
             "apiVersion": "v1",

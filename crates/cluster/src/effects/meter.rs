@@ -4,7 +4,7 @@
 pub trait Meter: Send + Sync + 'static {
     /// One request that writes was answered, or was not. `kind` is one of `bind`, `pod_condition`,
     /// `group_status`, `queue_status`, `shard_status`, `evict_status`, `evict`, `pre_bind`,
-    /// `event`; `result` one of `ok`, `conflict`, `throttled`, `denied`, `refused`,
+    /// `event`, `node_lock`, `device_cleanup`; `result` one of `ok`, `conflict`, `throttled`, `denied`, `refused`,
     /// `server_error`, `not_sent`, `unknown`.
     fn write(&self, kind: &'static str, result: &'static str, seconds: f64) {
         let _ = (kind, result, seconds);
@@ -18,6 +18,11 @@ pub trait Meter: Send + Sync + 'static {
     /// The bind window changed: how many requests may be in flight.
     fn bind_window(&self, limit: usize) {
         let _ = limit;
+    }
+
+    /// So many binds wait for the device plugin of their node, or for its lock.
+    fn binds_waiting(&self, count: usize) {
+        let _ = count;
     }
 
     /// An event was folded into an earlier one, or dropped because too many wait.

@@ -1,7 +1,7 @@
 //! What the scheduler writes to the API server, and nothing else.
 //!
 //! ```text
-//!               ┌─► binds: window (AIMD), in order ──────────┐
+//!               ┌─► binds: devices, window (AIMD), in order ─┐
 //!   submit ─────┼─► evictions ───────────────────────────────┤   term?   rate
 //!  (never       ├─► statuses: newest per object, only change ┼──► ask ──► limit ──► one request
 //!   blocks)     └─► events: folded, bounded, last ───────────┘      with its own deadline
@@ -17,6 +17,7 @@ mod backoff;
 mod bind;
 mod coalesce;
 mod correlate;
+mod devices;
 mod event;
 mod evict;
 mod gate;
@@ -44,10 +45,12 @@ use tokio::time::Instant;
 
 use crate::lease::TermWatch;
 
-use self::bind::Bind;
+use self::bind::{Bind, Ready};
+use self::devices::cleanup::{self, CleanUp};
+use self::devices::guards::Turn;
 use self::event::Events;
 use self::evict::Eviction;
-use self::gate::{Gate, Permit};
+use self::gate::Gate;
 use self::lane::Lane;
 use self::shared::Shared;
 use self::status::{Key, Status, pod_key};
@@ -66,6 +69,8 @@ const STATUSES: usize = 8;
 /// Pod conditions under way. In a lane of their own: there may be one per pending pod, and phases
 /// of groups must not wait behind them.
 const CONDITIONS: usize = 6;
+/// Clean-ups of pods that ended before their device plugin had answered, under way.
+const CLEANUPS: usize = 4;
 /// Events under way: when no bind waits, and when some do.
 const EVENTS: (usize, usize) = (8, 2);
 
@@ -82,6 +87,7 @@ struct Lanes {
     evictions: Arc<Lane<String, Eviction>>,
     statuses: Arc<Lane<Key, Status>>,
     conditions: Arc<Lane<Key, Status>>,
+    cleanups: Arc<Lane<String, CleanUp>>,
     events: Arc<Events>,
     bind_ended: Notify,
 }
@@ -107,6 +113,7 @@ pub fn start(
         evictions: Lane::new(),
         statuses: Lane::new(),
         conditions: Lane::new(),
+        cleanups: Lane::new(),
         events: Arc::new(Events::new()),
         bind_ended: Notify::new(),
     });
@@ -116,7 +123,9 @@ pub fn start(
         spawn_evictions(&lanes),
         spawn_statuses(&lanes.shared, &lanes.statuses, STATUSES),
         spawn_statuses(&lanes.shared, &lanes.conditions, CONDITIONS),
+        spawn_cleanups(&lanes),
         spawn_events(&lanes),
+        spawn_guards(&lanes.shared),
     ];
     Effects {
         lanes,
@@ -144,6 +153,18 @@ fn spawn_statuses(
     tokio::spawn(Arc::clone(lane).run(move || limit, write)).abort_handle()
 }
 
+fn spawn_cleanups(lanes: &Arc<Lanes>) -> AbortHandle {
+    let shared = Arc::clone(&lanes.shared);
+    let write = move |clean_up, tries| cleanup::write(Arc::clone(&shared), clean_up, tries);
+    let lane = Arc::clone(&lanes.cleanups);
+    tokio::spawn(lane.run(|| CLEANUPS, write)).abort_handle()
+}
+
+fn spawn_guards(shared: &Arc<Shared>) -> AbortHandle {
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move { shared.devices.guards.run().await }).abort_handle()
+}
+
 fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
     let (shared, gate) = (Arc::clone(&lanes.shared), Arc::clone(&lanes.gate));
     let write = move |record, tries| event::write(Arc::clone(&shared), record, tries);
@@ -158,23 +179,40 @@ fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
     tokio::spawn(lane.run(limit, write)).abort_handle()
 }
 
-/// Starts binds in order. One whose steps take time does not hold up the others; for the rest the
-/// turn is taken here, so that a burst makes requests that wait rather than tasks that wait.
+/// Starts binds in order. One whose steps take time, or that waits for its node, does not hold up
+/// the others; for the rest the turn is taken here, so that a burst makes requests that wait rather
+/// than tasks that wait.
 async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
     while let Some(queued) = queue.recv().await {
-        let permit = match queued.request.before.is_empty() {
-            true => Some(lanes.gate.pass(false).await),
-            false => None,
+        let ready = match queued.request.before.is_empty() {
+            true => ready(&lanes, &queued.request).await,
+            false => Ready::default(),
         };
-        tokio::spawn(bind_one(Arc::clone(&lanes), queued, permit));
+        tokio::spawn(bind_one(Arc::clone(&lanes), queued, ready));
     }
 }
 
-async fn bind_one(lanes: Arc<Lanes>, queued: Queued, permit: Option<Permit>) {
+/// What a bind without steps gets in the order in which binds were handed in.
+async fn ready(lanes: &Lanes, request: &BindRequest) -> Ready {
+    let BindRequest {
+        pod, node, devices, ..
+    } = request;
+    let guards = &lanes.shared.devices.guards;
+    let guard = devices.guard.as_ref();
+    let turn = guard.map(|guard| guards.enter(&pod.uid, node, guard));
+    let waits = devices.lock.is_some() || matches!(turn, Some(Turn::Later(_)));
+    let permit = match waits {
+        true => None,
+        false => Some(lanes.gate.pass(false).await),
+    };
+    Ready { permit, turn }
+}
+
+async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
     let Queued { request, since } = queued;
     // A condition that is being written must not land on a bound pod.
     lanes.conditions.settled(&pod_key(&request.pod)).await;
-    let end = Bind::new(&lanes.shared, &lanes.gate, &request, permit)
+    let end = Bind::new(&lanes.shared, &lanes.gate, &request, ready)
         .run()
         .await;
     let BindRequest { pod, node, .. } = request;
@@ -205,6 +243,11 @@ impl Effects {
                 let eviction = Eviction { pod, reason, group };
                 let key = eviction.pod.uid.clone();
                 self.lanes.evictions.submit(key, eviction);
+            }
+            Write::CleanUp { pod, annotations } => {
+                let key = pod.uid.clone();
+                let clean_up = CleanUp { pod, annotations };
+                self.lanes.cleanups.submit(key, clean_up);
             }
             Write::Event {
                 about,
@@ -244,6 +287,36 @@ impl Effects {
         }
     }
 
+    /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:
+    /// the next one is larger.
+    pub fn saw_turn(&self, node: &str, turn: u64) {
+        self.lanes.shared.devices.turns.saw(node, turn);
+    }
+
+    /// A node is gone.
+    pub fn node_gone(&self, node: &str) {
+        self.lanes.shared.devices.turns.forget(node);
+    }
+
+    /// The watch shows a pod on a node. `busy`: its annotations say that its device plugin has not
+    /// answered; `ended`: its containers will not be started any more. One that is busy and was not
+    /// bound by this process counts as on its way for [`EffectOptions::plugin_patience`] from when
+    /// it is first told.
+    pub fn pod_seen(&self, uid: &str, node: &str, busy: bool, ended: bool) {
+        let guards = &self.lanes.shared.devices.guards;
+        guards.seen(uid, node, busy && !ended);
+    }
+
+    /// A pod is gone.
+    pub fn pod_gone(&self, uid: &str) {
+        self.lanes.shared.devices.guards.gone(uid);
+    }
+
+    /// Binds that wait for the device plugin of their node, or for its lock.
+    pub fn waiting(&self) -> usize {
+        self.lanes.shared.device_waits.load(Ordering::Relaxed)
+    }
+
     /// Binds handed in whose outcome has not been told.
     pub fn in_flight(&self) -> usize {
         self.lanes.shared.binds.load(Ordering::Relaxed)
@@ -260,16 +333,20 @@ impl Effects {
             evictions,
             statuses,
             conditions,
+            cleanups,
             events,
             ..
         } = &*self.lanes;
-        evictions.len() + statuses.len() + conditions.len() + events.lane.len()
+        let others = conditions.len() + cleanups.len() + events.lane.len();
+        evictions.len() + statuses.len() + others
     }
 
     /// Writes what waits without further delay, and returns when nothing is left. For shutdown:
-    /// give it a deadline, an API server that is away can make it last.
+    /// give it a deadline, an API server that is away can make it last. Binds that wait for their
+    /// node fail: nothing of them was sent.
     pub async fn idle(&self) {
         let lanes = &*self.lanes;
+        let _closing = lanes.shared.devices.guards.close();
         loop {
             let ended = lanes.bind_ended.notified();
             if self.in_flight() == 0 {
@@ -278,6 +355,7 @@ impl Effects {
             ended.await;
         }
         lanes.evictions.idle().await;
+        lanes.cleanups.idle().await;
         for lane in [&lanes.statuses, &lanes.conditions] {
             lane.hurry();
             lane.idle().await;

@@ -20,6 +20,15 @@ pub struct EffectOptions {
     /// After this time a request that was sent cannot be carried out any more: the API server's own
     /// bound on requests (`--request-timeout`, one minute) and something for etcd.
     pub settle_after: Duration,
+    /// How long a bound pod whose device plugin has not answered keeps others like it from being
+    /// bound to its node, from the answer to its Binding (spec/04 R22).
+    pub plugin_patience: Duration,
+    /// A lock of a node is taken over after this time (spec/04 §12).
+    pub lock_lasts: Duration,
+    /// How long a Binding waits for the lock of its node before it fails.
+    pub lock_wait: Duration,
+    /// Pause between two looks at a lock that another holds: the first, and the longest.
+    pub lock_pause: (Duration, Duration),
     /// Writes per second, each for core objects, Volcano's objects and events (`--kube-api-qps`);
     /// 0 or less does not limit.
     pub qps: f32,
@@ -38,6 +47,10 @@ impl EffectOptions {
             request_timeout: Duration::from_secs(5),
             bind_timeout: Duration::from_secs(30),
             settle_after: Duration::from_secs(65),
+            plugin_patience: Duration::from_secs(30),
+            lock_lasts: Duration::from_secs(5 * 60),
+            lock_wait: Duration::from_secs(6 * 60),
+            lock_pause: (Duration::from_millis(500), Duration::from_secs(5)),
             qps: 2000.0,
             burst: 2000,
         }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::lease::TermWatch;
 
 use super::backoff::Bucket;
+use super::devices::DeviceState;
 use super::http::{Call, Reply, send};
 use super::verbs::Verbs;
 use super::{EffectOptions, Meter, Outcome};
@@ -35,6 +36,9 @@ pub(super) struct Shared {
     pub(super) unknown: AtomicUsize,
     /// Binds handed in and not ended.
     pub(super) binds: AtomicUsize,
+    /// Among them those that wait for a device plugin or a lock.
+    pub(super) device_waits: AtomicUsize,
+    pub(super) devices: DeviceState,
     term: TermWatch,
     outcomes: UnboundedSender<Outcome>,
     rate: [Mutex<Bucket>; 3],
@@ -88,6 +92,7 @@ impl Shared {
         meter: Arc<dyn Meter>,
     ) -> Arc<Self> {
         let bucket = || Mutex::new(Bucket::new(options.qps, options.burst, Instant::now()));
+        let patience = options.plugin_patience;
         Arc::new(Self {
             rate: [bucket(), bucket(), bucket()],
             client,
@@ -98,6 +103,8 @@ impl Shared {
             conditioned: Recent::default(),
             unknown: AtomicUsize::new(0),
             binds: AtomicUsize::new(0),
+            device_waits: AtomicUsize::new(0),
+            devices: DeviceState::new(patience),
             term,
             outcomes,
         })

@@ -86,7 +86,9 @@ impl Status {
                 nodes_to_remove,
                 nodes_to_add,
             }),
-            Write::Bind(_) | Write::Evict { .. } | Write::Event { .. } => return None,
+            Write::Bind(_) | Write::Evict { .. } | Write::CleanUp { .. } | Write::Event { .. } => {
+                return None;
+            }
         })
     }
 

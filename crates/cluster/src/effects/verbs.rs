@@ -12,7 +12,7 @@ use tokio::time::Instant;
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// Least time between two messages about one target.
 const QUIET: Duration = Duration::from_secs(30);
-const TARGETS: usize = 5;
+const TARGETS: usize = 7;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub(super) enum Target {
     QueueStatus,
     ShardStatus,
     Event,
+    NodeLock,
+    DeviceCleanup,
 }
 
 /// How it is written.
@@ -57,6 +59,8 @@ impl Target {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
             }
             Self::Event => "create and patch on events of the core group",
+            Self::NodeLock => "get and patch on nodes of the core group",
+            Self::DeviceCleanup => "patch on pods of the core group",
             Self::ShardStatus => {
                 "patch (or update) on nodeshards/status and get on nodeshards of shard.volcano.sh"
             }

@@ -1,5 +1,6 @@
 //! What can be written, and what becomes of it.
 
+use pumice_devices::Marks;
 use pumice_model::object::{Amounts, GroupStatus};
 
 use crate::ObjectRef;
@@ -42,8 +43,9 @@ pub struct BindRequest {
     pub pod: PodRef,
     /// Name of the node.
     pub node: String,
-    /// Annotations the API server adds to the pod in the same write (spec/06 INV-9).
-    pub annotations: Vec<(String, String)>,
+    /// What is written about its devices: annotations the API server adds to the pod in the same
+    /// write (spec/06 INV-9), and when that may be sent.
+    pub devices: Marks,
     /// What has to be done first, in this order; undone in reverse when the bind fails.
     pub before: Vec<PreBindStep>,
 }
@@ -92,6 +94,14 @@ pub enum Write {
         reason: String,
         /// Its PodGroup, which gets an event.
         group: Option<ObjectRef>,
+    },
+    /// A pod ended before its device plugin had answered: these annotations are set, so that no
+    /// later pod gets its turn (spec/04 R24).
+    CleanUp {
+        /// Which pod.
+        pod: PodRef,
+        /// Key and value.
+        annotations: Vec<(&'static str, &'static str)>,
     },
     /// Status of a NodeShard (spec/01 §1.9).
     ShardStatus {

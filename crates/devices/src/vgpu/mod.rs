@@ -59,7 +59,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         limits::NO_UUID_ALIAS,
     ],
     records: &[held::IDS],
-    follows: &[want::PHASE],
+    protocol: Some(want::PROTOCOL),
     gauges: gauges::GAUGES,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
 };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::cards::{NodeCards, Pick, Picks, Tags, View};
 use crate::demand::{Failure, Miss, Want};
 use crate::facts::{Amounts, PodFacts};
-use crate::marks::{Guard, Mark, MarkValue, Marks};
+use crate::marks::{Guard, Mark, MarkValue, Marks, Protocol};
 use crate::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::vgpu::check::{Room, Take, Takes};
 use crate::vgpu::explain::explain;
@@ -23,8 +23,15 @@ const TIME: &str = "volcano.sh/vgpu-time";
 /// Pod annotation: what the plugin has yet to hand out.
 const TO_ALLOCATE: &str = "volcano.sh/devices-to-allocate";
 /// Pod annotation: how far the plugin is.
-pub const PHASE: &str = "volcano.sh/bind-phase";
+const PHASE: &str = "volcano.sh/bind-phase";
 const BUSY: &str = "allocating";
+/// How far the plugin is (spec/04 §13.3).
+pub const PROTOCOL: Protocol = Protocol {
+    phase_key: PHASE,
+    busy: BUSY,
+    turn_key: TIME,
+    cleanup: &[(TO_ALLOCATE, ""), (TIME, NO_TURN)],
+};
 /// Pod annotation: when it was bound.
 const BIND_TIME: &str = "volcano.sh/bind-time";
 /// Node annotation that is the lock.
@@ -213,7 +220,7 @@ impl Want for VgpuWant {
                 busy: BUSY,
                 kind: picks.len() as u32,
                 content: allocation,
-                cleanup: vec![(TO_ALLOCATE, ""), (TIME, NO_TURN)],
+                cleanup: PROTOCOL.cleanup.to_vec(),
             }),
             lock: self.plan.node_lock.then_some(LOCK),
         }

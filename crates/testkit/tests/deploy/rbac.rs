@@ -9,14 +9,16 @@ use super::{installed, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 17] = [
+const WRITES: [(&str, &str, &str); 19] = [
     ("", "events", "create"),
     ("", "events", "patch"),
+    ("", "nodes", "patch"),
     ("", "persistentvolumeclaims", "patch"),
     ("", "persistentvolumeclaims", "update"),
     ("", "persistentvolumes", "patch"),
     ("", "persistentvolumes", "update"),
     ("", "pods", "delete"),
+    ("", "pods", "patch"),
     ("", "pods/binding", "create"),
     ("", "pods/status", "patch"),
     ("", "pods/status", "update"),
@@ -136,21 +138,45 @@ fn in_its_namespace_it_may_use_its_lease_and_read_its_own_configuration() {
 }
 
 #[test]
+fn where_device_plugins_live_it_may_read_their_configuration_and_nothing_else() {
+    let role = installed("Role", "volcano-scheduler-devices");
+    assert_eq!(role["metadata"]["namespace"], "kube-system");
+    let rules = role["rules"].as_array().expect("rules");
+    assert_eq!(rules.len(), 1);
+    assert_eq!(strings(&rules[0]["resources"]), ["configmaps"]);
+    let only = strings(&rules[0]["resourceNames"]);
+    assert_eq!(only, ["volcano-vgpu-device-config"]);
+    assert_eq!(strings(&rules[0]["verbs"]), READS);
+}
+
+#[test]
 fn the_roles_are_bound_to_the_account_the_pod_runs_under() {
     let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
     let account = installed("ServiceAccount", "volcano-scheduler");
     assert_eq!(pod["serviceAccountName"], account["metadata"]["name"]);
-    for (kind, name, role) in [
+    for (kind, name, role, role_name) in [
         (
             "ClusterRoleBinding",
             "volcano-scheduler-role",
             "ClusterRole",
+            "volcano-scheduler",
         ),
-        ("RoleBinding", "volcano-scheduler", "Role"),
+        (
+            "RoleBinding",
+            "volcano-scheduler",
+            "Role",
+            "volcano-scheduler",
+        ),
+        (
+            "RoleBinding",
+            "volcano-scheduler-devices",
+            "Role",
+            "volcano-scheduler-devices",
+        ),
     ] {
         let binding = installed(kind, name);
         assert_eq!(binding["roleRef"]["kind"], role);
-        assert_eq!(binding["roleRef"]["name"], "volcano-scheduler");
+        assert_eq!(binding["roleRef"]["name"], role_name);
         let subjects = binding["subjects"].as_array().expect("subjects");
         assert_eq!(subjects.len(), 1);
         assert_eq!(subjects[0]["kind"], "ServiceAccount");

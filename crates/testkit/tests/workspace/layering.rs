@@ -40,7 +40,10 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "model",
         ],
     ),
-    ("pumice-cluster", &["api", "controllers", "ingest", "model"]),
+    (
+        "pumice-cluster",
+        &["api", "controllers", "devices", "ingest", "model"],
+    ),
     ("pumice-admin", &["conf"]),
     ("pumice-testkit", &["conf", "devices", "model"]),
     (

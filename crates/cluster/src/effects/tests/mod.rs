@@ -1,8 +1,10 @@
 //! The rules of this module against an API server that answers as told.
 
 mod bind;
+mod devices;
 mod event;
 mod evict;
+mod node_lock;
 mod queues;
 mod status;
 mod storm;
@@ -11,6 +13,7 @@ mod volumes;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pumice_devices::{Mark, MarkValue, Marks};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -95,9 +98,17 @@ fn bind() -> Write {
     Write::Bind(BindRequest {
         pod: pod(),
         node: "n1".to_owned(),
-        annotations: vec![("a/b".to_owned(), "c".to_owned())],
+        devices: Marks {
+            annotations: vec![text_mark("a/b", "c")],
+            ..Marks::default()
+        },
         before: Vec::new(),
     })
+}
+
+fn text_mark(key: &'static str, value: &str) -> Mark {
+    let value = MarkValue::Text(value.to_owned());
+    Mark { key, value }
 }
 
 fn condition(reason: &str, message: &str) -> Write {

@@ -111,7 +111,7 @@ async fn what_is_told_is_what_the_api_server_has() {
                 uid: format!("u-p{i}"),
             },
             node: "n1".to_owned(),
-            annotations: Vec::new(),
+            devices: Marks::default(),
             before: Vec::new(),
         }));
         // Some are on another node already.

@@ -1,0 +1,144 @@
+//! The device configuration, a ConfigMap of its own: watched where the scheduler's configuration
+//! says it is, and only while it shares devices (spec/04 §4, R2).
+
+use kube::Client;
+use pumice_cluster::config_map::{ConfigMapError, watch_config_map};
+use pumice_conf::Config;
+use pumice_plugins::deviceshare;
+use tokio::sync::{mpsc, watch as cell};
+
+use crate::core::Question;
+
+/// Key of the ConfigMap.
+const KEY: &str = "device-config.yaml";
+
+/// Namespace and name of the ConfigMap; `None` where no devices are shared.
+pub type Place = Option<(String, String)>;
+
+/// Where a configuration has it.
+pub fn place(config: &Config) -> Place {
+    let settings = deviceshare::settings(config);
+    settings.configured.then_some(settings.config_map)
+}
+
+/// Hands every text to the deciding thread, and `None` where there is none. Ends when nobody tells
+/// places or hears texts any more.
+pub async fn follow(
+    client: Client,
+    mut places: cell::Receiver<Place>,
+    core: mpsc::Sender<Question>,
+) {
+    loop {
+        let place = places.borrow_and_update().clone();
+        let told = async {
+            match &place {
+                Some(place) => tell(&client, place, &core).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = told => return,
+            changed = places.changed() => if changed.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Question>) {
+    let (namespace, name) = place;
+    let mut texts = watch_config_map(client.clone(), namespace, name, KEY);
+    let mut last = None;
+    while let Some(read) = texts.recv().await {
+        let text = match read {
+            Ok(text) => {
+                tracing::info!("device configuration: ConfigMap {namespace}/{name}");
+                Some(text.to_string())
+            }
+            Err(problem) => {
+                complain(&problem, namespace);
+                None
+            }
+        };
+        if last.as_ref() == Some(&text) {
+            continue;
+        }
+        last = Some(text.clone());
+        let (namespace, name) = (namespace.clone(), name.clone());
+        let question = Question::DeviceConfig {
+            namespace,
+            name,
+            text,
+        };
+        if core.send(question).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn complain(problem: &ConfigMapError, namespace: &str) {
+    let then = "the built-in device configuration is used";
+    match problem {
+        // Only few clusters need one.
+        ConfigMapError::Absent(..) => tracing::info!("{problem}; until then {then}"),
+        ConfigMapError::NoKey(..) => tracing::warn!("{problem}; until then {then}"),
+        ConfigMapError::Refused(..) => tracing::warn!(
+            "{problem}; until then {then}; the role needs get, list and watch on configmaps of the \
+             core group in namespace {namespace}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_conf::{Arguments, PluginConf, Tier, Value};
+
+    use super::*;
+
+    fn config(plugin: &str, arguments: &[(&str, &str)]) -> Config {
+        let pair = |(key, value): &(&str, &str)| {
+            let value = Value::Str((*value).to_owned());
+            ((*key).to_owned(), value)
+        };
+        let plugin = PluginConf {
+            name: plugin.to_owned(),
+            arguments: arguments.iter().map(pair).collect::<Arguments>(),
+            ..PluginConf::default()
+        };
+        Config {
+            tiers: vec![Tier {
+                plugins: vec![plugin],
+            }],
+            ..Config::default()
+        }
+    }
+
+    #[test]
+    fn the_arguments_say_where_it_is_if_devices_are_shared_at_all() {
+        let (namespace, name) = (
+            "deviceshare.KnownGeometriesCMNamespace",
+            "deviceshare.KnownGeometriesCMName",
+        );
+        let cases: [(&str, &[(&str, &str)], Option<(&str, &str)>); 4] = [
+            ("gang", &[(name, "x")], None),
+            (
+                "deviceshare",
+                &[],
+                Some(("kube-system", "volcano-vgpu-device-config")),
+            ),
+            ("deviceshare", &[(name, "x")], Some(("kube-system", "x"))),
+            (
+                "deviceshare",
+                &[(name, "x"), (namespace, "gpu")],
+                Some(("gpu", "x")),
+            ),
+        ];
+        for (plugin, arguments, wanted) in cases {
+            let found = place(&config(plugin, arguments));
+            let found = found
+                .as_ref()
+                .map(|(ns, name)| (ns.as_str(), name.as_str()));
+            assert_eq!(found, wanted);
+        }
+    }
+}

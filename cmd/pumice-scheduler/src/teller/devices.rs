@@ -1,0 +1,207 @@
+//! How far device plugins are with the pods of the cluster, read from what the watch shows (spec/04
+//! §13.3): binds wait for that, and pods that ended too early are cleaned up after.
+//!
+//! A standby keeps the same books, so that it goes on where the leader stopped.
+
+use pumice_cluster::effects::{PodRef, Write};
+use pumice_devices::family::protocols;
+use pumice_model::Delta;
+use pumice_model::object::{PodObject, PodPhase};
+use rustc_hash::FxHashMap;
+
+use super::{Out, Teller};
+
+/// Annotations, by UID of the pod that needs them.
+pub type Owed = FxHashMap<String, (PodRef, Annotations)>;
+type Annotations = Vec<(&'static str, &'static str)>;
+
+/// What a pod on a node says.
+#[derive(Debug, Default, PartialEq)]
+struct Sight {
+    /// Its turns.
+    turns: Vec<u64>,
+    /// Some plugin has not answered.
+    busy: bool,
+    /// Its containers will not be started any more.
+    ended: bool,
+    /// What it needs because it ended too early.
+    cleanup: Annotations,
+}
+
+fn sight(pod: &PodObject) -> Sight {
+    let value = |key: &str| {
+        let found = pod.records.iter().find(|(known, _)| known == key);
+        found.map(|(_, value)| value.as_str())
+    };
+    let mut sight = Sight {
+        ended: matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed),
+        ..Sight::default()
+    };
+    for protocol in protocols() {
+        let turn = value(protocol.turn_key).and_then(|turn| turn.parse::<u64>().ok());
+        sight.turns.extend(turn);
+        if value(protocol.phase_key) != Some(protocol.busy) {
+            continue;
+        }
+        sight.busy = true;
+        let is_there = |(key, wanted): &(&str, &str)| value(key) == Some(*wanted);
+        if pod.ours && sight.ended && !protocol.cleanup.iter().all(is_there) {
+            sight.cleanup.extend(protocol.cleanup);
+        }
+    }
+    sight
+}
+
+impl Teller {
+    /// Takes note of what a change says about device plugins.
+    pub fn watch_plugins(&mut self, delta: &Delta) {
+        match delta {
+            Delta::PodApply(pod) => self.see_pod(pod),
+            Delta::PodDelete(uid) => {
+                self.owed.remove(uid);
+                if let Out::Effects(effects) = &self.out {
+                    effects.pod_gone(uid);
+                }
+            }
+            Delta::NodeDelete(node) => {
+                if let Out::Effects(effects) = &self.out {
+                    effects.node_gone(node);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn see_pod(&mut self, pod: &PodObject) {
+        let Some(node) = &pod.node else {
+            return;
+        };
+        let sight = sight(pod);
+        if let Out::Effects(effects) = &self.out {
+            for turn in &sight.turns {
+                effects.saw_turn(node, *turn);
+            }
+            effects.pod_seen(&pod.uid, node, sight.busy, sight.ended);
+        }
+        if sight.cleanup.is_empty() {
+            self.owed.remove(&pod.uid);
+            return;
+        }
+        let whose = PodRef {
+            namespace: pod.namespace.clone(),
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+        };
+        self.owed.insert(pod.uid.clone(), (whose, sight.cleanup));
+    }
+
+    /// Cleans up after pods that ended while their plugin had not answered. For a replica that may
+    /// write.
+    pub fn clean_up(&mut self) {
+        for (_, (pod, annotations)) in std::mem::take(&mut self.owed) {
+            self.write(Write::CleanUp { pod, annotations });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Bench, member};
+    use super::*;
+
+    const LIST: (&str, &str) = ("volcano.sh/devices-to-allocate", "GPU-a,NVIDIA,3000,50:");
+    const TURN: (&str, &str) = ("volcano.sh/vgpu-time", "1785000000");
+    const BUSY: (&str, &str) = ("volcano.sh/bind-phase", "allocating");
+    const DONE: (&str, &str) = ("volcano.sh/bind-phase", "success");
+
+    const CLEANUP: [(&str, &str); 2] = [
+        ("volcano.sh/devices-to-allocate", ""),
+        ("volcano.sh/vgpu-time", "18446744073709551615"),
+    ];
+
+    fn pod(phase: PodPhase, records: &[(&str, &str)]) -> PodObject {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        PodObject {
+            node: Some("n1".to_owned()),
+            phase,
+            records: records.iter().map(own).collect(),
+            ..member("a")
+        }
+    }
+
+    #[test]
+    fn annotations_tell_how_far_the_plugin_is_and_who_needs_a_clean_up() {
+        use PodPhase::{Failed, Pending, Running, Succeeded};
+        let cleaned = [CLEANUP[0], CLEANUP[1], BUSY];
+        let cases: [(PodPhase, &[(&str, &str)], _); 8] = [
+            (Pending, &[], (false, false, false)),
+            (Pending, &[LIST, TURN, BUSY], (true, false, false)),
+            (Running, &[LIST, TURN, BUSY], (true, false, false)),
+            (Running, &[LIST, TURN, DONE], (false, false, false)),
+            (Failed, &[LIST, TURN, BUSY], (true, true, true)),
+            (Succeeded, &[LIST, TURN, BUSY], (true, true, true)),
+            (Failed, &[LIST, TURN, DONE], (false, true, false)),
+            (Failed, &cleaned, (true, true, false)),
+        ];
+        for (phase, records, wanted) in cases {
+            let sight = sight(&pod(phase, records));
+            let cleaned_up = match wanted.2 {
+                true => &CLEANUP[..],
+                false => &[],
+            };
+            assert_eq!(sight.cleanup, cleaned_up, "{phase:?} {records:?}");
+            assert_eq!((sight.busy, sight.ended), (wanted.0, wanted.1));
+        }
+    }
+
+    #[test]
+    fn turns_are_read_where_they_are_numbers() {
+        for (text, wanted) in [
+            ("1785000000", vec![1_785_000_000]),
+            ("18446744073709551615", vec![u64::MAX]),
+            ("soon", vec![]),
+            ("-1", vec![]),
+            ("18446744073709551616", vec![]),
+        ] {
+            let pod = pod(PodPhase::Pending, &[("volcano.sh/vgpu-time", text)]);
+            assert_eq!(sight(&pod).turns, wanted);
+        }
+    }
+
+    #[test]
+    fn a_pod_of_another_scheduler_is_not_cleaned_up_after() {
+        let theirs = PodObject {
+            ours: false,
+            ..pod(PodPhase::Failed, &[LIST, TURN, BUSY])
+        };
+        let sight = sight(&theirs);
+        assert!(sight.busy && sight.cleanup.is_empty());
+    }
+
+    #[test]
+    fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
+        let mut bench = Bench::new([]);
+        let ended = Delta::PodApply(Box::new(pod(PodPhase::Failed, &[LIST, TURN, BUSY])));
+        bench.teller.watch_plugins(&ended);
+        assert!(bench.written().is_empty());
+        bench.teller.clean_up();
+        let wanted = Write::CleanUp {
+            pod: PodRef {
+                namespace: "ns".to_owned(),
+                name: "a".to_owned(),
+                uid: "a".to_owned(),
+            },
+            annotations: CLEANUP.to_vec(),
+        };
+        assert_eq!(bench.written(), [wanted]);
+        bench.teller.clean_up();
+        assert!(bench.written().is_empty());
+
+        bench.teller.watch_plugins(&ended);
+        bench
+            .teller
+            .watch_plugins(&Delta::PodDelete("a".to_owned()));
+        bench.teller.clean_up();
+        assert!(bench.written().is_empty());
+    }
+}

@@ -1,0 +1,92 @@
+//! Takes a pod that has ended out of its device plugin's queue (spec/04 R24).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::effects::PodRef;
+use crate::effects::backoff;
+use crate::effects::coalesce::{Coalesce, Finish};
+use crate::effects::http::{Call, MERGE_PATCH, Reply};
+use crate::effects::shared::{Rate, Shared};
+use crate::effects::verbs::Target;
+
+/// Tries until a clean-up is given up: about a minute.
+const MOST_TRIES: u32 = 16;
+
+/// Annotations a pod gets.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::effects) struct CleanUp {
+    pub(in crate::effects) pod: PodRef,
+    pub(in crate::effects) annotations: Vec<(&'static str, &'static str)>,
+}
+
+impl Coalesce for CleanUp {
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Writes them, on this incarnation of the pod only.
+pub(in crate::effects) async fn write(
+    shared: Arc<Shared>,
+    clean_up: CleanUp,
+    tries: u32,
+) -> Finish {
+    let CleanUp { pod, annotations } = clean_up;
+    let pairs = annotations
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), json!(value)));
+    let annotations = Value::Object(pairs.collect());
+    // Another UID under this name is refused.
+    let body = json!({"metadata": {"uid": pod.uid, "annotations": annotations}});
+    let call = Call::patch(pod.path(), MERGE_PATCH, &body);
+    let Ok(reply) = shared.write(Rate::Core, "device_cleanup", call).await else {
+        return Finish::Dropped;
+    };
+    let text = reply.text();
+    let pause = match reply {
+        Reply::Ok(_) => return Finish::Done,
+        Reply::NotSent(_) | Reply::Lost(_) => None,
+        Reply::Refused(refusal) => match refusal.code {
+            404 => return Finish::Done,
+            _ if refusal.is_replaced() => return Finish::Done,
+            401 | 408 | 409 | 429 | 500.. => refusal.retry_after,
+            _ => {
+                if shared
+                    .verbs
+                    .may_speak(Target::DeviceCleanup, Instant::now())
+                {
+                    complain(&pod, &text, refusal.is_rbac());
+                }
+                shared.meter.dropped("device_cleanup");
+                return Finish::Dropped;
+            }
+        },
+    };
+    if tries >= MOST_TRIES {
+        complain(&pod, &text, false);
+        shared.meter.dropped("device_cleanup");
+        return Finish::Dropped;
+    }
+    Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+}
+
+fn complain(pod: &PodRef, text: &str, rbac: bool) {
+    let (about, harm) = (
+        pod.object(),
+        "the device plugin may give its cards to a later pod until it is deleted",
+    );
+    match rbac {
+        true => tracing::error!(
+            "{about} ended before its devices were handed out and cannot be marked: {text}; \
+             {harm}; grant {}",
+            Target::DeviceCleanup.rule()
+        ),
+        false => tracing::warn!(
+            "{about} ended before its devices were handed out and cannot be marked: {text}; {harm}"
+        ),
+    }
+}

@@ -1,0 +1,404 @@
+//! Who may be on its way to a node: of pods its device plugin could mix up, one (spec/04 R22).
+//!
+//! ```text
+//!  enter ──► in flight ──► bound ──► the plugin has answered, the pod has ended, or is gone,
+//!     │         ▲ └► failed    └──► or 30 s are over
+//!     └► queue ─┘
+//! ```
+//!
+//! A node has one queue. Nobody passes one of its own kind there; pods of other kinds do not wait
+//! for each other. What was in flight when this process began is known from the watch only by its
+//! UID: it stands in the way of every kind.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pumice_devices::Guard;
+use rustc_hash::FxHashMap;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+/// See the module.
+pub(in crate::effects) struct Guards {
+    state: Mutex<State>,
+    /// There is a new time at which somebody stops standing in the way.
+    due: Notify,
+    patience: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    nodes: FxHashMap<String, Node>,
+    /// Pods on their way, by UID.
+    pods: FxHashMap<String, Busy>,
+    /// Nodes of those that wait, by UID.
+    waiting: FxHashMap<String, String>,
+    /// When a pod stops standing in the way, earliest first; some have left by then.
+    due: VecDeque<(Instant, String)>,
+    /// Nobody may wait while this is not 0.
+    closings: usize,
+}
+
+/// A pod whose plugin has not answered.
+struct Busy {
+    node: String,
+    /// It stands in the way of others.
+    blocks: bool,
+}
+
+#[derive(Default)]
+struct Node {
+    flights: Vec<Flight>,
+    queue: VecDeque<Waiter>,
+}
+
+struct Flight {
+    uid: String,
+    /// Kind and content, where they are known.
+    what: Option<(u32, String)>,
+}
+
+struct Waiter {
+    uid: String,
+    what: (u32, String),
+    go: oneshot::Sender<()>,
+}
+
+/// When a bind may go on.
+pub(in crate::effects) enum Turn {
+    /// Now.
+    Now,
+    /// When this tells; never if its sender is gone, since the process ends.
+    Later(oneshot::Receiver<()>),
+}
+
+/// Nobody waits as long as it lives.
+pub(in crate::effects) struct Closing<'a>(&'a Guards);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.state().closings -= 1;
+    }
+}
+
+impl Guards {
+    pub(super) fn new(patience: Duration) -> Self {
+        Self {
+            state: Mutex::default(),
+            due: Notify::new(),
+            patience,
+        }
+    }
+
+    /// A poisoned lock is used on: nothing under it can panic half way.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A Binding of the pod is about to be sent. Follow it with [`Guards::landed`] or
+    /// [`Guards::left`].
+    pub(in crate::effects) fn enter(&self, uid: &str, node: &str, guard: &Guard) -> Turn {
+        let mut state = self.state();
+        if !guard.waits {
+            state.add(uid, node, None);
+            return Turn::Now;
+        }
+        let what = (guard.kind, guard.content.clone());
+        let place = state.nodes.entry(node.to_owned()).or_default();
+        if place.lets_in(&what, place.queue.iter()) {
+            state.add(uid, node, Some(what));
+            return Turn::Now;
+        }
+        let (go, turn) = oneshot::channel();
+        if state.closings == 0 {
+            let uid = uid.to_owned();
+            state.waiting.insert(uid.clone(), node.to_owned());
+            let place = state.nodes.entry(node.to_owned()).or_default();
+            place.queue.push_back(Waiter { uid, what, go });
+        }
+        Turn::Later(turn)
+    }
+
+    /// The pod's Binding was answered: its plugin has a while to answer too.
+    pub(in crate::effects) fn landed(&self, uid: &str) {
+        let mut state = self.state();
+        if state.pods.get(uid).is_some_and(|busy| busy.blocks) {
+            let until = Instant::now() + self.patience;
+            state.due.push_back((until, uid.to_owned()));
+            drop(state);
+            self.due.notify_one();
+        }
+    }
+
+    /// The pod is on its way no more: its Binding has failed, its plugin has answered, or it has
+    /// ended.
+    pub(in crate::effects) fn left(&self, uid: &str) {
+        self.state().remove(uid);
+    }
+
+    /// The watch shows the pod on a node. `busy`: its plugin has not answered, and it has not ended.
+    pub(in crate::effects) fn seen(&self, uid: &str, node: &str, busy: bool) {
+        let mut state = self.state();
+        match state.pods.get(uid) {
+            Some(known) if !busy && known.node == node => state.remove(uid),
+            Some(_) => {}
+            None if busy => {
+                state.add_unknown(uid, node);
+                let until = Instant::now() + self.patience;
+                state.due.push_back((until, uid.to_owned()));
+                drop(state);
+                self.due.notify_one();
+            }
+            None => {}
+        }
+    }
+
+    /// The pod is gone. If it still waits it need not any more: the API server will say so.
+    pub(in crate::effects) fn gone(&self, uid: &str) {
+        let mut state = self.state();
+        if let Some(node) = state.waiting.remove(uid)
+            && let Some(place) = state.nodes.get_mut(&node)
+            && let Some(at) = place.queue.iter().position(|waiter| waiter.uid == uid)
+            && let Some(waiter) = place.queue.remove(at)
+        {
+            let _ = waiter.go.send(());
+            state.let_in(&node);
+        }
+        state.remove(uid);
+    }
+
+    /// Refuses all that wait, and lets nobody wait as long as the answer lives.
+    pub(in crate::effects) fn close(&self) -> Closing<'_> {
+        let mut state = self.state();
+        state.closings += 1;
+        state.waiting.clear();
+        for place in state.nodes.values_mut() {
+            place.queue.clear();
+        }
+        state.nodes.retain(|_, place| !place.flights.is_empty());
+        Closing(self)
+    }
+
+    /// Whether nobody may wait.
+    pub(in crate::effects) fn is_closing(&self) -> bool {
+        self.state().closings > 0
+    }
+
+    /// Pods that stood in the way for long enough stop it; works for ever.
+    pub(in crate::effects) async fn run(&self) {
+        loop {
+            let next = self.state().expire(Instant::now());
+            match next {
+                Some(due) => tokio::select! {
+                    () = tokio::time::sleep_until(due) => {}
+                    () = self.due.notified() => {}
+                },
+                None => self.due.notified().await,
+            }
+        }
+    }
+}
+
+impl Node {
+    /// Whether one can go in beside those in flight, without passing one of its kind.
+    fn lets_in<'a>(
+        &self,
+        what: &(u32, String),
+        mut before: impl Iterator<Item = &'a Waiter>,
+    ) -> bool {
+        let mixed_up = |flight: &Flight| match &flight.what {
+            Some(other) => other.0 == what.0 && other.1 != what.1,
+            None => true,
+        };
+        !self.flights.iter().any(mixed_up) && !before.any(|waiter| waiter.what.0 == what.0)
+    }
+}
+
+impl State {
+    /// The pod is on its way. One without `what` stands in nobody's way.
+    fn add(&mut self, uid: &str, node: &str, what: Option<(u32, String)>) {
+        self.remove(uid);
+        let blocks = what.is_some();
+        if blocks {
+            self.fly(uid, node, what);
+        }
+        let node = node.to_owned();
+        self.pods.insert(uid.to_owned(), Busy { node, blocks });
+    }
+
+    /// Another process has sent the pod on its way.
+    fn add_unknown(&mut self, uid: &str, node: &str) {
+        self.fly(uid, node, None);
+        let (node, blocks) = (node.to_owned(), true);
+        self.pods.insert(uid.to_owned(), Busy { node, blocks });
+    }
+
+    fn fly(&mut self, uid: &str, node: &str, what: Option<(u32, String)>) {
+        let uid = uid.to_owned();
+        let place = self.nodes.entry(node.to_owned()).or_default();
+        place.flights.push(Flight { uid, what });
+    }
+
+    fn remove(&mut self, uid: &str) {
+        if let Some(busy) = self.pods.remove(uid) {
+            self.clear_way(uid, &busy.node);
+        }
+    }
+
+    fn clear_way(&mut self, uid: &str, node: &str) {
+        if let Some(place) = self.nodes.get_mut(node) {
+            place.flights.retain(|flight| flight.uid != uid);
+        }
+        self.let_in(node);
+    }
+
+    /// Lets in whoever may, in order.
+    fn let_in(&mut self, node: &str) {
+        let mut at = 0;
+        while let Some(place) = self.nodes.get_mut(node) {
+            let Some(waiter) = place.queue.get(at) else {
+                if place.flights.is_empty() && place.queue.is_empty() {
+                    self.nodes.remove(node);
+                }
+                return;
+            };
+            if !place.lets_in(&waiter.what, place.queue.iter().take(at)) {
+                at += 1;
+                continue;
+            }
+            let Some(waiter) = place.queue.remove(at) else {
+                return;
+            };
+            self.waiting.remove(&waiter.uid);
+            // A receiver that is gone waits for nothing.
+            if waiter.go.send(()).is_ok() {
+                self.fly(&waiter.uid, node, Some(waiter.what));
+                let (node, blocks) = (node.to_owned(), true);
+                self.pods.insert(waiter.uid, Busy { node, blocks });
+            }
+        }
+    }
+
+    /// When to look again.
+    fn expire(&mut self, now: Instant) -> Option<Instant> {
+        while let Some((due, _)) = self.due.front() {
+            if *due > now {
+                return Some(*due);
+            }
+            let Some((_, uid)) = self.due.pop_front() else {
+                break;
+            };
+            if let Some(busy) = self.pods.get_mut(&uid)
+                && std::mem::take(&mut busy.blocks)
+            {
+                let node = busy.node.clone();
+                self.clear_way(&uid, &node);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn guard(kind: u32, content: u8, waits: bool) -> Guard {
+        Guard {
+            phase_key: "v/phase",
+            busy: "allocating",
+            kind,
+            content: content.to_string(),
+            cleanup: Vec::new(),
+            waits,
+        }
+    }
+
+    impl State {
+        /// No node has two pods on their way that could be mixed up, and nothing is kept of a node
+        /// without any.
+        fn check(&self) {
+            for (name, place) in &self.nodes {
+                assert!(!place.flights.is_empty(), "{name} has a queue for nothing");
+                let known = || {
+                    place
+                        .flights
+                        .iter()
+                        .filter_map(|flight| flight.what.as_ref())
+                };
+                for one in known() {
+                    let mixed_up = known().any(|other| one.0 == other.0 && one.1 != other.1);
+                    assert!(!mixed_up, "{name}: {one:?}");
+                }
+                for flight in &place.flights {
+                    assert!(self.pods.get(&flight.uid).is_some_and(|busy| busy.blocks));
+                }
+                for waiter in &place.queue {
+                    assert_eq!(self.waiting.get(&waiter.uid), Some(name));
+                }
+            }
+            let queued: usize = self.nodes.values().map(|place| place.queue.len()).sum();
+            assert_eq!(queued, self.waiting.len());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_none_are_mixed_up_and_all_get_their_turn(
+            steps in prop::collection::vec((0u8..6, 0u8..12, 0u32..2, 0u8..3), 0..200),
+        ) {
+            let guards = Guards::new(Duration::from_secs(30));
+            let mut turns = Vec::new();
+            for (step, pod, kind, content) in steps {
+                let (uid, node) = (format!("u{pod}"), format!("n{}", pod % 2));
+                let is_new = {
+                    let state = guards.state();
+                    !state.pods.contains_key(&uid) && !state.waiting.contains_key(&uid)
+                };
+                match step {
+                    0 | 1 if is_new => {
+                        let guard = guard(kind, content, pod != 0);
+                        turns.push((uid.clone(), guards.enter(&uid, &node, &guard)));
+                    }
+                    2 => guards.landed(&uid),
+                    3 => guards.seen(&uid, &node, content == 0),
+                    4 => guards.gone(&uid),
+                    _ => guards.left(&uid),
+                }
+                guards.state().check();
+            }
+            // Everybody leaves, one after the other.
+            for pod in (0..12).chain(0..12).chain(0..12) {
+                for pod in [pod, 11 - pod] {
+                    guards.left(&format!("u{pod}"));
+                    guards.state().check();
+                }
+            }
+            for (uid, turn) in turns {
+                if let Turn::Later(mut turn) = turn {
+                    prop_assert!(turn.try_recv().is_ok(), "{uid} waits for ever");
+                }
+            }
+            prop_assert!(guards.state().nodes.is_empty());
+        }
+    }
+
+    #[test]
+    fn who_stood_in_the_way_for_long_enough_stops_it() {
+        let guards = Guards::new(Duration::from_secs(30));
+        let start = Instant::now();
+        guards.seen("old", "n", true);
+        let Turn::Later(mut turn) = guards.enter("new", "n", &guard(1, 1, true)) else {
+            panic!("it waits");
+        };
+        let due = guards.state().expire(start).expect("a time");
+        assert!(due >= start + Duration::from_secs(30));
+        assert!(turn.try_recv().is_err());
+        assert_eq!(guards.state().expire(due), None);
+        assert!(turn.try_recv().is_ok());
+        guards.state().check();
+    }
+}

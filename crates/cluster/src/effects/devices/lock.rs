@@ -1,0 +1,320 @@
+//! The lock of a node: an annotation with a time (spec/04 §12, R23).
+//!
+//! ```text
+//!  GET node ─► free, older than 5 min, no time ─► PATCH on its resourceVersion ─► ours
+//!     ▲     └► another's ─► pause ─┐                        │ 409, no answer
+//!     └────────────────────────────┴────────────────────────┘
+//! ```
+//!
+//! The device plugin removes it when it has served the pod. Binds of this process to one node take
+//! their turns here first, so that only one of them asks.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::effects::BindFailure;
+use crate::effects::backoff;
+use crate::effects::http::{Call, MERGE_PATCH, Refusal, Reply};
+use crate::effects::shared::{Rate, Shared};
+use crate::effects::verbs::Target;
+
+use super::Waits;
+
+type Failed = (BindFailure, String);
+type Queue = Arc<tokio::sync::Mutex<()>>;
+
+/// Who takes a lock, of the binds of this process: by node and key.
+#[derive(Default)]
+pub(in crate::effects) struct Locks {
+    queues: Mutex<FxHashMap<(String, &'static str), Queue>>,
+}
+
+impl Locks {
+    fn queue(&self, node: &str, key: &'static str) -> Queue {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        // Held by nobody but this table: nobody waits.
+        queues.retain(|_, queue| Arc::strong_count(queue) > 1);
+        let queue = queues.entry((node.to_owned(), key)).or_default();
+        Arc::clone(queue)
+    }
+}
+
+/// A lock that was taken, or may have been.
+pub(in crate::effects) struct Held<'a> {
+    shared: &'a Arc<Shared>,
+    node: &'a str,
+    key: &'static str,
+    /// What was written: more than one value when an answer was lost.
+    values: Vec<String>,
+}
+
+/// What matters of a node.
+#[derive(Deserialize)]
+struct Node {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    resource_version: String,
+    #[serde(default)]
+    annotations: Option<FxHashMap<String, String>>,
+}
+
+enum Step {
+    Taken,
+    /// Another has it: what to say if it keeps it.
+    Theirs(String),
+    /// The request came to nothing.
+    Again(Option<Duration>, String),
+    Failed(Failed),
+}
+
+/// Takes the lock.
+///
+/// # Errors
+/// Why the bind fails: another kept the lock, or the node cannot be read or patched.
+pub(in crate::effects) async fn take<'a>(
+    shared: &'a Arc<Shared>,
+    node: &'a str,
+    key: &'static str,
+) -> Result<Held<'a>, Failed> {
+    let mut held = Held {
+        shared,
+        node,
+        key,
+        values: Vec::new(),
+    };
+    match held.take().await {
+        Ok(()) => Ok(held),
+        Err(failed) => {
+            held.release().await;
+            Err(failed)
+        }
+    }
+}
+
+impl Held<'_> {
+    async fn take(&mut self) -> Result<(), Failed> {
+        let options = &self.shared.options;
+        let end = Instant::now() + options.lock_wait;
+        let queue = self.shared.devices.locks.queue(self.node, self.key);
+        let waits = Waits::new(self.shared);
+        let Ok(_turn) = tokio::time::timeout_at(end, queue.lock()).await else {
+            return Err(self.late("other binds of this scheduler wait for it too"));
+        };
+        let (mut looks, mut tries) = (0, 0);
+        loop {
+            if self.shared.devices.guards.is_closing() {
+                let text = "the scheduler is stopping".to_owned();
+                return Err((BindFailure::GaveUp, text));
+            }
+            let (pause, text) = match self.step().await {
+                Step::Taken => return Ok(()),
+                Step::Failed(failed) => return Err(failed),
+                Step::Theirs(text) => {
+                    looks += 1;
+                    (look_pause(options.lock_pause, looks - 1), text)
+                }
+                Step::Again(pause, text) => {
+                    tries += 1;
+                    (pause.unwrap_or_else(|| backoff::pause(tries - 1)), text)
+                }
+            };
+            if Instant::now() + pause >= end {
+                drop(waits);
+                return Err(self.late(&text));
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    fn late(&self, why: &str) -> Failed {
+        let wait = self.shared.options.lock_wait;
+        let text = format!(
+            "the lock of node {} (annotation {}) was not free within {wait:?}: {why}; if no device \
+             plugin works on that node, remove the annotation",
+            self.node, self.key
+        );
+        (BindFailure::PreBind, text)
+    }
+
+    fn path(&self) -> String {
+        format!("/api/v1/nodes/{}", self.node)
+    }
+
+    async fn read(&self) -> Result<Metadata, Reply> {
+        let reply = self.shared.read(self.path()).await;
+        let Reply::Ok(body) = &reply else {
+            return Err(reply);
+        };
+        match serde_json::from_slice::<Node>(body) {
+            Ok(node) => Ok(node.metadata),
+            Err(error) => Err(Reply::Lost(format!("the node cannot be read: {error}"))),
+        }
+    }
+
+    async fn patch(&self, version: &str, value: Option<&str>) -> Option<Reply> {
+        let body = json!({
+            "metadata": {"resourceVersion": version, "annotations": {self.key: value}},
+        });
+        let call = Call::patch(self.path(), MERGE_PATCH, &body);
+        let reply = self.shared.write(Rate::Core, "node_lock", call).await;
+        reply.ok()
+    }
+
+    fn is_ours(&self, node: &Metadata) -> bool {
+        let found = node.annotations.as_ref().and_then(|all| all.get(self.key));
+        found.is_some_and(|value| self.values.contains(value))
+    }
+
+    async fn step(&mut self) -> Step {
+        let node = match self.read().await {
+            Ok(node) => node,
+            Err(reply) => return self.refused(reply),
+        };
+        if self.is_ours(&node) {
+            return Step::Taken;
+        }
+        let now = self.shared.now();
+        let lasts = self.shared.options.lock_lasts;
+        let found = node.annotations.as_ref().and_then(|all| all.get(self.key));
+        if let Some(value) = found {
+            if holds(value, now, lasts) {
+                return Step::Theirs(format!("another holds it since {value}"));
+            }
+            tracing::info!(node = self.node, "lock {}={value} is taken over", self.key);
+        }
+        // A fraction of a second tells our value from another's. RFC 3339 allows it, and so does
+        // Go's reader.
+        let value = format!("{now:.6}");
+        self.values.push(value.clone());
+        match self.patch(&node.resource_version, Some(&value)).await {
+            Some(Reply::Ok(_)) => Step::Taken,
+            Some(reply) => self.refused(reply),
+            None => Step::Failed((BindFailure::GaveUp, "no longer the leader".to_owned())),
+        }
+    }
+
+    fn refused(&self, reply: Reply) -> Step {
+        let text = reply.text();
+        let Reply::Refused(refusal) = reply else {
+            return Step::Again(None, text);
+        };
+        let failed = |failure, text| Step::Failed((failure, text));
+        match refusal.code {
+            404 => failed(
+                BindFailure::PreBind,
+                format!("node {} does not exist", self.node),
+            ),
+            403 => failed(BindFailure::Denied, self.denied(&refusal, &text)),
+            // Somebody changed the node, as kubelet often does: look again.
+            409 => Step::Again(Some(Duration::ZERO), text),
+            401 | 408 | 429 | 500.. => Step::Again(refusal.retry_after, text),
+            _ => failed(BindFailure::PreBind, format!("lock of the node: {text}")),
+        }
+    }
+
+    fn denied(&self, refusal: &Refusal, text: &str) -> String {
+        let text = match refusal.is_rbac() {
+            true => format!(
+                "cannot lock node {}: {text}; grant {}, or switch deviceshare.NodeLockEnable off",
+                self.node,
+                Target::NodeLock.rule()
+            ),
+            false => format!("cannot lock node {}: {text}", self.node),
+        };
+        let now = Instant::now();
+        if self.shared.verbs.may_speak(Target::NodeLock, now) {
+            tracing::error!("{text}");
+        }
+        text
+    }
+
+    /// Gives the lock back if it is still ours; what cannot be given back runs out by itself.
+    pub(in crate::effects) async fn release(self) {
+        if self.values.is_empty() {
+            return;
+        }
+        let end = Instant::now() + self.shared.options.bind_timeout;
+        let mut tries = 0;
+        loop {
+            let reply = match self.read().await {
+                Ok(node) if !self.is_ours(&node) => return,
+                Ok(node) => match self.patch(&node.resource_version, None).await {
+                    Some(reply) => reply,
+                    None => return,
+                },
+                Err(reply) => reply,
+            };
+            match &reply {
+                Reply::Ok(_) => return,
+                Reply::Refused(refusal) if refusal.code == 404 => return,
+                _ => {}
+            }
+            if Instant::now() >= end {
+                tracing::warn!(
+                    "the lock {} of node {} cannot be given back, it runs out by itself: {}",
+                    self.key,
+                    self.node,
+                    reply.text()
+                );
+                return;
+            }
+            tokio::time::sleep(backoff::pause(tries)).await;
+            tries += 1;
+        }
+    }
+}
+
+/// Whether a lock of this value counts: its time is no longer ago than it lasts, and no further
+/// ahead than clocks could differ.
+fn holds(value: &str, now: Timestamp, lasts: Duration) -> bool {
+    value
+        .parse::<Timestamp>()
+        .is_ok_and(|at| now.duration_since(at).unsigned_abs() <= lasts)
+}
+
+/// Pause after so many looks: doubles from the first to the longest.
+fn look_pause((first, longest): (Duration, Duration), looks: u32) -> Duration {
+    first.saturating_mul(1 << looks.min(16)).min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_holds_for_its_time_and_only_if_it_is_a_time() {
+        let now: Timestamp = "2026-07-25T18:00:00Z".parse().expect("a time");
+        let cases = [
+            ("2026-07-25T18:00:00Z", true),
+            ("2026-07-25T17:55:00.5Z", true),
+            ("2026-07-25T20:55:00+03:00", true),
+            ("2026-07-25T17:54:59Z", false),
+            ("2026-07-25T18:04:00Z", true),
+            ("2126-07-25T18:00:00Z", false),
+            ("2026-07-25T18:00:00Z_ns/p", false),
+            ("", false),
+            ("yesterday", false),
+        ];
+        for (value, wanted) in cases {
+            let found = holds(value, now, Duration::from_secs(300));
+            assert_eq!(found, wanted, "{value}");
+        }
+    }
+
+    #[test]
+    fn looks_become_rarer() {
+        let pauses = (Duration::from_millis(500), Duration::from_secs(5));
+        let found = [0, 1, 3, 4, 60].map(|looks| look_pause(pauses, looks).as_millis());
+        assert_eq!(found, [500, 1000, 4000, 5000, 5000]);
+    }
+}
