@@ -1,6 +1,7 @@
 //! What the model must do to be worth anything: serve the right pod, and show the wrong one.
 
 mod gpushare;
+mod guard;
 mod register;
 mod vgpu;
 

@@ -47,7 +47,8 @@ fn a_scheduler_killed_in_the_middle_hands_nothing_out_twice() -> Result<()> {
     Ok(())
 }
 
-/// Binds a pod while no plugin answers, lets `end` end it, and sees that the next one gets its cards.
+/// Binds a pod while no plugin answers, lets `end` end it, and sees that the next one gets its own
+/// cards.
 fn its_turn_is_taken_away(end: impl Fn(&Lab) -> Result<()>) -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;

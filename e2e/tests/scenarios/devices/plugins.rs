@@ -12,7 +12,7 @@ use super::{
     P40, all_get_their_own, annotation, create, device_plugins, no_card_is_overfull, nodes, pod,
     scheduler, vgpu_pod, wait_annotation,
 };
-use crate::{LONG, PODS, bare_pod, wait_bound, wait_running, wait_running_for};
+use crate::{LIMIT, LONG, PODS, QUIET, bare_pod, wait_bound, wait_running, wait_running_for};
 
 const MANY: usize = 40;
 
@@ -122,6 +122,43 @@ fn binds_go_on_while_no_plugin_answers() -> Result<()> {
         Ok((lab.bound("v-")?.len() == 3).then_some(()))
     })?;
     no_card_is_overfull(&lab)
+}
+
+#[test]
+fn pods_that_may_be_mistaken_for_one_another_do_not_wait_for_the_plugin() -> Result<()> {
+    let lab = Lab::take()?;
+    nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
+    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    plugins.stop();
+    let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "binpack")])?;
+    let alike = (0..6).map(|n| vgpu_pod(&format!("v-{n}"), 1, 1000, 10));
+    lab.rest().create_all(PODS, alike.collect(), 6)?;
+    // One after the other they would take much longer.
+    wait_bound(&lab, &scheduler, "v-", 6)?;
+    plugins.restart();
+    all_get_their_own(&scheduler, &plugins, 6)?;
+    no_card_is_overfull(&lab)
+}
+
+#[test]
+fn plugins_started_anew_serve_everybody_their_own_cards() -> Result<()> {
+    let lab = Lab::take()?;
+    nodes(&lab, "gpu", 2, &P40, Generation::Latest)?;
+    let setup = PluginSetup {
+        delay: Duration::from_millis(200),
+        ..PluginSetup::default()
+    };
+    let plugins = device_plugins(&lab, setup)?;
+    let scheduler = scheduler(&lab, Setup::default(), &[("SchedulePolicy", "spread")])?;
+    create_many(&lab, "v-", 12)?;
+    scheduler.eventually(LIMIT, "some are served", || {
+        Ok((plugins.services().len() >= 3).then_some(()))
+    })?;
+    plugins.stop();
+    std::thread::sleep(QUIET);
+    plugins.restart();
+    all_get_their_own(&scheduler, &plugins, 12)?;
+    wait_running(&lab, &scheduler, "v-", 12)
 }
 
 #[test]
