@@ -85,12 +85,14 @@ impl Daemon {
                 .filter(|path| path != Path::new("")),
             user_agent: concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")).to_owned(),
         };
+        let metrics = Metrics::new()?;
+        metrics.declare_cards(&crate::teller::cards::families())?;
         let daemon = Self {
             clients: client::connect(&options).await?,
             lease_client: client::connect(&options).await?.writes,
             settings,
             clock: Clock::start(),
-            metrics: Arc::new(Metrics::new()?),
+            metrics: Arc::new(metrics),
             status: Arc::new(Status::default()),
             journal: Arc::new(Journal::default()),
             in_use: Arc::new(RwLock::new(None)),

@@ -1,6 +1,7 @@
 //! Turns decisions and reports of the engine into writes, and keeps the books they need.
 
 mod again;
+pub mod cards;
 mod devices;
 mod gangs;
 mod numbers;
@@ -396,7 +397,9 @@ impl Teller {
             }
         }
         self.give_up_gangs(engine, now_s);
+        self.tell_devices(engine);
         self.numbers.publish(&self.metrics, engine);
+        cards::publish(&self.metrics, engine);
     }
 
     /// Takes back decisions of a dry run that the other scheduler did not follow.

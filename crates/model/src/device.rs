@@ -16,6 +16,9 @@ use crate::resource::{ResIx, ResourceNames};
 use crate::shape::Pool;
 use crate::task::TaskIx;
 
+/// Notes kept until somebody asks for them.
+const MOST_NOTES: usize = 10_000;
+
 /// Dense index of what a pod asks of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DemandIx(pub u32);
@@ -200,6 +203,13 @@ impl DeviceBooks {
         }
     }
 
+    /// Keeps notes until they are asked for; the oldest go when nobody does.
+    pub(crate) fn note(&mut self, notes: impl IntoIterator<Item = DeviceNote>) {
+        self.notes.extend(notes);
+        let excess = self.notes.len().saturating_sub(MOST_NOTES);
+        self.notes.drain(..excess);
+    }
+
     /// Takes the text of a ConfigMap, or that there is none; true if the families depend on it.
     pub(crate) fn set_map(&mut self, namespace: &str, name: &str, text: Option<String>) -> bool {
         let key = (namespace.to_owned(), name.to_owned());
@@ -224,13 +234,11 @@ impl DeviceBooks {
                 Ok(config) => config,
                 Err(problems) => {
                     let (namespace, name) = settings.config_map.clone();
-                    for problem in problems {
-                        let about = NoteAbout::ConfigMap(namespace.clone(), name.clone());
-                        self.notes.push(DeviceNote {
-                            about,
-                            text: format!("device-config.yaml: {problem}"),
-                        });
-                    }
+                    let notes = problems.into_iter().map(|problem| DeviceNote {
+                        about: NoteAbout::ConfigMap(namespace.clone(), name.clone()),
+                        text: format!("device-config.yaml: {problem}"),
+                    });
+                    self.note(notes.collect::<Vec<_>>());
                     match same_map {
                         true => self.devices.config().clone(),
                         false => DeviceConfig::default(),

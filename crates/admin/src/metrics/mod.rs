@@ -4,6 +4,7 @@
 //! series of a queue or job live as long as the object: the owner calls [`Metrics::forget_queue`]
 //! and [`Metrics::forget_job`], and a bound holds the number of series even when it does not.
 
+mod cards;
 mod jobs;
 mod queues;
 mod reference;
@@ -14,10 +15,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{CounterVec, GaugeVec, Registry, TextEncoder};
 
+pub use cards::{CardFamily, CardValue, MAX_CARD_SERIES};
 pub use jobs::{Job, MAX_JOBS, Placed};
 pub use queues::{Amounts, MAX_QUEUES, MAX_SCALARS, QueueNumbers};
 pub use reference::{Buckets, Family, Kind, REFERENCE};
 
+use cards::Cards;
 use jobs::Jobs;
 use queues::Queues;
 use reference::Families;
@@ -98,6 +101,7 @@ pub struct Metrics {
     queues: Mutex<Queues>,
     jobs: Mutex<Jobs>,
     pending_reasons: Mutex<BTreeSet<&'static str>>,
+    cards: Mutex<Cards>,
 }
 
 impl Metrics {
@@ -115,6 +119,7 @@ impl Metrics {
             queues: Mutex::default(),
             jobs: Mutex::default(),
             pending_reasons: Mutex::default(),
+            cards: Mutex::default(),
         })
     }
 
@@ -326,6 +331,25 @@ impl Metrics {
     /// Whether this process holds the lease.
     pub fn leader(&self, leads: bool) {
         set(&self.families.leader, &[], f64::from(u8::from(leads)));
+    }
+
+    /// Registers families of cards.
+    ///
+    /// # Errors
+    /// A name is taken or malformed.
+    pub fn declare_cards(&self, families: &[CardFamily]) -> Result<(), prometheus::Error> {
+        locked(&self.cards).declare(&self.registry, families)
+    }
+
+    /// All values of the cards of a node; series it had before and that are not named go.
+    pub fn cards(&self, node: &str, values: &[CardValue<'_>]) {
+        let refused = locked(&self.cards).set(node, values);
+        self.refuse(refused);
+    }
+
+    /// Nodes other than these have no cards any more.
+    pub fn keep_cards(&self, nodes: &BTreeSet<&str>) {
+        locked(&self.cards).keep(nodes);
     }
 
     /// A list showed so many versions that the watch had not told.

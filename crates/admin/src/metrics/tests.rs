@@ -462,3 +462,54 @@ fn names_with_quotes_and_line_breaks_stay_one_line() {
         [r#"volcano_job_share{job_id="a\nb\\",job_ns="n\"s"} 1"#]
     );
 }
+
+#[test]
+fn series_of_cards_follow_their_nodes_and_pods() {
+    use super::{CardFamily, CardValue};
+    let metrics = metrics();
+    let family = |name, by_pod| CardFamily {
+        name,
+        help: "Of a card.",
+        by_pod,
+    };
+    let families = [
+        family("card_memory", false),
+        family("card_pod_memory", true),
+    ];
+    metrics.declare_cards(&families).expect("registered");
+    assert!(metrics.declare_cards(&families).is_err(), "only once");
+    let value = |name, pod, value| CardValue {
+        name,
+        card: "GPU-aa",
+        pod,
+        value,
+    };
+    let of = |prefix: &str| -> Vec<String> {
+        let text = metrics.text().expect("text");
+        let lines = text.lines().filter(|line| line.starts_with(prefix));
+        lines.map(str::to_owned).collect()
+    };
+    let both = [
+        value("card_memory", None, 3000.0),
+        value("card_pod_memory", Some("a"), 1000.0),
+        // A pod of the same name in another namespace.
+        value("card_pod_memory", Some("a"), 2000.0),
+    ];
+    metrics.cards("n1", &both);
+    metrics.cards("n2", &both[..1]);
+    assert_eq!(
+        of("card_"),
+        [
+            "card_memory{NodeName=\"n1\",devID=\"GPU-aa\"} 3000",
+            "card_memory{NodeName=\"n2\",devID=\"GPU-aa\"} 3000",
+            "card_pod_memory{NodeName=\"n1\",devID=\"GPU-aa\",podName=\"a\"} 3000",
+        ]
+    );
+    metrics.cards("n1", &[value("card_memory", None, 0.0)]);
+    assert_eq!(of("card_pod"), Vec::<String>::new());
+    metrics.keep_cards(&["n2"].into());
+    assert_eq!(
+        of("card_"),
+        ["card_memory{NodeName=\"n2\",devID=\"GPU-aa\"} 3000"]
+    );
+}

@@ -134,7 +134,7 @@ impl State {
             text,
         });
         let notes: Vec<DeviceNote> = notes.collect();
-        self.devices.notes.extend(notes);
+        self.devices.note(notes);
     }
 
     fn about(&self, ix: TaskIx) -> NoteAbout {
@@ -195,7 +195,7 @@ impl State {
                 text: text.clone(),
             });
         let notes: Vec<DeviceNote> = notes.collect();
-        self.devices.notes.extend(notes);
+        self.devices.note(notes);
     }
 
     /// Takes a task with devices off the cards of its node, and its amounts off its queue.
@@ -319,7 +319,8 @@ impl State {
             about: about.clone(),
             text,
         });
-        self.devices.notes.extend(notes);
+        let notes: Vec<DeviceNote> = notes.collect();
+        self.devices.note(notes);
     }
 
     /// Amounts that count for the queue of a task instead of those of its request.
