@@ -119,7 +119,8 @@ mod tests {
             "deviceshare.KnownGeometriesCMNamespace",
             "deviceshare.KnownGeometriesCMName",
         );
-        let cases: [(&str, &[(&str, &str)], Option<(&str, &str)>); 4] = [
+        type Pair = (&'static str, &'static str);
+        let cases: [(&str, &[Pair], Option<Pair>); 4] = [
             ("gang", &[(name, "x")], None),
             (
                 "deviceshare",
