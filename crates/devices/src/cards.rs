@@ -296,18 +296,66 @@ impl NodeCards {
     }
 }
 
+/// What most fits look at of a card, as it is now, small enough to be read over thousands of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Memory.
+    pub memory: i32,
+    /// Memory in use.
+    pub used: i32,
+    /// Containers on it.
+    pub slots_used: u16,
+    /// Containers it may still take.
+    pub slots_left: u16,
+    /// Cores nobody has.
+    pub cores_left: u16,
+    /// How it is shared.
+    pub mode: u8,
+    /// It may be given out.
+    pub usable: bool,
+}
+
+impl Brief {
+    /// In brief; `None` for a card about which more has to be known: one with partitions, oversold
+    /// cores, or more of anything than fits.
+    fn of(card: &Card) -> Option<Self> {
+        let plain = card.geometry.is_none() && card.cores <= 100;
+        let used = card.used;
+        plain.then_some(Self {
+            memory: i32::try_from(card.memory).ok()?,
+            used: i32::try_from(used.memory).ok()?,
+            slots_used: u16::try_from(used.slots).ok()?,
+            slots_left: u16::try_from(card.slots.saturating_sub(used.slots)).ok()?,
+            cores_left: u16::try_from(card.cores.saturating_sub(used.cores)).ok()?,
+            mode: card.mode,
+            usable: card.usable,
+        })
+    }
+}
+
 /// The devices of one node: an entry per family, or nothing at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeDevices {
     families: Option<Box<[NodeCards]>>,
+    /// The cards of the first family that has some; empty when a card cannot be told in brief.
+    briefs: SmallVec<[Brief; 8]>,
+    /// The number of that family.
+    brief_family: u8,
 }
 
 impl NodeDevices {
     /// Devices by family; a node on which no family has anything to say is stored as nothing.
     pub fn new(families: Vec<NodeCards>) -> Self {
         let bare = |cards: &NodeCards| *cards == NodeCards::default();
+        let first = families.iter().position(|cards| !cards.cards.is_empty());
         let families = (!families.iter().all(bare)).then(|| families.into_boxed_slice());
-        Self { families }
+        let mut devices = Self {
+            families,
+            briefs: SmallVec::new(),
+            brief_family: first.unwrap_or(0) as u8,
+        };
+        devices.renew_briefs(devices.brief_family);
+        devices
     }
 
     /// The cards of a family.
@@ -315,14 +363,55 @@ impl NodeDevices {
         self.families.as_ref()?.get(usize::from(family))
     }
 
-    /// The cards of a family, to charge.
-    pub fn family_mut(&mut self, family: u8) -> Option<&mut NodeCards> {
-        self.families.as_mut()?.get_mut(usize::from(family))
+    /// The cards of a family in brief, as they are now; `None` where that does not tell enough.
+    pub fn briefs(&self, family: u8) -> Option<&[Brief]> {
+        let told = family == self.brief_family && !self.briefs.is_empty();
+        told.then_some(&self.briefs)
     }
 
     /// All families with their numbers.
     pub fn families(&self) -> impl Iterator<Item = (u8, &NodeCards)> {
         let families = self.families.iter().flat_map(|families| families.iter());
         families.enumerate().map(|(at, cards)| (at as u8, cards))
+    }
+
+    /// Charges a pod, after pointing its picks at the cards there are.
+    pub fn charge(&mut self, family: u8, pod: u32, tags: Tags, weight: Weight, picks: &mut Picks) {
+        self.change(family, |cards| {
+            cards.resolve(picks);
+            cards.charge(pod, tags, weight, picks);
+        });
+    }
+
+    /// Takes a charge back.
+    pub fn discharge(&mut self, family: u8, pod: u32, weight: Weight, picks: &[Pick]) {
+        self.change(family, |cards| cards.discharge(pod, weight, picks));
+    }
+
+    fn change(&mut self, family: u8, change: impl FnOnce(&mut NodeCards)) {
+        let families = self.families.as_mut();
+        let found = families.and_then(|all| all.get_mut(usize::from(family)));
+        if let Some(cards) = found {
+            change(cards);
+            self.renew_briefs(family);
+        }
+    }
+
+    fn renew_briefs(&mut self, family: u8) {
+        if family != self.brief_family {
+            return;
+        }
+        let mut briefs = std::mem::take(&mut self.briefs);
+        briefs.clear();
+        for card in self.family(family).into_iter().flat_map(|all| &all.cards) {
+            match Brief::of(card) {
+                Some(brief) => briefs.push(brief),
+                None => {
+                    briefs.clear();
+                    break;
+                }
+            }
+        }
+        self.briefs = briefs;
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::cards::{NodeCards, NodeDevices, Picks, View};
+use crate::cards::{Brief, NodeCards, NodeDevices, Picks, View};
 use crate::facts::Amounts;
 use crate::marks::Marks;
 
@@ -40,6 +40,12 @@ pub trait Want {
     /// # Errors
     /// Index of the failure.
     fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8>;
+
+    /// What [`Want::fit`] would say of the cards as they are now: the score, or nothing if they do
+    /// not fit. `None` where that takes more than is told in brief.
+    fn fit_brief(&self, _cards: &[Brief]) -> Option<Option<f64>> {
+        None
+    }
 
     /// The cards the pod gets; `None` if it does not fit.
     fn choose(&self, cards: &NodeCards, view: View) -> Option<Picks>;
@@ -97,6 +103,15 @@ impl Demand {
             first += want.failures().len();
         }
         Ok(sum)
+    }
+
+    /// What [`Demand::fit`] would say of a node as it is now, without the failure; `None` where that
+    /// is not quickly told.
+    pub fn fit_brief(&self, devices: &NodeDevices) -> Option<Option<f64>> {
+        match self.wants.as_slice() {
+            [(family, want)] => want.fit_brief(devices.briefs(*family)?),
+            _ => None,
+        }
     }
 
     /// The cards the pod gets, by family; `None` if it does not fit.

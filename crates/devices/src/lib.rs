@@ -29,7 +29,9 @@ pub mod settings;
 pub mod type_list;
 pub mod vgpu;
 
-pub use cards::{Card, Hold, NodeCards, NodeDevices, Pick, Picks, Tags, Unit, Used, View, Weight};
+pub use cards::{
+    Brief, Card, Hold, NodeCards, NodeDevices, Pick, Picks, Tags, Unit, Used, View, Weight,
+};
 pub use demand::{Demand, Failure, Miss, Want};
 pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
 pub use family::{Devices, FAMILIES, Family, FamilySpec, Held};

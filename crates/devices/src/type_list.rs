@@ -65,7 +65,8 @@ impl TypeLists {
         self
     }
 
-    fn denied_by(&self, kind: &str) -> Option<&String> {
+    /// The pattern that denies a type.
+    pub fn denied_by(&self, kind: &str) -> Option<&String> {
         self.denied.iter().find(|pattern| is_part(pattern, kind))
     }
 

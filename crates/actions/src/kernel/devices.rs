@@ -44,13 +44,15 @@ impl DeviceCheck {
     }
 
     /// Of the nodes that fit otherwise, turns down those whose devices do not, and adds the scores of
-    /// the others: the score rounded half up, times the weight (spec/04 §3.5).
+    /// the others: the score rounded half up, times the weight (spec/04 §3.5). Where nobody asks for
+    /// reasons, any failure stands for all.
     pub fn judge(
         &self,
         nodes: &Nodes,
         range: Range<usize>,
         verdict: &mut [Verdict],
         whole: &mut [i64],
+        with_reasons: bool,
     ) {
         for ((at, verdict), whole) in range.zip(verdict).zip(whole) {
             if !verdict.fits() {
@@ -58,6 +60,18 @@ impl DeviceCheck {
             }
             let devices = &nodes.devices[at];
             let now = *verdict == Verdict::IDLE;
+            let brief = now.then(|| self.demand.fit_brief(devices)).flatten();
+            match brief {
+                Some(Some(score)) => {
+                    *whole += self.points(score);
+                    continue;
+                }
+                Some(None) if !with_reasons && nodes.in_transit == 0 => {
+                    *verdict = Verdict::unfit(self.reasons[0]);
+                    continue;
+                }
+                _ => {}
+            }
             let mut fit = match now {
                 true => self.demand.fit(devices, View::Now),
                 false => self.demand.fit(devices, View::Future),
@@ -70,10 +84,14 @@ impl DeviceCheck {
                 }
             }
             match fit {
-                Ok(score) => *whole += (score + 0.5).floor() as i64 * self.weight,
+                Ok(score) => *whole += self.points(score),
                 Err(failure) => *verdict = Verdict::unfit(self.reasons[failure]),
             }
         }
+    }
+
+    fn points(&self, score: f64) -> i64 {
+        (score + 0.5).floor() as i64 * self.weight
     }
 
     /// Whether a set of reasons is one of the failures.

@@ -130,6 +130,18 @@ impl Program {
         range: Range<usize>,
         block: &mut Block,
     ) {
+        self.look_at(nodes, table, range, block, true);
+    }
+
+    /// Likewise; without reasons, any one may stand for those of devices.
+    fn look_at(
+        &self,
+        nodes: &Nodes,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+        with_reasons: bool,
+    ) {
         let count = range.len();
         self.fit(nodes, range.clone(), &mut block.verdict[..count]);
         self.filter(nodes, table, range.clone(), block);
@@ -140,7 +152,7 @@ impl Program {
         }
         if let Some(devices) = &self.devices {
             let verdict = &mut block.verdict[..count];
-            devices.judge(nodes, range.clone(), verdict, whole);
+            devices.judge(nodes, range.clone(), verdict, whole, with_reasons);
         }
         if self.has_fraction {
             let fraction = &mut block.fraction[..count];
@@ -166,7 +178,7 @@ impl Program {
         for start in (0..nodes.len()).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(nodes.len());
             let count = range.len();
-            self.evaluate(nodes, table, range, block);
+            self.look_at(nodes, table, range, block, false);
             for at in 0..count {
                 if !block.verdict[at].fits() {
                     continue;

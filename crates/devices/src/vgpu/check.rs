@@ -138,7 +138,7 @@ impl<'a> Room<'a> {
         if limits.by_uuid() && !limits.allow_uuid(card) {
             return Err(Check::Uuid);
         }
-        if !limits.allow_type(card) {
+        if !limits.types.admits(&card.kind) {
             return Err(Check::Type);
         }
         if need.of(card) > self.size(card) {

@@ -106,7 +106,7 @@ fn why(room: &Room, need: &Need, at: usize, own: &[Take], check: Check) -> Strin
         Check::Mode => format!("mode {}", MODE_NAMES[usize::from(card.mode)]),
         Check::Index => format!("index {} is not in volcano.sh/gpu-index", card.index),
         Check::Uuid => "UUID not allowed".to_owned(),
-        Check::Type => match room.limits.denied_type(card) {
+        Check::Type => match room.limits.types.denied_by(&card.kind) {
             Some(denied) => format!("type {denied} denied"),
             None => format!("type {} not allowed", model(card)),
         },

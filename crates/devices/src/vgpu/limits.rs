@@ -2,8 +2,8 @@
 
 use crate::cards::Card;
 use crate::facts::PodFacts;
+use crate::type_list::TypeLists;
 use crate::vgpu::plan::MODE_NAMES;
-use crate::vgpu::register::contains_folded;
 
 /// How its cards must be shared.
 pub const MODE: &str = "volcano.sh/vgpu-mode";
@@ -13,10 +13,6 @@ pub const GROUP_POLICY: &str = "volcano.sh/vgpu-podgroup-policy";
 pub const SPREAD: &str = "spread";
 /// Indices of cards.
 pub const INDEX: &str = "volcano.sh/gpu-index";
-/// Types it may use.
-pub const USE_TYPE: &str = "nvidia.com/use-gputype";
-/// Types it may not use.
-pub const NO_TYPE: &str = "nvidia.com/nouse-gputype";
 /// UUIDs it may use.
 pub const USE_UUID: &str = "volcano.sh/vgpu-use-gpuuuid";
 /// UUIDs it may not use.
@@ -33,10 +29,8 @@ pub struct Limits {
     pub mode: Option<u8>,
     /// Its cards by index; empty: all.
     pub indices: Vec<u32>,
-    /// Parts of types; empty: all.
-    pub use_types: Vec<String>,
-    /// Parts of types.
-    pub no_types: Vec<String>,
+    /// Types of its cards.
+    pub types: TypeLists,
     /// UUIDs; empty: all.
     pub use_uuids: Vec<String>,
     /// UUIDs.
@@ -59,12 +53,16 @@ impl Limits {
         Ok(Self {
             mode: pod.annotation(MODE).map(mode).transpose()?,
             indices: indices(pod)?,
-            use_types: list(pod, USE_TYPE),
-            no_types: list(pod, NO_TYPE),
+            types: TypeLists::of(pod),
             use_uuids: both(USE_UUID, USE_UUID_ALIAS),
             no_uuids: both(NO_UUID, NO_UUID_ALIAS),
             spread: pod.annotation(GROUP_POLICY) == Some(SPREAD),
         })
+    }
+
+    /// No card is ruled out, but perhaps by its mode.
+    pub fn takes_any_card(&self) -> bool {
+        self.indices.is_empty() && self.types.is_empty() && !self.by_uuid() && !self.spread
     }
 
     /// UUIDs are restricted.
@@ -76,19 +74,6 @@ impl Limits {
     pub fn allow_uuid(&self, card: &Card) -> bool {
         let named = |list: &[String]| list.iter().any(|uuid| **uuid == *card.id);
         (self.use_uuids.is_empty() || named(&self.use_uuids)) && !named(&self.no_uuids)
-    }
-
-    /// The part of its type that denies a card.
-    pub fn denied_type(&self, card: &Card) -> Option<&str> {
-        let named = |part: &&String| contains_folded(&card.kind, part);
-        self.no_types.iter().find(named).map(String::as_str)
-    }
-
-    /// Whether the type of a card is allowed.
-    pub fn allow_type(&self, card: &Card) -> bool {
-        let named = |part: &String| contains_folded(&card.kind, part);
-        (self.use_types.is_empty() || self.use_types.iter().any(named))
-            && self.denied_type(card).is_none()
     }
 
     /// Whether the index of a card is allowed.
@@ -116,9 +101,10 @@ fn mode(value: &str) -> Result<u8, String> {
 }
 
 fn indices(pod: &PodFacts) -> Result<Vec<u32>, String> {
-    let Some(value) = pod.annotation(INDEX) else {
+    let value = pod.annotation(INDEX).unwrap_or_default();
+    if value.trim().is_empty() {
         return Ok(Vec::new());
-    };
+    }
     let parts = value.split(',').map(|part| part.trim().parse());
     let mut indices = parts.collect::<Result<Vec<u32>, _>>().map_err(|_| {
         format!(

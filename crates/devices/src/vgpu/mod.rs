@@ -15,6 +15,7 @@
 //! `fit` has scored.
 
 mod allocation;
+mod brief;
 mod check;
 mod explain;
 mod failure;
@@ -39,6 +40,7 @@ use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Gauge, Held};
 use crate::geometry::{DeviceConfig, NvidiaConfig};
 use crate::settings::Settings;
+use crate::type_list;
 use crate::vgpu::plan::{MODES, Plan};
 use crate::vgpu::problems::Problems;
 use crate::vgpu::want::VgpuWant;
@@ -51,8 +53,8 @@ pub const SPEC: FamilySpec = FamilySpec {
         limits::MODE,
         limits::GROUP_POLICY,
         limits::INDEX,
-        limits::USE_TYPE,
-        limits::NO_TYPE,
+        type_list::USE_TYPES,
+        type_list::REFUSE_TYPES,
         limits::USE_UUID,
         limits::NO_UUID,
         limits::USE_UUID_ALIAS,

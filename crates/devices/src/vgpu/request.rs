@@ -29,10 +29,15 @@ pub struct Need {
 impl Need {
     /// Memory wanted of a card.
     pub fn of(&self, card: &Card) -> i64 {
+        self.of_memory(card.memory)
+    }
+
+    /// Memory wanted of a card with this much memory.
+    pub fn of_memory(&self, memory: i64) -> i64 {
         match self.memory {
             Memory::Units(units) => units,
             // A limit of 0 would mean "no limit" to HAMi-core, hence at least 1.
-            Memory::Percent(percent) => (card.memory.saturating_mul(percent) / 100).max(1),
+            Memory::Percent(percent) => (memory.saturating_mul(percent) / 100).max(1),
         }
     }
 }

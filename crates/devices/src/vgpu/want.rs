@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::cards::{NodeCards, Pick, Picks, Tags, View};
+use crate::cards::{Brief, NodeCards, Pick, Picks, Tags, View};
 use crate::demand::{Failure, Miss, Want};
 use crate::facts::{Amounts, PodFacts};
 use crate::marks::{Guard, Mark, MarkValue, Marks, Protocol};
 use crate::vgpu::allocation::{Device, encode, layout, mig_id};
+use crate::vgpu::brief;
 use crate::vgpu::check::{Room, Take, Takes};
 use crate::vgpu::explain::explain;
 use crate::vgpu::failure::{self, Stop};
@@ -181,6 +182,12 @@ impl Want for VgpuWant {
         self.score(cards, view).map_err(Stop::index)
     }
 
+    fn fit_brief(&self, cards: &[Brief]) -> Option<Option<f64>> {
+        let need = self.one()?;
+        let anybody = self.limits.takes_any_card() && self.tags.rules == 0;
+        anybody.then(|| brief::place(need, self.limits.mode, self.plan.policy, cards))
+    }
+
     fn choose(&self, cards: &NodeCards, view: View) -> Option<Picks> {
         let (takes, _) = self.plan_cards(cards, view).ok()?;
         let pick = |take: &Take| Pick {
@@ -218,7 +225,9 @@ impl Want for VgpuWant {
                 waits: self.plan.guard,
                 phase_key: PHASE,
                 busy: BUSY,
-                kind: picks.len() as u32,
+                // Plugins before v1.12.0 do not compare the number of devices: any two pods of a
+                // node may be taken for one another.
+                kind: 0,
                 content: allocation,
                 cleanup: PROTOCOL.cleanup.to_vec(),
             }),

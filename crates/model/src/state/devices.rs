@@ -236,10 +236,8 @@ impl State {
         };
         let Some(mut holding) = holding else { return };
         for (family, picks) in &mut holding.parts {
-            if let Some(cards) = self.nodes.devices[node.at()].family_mut(*family) {
-                cards.resolve(picks);
-                cards.charge(ix.0, holding.tags, weight(load), picks);
-            }
+            let devices = &mut self.nodes.devices[node.at()];
+            devices.charge(*family, ix.0, holding.tags, weight(load), picks);
         }
         self.tasks[ix.at()].holding = Some(holding);
     }
@@ -250,9 +248,7 @@ impl State {
             return;
         };
         for (family, picks) in &holding.parts {
-            if let Some(cards) = self.nodes.devices[node.at()].family_mut(*family) {
-                cards.discharge(ix.0, weight(load), picks);
-            }
+            self.nodes.devices[node.at()].discharge(*family, ix.0, weight(load), picks);
         }
     }
 

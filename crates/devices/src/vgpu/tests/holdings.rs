@@ -280,7 +280,7 @@ fn bindings_are_guarded_and_locked_as_configured() {
             (guard.phase_key, guard.busy),
             ("volcano.sh/bind-phase", "allocating")
         );
-        assert_eq!((guard.kind, &guard.content), (2, &content));
+        assert_eq!((guard.kind, &guard.content), (0, &content));
         let cleanup = [
             ("volcano.sh/devices-to-allocate", ""),
             ("volcano.sh/vgpu-time", "18446744073709551615"),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::naive::{self, Ask};
 use super::{Limit, cards_of, config, family, ids, pod};
-use crate::cards::{NodeCards, Picks, Tags, Unit, Used, View, Weight};
+use crate::cards::{NodeCards, NodeDevices, Picks, Tags, Unit, Used, View, Weight};
 use crate::demand::Want;
 use crate::facts::PodFacts;
 use crate::family::Family;
@@ -175,6 +175,10 @@ fn assert_agreement(
     empty: &NodeCards,
 ) {
     let fit = want.fit(cards, view);
+    let devices = NodeDevices::new(vec![cards.clone()]);
+    if let Some(brief) = devices.briefs(0).and_then(|cards| want.fit_brief(cards)) {
+        assert_eq!(brief, want.fit(cards, View::Now).ok(), "in brief");
+    }
     let choice = want.choose(cards, view);
     assert_eq!(fit.is_ok(), choice.is_some(), "fit and choose");
     let failure = fit.err().map(|at| &want.failures()[usize::from(at)]);

@@ -123,10 +123,6 @@ fn annotations_that_cannot_be_met_are_refused() {
             "write indices of GPUs separated by commas",
         ),
         (
-            ("volcano.sh/gpu-index", ""),
-            "write indices of GPUs separated by commas",
-        ),
-        (
             ("volcano.sh/gpu-index", "1,1"),
             "names 1 GPUs, but a container asks 2",
         ),
