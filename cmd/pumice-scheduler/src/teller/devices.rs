@@ -45,7 +45,9 @@ fn sight(pod: &PodObject) -> Sight {
         }
         sight.busy = true;
         let is_there = |(key, wanted): &(&str, &str)| value(key) == Some(*wanted);
-        if pod.ours && sight.ended && !protocol.cleanup.iter().all(is_there) {
+        // A pod that is deleted before it starts is not started any more (spec/04 R24).
+        let dies = pod.deleting && pod.phase == PodPhase::Pending;
+        if pod.ours && (sight.ended || dies) && !protocol.cleanup.iter().all(is_there) {
             sight.cleanup.extend(protocol.cleanup);
         }
     }
@@ -151,6 +153,17 @@ mod tests {
             };
             assert_eq!(sight.cleanup, cleaned_up, "{phase:?} {records:?}");
             assert_eq!((sight.busy, sight.ended), (wanted.0, wanted.1));
+        }
+    }
+
+    #[test]
+    fn a_pod_deleted_before_it_started_is_cleaned_up_after_and_a_running_one_is_not() {
+        for (phase, cleaned_up) in [(PodPhase::Pending, &CLEANUP[..]), (PodPhase::Running, &[])] {
+            let dying = PodObject {
+                deleting: true,
+                ..pod(phase, &[LIST, TURN, BUSY])
+            };
+            assert_eq!(sight(&dying).cleanup, cleaned_up, "{phase:?}");
         }
     }
 
