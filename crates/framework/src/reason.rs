@@ -38,16 +38,17 @@ pub struct Reason {
 #[derive(Debug, Default)]
 pub struct ReasonTable {
     reasons: Vec<Reason>,
-    by_text: FxHashMap<String, ReasonId>,
+    by_text: FxHashMap<(String, ReasonKind), ReasonId>,
     sets: Vec<SmallVec<[ReasonId; 2]>>,
     by_set: FxHashMap<SmallVec<[ReasonId; 2]>, SetId>,
     insufficient: Vec<Option<ReasonId>>,
 }
 
 impl ReasonTable {
-    /// Interns a reason.
+    /// Interns a reason. One text may be two reasons of different kinds.
     pub fn intern(&mut self, text: &str, kind: ReasonKind) -> ReasonId {
-        if let Some(&id) = self.by_text.get(text) {
+        let key = (text.to_owned(), kind);
+        if let Some(&id) = self.by_text.get(&key) {
             return id;
         }
         if self.reasons.len() >= MOST {
@@ -59,7 +60,7 @@ impl ReasonTable {
             text: text.to_owned(),
             kind,
         });
-        self.by_text.insert(text.to_owned(), id);
+        self.by_text.insert(key, id);
         id
     }
 
@@ -146,18 +147,19 @@ pub struct FitError {
 impl FitError {
     /// Nodes per reason, ordered by the text `<count> <reason>` as Volcano prints it.
     pub fn histogram(&self, table: &ReasonTable) -> Vec<String> {
-        let mut by_reason: Vec<(ReasonId, u32)> = Vec::new();
+        let mut by_text: Vec<(&str, u32)> = Vec::new();
         for (set, count) in &self.counts {
             for reason in table.members(*set) {
-                match by_reason.iter_mut().find(|(known, _)| known == reason) {
+                let text = table.reason(*reason).text.as_str();
+                match by_text.iter_mut().find(|(known, _)| *known == text) {
                     Some((_, total)) => *total += count,
-                    None => by_reason.push((*reason, *count)),
+                    None => by_text.push((text, *count)),
                 }
             }
         }
-        let mut lines: Vec<String> = by_reason
+        let mut lines: Vec<String> = by_text
             .iter()
-            .map(|(reason, count)| format!("{count} {}", table.reason(*reason).text))
+            .map(|(text, count)| format!("{count} {text}"))
             .collect();
         if let Some(text) = &self.everywhere {
             lines.push(format!("{} {text}", self.nodes));

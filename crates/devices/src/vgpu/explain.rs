@@ -4,6 +4,7 @@ use crate::cards::{Card, NodeCards, View};
 use crate::demand::{Miss, Want};
 use crate::vgpu::check::{Check, Room, Take, Takes};
 use crate::vgpu::failure::Stop;
+use crate::vgpu::limits::{NO_UUID, USE_UUID};
 use crate::vgpu::plan::{MODE_NAMES, MODES};
 use crate::vgpu::request::Need;
 use crate::vgpu::want::VgpuWant;
@@ -19,7 +20,13 @@ pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Mi
     };
     let failure = &want.failures()[usize::from(stop.index())];
     let mut text = match stop {
-        Stop::Count | Stop::Uuid => format!("{} on node {node}", failure.text),
+        Stop::Count => format!("{} on node {node}", failure.text),
+        Stop::Uuid => format!(
+            "{} {USE_UUID}=\"{}\", {NO_UUID}=\"{}\" on node {node}",
+            failure.text,
+            want.limits.use_uuids.join(","),
+            want.limits.no_uuids.join(",")
+        ),
         Stop::Absent(_) => format!("{node}: {}", failure.text),
         Stop::Mode(_) | Stop::Cards(..) => failure.text.clone(),
     };

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use crate::demand::Failure;
 use crate::vgpu::check::{CHECKS, Check};
-use crate::vgpu::limits::{Limits, NO_UUID, USE_UUID};
 use crate::vgpu::plan::{MODE_NAMES, MODES, Plan};
 use crate::vgpu::register::REGISTER;
 
@@ -55,14 +54,13 @@ impl Stop {
     }
 }
 
-/// The lists that most pods share: without a mode, then by mode.
+/// The lists that pods share: without a mode, then by mode.
 pub fn lists(plan: &Plan) -> [Rc<[Failure]>; MODES + 1] {
-    let of = |mode| list(plan, mode, &Limits::default()).into();
+    let of = |mode| list(plan, mode).into();
     [of(None), of(Some(0)), of(Some(1)), of(Some(2))]
 }
 
-/// The list of a pod.
-pub fn list(plan: &Plan, mode: Option<u8>, limits: &Limits) -> Vec<Failure> {
+fn list(plan: &Plan, mode: Option<u8>) -> Vec<Failure> {
     let mut texts = vec![
         format!("node has no annotation {REGISTER}: run volcano-vgpu-device-plugin on it"),
         "vGPU is off: set deviceshare.VGPUEnable: true".to_owned(),
@@ -72,11 +70,8 @@ pub fn list(plan: &Plan, mode: Option<u8>, limits: &Limits) -> Vec<Failure> {
             plan.count_name
         ),
         "no enough gpu cards".to_owned(),
-        format!(
-            "no GPU matches UUID constraints {USE_UUID}=\"{}\", {NO_UUID}=\"{}\"",
-            limits.use_uuids.join(","),
-            limits.no_uuids.join(",")
-        ),
+        // Which ones is told with the nearest miss: reasons of nodes are few and shared.
+        "no GPU matches UUID constraints".to_owned(),
     ];
     texts.extend((0..1 << MODES).map(|modes| mode_text(mode, modes)));
     texts.extend(CHECKS.map(text));

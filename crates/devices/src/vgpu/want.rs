@@ -10,7 +10,7 @@ use crate::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::vgpu::brief;
 use crate::vgpu::check::{Room, Take, Takes};
 use crate::vgpu::explain::explain;
-use crate::vgpu::failure::{self, Stop};
+use crate::vgpu::failure::Stop;
 use crate::vgpu::held::IDS;
 use crate::vgpu::limits::{INDEX, Limits};
 use crate::vgpu::plan::{MODES, Plan};
@@ -47,7 +47,7 @@ const SEVERAL: &str = "several containers ask vGPU: volcano-vgpu-device-plugin v
 pub struct VgpuWant {
     pub(super) plan: Rc<Plan>,
     pub(super) needs: Vec<Need>,
-    limits: Limits,
+    pub(super) limits: Limits,
     tags: Tags,
     /// Container behind each element of the allocation.
     layout: Vec<Option<u16>>,
@@ -55,7 +55,7 @@ pub struct VgpuWant {
 }
 
 impl VgpuWant {
-    /// Compiles what a pod asks. `lists` are those of [`failure::lists`].
+    /// Compiles what a pod asks. `lists` are those of [`super::failure::lists`].
     ///
     /// # Errors
     /// Why it can be placed nowhere.
@@ -75,11 +75,8 @@ impl VgpuWant {
                 limits.indices.len()
             ));
         }
-        let shared = &lists[limits.mode.map_or(0, |mode| usize::from(mode) + 1)];
-        let failures = match limits.by_uuid() {
-            true => failure::list(plan, limits.mode, &limits).into(),
-            false => Rc::clone(shared),
-        };
+        let failures = &lists[limits.mode.map_or(0, |mode| usize::from(mode) + 1)];
+        let failures = Rc::clone(failures);
         Ok(Self {
             layout: layout(&needs, &pod.containers)?,
             plan: Rc::clone(plan),

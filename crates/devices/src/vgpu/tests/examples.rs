@@ -88,8 +88,7 @@ const ROWS: &[Row] = &[
      &[("volcano.sh/vgpu-use-gpuuuid", "GPU-bb")], Fits("GPU-bb,NVIDIA,1000,0:", 4)),
     ("16, unknown UUID", N1, AA_4096, Binpack, &[&[('n', 1), ('m', 1000)]],
      &[("volcano.sh/vgpu-use-gpuuuid", "GPU-zz")],
-     Never("no GPU matches UUID constraints volcano.sh/vgpu-use-gpuuuid=\"GPU-zz\", \
-            volcano.sh/vgpu-nouse-gpuuuid=\"\"")),
+     Never("no GPU matches UUID constraints")),
     ("17a", N3, &[], Binpack, &[&[('n', 1), ('m', 3000)]], &[(MODE, "mig")],
      Fits("GPU-m0[group1-0],NVIDIA,3000,0:", 13)),
     ("17b", N3, &[], Binpack, &[&[('n', 1), ('m', 8000)]], &[],
