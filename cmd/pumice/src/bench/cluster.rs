@@ -28,6 +28,9 @@ pub fn build(arguments: &Arguments, mut apply: impl FnMut(Delta)) {
     }
     for number in 0..arguments.running {
         let mut pod = running(number, arguments.nodes);
+        if arguments.devices == Devices::Vgpu {
+            hold_vgpu(&mut pod, number, arguments.nodes);
+        }
         if let Some(job) = number.checked_div(arguments.running_gang) {
             let name = format!("running-job-{job:06}");
             (pod.ours, pod.group) = (true, Some(name.clone()));
@@ -129,6 +132,17 @@ fn add_vgpu(pod: &mut PodObject, class: usize) {
         kind: ContainerKind::Regular,
         amounts,
     });
+}
+
+/// The pod holds a vGPU on its node; those of one node are spread unevenly over its cards.
+fn hold_vgpu(pod: &mut PodObject, number: usize, nodes: usize) {
+    let mut random = number as u64;
+    let (card, class) = (next(&mut random) % CARDS as u64, number / nodes.max(1));
+    add_vgpu(pod, class);
+    let node = pod.node.as_deref().unwrap_or_default();
+    let memory = 2048 + class as i64 % 8192;
+    let ids = format!("GPU-{node}-{card},NVIDIA,{memory},5:");
+    pod.records = vec![("volcano.sh/vgpu-ids-new".to_owned(), ids)];
 }
 
 fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {

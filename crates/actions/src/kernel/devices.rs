@@ -91,7 +91,8 @@ impl DeviceCheck {
     }
 
     fn points(&self, score: f64) -> i64 {
-        (score + 0.5).floor() as i64 * self.weight
+        // Scores are not negative: cutting off rounds down.
+        (score + 0.5) as i64 * self.weight
     }
 
     /// Whether a set of reasons is one of the failures.

@@ -9,48 +9,64 @@ use crate::vgpu::request::Need;
 
 /// The score of the best card; `None` if there is none.
 pub fn place(need: &Need, mode: Option<u8>, policy: Policy, cards: &[Brief]) -> Option<f64> {
-    // By mode: what the policy looks for first, larger is better, and the card.
-    let mut best: [Option<(i32, &Brief)>; MODES] = [None; MODES];
-    for card in cards {
-        if !card.usable || mode.is_some_and(|mode| mode != card.mode) || !has_room(need, card) {
-            continue;
+    match policy {
+        Policy::None => place_by(need, mode, cards, |_| 0, |_| 0.0),
+        Policy::Binpack => {
+            let score = |card: &Brief| {
+                let memory = i64::from(card.memory);
+                let used = i64::from(card.used) + need.of_memory(memory);
+                100.0 * used as f64 / memory as f64
+            };
+            place_by(need, mode, cards, |card| card.used, score)
         }
-        let worth = match policy {
-            Policy::None => 0,
-            Policy::Binpack => card.used,
-            Policy::Spread => -i32::from(card.slots_used),
-        };
-        let best = &mut best[usize::from(card.mode)];
-        if best.is_none_or(|(known, _)| worth > known) {
-            *best = Some((worth, card));
+        Policy::Spread => {
+            let score = |card: &Brief| if card.slots_used == 0 { 100.0 } else { 0.0 };
+            place_by(need, mode, cards, |card| -i32::from(card.slots_used), score)
         }
     }
-    let scores = best
-        .iter()
-        .flatten()
-        .map(|(_, card)| score(need, policy, card));
+}
+
+/// Of each mode the card with the largest worth, the first of those; of these the best score.
+#[inline(always)]
+fn place_by(
+    need: &Need,
+    mode: Option<u8>,
+    cards: &[Brief],
+    worth: impl Fn(&Brief) -> i32,
+    score: impl Fn(&Brief) -> f64,
+) -> Option<f64> {
+    let (mut best, mut modes) = (None::<&Brief>, [None::<&Brief>; MODES]);
+    let mut most = i32::MIN;
+    for card in cards {
+        if !has_room(need, card) || mode.is_some_and(|mode| mode != card.mode) {
+            continue;
+        }
+        match best {
+            // Nodes have seldom cards of several modes.
+            Some(other) if other.mode != card.mode => {
+                modes[usize::from(other.mode)] = Some(other);
+                best = modes[usize::from(card.mode)].take();
+                most = best.map_or(i32::MIN, &worth);
+            }
+            _ => {}
+        }
+        if best.is_none() || worth(card) > most {
+            (best, most) = (Some(card), worth(card));
+        }
+    }
+    let others = modes.iter().flatten().copied().chain(best);
+    let scores = others.map(score);
     scores.reduce(|one, other| if other > one { other } else { one })
 }
 
+#[inline(always)]
 fn has_room(need: &Need, card: &Brief) -> bool {
     let memory = i64::from(card.memory);
     let cores = u32::from(card.cores_left);
-    card.slots_left > 0
+    card.usable
+        && card.slots_left > 0
         && memory - i64::from(card.used) >= need.of_memory(memory)
         && need.cores <= cores
         && !(need.cores == 100 && card.slots_used > 0)
         && !(need.cores == 0 && cores == 0)
-}
-
-fn score(need: &Need, policy: Policy, card: &Brief) -> f64 {
-    let memory = i64::from(card.memory);
-    match policy {
-        Policy::None => 0.0,
-        Policy::Binpack => {
-            let used = i64::from(card.used) + need.of_memory(memory);
-            100.0 * used as f64 / memory as f64
-        }
-        Policy::Spread if card.slots_used == 0 => 100.0,
-        Policy::Spread => 0.0,
-    }
 }
