@@ -25,7 +25,7 @@ use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Held};
 use crate::geometry::DeviceConfig;
-use crate::marks::{Mark, MarkValue, Marks};
+use crate::marks::{Guard, Mark, MarkValue, Marks, Protocol};
 use crate::settings::Settings;
 
 use request::Request;
@@ -40,6 +40,8 @@ const INDEX: &str = "volcano.sh/gpu-index";
 const UNHEALTHY: &str = "volcano.sh/gpu-unhealthy-ids";
 /// Pod annotation: when the card was chosen; the device plugin serves the oldest first.
 const TIME: &str = "volcano.sh/predicate-time";
+/// Pod annotation by which the device plugin answers.
+const ASSIGNED: &str = "volcano.sh/gpu-assigned";
 /// Node annotation taken before the Binding, where settings say so.
 const LOCK: &str = "gpu";
 
@@ -52,7 +54,13 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[UNHEALTHY],
     asks: &[INDEX],
     records: &[INDEX],
-    protocol: None,
+    protocol: Some(Protocol {
+        bound_key: TIME,
+        phase_key: ASSIGNED,
+        busy: &[None, Some("false")],
+        turn_key: None,
+        cleanup: &[],
+    }),
     gauges: &[],
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(GpuShare {
@@ -90,17 +98,20 @@ impl GpuShare {
     fn compile(&self, request: Request, pod: &PodFacts) -> Result<Rc<dyn Want>, String> {
         let settings = &self.settings;
         let wish = Wish::of(pod)?;
+        let sending = Sending {
+            waits: settings.in_flight_guard,
+            lock: None,
+        };
         if settings.gpu_memory && request.memory > 0 {
-            let lock = settings.node_lock.then_some(LOCK);
-            return Ok(Rc::new(memory::Shared::new(
-                request,
-                wish,
-                settings.policy,
-                lock,
-            )));
+            let sending = Sending {
+                lock: settings.node_lock.then_some(LOCK),
+                ..sending
+            };
+            let shared = memory::Shared::new(request, wish, settings.policy, sending);
+            return Ok(Rc::new(shared));
         }
         if settings.gpu_number && request.number > 0 {
-            let whole = number::Whole::new(request, wish, settings.policy)?;
+            let whole = number::Whole::new(request, wish, settings.policy, sending)?;
             return Ok(Rc::new(whole));
         }
         let (resource, switch) = match request.memory > 0 {
@@ -192,17 +203,34 @@ fn pick(cards: &NodeCards, at: usize, request: &Request, charged: i64, cores: u3
     }
 }
 
+/// How a Binding is sent.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// After others of its node.
+    waits: bool,
+    /// With this lock.
+    lock: Option<&'static str>,
+}
+
 /// The two annotations of the Binding (spec/04 §14.4).
-fn marks(picks: &Picks, lock: Option<&'static str>) -> Marks {
+///
+/// The device plugin takes the oldest waiting pod of the node whose limit is the one it is asked for:
+/// pods of one node may be taken for one another.
+fn marks(picks: &Picks, sending: Sending) -> Marks {
     let indices: Vec<&str> = picks.iter().map(|pick| &*pick.id).collect();
+    let indices = indices.join(",");
     let mark = |key, value| Mark { key, value };
     Marks {
         annotations: vec![
-            mark(INDEX, MarkValue::Text(indices.join(","))),
+            mark(INDEX, MarkValue::Text(indices.clone())),
             mark(TIME, MarkValue::Nanos),
         ],
-        guard: None,
-        lock,
+        guard: Some(Guard {
+            waits: sending.waits,
+            kind: 0,
+            content: indices,
+        }),
+        lock: sending.lock,
     }
 }
 

@@ -90,21 +90,29 @@ pub struct Mark {
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// Annotation with the phase.
+    /// Annotation that a pod has from its Binding on.
+    pub bound_key: &'static str,
+    /// Annotation by which the plugin answers.
     pub phase_key: &'static str,
-    /// Its value while the plugin has not answered.
-    pub busy: &'static str,
+    /// Its values while the plugin has not answered; `None` where it is absent.
+    pub busy: &'static [Option<&'static str>],
     /// Annotation with the pod's turn ([`MarkValue::Turn`]).
-    pub turn_key: &'static str,
-    /// What a pod gets that ends before the plugin has answered, as in [`Guard::cleanup`].
+    pub turn_key: Option<&'static str>,
+    /// What a pod gets that ends before the plugin has answered, so that no later pod gets its turn.
     pub cleanup: &'static [(&'static str, &'static str)],
 }
 
 impl Protocol {
     /// Whether it knows this annotation.
     pub fn names(&self, key: &str) -> bool {
-        [self.phase_key, self.turn_key].contains(&key)
+        [self.bound_key, self.phase_key].contains(&key)
+            || self.turn_key == Some(key)
             || self.cleanup.iter().any(|(known, _)| *known == key)
+    }
+
+    /// Whether a pod with these annotations waits for the plugin's answer.
+    pub fn is_busy<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
+        value(self.bound_key).is_some() && self.busy.contains(&value(self.phase_key))
     }
 }
 
@@ -112,19 +120,12 @@ impl Protocol {
 /// looks right. Of pods that look alike but hold different cards, only one may be on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
-    /// Pods that look alike must wait for each other; if not, only the clean-up is wanted.
+    /// Pods that look alike must wait for each other.
     pub waits: bool,
-    /// The pod annotation that tells how far the plugin is.
-    pub phase_key: &'static str,
-    /// Its value while the plugin has not answered.
-    pub busy: &'static str,
     /// Pods with different kinds cannot be taken for one another.
     pub kind: u32,
     /// Pods with equal contents may be.
     pub content: String,
-    /// When the pod ends before the plugin has answered, these annotations are set so that no later
-    /// pod gets its turn.
-    pub cleanup: Vec<(&'static str, &'static str)>,
 }
 
 /// Everything a decision writes for its devices.

@@ -38,9 +38,11 @@ fn sight(pod: &PodObject) -> Sight {
         ..Sight::default()
     };
     for protocol in protocols() {
-        let turn = value(protocol.turn_key).and_then(|turn| turn.parse::<u64>().ok());
-        sight.turns.extend(turn);
-        if value(protocol.phase_key) != Some(protocol.busy) {
+        let turn = protocol.turn_key.and_then(value);
+        sight
+            .turns
+            .extend(turn.and_then(|turn| turn.parse::<u64>().ok()));
+        if !protocol.is_busy(value) {
             continue;
         }
         sight.busy = true;
@@ -164,6 +166,18 @@ mod tests {
                 ..pod(phase, &[LIST, TURN, BUSY])
             };
             assert_eq!(sight(&dying).cleanup, cleaned_up, "{phase:?}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_without_a_phase_has_answered_when_it_says_that_the_pod_has_its_card() {
+        let time = ("volcano.sh/predicate-time", "1785000000000000000");
+        for (said, busy) in [(None, true), (Some("false"), true), (Some("true"), false)] {
+            let said = said.map(|said| ("volcano.sh/gpu-assigned", said));
+            let records: Vec<(&str, &str)> = said.into_iter().chain([time]).collect();
+            let sight = sight(&pod(PodPhase::Failed, &records));
+            assert_eq!((sight.busy, sight.turns), (busy, vec![]));
+            assert!(sight.cleanup.is_empty());
         }
     }
 

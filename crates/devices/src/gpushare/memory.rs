@@ -9,7 +9,9 @@ use crate::marks::Marks;
 use crate::settings::Policy;
 
 use super::request::Request;
-use super::{INDEX, MEMORY, NUMBER, UNHEALTHY, Wish, by_card, failure, free, marks, node, pick};
+use super::{
+    INDEX, MEMORY, NUMBER, Sending, UNHEALTHY, Wish, by_card, failure, free, marks, node, pick,
+};
 
 /// Failure: evictions could make room.
 const FULL: u8 = 0;
@@ -25,12 +27,12 @@ pub(super) struct Shared {
     request: Request,
     wish: Wish,
     policy: Policy,
-    lock: Option<&'static str>,
+    sending: Sending,
     failures: [Failure; 4],
 }
 
 impl Shared {
-    pub fn new(request: Request, wish: Wish, policy: Policy, lock: Option<&'static str>) -> Self {
+    pub fn new(request: Request, wish: Wish, policy: Policy, sending: Sending) -> Self {
         let no_candidate =
             format!("GpuShare no usable GPU ({UNHEALTHY} of the node, {INDEX} of the pod)");
         let no_cards = format!("node(s) had no GPUs to share ({NUMBER} and {MEMORY} in capacity)");
@@ -44,7 +46,7 @@ impl Shared {
             request,
             wish,
             policy,
-            lock,
+            sending,
             failures,
         }
     }
@@ -128,7 +130,7 @@ impl Want for Shared {
     }
 
     fn marks(&self, _node: &str, _cards: &NodeCards, picks: &Picks) -> Marks {
-        marks(picks, self.lock)
+        marks(picks, self.sending)
     }
 
     fn charge(&self, _picks: Option<&Picks>) -> Amounts {

@@ -7,7 +7,7 @@ use crate::marks::Marks;
 use crate::settings::Policy;
 
 use super::request::Request;
-use super::{INDEX, NUMBER, UNHEALTHY, WHOLE, Wish, by_card, failure, marks, node, pick};
+use super::{INDEX, NUMBER, Sending, UNHEALTHY, WHOLE, Wish, by_card, failure, marks, node, pick};
 
 /// Failure: evictions could make room.
 const BUSY: u8 = 0;
@@ -22,11 +22,17 @@ pub(super) struct Whole {
     number: usize,
     wish: Wish,
     policy: Policy,
+    sending: Sending,
     failures: [Failure; 3],
 }
 
 impl Whole {
-    pub fn new(request: Request, wish: Wish, policy: Policy) -> Result<Self, String> {
+    pub fn new(
+        request: Request,
+        wish: Wish,
+        policy: Policy,
+        sending: Sending,
+    ) -> Result<Self, String> {
         let number = usize::try_from(request.number).unwrap_or(usize::MAX);
         if let Some(wished) = &wish.0
             && wished.len() < number
@@ -52,6 +58,7 @@ impl Whole {
             number,
             wish,
             policy,
+            sending,
             failures,
         })
     }
@@ -145,7 +152,7 @@ impl Want for Whole {
     }
 
     fn marks(&self, _node: &str, _cards: &NodeCards, picks: &Picks) -> Marks {
-        marks(picks, None)
+        marks(picks, self.sending)
     }
 
     fn charge(&self, _picks: Option<&Picks>) -> Amounts {

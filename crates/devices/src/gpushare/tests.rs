@@ -116,9 +116,12 @@ fn index_written(want: &dyn Want, cards: &NodeCards, picks: &Picks) -> String {
     let keys: Vec<_> = marks.annotations.iter().map(|mark| mark.key).collect();
     assert_eq!(keys, [INDEX, TIME], "exactly the two annotations");
     assert_eq!(marks.annotations[1].value, MarkValue::Nanos);
-    assert_eq!(marks.guard, None);
     match &marks.annotations[0].value {
-        MarkValue::Text(text) => text.clone(),
+        MarkValue::Text(text) => {
+            let guard = marks.guard.expect("the plugin guesses its pod");
+            assert_eq!((guard.waits, &guard.content), (true, text));
+            text.clone()
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -28,9 +28,10 @@ const PHASE: &str = "volcano.sh/bind-phase";
 const BUSY: &str = "allocating";
 /// How far the plugin is (spec/04 §13.3).
 pub const PROTOCOL: Protocol = Protocol {
+    bound_key: PHASE,
     phase_key: PHASE,
-    busy: BUSY,
-    turn_key: TIME,
+    busy: &[Some(BUSY)],
+    turn_key: Some(TIME),
     cleanup: &[(TO_ALLOCATE, ""), (TIME, NO_TURN)],
 };
 /// Pod annotation: when it was bound.
@@ -220,13 +221,10 @@ impl Want for VgpuWant {
             annotations: annotations.map(|(key, value)| Mark { key, value }).into(),
             guard: Some(Guard {
                 waits: self.plan.guard,
-                phase_key: PHASE,
-                busy: BUSY,
                 // Plugins before v1.12.0 do not compare the number of devices: any two pods of a
                 // node may be taken for one another.
                 kind: 0,
                 content: allocation,
-                cleanup: PROTOCOL.cleanup.to_vec(),
             }),
             lock: self.plan.node_lock.then_some(LOCK),
         }

@@ -308,11 +308,8 @@ mod tests {
 
     fn guard(kind: u32, content: u8, waits: bool) -> Guard {
         Guard {
-            phase_key: "v/phase",
-            busy: "allocating",
             kind,
             content: content.to_string(),
-            cleanup: Vec::new(),
             waits,
         }
     }

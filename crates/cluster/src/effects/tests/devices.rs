@@ -19,11 +19,8 @@ fn pod_named(name: &str) -> PodRef {
 
 fn guard(kind: u32, content: &str) -> Guard {
     Guard {
-        phase_key: "v/phase",
-        busy: "allocating",
         kind,
         content: content.to_owned(),
-        cleanup: Vec::new(),
         waits: true,
     }
 }

@@ -274,18 +274,9 @@ fn bindings_are_guarded_and_locked_as_configured() {
             MarkValue::Text(text) => text.clone(),
             other => panic!("no text: {other:?}"),
         };
-        let guard = marks.guard.expect("the clean-up is always wanted");
+        let guard = marks.guard.expect("the plugin guesses its pod");
         assert_eq!(guard.waits, in_flight_guard);
-        assert_eq!(
-            (guard.phase_key, guard.busy),
-            ("volcano.sh/bind-phase", "allocating")
-        );
         assert_eq!((guard.kind, &guard.content), (0, &content));
-        let cleanup = [
-            ("volcano.sh/devices-to-allocate", ""),
-            ("volcano.sh/vgpu-time", "18446744073709551615"),
-        ];
-        assert_eq!(guard.cleanup, cleanup);
     }
 }
 
