@@ -13,7 +13,7 @@ use crate::cluster::*;
 const REGISTER: &str = "volcano.sh/node-vgpu-register";
 const IDS: &str = "volcano.sh/vgpu-ids-new";
 
-const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
+pub const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
                     tiers: [{plugins: [{name: gang}, {name: predicates}, {name: deviceshare, \
                     arguments: {deviceshare.VGPUEnable: true, \
                     deviceshare.SchedulePolicy: binpack}}]}]\n";
@@ -26,7 +26,7 @@ fn cards(node: NodeObject, register: &str) -> NodeObject {
 }
 
 /// Two P40 that hosts share.
-fn two_cards(name: &str) -> NodeObject {
+pub fn two_cards(name: &str) -> NodeObject {
     let allocatable = "8c 64Gi pods=20 volcano.sh/vgpu-number=20 volcano.sh/vgpu-memory=49152 \
                        volcano.sh/vgpu-cores=200";
     let register = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
@@ -43,7 +43,7 @@ fn split_card(name: &str) -> NodeObject {
 }
 
 /// A pod of one container that asks a vGPU with this much memory.
-fn vgpu(name: &str, memory: i64) -> PodObject {
+pub fn vgpu(name: &str, memory: i64) -> PodObject {
     let text = format!("1c volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory={memory}");
     let mut pod = pod(name, &text);
     let extended = |(name, _): &&(String, i64)| name.contains('/');
@@ -54,7 +54,7 @@ fn vgpu(name: &str, memory: i64) -> PodObject {
     pod
 }
 
-fn holding(ids: &str, pod: PodObject) -> PodObject {
+pub fn holding(ids: &str, pod: PodObject) -> PodObject {
     PodObject {
         records: pairs(&[(IDS, ids)]),
         ..pod
@@ -72,7 +72,7 @@ fn ids(bind: &Bind) -> String {
 }
 
 /// One cycle whose Bindings nobody answers: `pod allocation` of each.
-fn decide(cluster: &mut Cluster) -> Vec<String> {
+pub fn decide(cluster: &mut Cluster) -> Vec<String> {
     let decisions = cluster.decide();
     let state = cluster.engine.state();
     let line = |bind: &Bind| format!("{} {}", state.task(bind.task).name, ids(bind));
@@ -85,7 +85,7 @@ fn ledger<'a>(cluster: &'a Cluster, node: &str) -> &'a NodeDevices {
 }
 
 /// `id memory-in-use` of each card.
-fn used(cluster: &Cluster, node: &str, view: View) -> Vec<String> {
+pub fn used(cluster: &Cluster, node: &str, view: View) -> Vec<String> {
     let families = ledger(cluster, node).families();
     families
         .flat_map(|(_, cards)| {
@@ -97,7 +97,7 @@ fn used(cluster: &Cluster, node: &str, view: View) -> Vec<String> {
         .collect()
 }
 
-fn bare(node: NodeObject, pods: Vec<PodObject>) -> Cluster {
+pub fn bare(node: NodeObject, pods: Vec<PodObject>) -> Cluster {
     let cluster = Cluster::under(CONF).node(node);
     pods.into_iter().fold(cluster, Cluster::pod)
 }
@@ -262,7 +262,7 @@ fn an_engine_fed_from_the_dump_knows_the_cards_of_bindings_on_their_way() {
     assert_eq!(decide(&mut again), ["b GPU-m0[group1-1],NVIDIA,3000,0:"]);
 }
 
-fn config(text: &str) -> pumice_conf::Config {
+pub fn config(text: &str) -> pumice_conf::Config {
     let outcome = parse(text, &pumice_plugins::REGISTRY);
     outcome.config.expect("a configuration")
 }

@@ -4,6 +4,7 @@
 mod bindings;
 mod cluster;
 mod conditions;
+mod device_changes;
 mod devices;
 mod gangs;
 mod numbers;

@@ -112,6 +112,7 @@ impl State {
                 continue;
             }
             // Its pods stay known, on a node that is not.
+            self.write_down(ix);
             self.tasks[ix.at()].lost_node = self.names.intern(name);
             self.move_task(ix, status, None);
             self.lost.insert(ix);
@@ -148,6 +149,7 @@ impl State {
                 // The cluster has not seen our Binding yet.
                 (task.status, task.node) = (old.status, old.node);
                 task.lost_node = old.lost_node;
+                task.records = old.records.clone();
             }
             if old.status == TaskStatus::Pipelined && task.status == TaskStatus::Pending {
                 (task.status, task.node) = (old.status, old.node);
@@ -160,7 +162,10 @@ impl State {
                 return;
             }
             let old_job = old.job;
-            let stays = old.node.is_some() && old.node == task.node;
+            // A plan nobody was told is no word on what the pod holds where others put it.
+            let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
+            let is_over = is_plan && old.status != task.status;
+            let stays = old.node.is_some() && old.node == task.node && !is_over;
             let retained = self.volumes.retain_claims(ix);
             self.detach(ix);
             if stays {

@@ -48,12 +48,21 @@ impl State {
         }
         self.nodes.forget_verdicts();
         for ix in &tasks {
+            self.learn_rules(*ix);
             self.step_on(*ix);
         }
         let left_out = self.devices.families().ignored_resources();
         if self.shapes.leave_out(left_out) {
             self.count_requests_anew(&tasks);
         }
+    }
+
+    /// The exclusivity rules are others than when the task came.
+    fn learn_rules(&mut self, ix: TaskIx) {
+        let (tags, old) = (self.tags(self.task(ix)), self.task(ix).demand);
+        let facts = self.devices.facts(old).clone();
+        self.tasks[ix.at()].demand = self.devices.acquire(&facts, tags, &mut self.resources);
+        self.devices.release(old);
     }
 
     /// Requests of pods, and what gangs need at least, count other resources than before.
@@ -80,7 +89,7 @@ impl State {
     }
 
     /// What a decision that is still under way will write, as if the cluster had told it.
-    fn write_down(&mut self, ix: TaskIx) {
+    pub(super) fn write_down(&mut self, ix: TaskIx) {
         let task = self.task(ix);
         if task.status == TaskStatus::Binding && task.records.is_none() && task.holding.is_some() {
             let records = self.records_of(ix);
