@@ -1,11 +1,11 @@
 //! Shared cards while something changes under pods that wait, or whose Binding is on its way.
 
 use pumice_devices::View;
-use pumice_model::object::PodObject;
+use pumice_model::object::{NodeObject, Pairs, PodObject};
 use pumice_model::{Delta, TaskStatus};
 
 use crate::cluster::*;
-use crate::devices::{CONF, bare, config, decide, holding, two_cards, used, vgpu};
+use crate::devices::{CONF, bare, config, decide, holding, split_card, two_cards, used, vgpu};
 
 fn labelled(key: &str, value: &str, pod: PodObject) -> PodObject {
     PodObject {
@@ -77,6 +77,27 @@ fn a_configuration_that_changes_while_the_node_of_a_binding_is_gone_loses_no_car
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     cluster.engine.stand_by();
     assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);
+}
+
+#[test]
+fn a_dump_while_a_node_tells_of_no_cards_tells_those_of_bindings() {
+    let mut cluster = bare(split_card("n1"), vec![vgpu("a", 3000)]);
+    decide(&mut cluster);
+    let silent = NodeObject {
+        device_annotations: Pairs::new(),
+        ..split_card("n1")
+    };
+    cluster.apply(Delta::NodeApply(Box::new(silent)));
+    cluster.engine.stand_by();
+    let mut again = Cluster::under(CONF);
+    for delta in cluster.engine.state().dump() {
+        again.apply(delta);
+    }
+    for cluster in [&mut cluster, &mut again] {
+        cluster.apply(Delta::NodeApply(Box::new(split_card("n1"))));
+        cluster.apply(applied(vgpu("b", 3000)));
+        assert_eq!(decide(cluster), ["b GPU-m0[group1-1],NVIDIA,3000,0:"]);
+    }
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub fn two_cards(name: &str) -> NodeObject {
 }
 
 /// One A100 that is split.
-fn split_card(name: &str) -> NodeObject {
+pub fn split_card(name: &str) -> NodeObject {
     let allocatable = "8c 64Gi pods=20 volcano.sh/vgpu-number=10 volcano.sh/vgpu-memory=40960 \
                        volcano.sh/vgpu-cores=100";
     let register = "GPU-m0,10,40960,NVIDIA-NVIDIA A100-PCIE-40GB,true,mig:";

@@ -184,6 +184,8 @@ impl State {
         let there = self.nodes.tasks(node).iter().copied();
         let tasks: Vec<TaskIx> = there.filter(|ix| self.task(*ix).minds_devices()).collect();
         for ix in &tasks {
+            // The text can name what the new reading does not tell.
+            self.write_down(*ix);
             self.step_off(*ix);
         }
         self.nodes.devices[node.at()] = cards;
