@@ -9,6 +9,9 @@ use crate::vgpu::plan::{MODE_NAMES, MODES};
 use crate::vgpu::request::Need;
 use crate::vgpu::want::VgpuWant;
 
+/// Cards of a node that are told; the rest is counted.
+const MOST: usize = 16;
+
 /// The explanation of a want.
 pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Miss {
     let room = want.room(cards, view);
@@ -65,6 +68,7 @@ impl Explanation {
         let mut fitting = [0u32; MODES];
         let mut short = i64::MAX;
         let mut cards = Vec::new();
+        let all = room.cards.cards.len();
         for (at, card) in room.cards.cards.iter().enumerate() {
             let result = match room.allows(need, card) {
                 Ok(()) => room.admits(need, at, own, None).map(|_| ()),
@@ -77,10 +81,18 @@ impl Explanation {
                 }
                 Err(check) => {
                     short = short.min(missing(room, need, at, own, check));
+                    if at >= MOST {
+                        continue;
+                    }
                     why(room, need, at, own, check)
                 }
             };
-            cards.push(format!("{}: {text}", card.id));
+            if at < MOST {
+                cards.push(format!("{}: {text}", card.id));
+            }
+        }
+        if all > MOST {
+            cards.push(format!("and {} more", all - MOST));
         }
         let fitting = fitting.into_iter().max().unwrap_or(0);
         Self {

@@ -25,13 +25,20 @@ fn exclusivity_rules_that_change_hold_for_pods_that_wait_already() {
         "deviceshare.VGPUEnable: true, deviceshare.GPUExclusiveRules: [{team: red}]",
     );
     let red = |name: &str| labelled("team", "red", vgpu(name, 3000));
-    let pods = || vec![on("n1", holding("GPU-aa,NVIDIA,3000,0:", red("r"))), red("a")];
+    let pods = || {
+        vec![
+            on("n1", holding("GPU-aa,NVIDIA,3000,0:", red("r"))),
+            red("a"),
+        ]
+    };
     for (before, after, expected) in [
         (CONF, with_rule.as_str(), "a GPU-bb,NVIDIA,3000,0:"),
         (with_rule.as_str(), CONF, "a GPU-aa,NVIDIA,3000,0:"),
     ] {
         let mut cluster = Cluster::under(before).node(two_cards("n1"));
-        pods().into_iter().for_each(|pod| cluster.apply(applied(pod)));
+        pods()
+            .into_iter()
+            .for_each(|pod| cluster.apply(applied(pod)));
         cluster.engine.reconfigure(&config(after));
         assert_eq!(decide(&mut cluster), [expected]);
     }
@@ -73,7 +80,9 @@ fn a_configuration_that_changes_while_the_node_of_a_binding_is_gone_loses_no_car
     decide(&mut cluster);
     cluster.apply(Delta::NodeDelete("n1".to_owned()));
     cluster.engine.stand_by();
-    cluster.engine.reconfigure(&config(&CONF.replace("binpack", "spread")));
+    cluster
+        .engine
+        .reconfigure(&config(&CONF.replace("binpack", "spread")));
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     cluster.engine.stand_by();
     assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);

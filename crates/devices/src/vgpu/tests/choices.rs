@@ -344,6 +344,32 @@ fn an_explanation_names_what_each_card_lacks() {
 }
 
 #[test]
+fn an_explanation_of_a_node_with_very_many_cards_stays_short() {
+    let card = |at: usize| format!("GPU-{at},10,1000,NVIDIA-Tesla T4,true,hami-core:");
+    let register: String = (0..1000).map(card).collect();
+    let asks = pod(&[&[('n', 1), ('m', 2000)]], &[]);
+    let miss = explained(&register, &[], &asks);
+    assert!(miss.text.ends_with("; and 984 more"), "{}", miss.text);
+    assert!(miss.text.len() < 1000, "{}", miss.text);
+}
+
+/// Reasons are kept, and told apart by number, as long as the configuration lasts.
+#[test]
+fn ways_not_to_fit_name_nothing_a_pod_makes_up() {
+    let family = family(Policy::None);
+    let plain = want(&*family, &pod(&[&[('n', 1)]], &[]));
+    for key in [
+        "volcano.sh/vgpu-use-gpuuuid",
+        "nvidia.com/nouse-gpuuuid",
+        "nvidia.com/use-gputype",
+        "volcano.sh/gpu-index",
+    ] {
+        let asks = pod(&[&[('n', 1)]], &[(key, "7")]);
+        assert_eq!(want(&*family, &asks).failures(), plain.failures(), "{key}");
+    }
+}
+
+#[test]
 fn nodes_that_come_closer_have_smaller_distances() {
     let asks = pod(&[&[('n', 2), ('m', 20000)]], &[]);
     let both = explained(
