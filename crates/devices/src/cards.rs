@@ -375,6 +375,11 @@ impl NodeDevices {
         families.enumerate().map(|(at, cards)| (at as u8, cards))
     }
 
+    /// Whether the two views may differ.
+    pub fn is_in_transit(&self) -> bool {
+        self.families().any(|(_, cards)| cards.is_in_transit())
+    }
+
     /// Charges a pod, after pointing its picks at the cards there are.
     pub fn charge(&mut self, family: u8, pod: u32, tags: Tags, weight: Weight, picks: &mut Picks) {
         self.change(family, |cards| {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use pumice_devices::{Demand, Miss, View};
+use pumice_devices::{Demand, Miss, NodeDevices, View};
 use pumice_framework::{Class, ReasonKind, ReasonTable, SetId};
 use pumice_model::{NodeIx, Nodes, State};
 
@@ -60,34 +60,39 @@ impl DeviceCheck {
             }
             let devices = &nodes.devices[at];
             let now = *verdict == Verdict::IDLE;
-            let brief = now.then(|| self.demand.fit_brief(devices)).flatten();
-            match brief {
-                Some(Some(score)) => {
-                    *whole += self.points(score);
-                    continue;
+            if nodes.in_transit > 0 && devices.is_in_transit() {
+                match self.judge_in_transit(devices, now) {
+                    Ok((fits, points)) => {
+                        *verdict = fits;
+                        *whole += points;
+                    }
+                    Err(failure) => *verdict = Verdict::unfit(self.reasons[failure]),
                 }
-                Some(None) if !with_reasons && nodes.in_transit == 0 => {
-                    *verdict = Verdict::unfit(self.reasons[0]);
-                    continue;
-                }
-                _ => {}
+                continue;
             }
-            let mut fit = match now {
-                true => self.demand.fit(devices, View::Now),
-                false => self.demand.fit(devices, View::Future),
-            };
-            if now && fit.is_err() && nodes.in_transit > 0 {
-                let later = self.demand.fit(devices, View::Future);
-                if later.is_ok() {
-                    *verdict = Verdict::FUTURE;
-                    fit = later;
-                }
-            }
-            match fit {
-                Ok(score) => *whole += self.points(score),
-                Err(failure) => *verdict = Verdict::unfit(self.reasons[failure]),
+            match self.demand.fit_brief(devices) {
+                Some(Some(score)) => *whole += self.points(score),
+                Some(None) if !with_reasons => *verdict = Verdict::unfit(self.reasons[0]),
+                _ => match self.demand.fit(devices, View::Now) {
+                    Ok(score) => *whole += self.points(score),
+                    Err(failure) => *verdict = Verdict::unfit(self.reasons[failure]),
+                },
             }
         }
+    }
+
+    /// Whether a node fits on which the views differ. As with resources it must fit what will be,
+    /// or pods that wait for cards would lose those they do not have to wait for.
+    fn judge_in_transit(
+        &self,
+        devices: &NodeDevices,
+        has_room_now: bool,
+    ) -> Result<(Verdict, i64), usize> {
+        let later = self.demand.fit(devices, View::Future)?;
+        if has_room_now && let Ok(score) = self.demand.fit(devices, View::Now) {
+            return Ok((Verdict::IDLE, self.points(score)));
+        }
+        Ok((Verdict::FUTURE, self.points(later)))
     }
 
     fn points(&self, score: f64) -> i64 {

@@ -136,3 +136,26 @@ fn a_plan_that_was_never_sent_is_not_taken_for_what_a_pod_holds() {
         ["GPU-aa 10000", "GPU-bb 10000"]
     );
 }
+
+#[test]
+fn nobody_takes_a_card_from_a_pod_that_waits_for_another_one_besides() {
+    let leaving = PodObject {
+        deleting: true,
+        ..on("n1", holding("GPU-aa,NVIDIA,20000,0:", vgpu("l", 20_000)))
+    };
+    let mut both = vgpu("both", 20_000);
+    for (name, amount) in &mut both.facts.containers[0].amounts {
+        if name == "volcano.sh/vgpu-number" {
+            *amount = 2000;
+        }
+    }
+    let mut cluster = bare(two_cards("n1"), vec![leaving, both, vgpu("one", 20_000)]);
+    assert!(decide(&mut cluster).is_empty());
+    cluster.apply(applied(vgpu("small", 4000)));
+    assert_eq!(decide(&mut cluster), ["small GPU-aa,NVIDIA,4000,0:"]);
+    cluster.apply(Delta::PodDelete("l".to_owned()));
+    assert_eq!(
+        decide(&mut cluster),
+        ["both GPU-aa,NVIDIA,20000,0:GPU-bb,NVIDIA,20000,0:"]
+    );
+}

@@ -29,11 +29,7 @@ fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
         .map(|node| &**node)
         .filter(|node| fits(&request, &world.future_idle(node)))
         .filter(|node| filters.pass(node))
-        .filter(|node| {
-            let idle = fits(&request, &world.idle(node));
-            (idle && devices::choose(cycle, task, node, View::Now).is_some())
-                || devices::choose(cycle, task, node, View::Future).is_some()
-        })
+        .filter(|node| devices::choose(cycle, task, node, View::Future).is_some())
         .collect();
     let is_idle = |node: &&NodeObject| {
         fits(&request, &world.idle(node)) && devices::choose(cycle, task, node, View::Now).is_some()
