@@ -12,7 +12,7 @@ use crate::vgpu::plan::{MODES, Table};
 use crate::vgpu::request::Need;
 
 /// Steps after which a node counts as not fitting.
-const STEPS: u32 = 20_000;
+const STEPS: u32 = 2_000;
 /// Devices of a pod above which no search is tried; its depth is bounded by this.
 const DEVICES: u64 = 64;
 
