@@ -82,6 +82,10 @@ fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
     if uuid.is_empty() {
         return Err("the UUID is empty".to_owned());
     }
+    if uuid.contains(['[', ']', ';']) {
+        // An allocation that names it would be read back as something else.
+        return Err("the UUID contains one of [ ] ;".to_owned());
+    }
     let slots = number("slots", next("slots")?)?;
     let memory = number("memory", next("memory")?)?;
     let kind = next("type")?;

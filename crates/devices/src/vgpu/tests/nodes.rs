@@ -61,6 +61,14 @@ fn a_malformed_card_is_left_out_alone_and_told() {
         ),
         (",10,24576,NVIDIA-P40,true,mig", "the UUID is empty"),
         (
+            "GPU-x[0],10,24576,NVIDIA-P40,true",
+            "the UUID contains one of [ ] ;",
+        ),
+        (
+            "GPU;x,10,24576,NVIDIA-P40,true",
+            "the UUID contains one of [ ] ;",
+        ),
+        (
             "GPU-a,10,24576,NVIDIA-P40,true,mig",
             "has the UUID GPU-a of card 0",
         ),
