@@ -65,10 +65,11 @@ pub fn holding(ids: &str, pod: PodObject) -> PodObject {
 fn ids(bind: &Bind) -> String {
     let marks = &bind.devices.annotations;
     let mark = marks.iter().find(|mark| mark.key == IDS);
-    match mark.map(|mark| &mark.value) {
-        Some(MarkValue::Text(text)) => text.clone(),
-        other => panic!("no allocation: {other:?}"),
-    }
+    let text = mark.and_then(|mark| match &mark.value {
+        MarkValue::Text(text) => Some(text.clone()),
+        _ => None,
+    });
+    text.expect("an allocation")
 }
 
 /// One cycle whose Bindings nobody answers: `pod allocation` of each.
