@@ -98,6 +98,21 @@ fn random_conf(rng: &mut Rng) -> String {
     text
 }
 
+/// Of `deviceshare`: one in how many configurations has it, key, values.
+const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
+    (
+        1,
+        "deviceshare.VGPUEnable",
+        &["true", "true", "true", "false"],
+    ),
+    (
+        2,
+        "deviceshare.SchedulePolicy",
+        &["binpack", "spread", "\"\""],
+    ),
+    (3, "deviceshare.ScheduleWeight", &["0", "1", "\"10\""]),
+];
+
 fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
     let weights = ["0", "1", "2", "5", "10", "-1"];
     let mut lines: Vec<String> = Vec::new();
@@ -142,22 +157,11 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
             }
         }
         "deviceshare" => {
-            // Likewise.
+            // A source of its own: everything else is the same with and without devices.
             let mut own = Rng::new(rng.clone().next(), 13);
-            maybe(
-                &mut own,
-                1,
-                "deviceshare.VGPUEnable",
-                &["true", "true", "true", "false"],
-            );
-            let policies = ["binpack", "spread", "\"\""];
-            maybe(&mut own, 2, "deviceshare.SchedulePolicy", &policies);
-            maybe(
-                &mut own,
-                3,
-                "deviceshare.ScheduleWeight",
-                &["0", "1", "\"10\""],
-            );
+            for (odds, key, values) in DEVICE_ARGUMENTS {
+                maybe(&mut own, *odds, key, values);
+            }
         }
         "predicates" => {
             for filter in [
