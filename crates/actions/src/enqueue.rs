@@ -5,7 +5,7 @@
 
 use pumice_framework::{Session, Skip};
 use pumice_model::object::GroupPhase;
-use pumice_model::{JobIx, Origin};
+use pumice_model::{JobIx, Origin, State, TaskStatus};
 
 use crate::by_queue::ByQueue;
 
@@ -20,7 +20,11 @@ pub fn run(session: &mut Session) {
             record if record.queue.is_none() => session.skip(job, Skip::NoQueue),
             // It could not be placed, so it shall not reserve anything either.
             record if record.wants_topology() => session.skip(job, Skip::Topology),
-            _ => jobs.push(session, job),
+            // Nor could this one, and others would wait for what it reserved.
+            _ => match unserved(session.state, job) {
+                Some(why) => session.skip(job, Skip::Unserved(why)),
+                None => jobs.push(session, job),
+            },
         }
     }
     while let Some(queue) = jobs.next_queue(session) {
@@ -41,4 +45,20 @@ fn admit(session: &mut Session, job: JobIx) {
     }
     session.chain.job_enqueued(session.state, job);
     session.state.set_phase(job, GroupPhase::Inqueue);
+}
+
+/// Why no node can serve any of the waiting pods of a job, whatever is free: what they ask of
+/// devices cannot be read, or the devices are off. Told of the first of them by name.
+fn unserved(state: &State, job: JobIx) -> Option<String> {
+    let mut first: Option<(&str, &str)> = None;
+    for task in &state.job(job).tasks {
+        let task = state.task(*task);
+        if task.status != TaskStatus::Pending {
+            continue;
+        }
+        let why = state.devices.demand(task.demand).refusal.as_deref()?;
+        let new = (&*task.name, why);
+        first = Some(first.map_or(new, |known| known.min(new)));
+    }
+    first.map(|(name, why)| format!("{name}: {why}"))
 }

@@ -57,6 +57,10 @@ impl Engine {
         }
         let task = self.state.task(ix);
         let note = self.notes.get(&job);
+        let tried = note.is_some_and(|note| note.unplaced.iter().any(|(other, _)| *other == ix));
+        if let Some(why) = self.unserved(ix).filter(|_| !tried) {
+            return PodReason::unschedulable(format!("no node can serve the pod: {why}"));
+        }
         if let Some(why) = note.and_then(|note| note.skip.as_ref()) {
             return PodReason::unschedulable(self.skip_text(job, why));
         }
@@ -81,6 +85,13 @@ impl Engine {
     fn hold_text(&self, hold: &Hold) -> String {
         let seconds = hold.until_s.saturating_sub(self.now_s).max(0);
         format!("bind failed: {}, next try in {seconds} s", hold.message)
+    }
+
+    /// Why a pod could be placed on no node whatever: what it asks of devices is never served. More
+    /// to the point than what its queue says of it.
+    pub(crate) fn unserved(&self, ix: TaskIx) -> Option<&str> {
+        let demand = self.state.task(ix).demand;
+        self.state.devices.demand(demand).refusal.as_deref()
     }
 
     fn could_go_to(&self, ix: TaskIx, status: TaskStatus, node: NodeIx) -> PodReason {
@@ -116,6 +127,7 @@ impl Engine {
             Skip::Topology => format!(
                 "PodGroup {key} asks for a network topology, which this version cannot place"
             ),
+            Skip::Unserved(why) => format!("no node can serve a pod of {key}: {why}"),
             Skip::NotEnqueued(refusal) => {
                 format!(
                     "queue \"{queue}\" does not admit {key}: {}",

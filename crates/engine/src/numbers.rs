@@ -168,6 +168,7 @@ fn skip_class(skip: &Skip) -> &'static str {
         Skip::NoGroup => "no-podgroup",
         Skip::NoQueue => "no-queue",
         Skip::Topology => "topology",
+        Skip::Unserved(_) => "no-node",
         Skip::NotEnqueued(_) => "not-admitted",
         Skip::Invalid(_) => "gang-incomplete",
         Skip::Overused => "queue-overused",

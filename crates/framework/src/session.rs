@@ -43,6 +43,8 @@ pub enum Skip {
     NoQueue,
     /// It asks for a network topology, which this version does not place.
     Topology,
+    /// What its waiting pods ask of devices can be served nowhere: a pod, and why.
+    Unserved(String),
     /// Not admitted by `enqueue`.
     NotEnqueued(Refusal),
     /// It can never be ready as it is.

@@ -30,8 +30,7 @@ pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Mi
             want.limits.use_uuids.join(","),
             want.limits.no_uuids.join(",")
         ),
-        Stop::Absent(_) => format!("{node}: {}", failure.text),
-        Stop::Mode(_) | Stop::Cards(..) => failure.text.clone(),
+        Stop::Absent(_) | Stop::Mode(_) | Stop::Cards(..) => format!("{node}: {}", failure.text),
     };
     let mut own = Takes::new();
     let failing = want
@@ -50,6 +49,9 @@ pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Mi
             text.push_str(&format!(" (container {})", need.container + 1));
         }
         text.push_str(": ");
+        if let Stop::Count = stop {
+            text.push_str(&format!("{} asked; ", grouped(i64::from(need.count))));
+        }
         text.push_str(&explanation.cards.join("; "));
     }
     Miss {

@@ -11,7 +11,7 @@ use crate::family::Held;
 use crate::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::vgpu::plan::{MIG, Plan, Table};
 use crate::vgpu::problems::{Problems, clip};
-use crate::vgpu::request::{Memory, Need, needs};
+use crate::vgpu::request::{Memory, Need, container_name, needs};
 
 /// Pod annotation with the cards it has.
 pub const IDS: &str = "volcano.sh/vgpu-ids-new";
@@ -46,14 +46,14 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
         if (has as u64) < u64::from(need.count) {
             guess(need, cards, &mut picks);
             problems.tell(|| format!(
-                "annotation {IDS} {}: of {} devices of container {} {has} can be told; until the \
-                 pod ends every card it could be on counts as used",
+                "annotation {IDS} {}: it tells {has} of {} GPUs of {}; until the pod ends, every \
+                 GPU of the node it could have counts as used",
                 text.map_or("is missing".to_owned(), |text| format!(
                     "is {:?}",
                     clip(text)
                 )),
                 need.count,
-                need.container
+                container_name(&pod.containers, usize::from(need.container))
             ));
         }
     }
@@ -150,7 +150,9 @@ fn charge(
         pick.cores = card.cores;
     }
     let mut problem = match (numbers, device.vendor) {
-        (false, _) => Some("memory or cores are no numbers: the whole card counts as used"),
+        (false, _) => Some(
+            "memory or cores are missing or no possible amounts: the whole card counts as used",
+        ),
         (true, false) => Some("the vendor is not NVIDIA: it counts as used all the same"),
         (true, true) => None,
     };

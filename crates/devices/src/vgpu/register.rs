@@ -57,6 +57,17 @@ pub fn decode<'a>(text: &'a str, problems: &mut Problems) -> Vec<Entry<'a>> {
                     )
                 }),
                 None => {
+                    if let Some(health) = unclear_health(segment) {
+                        problems.tell(|| {
+                            format!(
+                                "{REGISTER}: card {index} {} has the health {:?}, which is neither \
+                                 true nor false: it counts as unhealthy; restart or update the \
+                                 device plugin of the node",
+                                clip(new.uuid),
+                                clip(health)
+                            )
+                        });
+                    }
                     known.insert(new.uuid, index);
                     entries.push(new);
                 }
@@ -73,6 +84,17 @@ pub fn decode<'a>(text: &'a str, problems: &mut Problems) -> Vec<Entry<'a>> {
     // Positions of cards are 16 bits wide in the ledger.
     entries.truncate(usize::from(u16::MAX));
     entries
+}
+
+/// The health of a card, if it is no truth value of Go.
+fn unclear_health(segment: &str) -> Option<&str> {
+    let health = segment.split(',').nth(4)?.trim();
+    let clear = is_true(health) || matches!(health, "0" | "f" | "F" | "FALSE" | "false" | "False");
+    (!clear).then_some(health)
+}
+
+fn is_true(text: &str) -> bool {
+    matches!(text, "1" | "t" | "T" | "TRUE" | "true" | "True")
 }
 
 fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
@@ -96,7 +118,7 @@ fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
         slots,
         memory,
         kind,
-        healthy: matches!(health, "1" | "t" | "T" | "TRUE" | "true" | "True"),
+        healthy: is_true(health),
         mode: fields.next().unwrap_or("hami-core"),
     })
 }

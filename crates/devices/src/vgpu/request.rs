@@ -48,21 +48,22 @@ impl Need {
 /// The container and the field that cannot be, and what to write.
 pub fn needs(containers: &[ContainerFacts], plan: &Plan) -> Result<Vec<Need>, String> {
     let mut needs = Vec::new();
-    let inits = containers
-        .iter()
-        .filter(|c| c.kind != ContainerKind::Regular);
-    let inits = inits.count();
     for (at, container) in containers.iter().enumerate() {
-        let found = need(at as u16, container, plan).map_err(|why| {
-            let (word, number) = match container.kind {
-                ContainerKind::Regular => ("container", at.saturating_sub(inits)),
-                ContainerKind::Init | ContainerKind::Sidecar => ("init container", at),
-            };
-            format!("{word} {}: {why}", number + 1)
-        })?;
+        let found = need(at as u16, container, plan)
+            .map_err(|why| format!("{}: {why}", container_name(containers, at)))?;
         needs.extend(found);
     }
     Ok(needs)
+}
+
+/// How a container is called: init containers stand before the others, and each kind counts from 1.
+pub fn container_name(containers: &[ContainerFacts], at: usize) -> String {
+    let regular = |container: &&ContainerFacts| container.kind == ContainerKind::Regular;
+    if containers.get(at).as_ref().is_some_and(|c| !regular(c)) {
+        return format!("init container {}", at + 1);
+    }
+    let inits = containers.iter().filter(|c| !regular(c)).count();
+    format!("container {}", at.saturating_sub(inits) + 1)
 }
 
 fn need(at: u16, container: &ContainerFacts, plan: &Plan) -> Result<Option<Need>, String> {

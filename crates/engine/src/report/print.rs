@@ -41,6 +41,7 @@ mod kind {
     pub const NO_NODE: u64 = 4;
     pub const ROLE_FAILED: u64 = 5;
     pub const GROUP: u64 = 6;
+    pub const UNSERVED: u64 = 7;
 }
 
 /// What the tasks of one job share.
@@ -77,6 +78,16 @@ impl Engine {
                 data: hash_of((kind::HELD, &hold.message, hold.until_s)),
             };
         }
+        if let Some(why) = self
+            .unserved(ix)
+            .filter(|_| !shared.unplaced.contains_key(&ix))
+        {
+            let data = hash_of((kind::UNSERVED, why));
+            return Print {
+                headline: data,
+                data,
+            };
+        }
         if let Some(skip) = shared.note.and_then(|note| note.skip.as_ref()) {
             return self.print_of_skip(job, skip);
         }
@@ -106,6 +117,7 @@ impl Engine {
 
     fn print_of_skip(&self, job: JobIx, skip: &Skip) -> Print {
         let text = match skip {
+            Skip::Unserved(why) => Print::of_text(why),
             Skip::NotEnqueued(refusal) => Print::of_text(&refusal.message),
             Skip::Invalid(invalid) => Print::of_text(&invalid.message),
             _ => Print::default(),

@@ -42,16 +42,21 @@ pub fn split_card(name: &str) -> NodeObject {
     cards(node(name, allocatable), register)
 }
 
-/// A pod of one container that asks a vGPU with this much memory.
-pub fn vgpu(name: &str, memory: i64) -> PodObject {
-    let text = format!("1c volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory={memory}");
-    let mut pod = pod(name, &text);
+/// A pod of one container that asks all this.
+fn asking(name: &str, text: &str) -> PodObject {
+    let mut pod = pod(name, text);
     let extended = |(name, _): &&(String, i64)| name.contains('/');
     pod.facts.containers.push(ContainerFacts {
         kind: ContainerKind::Regular,
         amounts: pod.request.iter().filter(extended).cloned().collect(),
     });
     pod
+}
+
+/// A pod of one container that asks a vGPU with this much memory.
+pub fn vgpu(name: &str, memory: i64) -> PodObject {
+    let text = format!("1c volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory={memory}");
+    asking(name, &text)
 }
 
 pub fn holding(ids: &str, pod: PodObject) -> PodObject {
@@ -316,19 +321,11 @@ fn the_geometry_may_change_while_running_and_a_broken_one_changes_nothing() {
 
 #[test]
 fn queues_are_charged_for_all_cards_of_a_pod() {
-    let ask = |name: &str, text: &str| {
-        let mut pod = pod(name, text);
-        let extended = |(name, _): &&(String, i64)| name.contains('/');
-        let amounts = pod.request.iter().filter(extended).cloned().collect();
-        let kind = ContainerKind::Regular;
-        pod.facts.containers.push(ContainerFacts { kind, amounts });
-        pod
-    };
     let memory = "1c volcano.sh/vgpu-number=2 volcano.sh/vgpu-memory=3000";
     let whole = "1c volcano.sh/vgpu-number=1";
     let half = "1c volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory-percentage=50";
     for (text, expected) in [(memory, 6_000_000), (whole, 24_576_000), (half, 12_288_000)] {
-        let mut cluster = bare(two_cards("n1"), vec![ask("a", text)]);
+        let mut cluster = bare(two_cards("n1"), vec![asking("a", text)]);
         assert_eq!(decide(&mut cluster).len(), 1, "{text}");
         let state = cluster.engine.state();
         let queue = state.queue(state.queue_by_name("default").expect("a queue"));
@@ -355,12 +352,7 @@ fn requests_that_cannot_be_read_are_told_and_placed_nowhere() {
         ),
         ("volcano.sh/vgpu-cores=50", "volcano.sh/vgpu-number"),
     ] {
-        let mut bad = pod("bad", &format!("1c {text}"));
-        let extended = |(name, _): &&(String, i64)| name.contains('/');
-        bad.facts.containers.push(ContainerFacts {
-            kind: ContainerKind::Regular,
-            amounts: bad.request.iter().filter(extended).cloned().collect(),
-        });
+        let bad = asking("bad", &format!("1c {text}"));
         let mut cluster = bare(two_cards("n1"), vec![bad, vgpu("good", 3000)]);
         assert_eq!(decide(&mut cluster), ["good GPU-aa,NVIDIA,3000,0:"]);
         let (_, why) = cluster.why("bad");
@@ -413,4 +405,31 @@ fn pods_without_devices_hold_none() {
     };
     cluster.apply(Delta::PodApply(Box::new(plain)));
     assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 0", "GPU-bb 0"]);
+}
+
+#[test]
+fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
+    let conf = CONF.replace("predicates}", "predicates}, {name: proportion}");
+    let off = conf.replace("VGPUEnable: true", "VGPUEnable: false");
+    let all = "volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=49152";
+    let huge = "volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=3221225472";
+    let wrong = format!("{all} volcano.sh/vgpu-cores=101");
+    for (conf, bad, good, told) in [
+        (&conf, wrong.as_str(), vgpu("good", 3000), "101"),
+        (&conf, huge, vgpu("good", 3000), "write 3072"),
+        (&off, all, pod("good", "1c"), "deviceshare.VGPUEnable"),
+        (&off, huge, pod("good", "1c"), "deviceshare.VGPUEnable"),
+    ] {
+        let bad = asking("bad", &format!("1c {bad}"));
+        let cluster = Cluster::under(conf).node(two_cards("n1"));
+        let mut cluster = cluster.pod(bad).pod(good);
+        let binds = cluster.decide().binds.len();
+        assert_eq!(binds, 1, "{told}");
+        let (reason, why) = cluster.why("bad");
+        assert_eq!(reason, "Unschedulable");
+        assert!(
+            why.starts_with("no node can serve the pod: ") && why.contains(told),
+            "{why}"
+        );
+    }
 }

@@ -9,7 +9,8 @@ use super::{Theme, pairs};
 const NUMBER: &str = "volcano.sh/vgpu-number";
 const MEMORY: &str = "volcano.sh/vgpu-memory";
 const CORES: &str = "volcano.sh/vgpu-cores";
-const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
+/// Offered by no node, and counted by nobody.
+pub(super) const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
 
 /// Partitions of the cards named `Splitter`; the naive scheduler knows the same table.
 const GEOMETRIES: &str = "\

@@ -8,6 +8,7 @@ use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Config, PluginSpec, Registry, pa
 use pumice_model::delta::Delta;
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
 
+use super::devices::PERCENTAGE;
 use super::{amount, cluster, conf_text};
 use crate::naive::{Outcome, schedule};
 
@@ -73,6 +74,14 @@ static REGISTRY: Registry = Registry {
                 arg("binpack.resources.*", ArgKind::Int),
             ],
         ),
+        plugin(
+            "deviceshare",
+            &[
+                arg("deviceshare.VGPUEnable", ArgKind::Bool),
+                arg("deviceshare.SchedulePolicy", ArgKind::Str),
+                arg("deviceshare.ScheduleWeight", ArgKind::Int),
+            ],
+        ),
     ],
     actions: &[action("enqueue"), action("allocate"), action("backfill")],
 };
@@ -128,6 +137,9 @@ fn identity(object: &Delta) -> String {
         Delta::CsiDriverApply(driver) => format!("CSI driver {}", driver.name),
         Delta::CsiCapacityApply(c) => format!("capacity {}/{}", c.namespace, c.name),
         Delta::AttachmentApply(attachment) => format!("attachment {}", attachment.name),
+        Delta::DeviceConfig {
+            namespace, name, ..
+        } => format!("config map {namespace}/{name}"),
         other => panic!("not an object: {other:?}"),
     }
 }
@@ -174,7 +186,8 @@ fn no_node_that_was_not_over_its_capacity_gets_over_it() {
             let new: Vec<&PodObject> = bound.map(|(pod, _)| pods[pod]).collect();
             let old = pods.values().filter(|pod| place(pod) == Some(name));
             let all: Vec<&PodObject> = old.copied().chain(new.iter().copied()).collect();
-            for (dim, _) in new.iter().flat_map(|pod| &pod.request) {
+            let asked = new.iter().flat_map(|pod| &pod.request);
+            for (dim, _) in asked.filter(|(dim, _)| dim != PERCENTAGE) {
                 let used: i64 = all.iter().map(|pod| amount(&pod.request, dim)).sum();
                 let extra = amount(&node.oversubscription, dim);
                 assert!(

@@ -109,6 +109,11 @@ pub fn charged(task: &Task) -> Res {
     amounts
 }
 
+/// It asks for cards, which are not shared.
+pub fn are_off_for(task: &Task) -> bool {
+    !task.shares && Ask::of(&task.pod).is_some()
+}
+
 struct Device {
     id: String,
     unit: Option<(String, usize)>,

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use pumice_model::object::GroupPhase;
 
 use super::Cycle;
-use super::{gates, order, queue_share};
+use super::state::Status;
+use super::{devices, gates, order, queue_share};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
         // What cannot be placed at all shall not reserve anything.
-        if job.group.status.phase == GroupPhase::Pending && !job.group.wants_topology {
+        let placeable = !job.group.wants_topology && !unserved(cycle, key);
+        if job.group.status.phase == GroupPhase::Pending && placeable {
             let jobs = waiting.entry(job.queue.clone()).or_default();
             jobs.push(key.clone());
         }
@@ -36,6 +38,16 @@ pub fn run(cycle: &mut Cycle) {
             }
         }
     }
+}
+
+/// Every waiting pod asks for devices that are off.
+fn unserved(cycle: &Cycle, job: &str) -> bool {
+    let tasks = cycle.world.tasks_of(job);
+    let mut waiting = tasks
+        .iter()
+        .filter(|task| task.status == Status::Pending)
+        .peekable();
+    waiting.peek().is_some() && waiting.all(|task| devices::are_off_for(task))
 }
 
 /// JobEnqueueable.

@@ -296,7 +296,7 @@ fn an_explanation_names_what_each_card_lacks() {
             &["GPU-v0,NVIDIA,30000,0:"],
             &[&[('n', 1), ('m', 6864)]],
             &[("nvidia.com/nouse-gputype", "T4")],
-            "not enough gpu fitted on this node (memory): GPU-v0: 4,096 MiB short; \
+            "n1: not enough gpu fitted on this node (memory): GPU-v0: 4,096 MiB short; \
              GPU-t1: type T4 denied",
         ),
         (
@@ -304,7 +304,7 @@ fn an_explanation_names_what_each_card_lacks() {
             &["GPU-aa,NVIDIA,10,100:", "GPU-bb,NVIDIA,10,60:"],
             &[&[('n', 1), ('m', 10), ('c', 50)]],
             &[],
-            "not enough gpu fitted on this node (cores): GPU-aa: 50 cores asked, 0 free; \
+            "n1: not enough gpu fitted on this node (cores): GPU-aa: 50 cores asked, 0 free; \
              GPU-bb: 50 cores asked, 40 free",
         ),
         (
@@ -312,7 +312,7 @@ fn an_explanation_names_what_each_card_lacks() {
             &[],
             &[&[('n', 3)]],
             &[],
-            "no enough gpu cards on node n1: GPU-aa: fits; GPU-bb: fits",
+            "no enough gpu cards on node n1: 3 asked; GPU-aa: fits; GPU-bb: fits",
         ),
         (
             TWO_P40,
@@ -331,7 +331,7 @@ fn an_explanation_names_what_each_card_lacks() {
                 ("volcano.sh/vgpu-mode", "mig"),
                 ("volcano.sh/gpu-index", "0,2"),
             ],
-            "not enough gpu fitted on this node (no free MIG instance) (container 2): \
+            "n1: not enough gpu fitted on this node (no free MIG instance) (container 2): \
              GPU-h: mode hami-core; GPU-p: mode mps; GPU-m: no free MIG instance for 8,000 MiB",
         ),
     ];

@@ -170,6 +170,24 @@ fn a_device_that_is_missing_counts_on_every_card_it_could_be_on() {
 }
 
 #[test]
+fn a_device_that_is_missing_is_told_with_its_container_counted_from_one() {
+    let mut asks = pod(&[&[('n', 1), ('m', 1000)]], &[]);
+    let (_, first) = held(None, &asks);
+    let expected = "annotation volcano.sh/vgpu-ids-new is missing: it tells 0 of 1 GPUs of \
+                    container 1; until the pod ends, every GPU of the node it could have counts \
+                    as used";
+    assert_eq!(first.problems, [expected]);
+    asks.containers
+        .insert(0, container(ContainerKind::Init, &[]));
+    let (_, after_init) = held(None, &asks);
+    assert_eq!(after_init.problems, [expected]);
+    asks.containers.remove(0);
+    asks.containers[0].kind = ContainerKind::Sidecar;
+    let (_, sidecar) = held(None, &asks);
+    assert!(sidecar.problems[0].contains("of init container 1;"));
+}
+
+#[test]
 fn a_pod_that_asks_nothing_and_has_nothing_holds_nothing() {
     for ids in [None, Some("")] {
         assert_eq!(held(ids, &pod(&[&[]], &[])).1, Held::default());

@@ -38,6 +38,29 @@ fn cards_are_read_in_all_known_forms() {
 }
 
 #[test]
+fn a_health_that_is_no_truth_value_is_told_and_counts_as_unhealthy() {
+    let family = family(Policy::None);
+    for (health, usable, problems) in [
+        ("true", true, 0),
+        ("T", true, 0),
+        ("false", false, 0),
+        ("0", false, 0),
+        ("maybe", false, 1),
+        ("", false, 1),
+    ] {
+        let register = format!("GPU-a,10,24576,NVIDIA-P40,{health},hami-core:");
+        let cards = cards_of(&*family, &register, None);
+        assert_eq!(cards.cards[0].usable, usable, "{health}");
+        assert_eq!(cards.problems.len(), problems, "{health}");
+        let told = cards.problems.join("");
+        assert!(
+            problems == 0 || told.contains("GPU-a has the health"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_malformed_card_is_left_out_alone_and_told() {
     let family = family(Policy::None);
     for (bad, told) in [
