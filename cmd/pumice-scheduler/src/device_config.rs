@@ -1,16 +1,26 @@
 //! The device configuration, a ConfigMap of its own: watched where the scheduler's configuration
 //! says it is, and only while it shares devices (spec/04 §4, R2).
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use kube::Client;
 use pumice_cluster::config_map::{ConfigMapError, watch_config_map};
 use pumice_conf::Config;
 use pumice_plugins::deviceshare;
 use tokio::sync::{mpsc, watch as cell};
+use tokio::time::{Instant, timeout_at};
 
 use crate::core::Question;
 
 /// Key of the ConfigMap.
 const KEY: &str = "device-config.yaml";
+
+/// How long a refusal may last before the ConfigMap counts as one that may not be read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the watch says.
+type Told = Result<Arc<str>, ConfigMapError>;
 
 /// Namespace and name of the ConfigMap; `None` where no devices are shared.
 pub type Place = Option<(String, String)>;
@@ -49,7 +59,7 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Que
     let (namespace, name) = place;
     let mut texts = watch_config_map(client.clone(), namespace, name, KEY);
     let mut last = None;
-    while let Some(read) = texts.recv().await {
+    while let Some(read) = next(&mut texts).await {
         let text = match read {
             Ok(text) => {
                 tracing::info!("device configuration: ConfigMap {namespace}/{name}");
@@ -74,6 +84,21 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Que
             return;
         }
     }
+}
+
+/// The next word on the ConfigMap. A refusal may be that of an API server that is just starting: it
+/// counts when nothing better comes for a while.
+async fn next(texts: &mut mpsc::Receiver<Told>) -> Option<Told> {
+    let refused = |told: &Told| matches!(told, Err(ConfigMapError::Refused(..)));
+    let mut told = texts.recv().await?;
+    let end = Instant::now() + PATIENCE;
+    while refused(&told) {
+        match timeout_at(end, texts.recv()).await {
+            Ok(better) => told = better?,
+            Err(_) => break,
+        }
+    }
+    Some(told)
 }
 
 fn complain(problem: &ConfigMapError, namespace: &str) {

@@ -5,9 +5,9 @@
 //! The card of a pod is in `volcano.sh/gpu-index`: while the pod waits, the annotation is its wish;
 //! the Binding overwrites it with what the pod got.
 //!
-//! * [`request`]: what a pod asks, and its wish.
-//! * [`node`]: cards of a node, and what a placed pod holds of them.
-//! * [`memory`], [`number`]: fit, choice and score of the two modes.
+//! * `request`: what a pod asks, and its wish.
+//! * `node`: cards of a node, and what a placed pod holds of them.
+//! * `memory`, `number`: fit, choice and score of the two modes.
 
 mod memory;
 mod node;
@@ -25,6 +25,7 @@ use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Held};
 use crate::geometry::DeviceConfig;
+use crate::indices::{indices, shorten};
 use crate::marks::{Guard, Mark, MarkValue, Marks, Protocol};
 use crate::settings::Settings;
 
@@ -138,11 +139,11 @@ struct Wish(Option<Vec<u32>>);
 impl Wish {
     fn of(pod: &PodFacts) -> Result<Self, String> {
         let text = pod.annotation(INDEX).unwrap_or_default();
-        let read = request::indices(text).map_err(|bad| {
+        let read = indices(text).map_err(|bad| {
             format!(
                 "{INDEX} `{}` names the GPUs the pod may have, but `{bad}` is no index; write \
                  indices such as 0,2 or remove the annotation",
-                request::shorten(text)
+                shorten(text)
             )
         });
         let indices = read?;

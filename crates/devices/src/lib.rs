@@ -23,6 +23,7 @@ pub mod facts;
 pub mod family;
 pub mod geometry;
 pub mod gpushare;
+mod indices;
 pub mod marks;
 pub mod product;
 pub mod settings;

@@ -83,7 +83,7 @@ fn patterns(list: &str) -> Vec<String> {
 }
 
 /// Whether `kind` contains `pattern` but for the case of ASCII letters; `pattern` is not empty.
-fn is_part(pattern: &str, kind: &str) -> bool {
+pub(crate) fn is_part(pattern: &str, kind: &str) -> bool {
     let mut parts = kind.as_bytes().windows(pattern.len());
     parts.any(|part| part.eq_ignore_ascii_case(pattern.as_bytes()))
 }

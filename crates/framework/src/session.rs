@@ -197,6 +197,11 @@ impl<'a> Session<'a> {
     }
 
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
+        // What fits has devices; should it ever not, nothing is bound without them.
+        if self.state.lacks_devices(task) {
+            self.kept.push(task);
+            return;
+        }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         let volumes = match self.chain.volume_timeout_s() {
             Some(_) => self.state.volumes.steps(task),

@@ -4,6 +4,7 @@
 //! node. What a request means, which card is taken and what annotations say is decided by
 //! `pumice-devices`.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use pumice_devices::geometry::DeviceConfig;
@@ -100,7 +101,7 @@ pub struct DeviceBooks {
     maps: FxHashMap<(String, String), Option<String>>,
     asked: Pool<Asked>,
     compiled: Vec<Compiled>,
-    pub(crate) notes: Vec<DeviceNote>,
+    pub(crate) notes: VecDeque<DeviceNote>,
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
 }
 
@@ -111,7 +112,7 @@ impl Default for DeviceBooks {
             maps: FxHashMap::default(),
             asked: Pool::default(),
             compiled: Vec::new(),
-            notes: Vec::new(),
+            notes: VecDeque::new(),
             pod_problems: FxHashMap::default(),
         };
         // Index 0 is nothing, and stays.

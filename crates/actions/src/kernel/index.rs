@@ -16,7 +16,7 @@ use super::wide_max::NOT_A_CANDIDATE;
 const FULL_BLOCK: u8 = 6;
 
 /// Nodes among which the one is looked for whose devices come closest.
-const MOST_EXPLAINED: usize = 256;
+const MOST_EXPLAINED: usize = 32;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {

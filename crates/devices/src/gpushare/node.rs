@@ -6,8 +6,9 @@ use crate::cards::{Card, NodeCards, Pick, Picks};
 use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
 use crate::family::Held;
 
-use super::request::{Request, first_that_asks, indices, shorten};
+use super::request::{Request, first_that_asks};
 use super::{INDEX, MEMORY, NUMBER, UNHEALTHY, WHOLE};
+use crate::indices::{indices, shorten};
 
 /// Most cards of a node; no real one comes near.
 const MOST_CARDS: i64 = 1024;

@@ -2,6 +2,7 @@
 
 use crate::cards::Card;
 use crate::facts::PodFacts;
+use crate::indices::shorten;
 use crate::type_list::TypeLists;
 use crate::vgpu::plan::MODE_NAMES;
 
@@ -101,18 +102,12 @@ fn mode(value: &str) -> Result<u8, String> {
 }
 
 fn indices(pod: &PodFacts) -> Result<Vec<u32>, String> {
-    let value = pod.annotation(INDEX).unwrap_or_default();
-    if value.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    let parts = value.split(',').map(|part| part.trim().parse());
-    let mut indices = parts.collect::<Result<Vec<u32>, _>>().map_err(|_| {
+    let text = pod.annotation(INDEX).unwrap_or_default();
+    crate::indices::indices(text).map_err(|bad| {
         format!(
-            "annotation {INDEX} is {value:?}: write indices of GPUs separated by commas, such as \
-             \"0,2\", or remove it"
+            "annotation {INDEX} is {:?}, of which {bad} is no index: write indices of GPUs separated \
+             by commas, such as \"0,2\", or remove it",
+            shorten(text)
         )
-    })?;
-    indices.sort_unstable();
-    indices.dedup();
-    Ok(indices)
+    })
 }

@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::cards::Unit;
-use crate::geometry::{DeviceConfig, ModelGeometry};
+use crate::geometry::{DeviceConfig, ModelGeometry, NvidiaConfig};
 use crate::settings::{Policy, Settings};
 
 /// Card shared by HAMi-core.
@@ -36,6 +36,8 @@ pub struct Plan {
     pub factor: i64,
     /// Cores a card gives out, in percent of a card.
     pub cores: u32,
+    /// Models and their geometries, as configured.
+    pub geometries: NvidiaConfig,
     /// By [`crate::Card::geometry`].
     pub tables: Vec<Table>,
     /// The plugin is configured at all.
@@ -63,6 +65,7 @@ impl Plan {
             factor: nvidia.memory_factor.max(1),
             // Less than a card is no capacity anybody asks for (spec/04 R14).
             cores: if scaled > 100.0 { scaled as u32 } else { 100 },
+            geometries: nvidia.clone(),
             tables: nvidia.geometries.iter().map(Table::new).collect(),
             configured: settings.configured,
             enabled: settings.configured && settings.vgpu,
@@ -70,18 +73,6 @@ impl Plan {
             node_lock: settings.node_lock,
             guard: settings.in_flight_guard,
         }
-    }
-
-    /// The table of a type of card: the first with a model that the type contains (spec/04 §4.3).
-    pub fn table_of(&self, kind: &str) -> Option<u16> {
-        let fits = |table: &Table| {
-            table
-                .models
-                .iter()
-                .any(|model| kind.contains(model.as_str()))
-        };
-        let at = self.tables.iter().position(fits)?;
-        u16::try_from(at).ok()
     }
 
     /// Memory in MiB for units of memory.
@@ -102,7 +93,6 @@ struct Run {
 /// The partitions cards of some models may have.
 #[derive(Debug)]
 pub struct Table {
-    models: Vec<String>,
     /// Name of each group, and how many partitions it has.
     groups: Vec<(String, u16)>,
     /// By memory, then group, then position: the first that will do is the best fit (R19).
@@ -134,11 +124,7 @@ impl Table {
         }
         runs.retain(|run| run.count > 0);
         runs.sort_unstable();
-        Self {
-            models: geometry.models.clone(),
-            groups,
-            runs,
-        }
+        Self { groups, runs }
     }
 
     /// Memory of the largest partition in MiB; 0 if there is none.

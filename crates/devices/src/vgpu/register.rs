@@ -11,6 +11,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::cards::Card;
+use crate::type_list::is_part;
 use crate::vgpu::plan::{HAMI_CORE, MIG, MPS, Plan};
 use crate::vgpu::problems::{Problems, clip};
 
@@ -140,8 +141,11 @@ pub fn card(entry: &Entry, plan: &Plan) -> Card {
         "mps" => MPS,
         _ => HAMI_CORE,
     };
-    let geometry = plan.table_of(entry.kind).filter(|_| mode == MIG);
-    let unusable = if !contains_folded(entry.kind, "NVIDIA") {
+    let geometry = plan
+        .geometries
+        .geometry_for(entry.kind)
+        .filter(|_| mode == MIG);
+    let unusable = if !is_part("NVIDIA", entry.kind) {
         Some(format!("type {:?} is not of NVIDIA", entry.kind))
     } else if !entry.healthy {
         Some("unhealthy".to_owned())
@@ -188,13 +192,4 @@ pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Problems) {
             }),
         }
     }
-}
-
-/// Whether a text contains a part, whatever the case of ASCII letters.
-pub fn contains_folded(text: &str, part: &str) -> bool {
-    let (text, part) = (text.as_bytes(), part.as_bytes());
-    part.is_empty()
-        || text
-            .windows(part.len())
-            .any(|window| window.eq_ignore_ascii_case(part))
 }

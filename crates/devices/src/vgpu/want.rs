@@ -44,12 +44,17 @@ const NO_TURN: &str = "18446744073709551615";
 const SEVERAL: &str = "several containers ask vGPU: volcano-vgpu-device-plugin v1.12.0 and later \
                        serve only pods with one such container; put the vGPU into one container";
 
+const NO_COUNT: &str = "the container asks memory of a vGPU and no number: kubelet does not call the \
+                        device plugin for it, and it starts without GPU; add the number, 1";
+
 /// What a pod asks.
 pub struct VgpuWant {
     pub(super) plan: Rc<Plan>,
     pub(super) needs: Vec<Need>,
     pub(super) limits: Limits,
     tags: Tags,
+    /// Some container asks memory without a number of cards.
+    lacks_count: bool,
     /// Container behind each element of the allocation.
     layout: Vec<Option<u16>>,
     failures: Rc<[Failure]>,
@@ -80,6 +85,10 @@ impl VgpuWant {
         let failures = Rc::clone(failures);
         Ok(Self {
             layout: layout(&needs, &pod.containers)?,
+            lacks_count: needs.iter().any(|need| {
+                let container = &pod.containers[usize::from(need.container)];
+                container.milli(&plan.count_name).is_none()
+            }),
             plan: Rc::clone(plan),
             needs,
             limits,
@@ -252,6 +261,10 @@ impl Want for VgpuWant {
     }
 
     fn warning(&self) -> Option<&str> {
-        (self.needs.len() > 1).then_some(SEVERAL)
+        match self.needs.len() {
+            2.. => Some(SEVERAL),
+            _ if self.lacks_count => Some(NO_COUNT),
+            _ => None,
+        }
     }
 }

@@ -115,6 +115,12 @@ impl State {
         records
     }
 
+    /// Whether a task asks for devices and has none.
+    pub fn lacks_devices(&self, ix: TaskIx) -> bool {
+        let task = self.task(ix);
+        task.holding.is_none() && !self.devices.demand(task.demand).wants.is_empty()
+    }
+
     /// What the Binding of a task writes for its devices.
     pub fn device_marks(&self, ix: TaskIx) -> Marks {
         let task = self.task(ix);
@@ -157,7 +163,7 @@ impl State {
 
     /// Notes on devices since they were last taken.
     pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
-        std::mem::take(&mut self.devices.notes)
+        std::mem::take(&mut self.devices.notes).into()
     }
 
     /// What decides about sharing, besides amounts.
