@@ -20,6 +20,10 @@ use crate::task::TaskIx;
 /// Notes kept until somebody asks for them.
 const MOST_NOTES: usize = 10_000;
 
+/// What holds while the text of a ConfigMap cannot be read.
+const UNTIL_THEN: &str =
+    "until then what was read before stays in force, at first the built-in defaults";
+
 /// Dense index of what a pod asks of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DemandIx(pub u32);
@@ -237,7 +241,7 @@ impl DeviceBooks {
                     let (namespace, name) = settings.config_map.clone();
                     let notes = problems.into_iter().map(|problem| DeviceNote {
                         about: NoteAbout::ConfigMap(namespace.clone(), name.clone()),
-                        text: format!("device-config.yaml: {problem}"),
+                        text: format!("device-config.yaml: {problem}; {UNTIL_THEN}"),
                     });
                     self.note(notes.collect::<Vec<_>>());
                     match same_map {

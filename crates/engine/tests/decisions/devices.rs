@@ -306,7 +306,9 @@ fn the_geometry_may_change_while_running_and_a_broken_one_changes_nothing() {
         cluster.apply(map(Some(broken)));
         let notes = cluster.engine.take_device_notes();
         let about = |about: &NoteAbout| matches!(about, NoteAbout::ConfigMap(..));
-        assert!(notes.iter().any(|note| about(&note.about)), "{notes:?}");
+        let told = notes.iter().find(|note| about(&note.about));
+        let text = told.map_or("", |note| note.text.as_str());
+        assert!(text.contains("what was read before stays"), "{notes:?}");
     }
     cluster.apply(Delta::PodApply(Box::new(vgpu("b", 3000))));
     assert_eq!(decide(&mut cluster), ["b GPU-m0[halves-1],NVIDIA,3000,0:"]);
