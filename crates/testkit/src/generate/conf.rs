@@ -111,6 +111,11 @@ const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
         &["binpack", "spread", "\"\""],
     ),
     (3, "deviceshare.ScheduleWeight", &["0", "1", "\"10\""]),
+    (
+        3,
+        "deviceshare.GPUExclusiveRules",
+        &["[{app: web}]", "[{app: db}, {app: web, role: worker}]"],
+    ),
 ];
 
 fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {

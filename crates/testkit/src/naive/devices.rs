@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use pumice_model::object::{NodeObject, PodObject};
+use pumice_conf::{Arguments, Value};
+use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 use super::Cycle;
 use super::state::{Res, Status, Task, World, label};
@@ -46,6 +47,8 @@ struct Card {
     used_cores: i64,
     units: Vec<(String, usize)>,
     groups: Vec<String>,
+    /// Labels of the pods on it.
+    labels: Vec<Pairs>,
 }
 
 /// What the container asks.
@@ -178,6 +181,7 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
                 used_cores: 0,
                 units: Vec::new(),
                 groups: Vec::new(),
+                labels: Vec::new(),
             }
         })
         .collect();
@@ -199,6 +203,7 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
             card.used_memory += device.unit.as_ref().map_or(device.memory, unit_memory);
             card.units.extend(device.unit);
             card.groups.extend(group_of(&task.pod));
+            card.labels.push(task.pod.labels.clone());
         }
     }
     cards
@@ -274,7 +279,7 @@ fn choose_in_mode(
     let (mut text, mut score, mut taken) = (String::new(), 0.0, 0);
     for card in cards.iter().filter(|card| card.mode == mode) {
         let need = ask.need(card);
-        if taken == ask.count || !card.usable || !lets(card, task, ask) {
+        if taken == ask.count || !card.usable || !lets(card, task, settings) {
             continue;
         }
         let unit = partition(card, need).filter(|_| mode == "mig");
@@ -304,7 +309,7 @@ fn choose_in_mode(
 }
 
 /// Everything but room.
-fn lets(card: &Card, task: &Task, _ask: &Ask) -> bool {
+fn lets(card: &Card, task: &Task, settings: &Settings) -> bool {
     fn of<'a>(task: &'a Task, key: &str) -> Option<&'a str> {
         label(&task.pod.facts.annotations, key)
     }
@@ -318,7 +323,16 @@ fn lets(card: &Card, task: &Task, _ask: &Ask) -> bool {
     let spreads = annotation("volcano.sh/vgpu-podgroup-policy") == Some("spread");
     let indices = annotation("volcano.sh/gpu-index");
     let index = card.index.to_string();
-    card.used_slots < card.slots
+    let obeys = |labels: &Pairs, rule: &Pairs| {
+        let has = |(key, value): &(String, String)| label(labels, key) == Some(value);
+        rule.iter().all(has)
+    };
+    // Two pods of one rule.
+    let excluded = settings.rules.iter().any(|rule| {
+        obeys(&task.pod.labels, rule) && card.labels.iter().any(|labels| obeys(labels, rule))
+    });
+    !excluded
+        && card.used_slots < card.slots
         && lists("nvidia.com/use-gputype") != Some(false)
         && lists("nvidia.com/nouse-gputype") != Some(true)
         && indices.is_none_or(|list| list.split(',').any(|one| one == index))
@@ -329,6 +343,23 @@ struct Settings {
     on: bool,
     policy: String,
     weight: i64,
+    /// `deviceshare.GPUExclusiveRules`.
+    rules: Vec<Pairs>,
+}
+
+fn rules(arguments: &Arguments) -> Vec<Pairs> {
+    let Some(Value::List(rules)) = arguments.get("deviceshare.GPUExclusiveRules") else {
+        return Vec::new();
+    };
+    let pair = |(key, value): &(String, Value)| match value {
+        Value::Str(text) => Some((key.clone(), text.clone())),
+        _ => None,
+    };
+    let rule = |rule: &Value| match rule {
+        Value::Map(pairs) => pairs.iter().filter_map(pair).collect(),
+        _ => Pairs::new(),
+    };
+    rules.iter().map(rule).collect()
 }
 
 /// Whether a configuration shares vGPUs.
@@ -345,6 +376,7 @@ impl Settings {
                 on: false,
                 policy: String::new(),
                 weight: 0,
+                rules: Vec::new(),
             };
         };
         let arguments = &plugin.arguments;
@@ -355,6 +387,7 @@ impl Settings {
         Self {
             on: is_on(cycle.config),
             policy: policy.to_owned(),
+            rules: rules(arguments),
             weight: if plugin.enabled.node_order {
                 weight.max(0)
             } else {
