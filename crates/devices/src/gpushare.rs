@@ -120,6 +120,11 @@ impl GpuShare {
             false => (NUMBER, "deviceshare.GPUNumberEnable"),
         };
         Err(match settings.configured {
+            true if settings.vgpu => format!(
+                "the pod asks for {resource}, but vGPU is on, and the two exclude each other; set \
+                 {switch}: true instead of deviceshare.VGPUEnable in the arguments of the plugin \
+                 deviceshare, or ask for vGPUs"
+            ),
             true => format!(
                 "the pod asks for {resource}, which is switched off; set {switch}: true in the \
                  arguments of the plugin deviceshare"

@@ -136,4 +136,8 @@ impl Want for Shared {
     fn charge(&self, _picks: Option<&Picks>) -> Amounts {
         Amounts::new()
     }
+
+    fn warning(&self) -> Option<&str> {
+        self.request.warning()
+    }
 }

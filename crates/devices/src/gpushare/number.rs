@@ -158,4 +158,8 @@ impl Want for Whole {
     fn charge(&self, _picks: Option<&Picks>) -> Amounts {
         Amounts::new()
     }
+
+    fn warning(&self) -> Option<&str> {
+        self.request.warning()
+    }
 }

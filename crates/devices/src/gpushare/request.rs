@@ -16,7 +16,13 @@ pub(super) struct Request {
     pub number: i64,
     /// The first container that asks.
     pub container: u16,
+    /// Further ones do.
+    pub several: bool,
 }
+
+/// What the owner of a pod with several such containers should know (spec/04 §14.4).
+const SEVERAL: &str = "several containers ask GPUs: the device plugin serves the first one only; put \
+                       the request into one container";
 
 impl Request {
     /// What a pod asks; `None` if nothing.
@@ -33,16 +39,23 @@ impl Request {
             memory,
             number,
             container: first_that_asks(pod),
+            several: pod.containers.iter().filter(|c| asks(c)).count() > 1,
         }))
     }
+
+    /// What the owner of the pod should know.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.several.then_some(SEVERAL)
+    }
+}
+
+fn asks(container: &ContainerFacts) -> bool {
+    let amount = |name| container.milli(name).unwrap_or(0);
+    amount(MEMORY) != 0 || amount(NUMBER) != 0
 }
 
 /// The first container that names one of the resources with an amount.
 pub(super) fn first_that_asks(pod: &PodFacts) -> u16 {
-    let amount = |container: &ContainerFacts, name| container.milli(name).unwrap_or(0);
-    let asks = |container: &ContainerFacts| {
-        amount(container, MEMORY) != 0 || amount(container, NUMBER) != 0
-    };
     let found = pod.containers.iter().position(asks);
     found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
 }

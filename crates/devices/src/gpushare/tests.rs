@@ -142,3 +142,23 @@ fn outcome(want: &dyn Want, cards: &NodeCards) -> Result<(String, i64), (String,
         }
     }
 }
+
+#[test]
+fn a_pod_that_the_plugin_serves_in_part_is_placed_with_a_warning() {
+    for (containers, warned) in [(1, false), (2, true)] {
+        let one = ContainerFacts {
+            kind: ContainerKind::Regular,
+            amounts: vec![(MEMORY.to_owned(), 1_000_000)],
+        };
+        let pod = PodFacts {
+            containers: vec![one; containers],
+            ..PodFacts::default()
+        };
+        let family = (SPEC.make)(&memory_mode(Policy::None), &DeviceConfig::default());
+        let want = family
+            .want(&pod, Tags::default())
+            .expect("asks")
+            .expect("can be");
+        assert_eq!(want.warning().is_some(), warned);
+    }
+}

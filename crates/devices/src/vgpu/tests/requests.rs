@@ -219,3 +219,27 @@ fn queues_are_charged_for_all_cards() {
         assert_eq!(want.charge(Some(&picks)), amounts(after), "{limits:?}");
     }
 }
+
+#[test]
+fn what_the_device_plugin_would_not_serve_is_placed_with_a_warning() {
+    let cases: [(&[&[(char, i64)]], Option<&str>); 3] = [
+        (&[&[('n', 1), ('m', 3000)]], None),
+        (
+            &[&[('m', 3000)]],
+            Some("asks memory of a vGPU and no number"),
+        ),
+        (
+            &[&[('n', 1)], &[('n', 1)]],
+            Some("several containers ask vGPU"),
+        ),
+    ];
+    for (limits, told) in cases {
+        let want = family(Policy::None).want(&pod(limits, &[]), Tags::default());
+        let want = want.expect("asks").expect("is not refused");
+        match (want.warning(), told) {
+            (None, None) => {}
+            (Some(warning), Some(told)) => assert!(warning.contains(told), "{warning}"),
+            (warning, told) => panic!("{warning:?} instead of {told:?}"),
+        }
+    }
+}
