@@ -192,7 +192,7 @@ impl Teller {
             self.write(Write::Bind(BindRequest {
                 pod,
                 node,
-                devices: bind.devices.clone(),
+                devices: bind.devices.as_deref().cloned().unwrap_or_default(),
                 before,
             }));
         }

@@ -30,8 +30,8 @@ pub struct Bind {
     pub node: NodeIx,
     /// What to write first, so that its claims become bound; then they have to be waited for.
     pub volumes: Vec<VolumeStep>,
-    /// What it writes for its devices.
-    pub devices: Marks,
+    /// What it writes for its devices, if it has some.
+    pub devices: Option<Box<Marks>>,
 }
 
 /// Why a job was not looked at, or not to the end.
@@ -197,22 +197,26 @@ impl<'a> Session<'a> {
     }
 
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
-        // What fits has devices; should it ever not, nothing is bound without them.
-        if self.state.lacks_devices(task) {
-            self.kept.push(task);
-            return;
+        let mut devices = None;
+        if self.state.task(task).minds_devices() {
+            // What fits has devices; should it ever not, nothing is bound without them.
+            if self.state.lacks_devices(task) {
+                self.kept.push(task);
+                return;
+            }
+            self.state.note_device_warnings(task);
+            devices = Some(Box::new(self.state.device_marks(task)));
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         let volumes = match self.chain.volume_timeout_s() {
             Some(_) => self.state.volumes.steps(task),
             None => Vec::new(),
         };
-        self.state.note_device_warnings(task);
         self.binds.push(Bind {
             task,
             node,
             volumes,
-            devices: self.state.device_marks(task),
+            devices,
         });
         if let Some(job) = self.state.task(task).job
             && let Some(note) = self.notes.get_mut(&job)

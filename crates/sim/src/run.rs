@@ -137,7 +137,7 @@ fn record(
             nanos: now_s.saturating_mul(1_000_000_000),
             turn: turns.next(&node, now_s),
         };
-        let marks = bind.devices.annotations.iter();
+        let marks = bind.devices.iter().flat_map(|marks| &marks.annotations);
         let mut annotations: Pairs = marks
             .map(|mark| (mark.key.to_owned(), mark.value.text(sent)))
             .collect();

@@ -68,8 +68,8 @@ pub fn holding(ids: &str, pod: PodObject) -> PodObject {
 
 /// The allocation a decision writes.
 fn ids(bind: &Bind) -> String {
-    let marks = &bind.devices.annotations;
-    let mark = marks.iter().find(|mark| mark.key == IDS);
+    let mut marks = bind.devices.iter().flat_map(|marks| &marks.annotations);
+    let mark = marks.find(|mark| mark.key == IDS);
     let text = mark.and_then(|mark| match &mark.value {
         MarkValue::Text(text) => Some(text.clone()),
         _ => None,

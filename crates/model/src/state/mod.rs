@@ -434,6 +434,7 @@ struct Charged<'a> {
 }
 
 impl Charged<'_> {
+    #[inline]
     fn shift(&self, amounts: &mut ResVec, by: i32) {
         if by > 0 {
             amounts.add(self.request);

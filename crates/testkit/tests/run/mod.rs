@@ -22,7 +22,7 @@ pub fn config(text: &str) -> Config {
 
 /// Annotations by which a bound pod tells what devices it holds.
 pub fn records(bind: &Bind) -> Pairs {
-    let marks = bind.devices.annotations.iter();
+    let marks = bind.devices.iter().flat_map(|marks| &marks.annotations);
     let texts = marks.filter_map(|mark| match &mark.value {
         MarkValue::Text(text) if mark.key == "volcano.sh/vgpu-ids-new" => {
             Some((mark.key.to_owned(), text.clone()))
