@@ -222,19 +222,19 @@ fn queues_are_charged_for_all_cards() {
 
 #[test]
 fn what_the_device_plugin_would_not_serve_is_placed_with_a_warning() {
-    let cases: [(&[&[(char, i64)]], Option<&str>); 3] = [
-        (&[&[('n', 1), ('m', 3000)]], None),
+    let cases = [
+        (pod(&[&[('n', 1), ('m', 3000)]], &[]), None),
         (
-            &[&[('m', 3000)]],
+            pod(&[&[('m', 3000)]], &[]),
             Some("asks memory of a vGPU and no number"),
         ),
         (
-            &[&[('n', 1)], &[('n', 1)]],
+            pod(&[&[('n', 1)], &[('n', 1)]], &[]),
             Some("several containers ask vGPU"),
         ),
     ];
-    for (limits, told) in cases {
-        let want = family(Policy::None).want(&pod(limits, &[]), Tags::default());
+    for (pod, told) in cases {
+        let want = family(Policy::None).want(&pod, Tags::default());
         let want = want.expect("asks").expect("is not refused");
         match (want.warning(), told) {
             (None, None) => {}
