@@ -17,7 +17,6 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
 use std::rc::Rc;
 
 use crate::cards::{NodeCards, Pick, Picks, Tags, View};
@@ -25,9 +24,10 @@ use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Held};
 use crate::geometry::DeviceConfig;
-use crate::indices::{indices, shorten};
+use crate::indices::{INDEX, UNHEALTHY, indices};
 use crate::marks::{Guard, Mark, MarkValue, Marks, Protocol};
 use crate::settings::Settings;
+use crate::text::{Bounded, shorten};
 
 use request::Request;
 
@@ -35,10 +35,6 @@ use request::Request;
 const MEMORY: &str = "volcano.sh/gpu-memory";
 /// Resource of pods that want whole cards; on nodes, the number of cards in both modes.
 const NUMBER: &str = "volcano.sh/gpu-number";
-/// Pod annotation: indices of cards, separated by commas.
-const INDEX: &str = "volcano.sh/gpu-index";
-/// Node annotation: indices of cards that must not be used.
-const UNHEALTHY: &str = "volcano.sh/gpu-unhealthy-ids";
 /// Pod annotation: when the card was chosen; the device plugin serves the oldest first.
 const TIME: &str = "volcano.sh/predicate-time";
 /// Pod annotation by which the device plugin answers.
@@ -242,20 +238,11 @@ fn marks(picks: &Picks, sending: Sending) -> Marks {
 
 /// What is wrong card by card, in one line.
 fn by_card(cards: &NodeCards, why: impl Fn(usize) -> Option<String>) -> String {
-    const MOST: usize = 16;
-    let mut text = String::new();
-    let mut told = 0;
+    let mut wrong = Bounded::default();
     for (at, card) in cards.cards.iter().enumerate() {
-        let Some(why) = why(at) else { continue };
-        told += 1;
-        if told <= MOST {
-            let separator = if told > 1 { "; " } else { "" };
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{separator}GPU {}: {why}", card.index);
+        if let Some(why) = why(at) {
+            wrong.tell(|| format!("GPU {}: {why}", card.index));
         }
     }
-    if told > MOST {
-        let _ = write!(text, "; and {} more", told - MOST);
-    }
-    text
+    wrong.into_texts("more").join("; ")
 }

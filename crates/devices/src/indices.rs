@@ -1,4 +1,13 @@
-//! Lists of card indices, as users write them.
+//! Lists of cards by index, as users write them: those a pod may have, and those of a node that are
+//! not well.
+
+use crate::cards::Card;
+use crate::text::shorten;
+
+/// Pod annotation: indices of cards. While the pod waits, those it may have.
+pub(crate) const INDEX: &str = "volcano.sh/gpu-index";
+/// Node annotation: cards that must not be given out.
+pub(crate) const UNHEALTHY: &str = "volcano.sh/gpu-unhealthy-ids";
 
 /// Indices in ascending order, each once; blanks and empty entries do not count.
 ///
@@ -21,13 +30,19 @@ pub(crate) fn indices(text: &str) -> Result<Vec<u32>, String> {
     Ok(read)
 }
 
-/// A text of somebody else, fit for a message.
-pub(crate) fn shorten(text: &str) -> String {
-    const MOST: usize = 60;
-    let chars = text.chars().take(MOST);
-    let mut short: String = chars.flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() {
-        short.push('…');
+/// Takes cards out that a list names by index or identity. The entries that name none.
+pub(crate) fn set_aside<'a>(cards: &mut [Card], list: &'a str, why: &str) -> Vec<&'a str> {
+    let mut unknown = Vec::new();
+    for entry in list.split(',').map(str::trim).filter(|e| !e.is_empty()) {
+        let index = entry.parse::<u32>().ok();
+        let named = |card: &&mut Card| Some(card.index) == index || *card.id == *entry;
+        match cards.iter_mut().find(named) {
+            Some(card) => {
+                card.usable = false;
+                card.unusable.get_or_insert_with(|| why.into());
+            }
+            None => unknown.push(entry),
+        }
     }
-    short
+    unknown
 }

@@ -27,6 +27,7 @@ mod indices;
 pub mod marks;
 pub mod product;
 pub mod settings;
+mod text;
 pub mod type_list;
 pub mod vgpu;
 

@@ -2,6 +2,8 @@
 
 use serde_yaml::{Mapping, Value};
 
+use crate::text::shorten;
+
 use super::{DeviceConfig, Group, Instance, ModelGeometry, NvidiaConfig};
 
 /// Characters that have a meaning where names of groups are written (spec/04 §9.2).
@@ -371,17 +373,4 @@ fn describe(value: &Value) -> String {
         Value::Mapping(_) => "a map".to_owned(),
         Value::Tagged(_) => "a tagged value".to_owned(),
     }
-}
-
-fn shorten(text: &str) -> String {
-    const MOST: usize = 60;
-    let mut short: String = text
-        .chars()
-        .take(MOST)
-        .flat_map(char::escape_debug)
-        .collect();
-    if text.chars().nth(MOST).is_some() {
-        short.push('…');
-    }
-    short
 }

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use crate::cards::{Card, NodeCards, Pick, Picks};
 use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
 use crate::family::Held;
+use crate::indices::{INDEX, UNHEALTHY, indices, set_aside};
+use crate::text::shorten;
 
 use super::request::{Request, first_that_asks};
-use super::{INDEX, MEMORY, NUMBER, UNHEALTHY, WHOLE};
-use crate::indices::{indices, shorten};
+use super::{MEMORY, NUMBER, WHOLE};
 
 /// Most cards of a node; no real one comes near.
 const MOST_CARDS: i64 = 1024;
@@ -60,19 +61,8 @@ fn none(absent: u8, problems: Vec<String>) -> NodeCards {
 /// Marks cards named as unhealthy. They have no other identity than their index.
 fn set_unhealthy_aside(cards: &mut NodeCards, list: &str) {
     let last = cards.cards.len() - 1;
-    let mut unknown = Vec::new();
-    for entry in list.split(',').map(str::trim) {
-        let index = entry.parse().ok();
-        let card = index.and_then(|at: usize| cards.cards.get_mut(at));
-        match card {
-            Some(card) => {
-                card.usable = false;
-                card.unusable = Some(format!("unhealthy ({UNHEALTHY})").into());
-            }
-            None if entry.is_empty() => {}
-            None => unknown.push(entry),
-        }
-    }
+    let why = format!("unhealthy ({UNHEALTHY})");
+    let unknown = set_aside(&mut cards.cards, list, &why);
     if !unknown.is_empty() {
         cards.problems.push(format!(
             "{UNHEALTHY} of the node: `{}` is none of its GPUs; GPUs with {NUMBER} have no UUIDs, \

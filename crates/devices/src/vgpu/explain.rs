@@ -2,15 +2,13 @@
 
 use crate::cards::{Card, NodeCards, View};
 use crate::demand::{Miss, Want};
+use crate::text::Bounded;
 use crate::vgpu::check::{Check, Room, Take, Takes};
 use crate::vgpu::failure::Stop;
 use crate::vgpu::limits::{NO_UUID, USE_UUID};
 use crate::vgpu::plan::{MODE_NAMES, MODES};
 use crate::vgpu::request::Need;
 use crate::vgpu::want::VgpuWant;
-
-/// Cards of a node that are told; the rest is counted.
-const MOST: usize = 16;
 
 /// The explanation of a want.
 pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Miss {
@@ -69,36 +67,26 @@ impl Explanation {
     fn new(room: &Room, need: &Need, own: &[Take]) -> Self {
         let mut fitting = [0u32; MODES];
         let mut short = i64::MAX;
-        let mut cards = Vec::new();
-        let all = room.cards.cards.len();
+        let mut cards = Bounded::default();
         for (at, card) in room.cards.cards.iter().enumerate() {
-            let result = match room.allows(need, card) {
+            let taken = match room.allows(need, card) {
                 Ok(()) => room.admits(need, at, own, None).map(|_| ()),
                 Err(check) => Err(check),
             };
-            let text = match result {
+            match taken {
                 Ok(()) => {
                     fitting[usize::from(card.mode)] += 1;
-                    "fits".to_owned()
+                    cards.tell(|| format!("{}: fits", card.id));
                 }
                 Err(check) => {
                     short = short.min(missing(room, need, at, own, check));
-                    if at >= MOST {
-                        continue;
-                    }
-                    why(room, need, at, own, check)
+                    cards.tell(|| format!("{}: {}", card.id, why(room, need, at, own, check)));
                 }
-            };
-            if at < MOST {
-                cards.push(format!("{}: {text}", card.id));
             }
-        }
-        if all > MOST {
-            cards.push(format!("and {} more", all - MOST));
         }
         let fitting = fitting.into_iter().max().unwrap_or(0);
         Self {
-            cards,
+            cards: cards.into_texts("more"),
             distance: (need.count.saturating_sub(fitting), short),
         }
     }

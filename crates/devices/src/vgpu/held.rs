@@ -8,9 +8,9 @@ use std::rc::Rc;
 use crate::cards::{Card, NodeCards, Pick, Picks, Unit};
 use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Held;
+use crate::text::{Bounded, clip};
 use crate::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::vgpu::plan::{MIG, Plan, Table};
-use crate::vgpu::problems::{Problems, clip};
 use crate::vgpu::request::{Memory, Need, container_name, needs};
 
 /// Pod annotation with the cards it has.
@@ -19,7 +19,7 @@ pub const IDS: &str = "volcano.sh/vgpu-ids-new";
 /// What a pod holds on a node.
 pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
     let mut picks = Picks::new();
-    let mut problems = Problems::default();
+    let mut problems = Bounded::default();
     let text = lookup(records, IDS).map(String::as_str);
     let wanted = needs(&pod.containers, plan);
     let needs = wanted.as_deref().unwrap_or_default();
@@ -59,7 +59,7 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
     }
     Held {
         picks,
-        problems: problems.into_texts(),
+        problems: problems.into_texts("more problems"),
     }
 }
 
@@ -92,7 +92,7 @@ fn known(
     device: &Read,
     container: u16,
     cards: &NodeCards,
-    problems: &mut Problems,
+    problems: &mut Bounded,
 ) -> Option<Pick> {
     let (uuid, partition) = split_id(device.id);
     let at = cards.find(uuid);

@@ -2,7 +2,8 @@
 
 use crate::cards::Card;
 use crate::facts::PodFacts;
-use crate::indices::shorten;
+use crate::indices::INDEX;
+use crate::text::clip;
 use crate::type_list::TypeLists;
 use crate::vgpu::plan::MODE_NAMES;
 
@@ -12,8 +13,6 @@ pub const MODE: &str = "volcano.sh/vgpu-mode";
 pub const GROUP_POLICY: &str = "volcano.sh/vgpu-podgroup-policy";
 /// Its only value.
 pub const SPREAD: &str = "spread";
-/// Indices of cards.
-pub const INDEX: &str = "volcano.sh/gpu-index";
 /// UUIDs it may use.
 pub const USE_UUID: &str = "volcano.sh/vgpu-use-gpuuuid";
 /// UUIDs it may not use.
@@ -107,7 +106,7 @@ fn indices(pod: &PodFacts) -> Result<Vec<u32>, String> {
         format!(
             "annotation {INDEX} is {:?}, of which {bad} is no index: write indices of GPUs separated \
              by commas, such as \"0,2\", or remove it",
-            shorten(text)
+            clip(text)
         )
     })
 }

@@ -24,7 +24,6 @@ mod held;
 mod limits;
 mod place;
 mod plan;
-mod problems;
 mod register;
 mod request;
 mod search;
@@ -39,20 +38,21 @@ use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Gauge, Held};
 use crate::geometry::{DeviceConfig, NvidiaConfig};
+use crate::indices::{INDEX, UNHEALTHY};
 use crate::settings::Settings;
+use crate::text::Bounded;
 use crate::type_list;
 use crate::vgpu::plan::{MODES, Plan};
-use crate::vgpu::problems::Problems;
 use crate::vgpu::want::VgpuWant;
 
 /// The family.
 pub const SPEC: FamilySpec = FamilySpec {
     name: "vgpu",
-    node_annotations: &[register::REGISTER, register::UNHEALTHY],
+    node_annotations: &[register::REGISTER, UNHEALTHY],
     asks: &[
         limits::MODE,
         limits::GROUP_POLICY,
-        limits::INDEX,
+        INDEX,
         type_list::USE_TYPES,
         type_list::REFUSE_TYPES,
         limits::USE_UUID,
@@ -84,11 +84,11 @@ impl Vgpu {
         &self,
         entries: &[register::Entry],
         node: &NodeFacts,
-        problems: &mut Problems,
+        problems: &mut Bounded,
     ) -> Vec<Card> {
         let card = |entry| register::card(entry, &self.plan);
         let mut cards: Vec<Card> = entries.iter().map(card).collect();
-        if let Some(list) = node.annotation(register::UNHEALTHY) {
+        if let Some(list) = node.annotation(UNHEALTHY) {
             register::mark_unhealthy(&mut cards, list, problems);
         }
         let closed = |card: &&Card| card.mode == plan::MIG && card.geometry.is_none();
@@ -146,7 +146,7 @@ impl Family for Vgpu {
             found.absent = failure::OFF;
             return found;
         }
-        let mut problems = Problems::default();
+        let mut problems = Bounded::default();
         let entries = register::decode(text, &mut problems);
         if entries.is_empty() {
             found.absent = failure::UNREADABLE;
@@ -155,7 +155,7 @@ impl Family for Vgpu {
         } else {
             found.cards = self.cards_of(&entries, node, &mut problems);
         }
-        found.problems = problems.into_texts();
+        found.problems = problems.into_texts("more problems");
         found
     }
 

@@ -11,14 +11,13 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::cards::Card;
+use crate::indices::{UNHEALTHY, set_aside};
+use crate::text::{Bounded, clip};
 use crate::type_list::is_part;
 use crate::vgpu::plan::{HAMI_CORE, MIG, MPS, Plan};
-use crate::vgpu::problems::{Problems, clip};
 
 /// Node annotation with the cards.
 pub const REGISTER: &str = "volcano.sh/node-vgpu-register";
-/// Node annotation with cards that are not well.
-pub const UNHEALTHY: &str = "volcano.sh/gpu-unhealthy-ids";
 
 /// One card as registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub struct Entry<'a> {
 }
 
 /// The cards of a register annotation; what is wrong with others is told.
-pub fn decode<'a>(text: &'a str, problems: &mut Problems) -> Vec<Entry<'a>> {
+pub fn decode<'a>(text: &'a str, problems: &mut Bounded) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     let mut known: FxHashMap<&str, u32> = FxHashMap::default();
     for (index, segment) in text.split(':').enumerate() {
@@ -173,23 +172,13 @@ pub fn card(entry: &Entry, plan: &Plan) -> Card {
 }
 
 /// Takes cards out that the node calls unhealthy; entries are indices or UUIDs.
-pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Problems) {
-    for entry in list.split(',').map(str::trim).filter(|e| !e.is_empty()) {
-        let index = entry.parse::<u32>().ok();
-        let named = |card: &&mut Card| Some(card.index) == index || *card.id == *entry;
-        match cards.iter_mut().find(named) {
-            Some(card) => {
-                card.usable = false;
-                card.unusable
-                    .get_or_insert_with(|| "listed as unhealthy on the node".into());
-            }
-            None => problems.tell(|| {
-                let entry = clip(entry);
-                format!(
-                    "{UNHEALTHY}: the node has no card {entry:?}; write indices or UUIDs of \
-                     {REGISTER}"
-                )
-            }),
-        }
+pub fn mark_unhealthy(cards: &mut [Card], list: &str, problems: &mut Bounded) {
+    for entry in set_aside(cards, list, "listed as unhealthy on the node") {
+        problems.tell(|| {
+            let entry = clip(entry);
+            format!(
+                "{UNHEALTHY}: the node has no card {entry:?}; write indices or UUIDs of {REGISTER}"
+            )
+        });
     }
 }

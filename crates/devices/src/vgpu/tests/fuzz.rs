@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::{cards_of, family, pod};
 use crate::cards::{Tags, View, Weight};
 use crate::settings::Policy;
+use crate::text::Bounded;
 use crate::vgpu::allocation::{Device, decode, encode};
-use crate::vgpu::problems::Problems;
 use crate::vgpu::register;
 
 const REGISTER: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
@@ -141,9 +141,9 @@ proptest! {
     ) {
         let line = |(at, card): (usize, &String)| format!("GPU-{at},{card}:");
         let text: String = cards.iter().enumerate().map(line).collect();
-        let mut problems = Problems::default();
+        let mut problems = Bounded::default();
         let entries = register::decode(&text, &mut problems);
-        prop_assert!(problems.into_texts().is_empty());
+        prop_assert!(problems.into_texts("more problems").is_empty());
         let line = |entry: &register::Entry| format!(
             "{},{},{},{},{},{}:",
             entry.uuid, entry.slots, entry.memory, entry.kind, entry.healthy, entry.mode

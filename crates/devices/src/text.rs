@@ -1,0 +1,54 @@
+//! Texts of others in messages, and lists of what is wrong: bounded, because annotations may be long
+//! and wrong at every character, and nodes may have many cards.
+
+/// Entries that are told of one list; the rest is counted.
+const MOST: usize = 16;
+/// Characters shown of a text.
+const CLIP: usize = 120;
+/// Characters shown of a text that stands within a sentence.
+const SHORT: usize = 60;
+
+/// The first entries of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Bounded {
+    told: Vec<String>,
+    untold: usize,
+}
+
+impl Bounded {
+    /// Adds one.
+    pub fn tell(&mut self, entry: impl FnOnce() -> String) {
+        if self.told.len() < MOST {
+            self.told.push(entry());
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// All, and how many more there are: `and 7 <more>`.
+    pub fn into_texts(mut self, more: &str) -> Vec<String> {
+        if self.untold > 0 {
+            self.told.push(format!("and {} {more}", self.untold));
+        }
+        self.told
+    }
+}
+
+/// The beginning of a text that may be long.
+pub(crate) fn clip(text: &str) -> String {
+    clip_at(text, CLIP, str::to_owned)
+}
+
+/// The beginning of a text, fit for a sentence.
+pub(crate) fn shorten(text: &str) -> String {
+    clip_at(text, SHORT, |shown| {
+        shown.chars().flat_map(char::escape_debug).collect()
+    })
+}
+
+fn clip_at(text: &str, most: usize, show: impl Fn(&str) -> String) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", show(&text[..end])),
+        None => show(text),
+    }
+}
