@@ -20,16 +20,17 @@ pub struct Used {
 }
 
 impl Used {
-    fn add(&mut self, pick: &Pick) {
-        self.memory = self.memory.wrapping_add(pick.charged);
-        self.slots = self.slots.wrapping_add(pick.slots);
-        self.cores = self.cores.wrapping_add(pick.cores);
+    /// Adds. Wraps beyond its bits, so that taking away again is exact.
+    pub fn add(&mut self, other: Self) {
+        self.memory = self.memory.wrapping_add(other.memory);
+        self.slots = self.slots.wrapping_add(other.slots);
+        self.cores = self.cores.wrapping_add(other.cores);
     }
 
-    fn sub(&mut self, pick: &Pick) {
-        self.memory = self.memory.wrapping_sub(pick.charged);
-        self.slots = self.slots.wrapping_sub(pick.slots);
-        self.cores = self.cores.wrapping_sub(pick.cores);
+    fn sub(&mut self, other: Self) {
+        self.memory = self.memory.wrapping_sub(other.memory);
+        self.slots = self.slots.wrapping_sub(other.slots);
+        self.cores = self.cores.wrapping_sub(other.cores);
     }
 }
 
@@ -99,6 +100,17 @@ pub struct Pick {
     /// It is known that this card is the one. What cannot be read is charged to every card it could
     /// be on, as a guess.
     pub certain: bool,
+}
+
+impl Pick {
+    /// What is charged.
+    fn used(&self) -> Used {
+        Used {
+            memory: self.charged,
+            slots: self.slots,
+            cores: self.cores,
+        }
+    }
 }
 
 /// What a pod holds of one family on its node.
@@ -240,22 +252,18 @@ impl NodeCards {
             let Some(card) = pick.card else { continue };
             let at = usize::from(card);
             if weight.counts(View::Now) {
-                self.cards[at].used.add(pick);
+                self.cards[at].used.add(pick.used());
             }
             if let Some(future) = &mut self.future
                 && weight.counts(View::Future)
             {
-                future[at].add(pick);
+                future[at].add(pick.used());
             }
             self.holds.push(Hold {
                 pod,
                 card,
                 unit: pick.unit,
-                used: Used {
-                    memory: pick.charged,
-                    slots: pick.slots,
-                    cores: pick.cores,
-                },
+                used: pick.used(),
                 tags,
                 weight,
                 certain: pick.certain,
@@ -269,12 +277,12 @@ impl NodeCards {
             let Some(card) = pick.card else { continue };
             let at = usize::from(card);
             if weight.counts(View::Now) {
-                self.cards[at].used.sub(pick);
+                self.cards[at].used.sub(pick.used());
             }
             if let Some(future) = &mut self.future
                 && weight.counts(View::Future)
             {
-                future[at].sub(pick);
+                future[at].sub(pick.used());
             }
         }
         // The newest entries are the likeliest.
@@ -361,6 +369,11 @@ impl NodeDevices {
     /// The cards of a family.
     pub fn family(&self, family: u8) -> Option<&NodeCards> {
         self.families.as_ref()?.get(usize::from(family))
+    }
+
+    /// The cards of a family, or `nothing` where it has none to tell of.
+    pub fn cards<'a>(&'a self, family: u8, nothing: &'a NodeCards) -> &'a NodeCards {
+        self.family(family).unwrap_or(nothing)
     }
 
     /// The cards of a family in brief, as they are now; `None` where that does not tell enough.

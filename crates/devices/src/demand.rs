@@ -50,15 +50,17 @@ pub trait Want {
     /// The cards the pod gets; `None` if it does not fit.
     fn choose(&self, cards: &NodeCards, view: View) -> Option<Picks>;
 
-    /// Why it does not fit.
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Miss;
+    /// Why it does not fit; `None` if it does.
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<Miss>;
 
     /// What the Binding carries.
     fn marks(&self, node: &str, cards: &NodeCards, picks: &Picks) -> Marks;
 
     /// Amounts that count for the pod's queue instead of those of its containers: exact for the
     /// cards it has, as far as it can be told before it has some. Resource and milli-units.
-    fn charge(&self, picks: Option<&Picks>) -> Amounts;
+    fn charge(&self, _picks: Option<&Picks>) -> Amounts {
+        Amounts::new()
+    }
 
     /// What the owner of the pod should know although it can be placed.
     fn warning(&self) -> Option<&str> {
@@ -91,12 +93,10 @@ impl Demand {
     /// # Errors
     /// Index of the first failure.
     pub fn fit(&self, devices: &NodeDevices, view: View) -> Result<f64, usize> {
-        let nothing = NodeCards::default();
         let mut sum = 0.0;
         let mut first = 0;
         for (family, want) in &self.wants {
-            let cards = devices.family(*family).unwrap_or(&nothing);
-            match want.fit(cards, view) {
+            match want.fit(devices.cards(*family, &NodeCards::default()), view) {
                 Ok(score) => sum += score,
                 Err(failure) => return Err(first + usize::from(failure)),
             }
@@ -116,21 +116,17 @@ impl Demand {
 
     /// The cards the pod gets, by family; `None` if it does not fit.
     pub fn choose(&self, devices: &NodeDevices, view: View) -> Option<SmallVec<[(u8, Picks); 1]>> {
-        let nothing = NodeCards::default();
         let pick = |(family, want): &(u8, Rc<dyn Want>)| {
-            let cards = devices.family(*family).unwrap_or(&nothing);
-            Some((*family, want.choose(cards, view)?))
+            let cards = NodeCards::default();
+            Some((*family, want.choose(devices.cards(*family, &cards), view)?))
         };
         self.wants.iter().map(pick).collect()
     }
 
     /// Why the pod does not fit the devices of a node; `None` if it does.
     pub fn explain(&self, node: &str, devices: &NodeDevices, view: View) -> Option<Miss> {
-        let nothing = NodeCards::default();
         self.wants.iter().find_map(|(family, want)| {
-            let cards = devices.family(*family).unwrap_or(&nothing);
-            let fits = want.fit(cards, view).is_ok();
-            (!fits).then(|| want.explain(node, cards, view))
+            want.explain(node, devices.cards(*family, &NodeCards::default()), view)
         })
     }
 

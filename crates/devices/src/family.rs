@@ -153,11 +153,6 @@ impl Devices {
         self.families[usize::from(family)].held(records, pod, cards)
     }
 
-    /// Number of families.
-    pub fn count(&self) -> u8 {
-        self.families.len() as u8
-    }
-
     /// Resources that are not counted on nodes or in queues, sorted.
     pub fn ignored_resources(&self) -> Vec<String> {
         let all = self.families.iter().map(|f| f.ignored_resources());

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::cards::{NodeCards, Picks, Tags, View};
 use crate::demand::{Failure, Miss, Want};
-use crate::facts::{Amounts, NodeFacts, Pairs, PodFacts};
+use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Held};
 use crate::geometry::DeviceConfig;
 use crate::marks::Marks;
@@ -106,26 +106,20 @@ impl Want for Typed {
         self.fit(cards, view).is_ok().then(Picks::new)
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, _view: View) -> Miss {
-        let text = match cards.label.as_deref() {
-            Some(kind) => match self.lists.allows(kind) {
-                Err(why) => format!("node {node}: {why} (label {LABEL})"),
-                Ok(()) => format!("node {node}: type {kind} fits"),
-            },
-            None => format!("node {node}: no label {LABEL}, which {USE_TYPES} is matched with"),
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<Miss> {
+        self.fit(cards, view).err()?;
+        let why = match cards.label.as_deref() {
+            Some(kind) => format!("{} (label {LABEL})", self.lists.allows(kind).err()?),
+            None => format!("no label {LABEL}, which {USE_TYPES} is matched with"),
         };
-        Miss {
-            text,
+        Some(Miss {
+            text: format!("node {node}: {why}"),
             distance: (1, 0),
-        }
+        })
     }
 
     fn marks(&self, _node: &str, _cards: &NodeCards, _picks: &Picks) -> Marks {
         Marks::default()
-    }
-
-    fn charge(&self, _picks: Option<&Picks>) -> Amounts {
-        Amounts::new()
     }
 }
 

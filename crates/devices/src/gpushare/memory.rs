@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use crate::cards::{NodeCards, Picks, View};
 use crate::demand::{Failure, Miss, Want};
-use crate::facts::Amounts;
 use crate::marks::Marks;
 use crate::settings::Policy;
 
@@ -106,35 +105,29 @@ impl Want for Shared {
         Some([one].into_iter().collect())
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Miss {
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<Miss> {
+        self.fit(cards, view).err()?;
         let short = |at: usize| self.request.memory.saturating_sub(free(cards, at, view));
         let why = |at: usize| {
             let objection = self.wish.objection(cards, at);
             objection.or_else(|| (short(at) > 0).then(|| format!("{} MiB short", short(at))))
         };
         let least = self.wish.candidates(cards).map(short).min();
-        let text = match (cards.cards.is_empty(), cards.absent) {
-            (true, node::WITHOUT_MEMORY) => format!("no {MEMORY} in the capacity of node {node}"),
-            (true, node::TOO_MANY) => format!("{NUMBER} of node {node} cannot be true"),
-            (true, _) => format!("no {NUMBER} in the capacity of node {node}"),
-            (false, _) => format!(
+        let text = node::absence(node, cards).unwrap_or_else(|| {
+            format!(
                 "GpuShare no enough gpu memory on node {node} for {} MiB ({})",
                 self.request.memory,
                 by_card(cards, why)
-            ),
-        };
-        Miss {
+            )
+        });
+        Some(Miss {
             text,
             distance: (1, least.unwrap_or(i64::MAX)),
-        }
+        })
     }
 
     fn marks(&self, _node: &str, _cards: &NodeCards, picks: &Picks) -> Marks {
         marks(picks, self.sending)
-    }
-
-    fn charge(&self, _picks: Option<&Picks>) -> Amounts {
-        Amounts::new()
     }
 
     fn warning(&self) -> Option<&str> {

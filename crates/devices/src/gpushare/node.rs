@@ -15,9 +15,9 @@ use super::{MEMORY, NUMBER, WHOLE};
 const MOST_CARDS: i64 = 1024;
 
 /// The node has cards but does not say how much memory they have.
-pub(super) const WITHOUT_MEMORY: u8 = 1;
+const WITHOUT_MEMORY: u8 = 1;
 /// The number of cards cannot be true.
-pub(super) const TOO_MANY: u8 = 2;
+const TOO_MANY: u8 = 2;
 
 /// The cards of a node (spec/04 §14.1). Only where cards are shared do nodes have to tell their
 /// memory.
@@ -56,6 +56,16 @@ fn none(absent: u8, problems: Vec<String>) -> NodeCards {
     cards.absent = absent;
     cards.problems = problems;
     cards
+}
+
+/// Why a node has no cards, if it has none.
+pub(super) fn absence(node: &str, cards: &NodeCards) -> Option<String> {
+    let why = match cards.absent {
+        WITHOUT_MEMORY => format!("no {MEMORY} in the capacity of node {node}"),
+        TOO_MANY => format!("{NUMBER} of node {node} cannot be true"),
+        _ => format!("no {NUMBER} in the capacity of node {node}"),
+    };
+    cards.cards.is_empty().then_some(why)
 }
 
 /// Marks cards named as unhealthy. They have no other identity than their index.

@@ -2,7 +2,6 @@
 
 use crate::cards::{NodeCards, Picks, View};
 use crate::demand::{Failure, Miss, Want};
-use crate::facts::Amounts;
 use crate::marks::Marks;
 use crate::settings::Policy;
 
@@ -124,39 +123,32 @@ impl Want for Whole {
         )
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Miss {
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<Miss> {
+        self.fit(cards, view).err()?;
         let why = |at: usize| {
             let objection = self.wish.objection(cards, at);
             objection.or_else(|| (!is_idle(cards, at, view)).then(|| "in use".to_owned()))
         };
         let idle = self.idle(cards, view).count();
         let missing = self.number.saturating_sub(idle);
-        let text = match (cards.cards.is_empty(), cards.absent) {
-            (true, node::TOO_MANY) => format!("{NUMBER} of node {node} cannot be true"),
-            (true, _) => format!("no {NUMBER} in the capacity of node {node}"),
-            (false, _) => {
-                let short = format!(
-                    "GpuNumber no enough gpu number on node {node}: {} wanted, {idle} idle",
-                    self.number
-                );
-                match by_card(cards, why) {
-                    cards if cards.is_empty() => short,
-                    cards => format!("{short} ({cards})"),
-                }
+        let text = node::absence(node, cards).unwrap_or_else(|| {
+            let short = format!(
+                "GpuNumber no enough gpu number on node {node}: {} wanted, {idle} idle",
+                self.number
+            );
+            match by_card(cards, why) {
+                cards if cards.is_empty() => short,
+                cards => format!("{short} ({cards})"),
             }
-        };
-        Miss {
+        });
+        Some(Miss {
             text,
             distance: (u32::try_from(missing).unwrap_or(u32::MAX), 0),
-        }
+        })
     }
 
     fn marks(&self, _node: &str, _cards: &NodeCards, picks: &Picks) -> Marks {
         marks(picks, self.sending)
-    }
-
-    fn charge(&self, _picks: Option<&Picks>) -> Amounts {
-        Amounts::new()
     }
 
     fn warning(&self) -> Option<&str> {

@@ -68,7 +68,7 @@ fn type_lists_are_matched_with_the_product_label_of_the_node() {
             let failure = &want.failures()[usize::from(failure)];
             assert!(failure.text.contains("nvidia.com/gpu.product"));
             assert!(!failure.evictions_help);
-            let miss = want.explain("n1", &cards, View::Now).text;
+            let miss = want.explain("n1", &cards, View::Now).expect("a miss").text;
             assert!(miss.contains("n1") && miss.contains(LABEL), "{miss}");
         }
         assert_eq!(want.marks("n1", &cards, &Picks::new()), Marks::default());

@@ -10,15 +10,10 @@ use crate::vgpu::plan::{MODE_NAMES, MODES};
 use crate::vgpu::request::Need;
 use crate::vgpu::want::VgpuWant;
 
-/// The explanation of a want.
-pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Miss {
+/// Why a want does not fit; `None` if it does.
+pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Option<Miss> {
     let room = want.room(cards, view);
-    let Err(stop) = want.plan_cards(cards, view) else {
-        return Miss {
-            text: format!("fits on node {node}"),
-            distance: (0, 0),
-        };
-    };
+    let stop = want.plan_cards(cards, view).err()?;
     let failure = &want.failures()[usize::from(stop.index())];
     let mut text = match stop {
         Stop::Count => format!("{} on node {node}", failure.text),
@@ -35,12 +30,8 @@ pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Mi
         .needs
         .iter()
         .find(|need| room.place(need, &mut own).is_err());
-    let Some(need) = failing.or(want.needs.last()) else {
-        return Miss {
-            text,
-            distance: (0, 0),
-        };
-    };
+    // Each fits alone, and not together: told of the last.
+    let need = failing.or(want.needs.last())?;
     let explanation = Explanation::new(&room, need, &own);
     if !explanation.cards.is_empty() {
         if want.needs.len() > 1 {
@@ -52,10 +43,10 @@ pub fn explain(want: &VgpuWant, node: &str, cards: &NodeCards, view: View) -> Mi
         }
         text.push_str(&explanation.cards.join("; "));
     }
-    Miss {
+    Some(Miss {
         text,
         distance: explanation.distance,
-    }
+    })
 }
 
 struct Explanation {

@@ -67,7 +67,7 @@ fn list(plan: &Plan, mode: Option<u8>) -> Vec<Failure> {
         format!("node annotation {REGISTER} has no readable card: restart its device plugin"),
         format!(
             "node has no {} allocatable: is its device plugin running?",
-            plan.count_name
+            plan.nvidia.count_name
         ),
         "no enough gpu cards".to_owned(),
         // Which ones is told with the nearest miss: reasons of nodes are few and shared.

@@ -48,9 +48,7 @@ pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
     let mut pods: BTreeMap<(u16, u32), Used> = BTreeMap::new();
     for hold in cards.holds(View::Now).filter(|hold| hold.certain) {
         let used = pods.entry((hold.card, hold.pod)).or_default();
-        used.memory += hold.used.memory;
-        used.slots += hold.used.slots;
-        used.cores += hold.used.cores;
+        used.add(hold.used);
     }
     let mut gauges = Vec::new();
     for (at, card) in cards.cards.iter().enumerate() {

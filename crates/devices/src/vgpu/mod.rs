@@ -103,10 +103,10 @@ impl Vgpu {
     fn asked<'a>(&self, pod: &'a PodFacts) -> Option<&'a str> {
         let usual = NvidiaConfig::default();
         let names = [
-            &self.plan.count_name,
-            &self.plan.memory_name,
-            &self.plan.core_name,
-            &self.plan.percentage_name,
+            &self.plan.nvidia.count_name,
+            &self.plan.nvidia.memory_name,
+            &self.plan.nvidia.core_name,
+            &self.plan.nvidia.percentage_name,
             &usual.count_name,
             &usual.memory_name,
             &usual.core_name,
@@ -150,7 +150,11 @@ impl Family for Vgpu {
         let entries = register::decode(text, &mut problems);
         if entries.is_empty() {
             found.absent = failure::UNREADABLE;
-        } else if node.allocatable_milli(&self.plan.count_name).unwrap_or(0) <= 0 {
+        } else if node
+            .allocatable_milli(&self.plan.nvidia.count_name)
+            .unwrap_or(0)
+            <= 0
+        {
             found.absent = failure::NOTHING_ALLOCATABLE;
         } else {
             found.cards = self.cards_of(&entries, node, &mut problems);
@@ -182,7 +186,7 @@ impl Family for Vgpu {
     }
 
     fn ignored_resources(&self) -> Vec<String> {
-        vec![self.plan.percentage_name.clone()]
+        vec![self.plan.nvidia.percentage_name.clone()]
     }
 
     fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {

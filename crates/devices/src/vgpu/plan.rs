@@ -24,20 +24,12 @@ pub type InUse = SmallVec<[Unit; 16]>;
 /// Settings and configuration, compiled.
 #[derive(Debug)]
 pub struct Plan {
-    /// Resource names.
-    pub count_name: String,
-    /// Of the memory resource.
-    pub memory_name: String,
-    /// Of the core resource.
-    pub core_name: String,
-    /// Of the percentage resource; may be empty.
-    pub percentage_name: String,
+    /// Names of resources, and models with their geometries.
+    pub nvidia: NvidiaConfig,
     /// MiB in a unit of memory.
     pub factor: i64,
     /// Cores a card gives out, in percent of a card.
     pub cores: u32,
-    /// Models and their geometries, as configured.
-    pub geometries: NvidiaConfig,
     /// By [`crate::Card::geometry`].
     pub tables: Vec<Table>,
     /// The plugin is configured at all.
@@ -58,14 +50,10 @@ impl Plan {
         let nvidia = &config.nvidia;
         let scaled = (100.0 * nvidia.core_scaling).floor();
         Self {
-            count_name: nvidia.count_name.clone(),
-            memory_name: nvidia.memory_name.clone(),
-            core_name: nvidia.core_name.clone(),
-            percentage_name: nvidia.percentage_name.clone(),
+            nvidia: nvidia.clone(),
             factor: nvidia.memory_factor.max(1),
             // Less than a card is no capacity anybody asks for (spec/04 R14).
             cores: if scaled > 100.0 { scaled as u32 } else { 100 },
-            geometries: nvidia.clone(),
             tables: nvidia.geometries.iter().map(Table::new).collect(),
             configured: settings.configured,
             enabled: settings.configured && settings.vgpu,

@@ -140,10 +140,7 @@ pub fn card(entry: &Entry, plan: &Plan) -> Card {
         "mps" => MPS,
         _ => HAMI_CORE,
     };
-    let geometry = plan
-        .geometries
-        .geometry_for(entry.kind)
-        .filter(|_| mode == MIG);
+    let geometry = plan.nvidia.geometry_for(entry.kind).filter(|_| mode == MIG);
     let unusable = if !is_part("NVIDIA", entry.kind) {
         Some(format!("type {:?} is not of NVIDIA", entry.kind))
     } else if !entry.healthy {

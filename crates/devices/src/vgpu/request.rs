@@ -67,10 +67,10 @@ pub fn container_name(containers: &[ContainerFacts], at: usize) -> String {
 }
 
 fn need(at: u16, container: &ContainerFacts, plan: &Plan) -> Result<Option<Need>, String> {
-    let count = field(container, &plan.count_name, i64::from(i32::MAX))?;
-    let memory = memory(container, &plan.memory_name)?;
-    let cores = field(container, &plan.core_name, 100)?.unwrap_or(0);
-    let percent = match plan.percentage_name.as_str() {
+    let count = field(container, &plan.nvidia.count_name, i64::from(i32::MAX))?;
+    let memory = memory(container, &plan.nvidia.memory_name)?;
+    let cores = field(container, &plan.nvidia.core_name, 100)?.unwrap_or(0);
+    let percent = match plan.nvidia.percentage_name.as_str() {
         "" => 0,
         name => field(container, name, 100)?.unwrap_or(0),
     };
@@ -79,13 +79,13 @@ fn need(at: u16, container: &ContainerFacts, plan: &Plan) -> Result<Option<Need>
         None if memory > 0 => 1,
         None if cores > 0 || percent > 0 => {
             let name = if cores > 0 {
-                &plan.core_name
+                &plan.nvidia.core_name
             } else {
-                &plan.percentage_name
+                &plan.nvidia.percentage_name
             };
             return Err(format!(
                 "{name} is asked without {}: add the number of GPUs, such as {}: 1",
-                plan.count_name, plan.count_name
+                plan.nvidia.count_name, plan.nvidia.count_name
             ));
         }
         None => 0,
@@ -97,7 +97,7 @@ fn need(at: u16, container: &ContainerFacts, plan: &Plan) -> Result<Option<Need>
         return Err(format!(
             "{} in an ordinary init container is not supported by the device plugin protocol: ask \
              it in a regular container or a sidecar (restartPolicy: Always)",
-            plan.count_name
+            plan.nvidia.count_name
         ));
     }
     let memory = match (percent, memory) {

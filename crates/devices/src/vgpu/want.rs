@@ -88,7 +88,7 @@ impl VgpuWant {
             layout: layout(&needs, &pod.containers)?,
             lacks_count: needs.iter().any(|need| {
                 let container = &pod.containers[usize::from(need.container)];
-                container.milli(&plan.count_name).is_none()
+                container.milli(&plan.nvidia.count_name).is_none()
             }),
             plan: Rc::clone(plan),
             needs,
@@ -212,7 +212,7 @@ impl Want for VgpuWant {
         Some(takes.iter().map(pick).collect())
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Miss {
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<Miss> {
         explain(self, node, cards, view)
     }
 
@@ -253,9 +253,9 @@ impl Want for VgpuWant {
             }
         };
         let mut amounts = Amounts::new();
-        amounts.extend(memory.map(|memory| (self.plan.memory_name.clone(), memory)));
+        amounts.extend(memory.map(|memory| (self.plan.nvidia.memory_name.clone(), memory)));
         if cores > 0 {
-            amounts.push((self.plan.core_name.clone(), cores));
+            amounts.push((self.plan.nvidia.core_name.clone(), cores));
         }
         amounts.sort();
         amounts

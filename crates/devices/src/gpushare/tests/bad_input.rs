@@ -176,6 +176,7 @@ fn nodes_that_cannot_be_give_no_cards_or_say_what_is_wrong() {
         );
         assert!(
             want.explain("n1", &cards, View::Now)
+                .expect("a miss")
                 .text
                 .contains("node n1")
         );
@@ -195,7 +196,7 @@ fn unknown_entries_among_unhealthy_cards_are_told_and_the_others_count() {
         cards.problems
     );
     let want = want(&*family, &pod(&[&[(MEMORY, 20_000)]], None));
-    let text = want.explain("n1", &cards, View::Now).text;
+    let text = want.explain("n1", &cards, View::Now).expect("a miss").text;
     assert!(
         text.contains("GPU 1: unhealthy (volcano.sh/gpu-unhealthy-ids)"),
         "{text}"

@@ -56,7 +56,7 @@ fn row_32_containers_of_a_pod_share_one_card() {
         );
         let expected = fails("GpuShare no enough gpu memory on any idle GPU", false);
         assert_eq!(outcome(&*two, &cards), expected);
-        let text = two.explain("n1", &cards, View::Now).text;
+        let text = two.explain("n1", &cards, View::Now).expect("a miss").text;
         assert!(
             text.starts_with("GpuShare no enough gpu memory on node n1"),
             "{text}"
@@ -99,7 +99,7 @@ fn row_34_whole_cards_are_the_lowest_idle_ones() {
         assert_eq!(outcome(&*two, &cards), fits("1,3", score), "{policy:?}");
         let four = want(&*family, &pod(&[&[(NUMBER, 4)]], None));
         assert_eq!(outcome(&*four, &cards), fails(NO_NUMBER, true));
-        let miss = four.explain("n1", &cards, View::Now);
+        let miss = four.explain("n1", &cards, View::Now).expect("a miss");
         assert!(
             miss.text
                 .starts_with("GpuNumber no enough gpu number on node n1")
@@ -189,7 +189,7 @@ fn number_mode_does_not_need_memory_on_the_node() {
     let cards = node(&*sharing, capacity, None);
     let one = want(&*sharing, &pod(&[&[(MEMORY, 1)]], None));
     assert_eq!(outcome(&*one, &cards).map_err(|(_, help)| help), Err(false));
-    let text = one.explain("n1", &cards, View::Now).text;
+    let text = one.explain("n1", &cards, View::Now).expect("a miss").text;
     assert_eq!(text, "no volcano.sh/gpu-memory in the capacity of node n1");
 }
 
@@ -240,7 +240,12 @@ fn terminating_pods_hold_their_cards_now_and_not_in_future() {
     assert_eq!(outcome(&*want, &cards), fails(NO_MEMORY, true));
     assert_eq!(want.fit(&cards, View::Future), Ok(100.0));
     assert_eq!(want.choose(&cards, View::Future), Some(picks));
-    assert_eq!(want.explain("n1", &cards, View::Now).distance, (1, 1000));
+    assert_eq!(
+        want.explain("n1", &cards, View::Now)
+            .expect("a miss")
+            .distance,
+        (1, 1000)
+    );
 }
 
 #[test]

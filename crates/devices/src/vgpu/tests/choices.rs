@@ -222,7 +222,7 @@ fn a_unit_of_memory_may_be_many_mib() {
         occupy(&*family, &mut cards, 1, &ids, Tags::default());
         assert_eq!(cards.used(0, View::Now).memory, charged);
         let larger = super::want(&*family, &pod(&[&[('n', 1), ('m', 41)]], &[]));
-        let miss = larger.explain("n1", &cards, View::Now);
+        let miss = larger.explain("n1", &cards, View::Now).expect("a miss");
         assert!(
             miss.text.contains("41,984 MiB asked, 40,960 MiB in all"),
             "{}",
@@ -278,7 +278,9 @@ fn explained(register: &str, on_node: &[&str], asks: &crate::PodFacts) -> crate:
     for (number, ids) in on_node.iter().enumerate() {
         occupy(&*family, &mut cards, number as u32, ids, Tags::default());
     }
-    want(&*family, asks).explain("n1", &cards, View::Now)
+    want(&*family, asks)
+        .explain("n1", &cards, View::Now)
+        .expect("a miss")
 }
 
 #[test]

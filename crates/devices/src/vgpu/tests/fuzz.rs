@@ -107,7 +107,8 @@ proptest! {
             match family.want(&asks, Tags::default()) {
                 Some(Ok(want)) => {
                     let miss = want.explain("n1", &cards, View::Now);
-                    prop_assert!(!miss.text.is_empty());
+                    prop_assert_eq!(miss.is_none(), want.fit(&cards, View::Now).is_ok());
+                    prop_assert!(miss.is_none_or(|miss| !miss.text.is_empty()));
                 }
                 Some(Err(text)) => prop_assert!(text.contains(annotations[at].0)),
                 None => prop_assert!(false, "it asks"),

@@ -194,7 +194,7 @@ fn assert_agreement(
         assert_distinct(&choice.expect("fits"));
         return;
     };
-    let miss = want.explain("n1", cards, view);
+    let miss = want.explain("n1", cards, view).expect("a miss");
     assert!(miss.text.contains(&failure.text), "{}", miss.text);
     let ever = want.fit(empty, View::Now).is_ok();
     assert!(

@@ -154,7 +154,7 @@ fn cards_that_cannot_be_given_out_say_why() {
         assert!(problems.contains(told), "{problems}");
     }
     let want = want(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
-    let miss = want.explain("n1", &cards, View::Now);
+    let miss = want.explain("n1", &cards, View::Now).expect("a miss");
     assert!(
         miss.text.contains("GPU-a: unhealthy; GPU-b: type"),
         "{}",
@@ -203,7 +203,9 @@ fn a_node_without_cards_says_what_is_missing() {
         let failure = failure.expect_err("no cards");
         assert!(failure.text.contains(told), "{}", failure.text);
         assert!(!failure.evictions_help);
-        let miss = want(&*family, &pod(&[&[('n', 1)]], &[])).explain("n1", &cards, View::Now);
+        let miss = want(&*family, &pod(&[&[('n', 1)]], &[]))
+            .explain("n1", &cards, View::Now)
+            .expect("a miss");
         assert!(miss.text.starts_with("n1: node "), "{}", miss.text);
         assert_eq!(miss.distance, (1, i64::MAX), "no node is further away");
     }
