@@ -8,7 +8,7 @@ use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::geometry::DeviceConfig;
 use crate::marks::Protocol;
 use crate::settings::Settings;
-use crate::{gpushare, product, vgpu};
+use crate::{gpushare, product, unbuilt, vgpu};
 
 /// What annotations of a placed pod say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,6 +140,7 @@ impl Devices {
                 None => {}
             }
         }
+        demand.refusal = demand.refusal.or_else(|| unbuilt::refusal(pod));
         demand
     }
 

@@ -29,6 +29,7 @@ pub mod product;
 pub mod settings;
 mod text;
 pub mod type_list;
+mod unbuilt;
 pub mod vgpu;
 
 pub use cards::{

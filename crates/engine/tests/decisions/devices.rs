@@ -5,7 +5,9 @@ use pumice_conf::parse;
 use pumice_devices::{MarkValue, NodeDevices, View};
 use pumice_engine::Engine;
 use pumice_framework::session::Bind;
-use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject};
+use pumice_model::object::{
+    ContainerFacts, ContainerKind, GroupObject, GroupPhase, NodeObject, Pairs, PodObject,
+};
 use pumice_model::{Delta, NoteAbout, TaskStatus};
 
 use crate::cluster::*;
@@ -434,4 +436,56 @@ fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
             "{why}"
         );
     }
+}
+
+#[test]
+fn npus_are_not_handed_out_as_bare_numbers() {
+    for resource in [
+        "huawei.com/npu-core",
+        "huawei.com/Ascend310P",
+        "huawei.com/Ascend910B3-memory",
+    ] {
+        for conf in [CONF, NO_QUEUE_PLUGIN] {
+            let allocatable = format!("8c 64Gi pods=20 {resource}=16");
+            let mut cluster = Cluster::under(conf)
+                .node(node("npu-1", &allocatable))
+                .pod(asking("p", &format!("1c {resource}=1")))
+                .pod(pod("plain", "1c"));
+            assert_eq!(cluster.cycle(), ["plain npu-1"]);
+            let (reason, message) = cluster.why("p");
+            assert_eq!(reason, "Unschedulable");
+            let expected = format!(
+                "no node can serve the pod: the pod asks {resource}, but this version of Pumice \
+                 cannot hand out Ascend NPUs yet"
+            );
+            assert!(message.contains(&expected), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_gang_that_asks_npus_is_not_admitted_and_reserves_nothing() {
+    let asks = |name: &str, least: &str| {
+        let group = waiting(group(name, 1));
+        let min_resources = Some(amounts(least));
+        GroupObject { min_resources, ..group }
+    };
+    let mut cluster = Cluster::new()
+        .node(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))
+        .group(asks("npus", "4c huawei.com/npu-core=8"))
+        .pod(member("npus", asking("p", "4c huawei.com/npu-core=8")))
+        .group(asks("cpus", "4c"))
+        .pod(member("cpus", pod("q", "4c")));
+    assert_eq!(cluster.cycle(), ["q npu-1"]);
+    assert_eq!(cluster.phase("npus"), GroupPhase::Pending);
+    // Pods of Volcano that run on NPUs go on, and count.
+    let running = on("npu-1", asking("old", "1c huawei.com/npu-core=8"));
+    let mut cluster = Cluster::new()
+        .node(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))
+        .pod(running);
+    assert!(cluster.cycle().is_empty());
+    let state = cluster.engine.state();
+    let core = state.resources.get("huawei.com/npu-core").expect("known");
+    let node = state.nodes.find("npu-1").expect("there");
+    assert_eq!(state.nodes.idle.get(core, node), 0);
 }
