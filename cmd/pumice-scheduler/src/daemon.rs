@@ -353,7 +353,8 @@ impl Daemon {
 
     fn lease_lost(&self) -> anyhow::Error {
         anyhow!(
-            "the lease {}/{} was lost: another replica goes on; ending, so that only one writes",
+            "the lease {}/{} was lost: ending, so that only one replica writes; another one, or this \
+             one when it is started again, goes on as soon as it gets the lease",
             self.settings.lease_namespace(),
             self.settings.flags.lease.leader_elect_resource_name
         )

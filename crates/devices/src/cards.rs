@@ -139,7 +139,7 @@ pub enum Weight {
 impl Weight {
     fn counts(self, view: View) -> bool {
         match self {
-            Self::Held => true,
+            Self::Held => view != View::Idle,
             Self::Releasing => view == View::Now,
             Self::Pipelined => view == View::Future,
         }
@@ -153,6 +153,8 @@ pub enum View {
     Now,
     /// Once everything that is being released is free, less what waits for it.
     Future,
+    /// As if nobody held anything: what does not fit now never will.
+    Idle,
 }
 
 /// One entry of the ledger.
@@ -202,6 +204,7 @@ impl NodeCards {
     /// What is in use of a card.
     pub fn used(&self, card: usize, view: View) -> Used {
         match (&self.future, view) {
+            (_, View::Idle) => Used::default(),
             (Some(future), View::Future) => future[card],
             _ => self.cards[card].used,
         }

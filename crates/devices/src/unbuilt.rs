@@ -79,7 +79,10 @@ mod tests {
             };
             let told = refusal(&pod);
             assert_eq!(told.is_some(), known, "{resource}: {told:?}");
-            assert!(told.is_none_or(|told| told.contains(resource)), "{resource}");
+            assert!(
+                told.is_none_or(|told| told.contains(resource)),
+                "{resource}"
+            );
         }
     }
 }

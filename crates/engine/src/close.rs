@@ -13,16 +13,43 @@ impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
     /// whose status changed. `before` are the notes of the cycle before.
     pub(crate) fn close(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
+        let mut jobs = self.jobs_to_look_at(before, now_s);
+        jobs.extend(self.telling.take_due(now_s));
+        jobs.sort_unstable();
+        jobs.dedup();
+        for ix in &jobs {
+            self.note_partial_gang(*ix, now_s);
+            self.telling.look_at(*ix);
+            self.uncounted.insert(*ix);
+            self.note_unready(*ix);
+        }
+        self.close_groups(jobs, now_s)
+    }
+
+    /// Likewise of those whose status, or what is told of them, was too young when they were last
+    /// looked at: nothing has happened since.
+    pub(crate) fn close_due(&mut self, now_s: i64) -> Vec<JobIx> {
+        let due = self.telling.take_due(now_s);
+        due.iter().for_each(|ix| self.telling.look_at(*ix));
+        let changed = self.close_groups(due, now_s);
+        if !changed.is_empty() {
+            // A condition that says so with other numbers decides nothing.
+            self.settled = Some(self.state.generation());
+        }
+        changed
+    }
+
+    fn close_groups(&mut self, jobs: Vec<JobIx>, now_s: i64) -> Vec<JobIx> {
         let mut changed = Vec::new();
-        for ix in self.jobs_to_look_at(before) {
-            self.note_partial_gang(ix, now_s);
-            self.telling.look_at(ix);
-            self.uncounted.insert(ix);
-            self.note_unready(ix);
-            if !self.has_group_and_queue(ix) {
+        for ix in jobs {
+            self.judge_devices(ix);
+            if !self.state.has_job(ix) || self.state.job(ix).group().is_none() {
                 continue;
             }
-            let status = self.status_of(ix, now_s);
+            let (status, due_s) = self.status_of(ix, now_s);
+            if let Some(due_s) = due_s {
+                self.telling.later(ix, due_s);
+            }
             let written = self.state.job(ix).group().map(|group| &group.status);
             if written != Some(&status) {
                 let ran = written.is_some_and(|old| old.phase == GroupPhase::Running);
@@ -37,7 +64,7 @@ impl Engine {
     }
 
     /// Jobs that have changed, and those of which something else is noted than in the cycle before.
-    fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>) -> Vec<JobIx> {
+    fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
         let epoch = Some(self.state.nodes.static_epoch());
@@ -47,19 +74,20 @@ impl Engine {
             jobs = self.state.jobs().map(|(ix, _)| ix).collect();
         }
         let same_nodes = closed_epoch == epoch;
-        let noted = self.notes.iter();
-        let news = noted.filter(|(ix, note)| !same_nodes || before.get(ix) != Some(note));
-        jobs.extend(news.map(|(ix, _)| *ix));
+        for (ix, note) in &self.notes {
+            match before.get(ix).filter(|_| same_nodes) {
+                Some(old) if old == note => {}
+                Some(old) if old.differs_in_amounts_only(note) => {
+                    self.telling.look_later(*ix, now_s);
+                }
+                _ => jobs.push(*ix),
+            }
+        }
         let silent = before.keys().filter(|ix| !self.notes.contains_key(ix));
         jobs.extend(silent);
         jobs.sort_unstable();
         jobs.dedup();
         jobs
-    }
-
-    fn has_group_and_queue(&self, ix: JobIx) -> bool {
-        let known = self.state.has_job(ix);
-        known && self.state.job(ix).group().is_some() && self.state.job(ix).queue.is_some()
     }
 
     fn note_unready(&mut self, ix: JobIx) {
@@ -79,55 +107,66 @@ impl Engine {
         }
     }
 
-    fn status_of(&self, ix: JobIx, now_s: i64) -> GroupStatus {
+    /// The status of a PodGroup, and when to look again because a condition with other numbers was
+    /// too young to be replaced.
+    fn status_of(&self, ix: JobIx, now_s: i64) -> (GroupStatus, Option<i64>) {
         let job = self.state.job(ix);
         let mut status = job.status.clone();
-        let mut unschedulable = false;
-        if self.chain.writes_conditions() && !job.tasks.is_empty() {
-            if job.is_ready() {
-                self.mark_scheduled(&mut status, now_s);
-            } else if !waits_for_its_own_pods(job) {
-                unschedulable = true;
-                let (reason, message) = self.unschedulable(ix);
-                self.put_condition(
-                    &mut status,
-                    now_s,
-                    ("Unschedulable", "True"),
-                    reason,
-                    message,
-                );
-            }
+        status.is_blank = false;
+        let is_ready = job.is_ready() && !job.tasks.is_empty();
+        let complaint = if is_ready || waits_for_its_own_pods(job) {
+            None
+        } else {
+            self.unschedulable(ix)
+        };
+        let unschedulable = complaint.is_some();
+        let mut due_s = None;
+        if let Some((reason, message)) = complaint {
+            let what = ("Unschedulable", "True");
+            due_s = self.put_condition(&mut status, now_s, what, reason, message);
+        } else if is_ready && self.chain.writes_conditions() {
+            self.mark_scheduled(&mut status, now_s);
         }
         status.phase = phase_of(job, unschedulable);
         status.running = job.count(TaskStatus::Running);
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
-        status
+        (status, due_s)
     }
 
     fn mark_scheduled(&self, status: &mut GroupStatus, now_s: i64) {
-        let reason = "tasks in gang are ready to be scheduled";
-        self.put_condition(status, now_s, ("Scheduled", "True"), reason, String::new());
-        let open = status
-            .conditions
-            .iter_mut()
-            .find(|c| c.kind == "Unschedulable");
-        if let Some(condition) = open.filter(|c| c.status == "True") {
-            condition.status = "False".to_owned();
-            condition.transition_id = self.transition_id();
-            condition.transition_s = now_s;
+        let kinds = status.conditions.iter().map(|c| c.kind.as_str());
+        let was_told = kinds.clone().any(|kind| kind == "Unschedulable");
+        let outcomes = [("Scheduled", "True"), ("Unschedulable", "False")];
+        for what in outcomes.into_iter().take(1 + usize::from(was_told)) {
+            // What was in the way is so no more, nor are its reason and message.
+            self.put_condition(status, now_s, what, READY, String::new());
         }
     }
 
-    /// Reason and message of an unready job.
-    fn unschedulable(&self, ix: JobIx) -> (&'static str, String) {
-        match self.chain.job_valid(&self.state, ix) {
+    /// Reason and message of a job that is not ready; nothing where no plugin judges that.
+    fn unschedulable(&self, ix: JobIx) -> Option<(&'static str, String)> {
+        let job = self.state.job(ix);
+        if job.queue.is_none() {
+            return Some(("QueueNotFound", self.no_queue_text(ix)));
+        }
+        if !self.chain.writes_conditions() {
+            return None;
+        }
+        if job.tasks.is_empty() {
+            // Its controller makes pods once it is admitted.
+            let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
+            let skip = skip.filter(|_| job.is_pending())?;
+            return Some(("NotEnoughResources", self.skip_text(ix, skip)));
+        }
+        Some(match self.chain.job_valid(&self.state, ix) {
             Err(invalid) => (invalid.reason, invalid.message),
             Ok(()) => ("NotEnoughResources", self.gang_message(ix)),
-        }
+        })
     }
 
-    /// Adds or replaces the condition of a kind; nothing changes when it says the same already.
+    /// Adds or replaces the condition of a kind; nothing changes when it says the same already. When
+    /// to look again, if it would say so with other numbers and is too young.
     fn put_condition(
         &self,
         status: &mut GroupStatus,
@@ -135,7 +174,7 @@ impl Engine {
         (kind, value): (&str, &str),
         reason: &str,
         message: String,
-    ) {
+    ) -> Option<i64> {
         let condition = GroupCondition {
             kind: kind.to_owned(),
             status: value.to_owned(),
@@ -144,21 +183,25 @@ impl Engine {
             transition_id: self.transition_id(),
             transition_s: now_s,
         };
-        match status
-            .conditions
-            .iter_mut()
-            .find(|known| known.kind == kind)
-        {
-            Some(known) if says_the_same(known, &condition, now_s) => {}
+        let mut known = status.conditions.iter_mut();
+        match known.find(|known| known.kind == kind) {
+            Some(known) if says_the_same(known, &condition, now_s) => {
+                let due_s = known.transition_s.saturating_add(RETELL_AFTER_S);
+                return (known.message != condition.message).then_some(due_s);
+            }
             Some(known) => *known = condition,
             None => status.conditions.push(condition),
         }
+        None
     }
 
     fn transition_id(&self) -> String {
         format!("cycle-{}", self.cycle)
     }
 }
+
+/// Reason of a gang that is ready.
+const READY: &str = "tasks in gang are ready to be scheduled";
 
 /// Whether a condition need not be written again: nothing differs, or only numbers, and the known
 /// one is young.

@@ -5,16 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use pumice_framework::reason::NearestMiss;
+use pumice_conf::nearest;
+use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_framework::session::Unplaced;
 use pumice_framework::{FitError, JobNote, Skip};
 use pumice_model::object::Gates;
 use pumice_model::resource::display_amount;
 use pumice_model::state::Hold;
-use pumice_model::{Job, JobIx, NodeIx, TaskIx, TaskStatus};
+use pumice_model::{Job, JobIx, NodeIx, Origin, TaskIx, TaskStatus};
 
 use crate::Engine;
 use crate::gist::NEAREST_MISS;
+use crate::never::{held_by_queue, only_queue_is_in_the_way};
 
 /// Why a pod is pending: the reason and message of its `PodScheduled` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,11 @@ impl Engine {
         if !task.ours {
             return None;
         }
+        if let Some(why) = &self.standstill {
+            let waits = task.status == TaskStatus::Pending;
+            let message = format!("nothing is scheduled: {why}");
+            return waits.then(|| PodReason::unschedulable(message));
+        }
         match task.status {
             TaskStatus::Allocated | TaskStatus::Pipelined => {
                 Some(self.could_go_to(ix, task.status, task.node?))
@@ -61,6 +68,10 @@ impl Engine {
         if let Some(why) = self.unserved(ix).filter(|_| !tried) {
             return PodReason::unschedulable(format!("no node can serve the pod: {why}"));
         }
+        let may_be_told = task.gates == Gates::None && !tried && only_queue_is_in_the_way(note);
+        if let Some(never) = may_be_told.then(|| self.never_text(ix)).flatten() {
+            return PodReason::unschedulable(never);
+        }
         if let Some(why) = note.and_then(|note| note.skip.as_ref()) {
             return PodReason::unschedulable(self.skip_text(job, why));
         }
@@ -78,7 +89,20 @@ impl Engine {
         let unplaced = note.and_then(|note| note.unplaced.iter().find(|(other, _)| *other == ix));
         match unplaced {
             Some((_, unplaced)) => PodReason::unschedulable(self.unplaced_text(ix, unplaced)),
-            None => PodReason::unschedulable(self.group_message(job)),
+            None => PodReason::unschedulable(self.untried_text(job)),
+        }
+    }
+
+    /// Why a pod nobody tried to place waits, when nothing is in the way of its job.
+    pub(crate) fn untried_text(&self, job: JobIx) -> String {
+        if self.state.job(job).origin != Origin::BarePod {
+            return self.group_message(job);
+        }
+        // A pod without PodGroup is not to read of a group.
+        let queue = self.state.names.text(self.state.job(job).queue_name);
+        match self.notes.get(&job).and_then(|note| note.refusal.as_ref()) {
+            Some(refusal) => format!("queue \"{queue}\": {}", self.refusal_text(job, refusal)),
+            None => format!("the pod waits for its turn in queue \"{queue}\""),
         }
     }
 
@@ -112,18 +136,16 @@ impl Engine {
     }
 
     /// Why a job was skipped.
-    fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
+    pub(crate) fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
         let key = self.state.job_key(ix);
         let queue = self.state.names.text(self.state.job(ix).queue_name);
         match why {
             Skip::NoGroup => format!(
                 "PodGroup {key} not found: create it, or remove annotation \
-                 scheduling.k8s.io/group-name from the pod"
+                 scheduling.k8s.io/group-name from the pod; if it is there, the scheduler cannot \
+                 read PodGroups, and its log names the permission or CRD that is missing"
             ),
-            Skip::NoQueue => format!(
-                "queue \"{queue}\" of {key} not found (or set aside as broken): create the queue, or \
-                 name another one"
-            ),
+            Skip::NoQueue => self.no_queue_text(ix),
             Skip::Topology => format!(
                 "PodGroup {key} asks for a network topology, which this version cannot place"
             ),
@@ -131,20 +153,46 @@ impl Engine {
             Skip::NotEnqueued(refusal) => {
                 format!(
                     "queue \"{queue}\" does not admit {key}: {}",
-                    refusal.message
+                    self.refusal_text(ix, refusal)
                 )
             }
             Skip::Invalid(invalid) => invalid.message.clone(),
-            Skip::Overused => {
-                format!("queue \"{queue}\" is overused: it has at least what it deserves")
-            }
+            Skip::Overused => match self.state.job(ix).queue {
+                Some(queue) => self.overused_text(ix, queue),
+                None => self.no_queue_text(ix),
+            },
         }
+    }
+
+    /// That the queue of a job is not there.
+    pub(crate) fn no_queue_text(&self, ix: JobIx) -> String {
+        let key = self.state.job_key(ix);
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let known = self.state.queues().map(|(_, queue)| queue);
+        let mut known: Vec<&str> = known.map(|queue| queue.object.name.as_str()).collect();
+        if known.is_empty() {
+            // The scheduler makes one wherever it can.
+            return format!(
+                "queue \"{queue}\" of {key} not found, nor any other: the CRD \
+                 queues.scheduling.volcano.sh is not installed (kubectl create -f \
+                 deploy/install.yaml), or the scheduler may not list queues (its log names the \
+                 permission)"
+            );
+        }
+        known.sort_unstable();
+        let hint = nearest(queue, known.iter().copied());
+        let hint = hint.map_or(String::new(), |name| format!(", did you mean \"{name}\"?"));
+        format!(
+            "queue \"{queue}\" of {key} not found (or set aside as broken){hint}: create the queue, \
+             or name another one"
+        )
     }
 
     fn unplaced_text(&self, ix: TaskIx, unplaced: &Unplaced) -> String {
         let task = self.state.task(ix);
         match unplaced {
-            Unplaced::NoNode(error) => self.fit_text(error),
+            Unplaced::NoNode(error) => self.fit_text(ix, error),
+            Unplaced::RoleFailed if self.never_fits(ix) => self.never_text(ix).unwrap_or_default(),
             Unplaced::RoleFailed => format!(
                 "Task {} with role spec {} has already predicated failed, skip",
                 task.name,
@@ -153,9 +201,14 @@ impl Engine {
         }
     }
 
-    /// Counts per reason over nodes, and the nearest miss.
-    pub fn fit_text(&self, error: &FitError) -> String {
+    /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
+    fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
         let mut text = error.text(&self.kernel.reasons);
+        if error.never && error.nodes > 0 {
+            let why = self.excess(ix);
+            let why = why.unwrap_or("no node has room for it, even if it were idle".to_owned());
+            text.push_str(&format!(" It never fits: {why}."));
+        }
         if let Some(miss) = &error.nearest {
             text.push_str(&format!("{NEAREST_MISS}{}.", self.miss_text(miss)));
         }
@@ -169,16 +222,25 @@ impl Engine {
         let short: Vec<String> = miss
             .short
             .iter()
-            .map(|(ix, amount)| {
-                let name = self.state.resources.name(*ix);
-                format!("{name} short by {}", display_amount(name, *amount))
-            })
+            .map(|shortage| self.shortage_text(shortage))
             .collect();
         format!(
             "node {}: {}",
             self.state.nodes.object(miss.node).name,
             short.join(", ")
         )
+    }
+
+    fn shortage_text(&self, shortage: &Shortage) -> String {
+        let name = self.state.resources.name(shortage.resource);
+        let show = |amount: i64| display_amount(name, amount);
+        let (short, asked) = (show(shortage.short), show(shortage.asked));
+        let total = show(shortage.total);
+        if shortage.asked > shortage.total {
+            return format!("{name} short by {short} ({asked} asked, {total} in all)");
+        }
+        let free = show((shortage.asked - shortage.short).max(0));
+        format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
     }
 
     /// `<u>/<tasks> tasks in gang unschedulable: …`.
@@ -246,6 +308,11 @@ impl Engine {
 
     fn noted_reason(&self, ix: JobIx, note: &JobNote) -> Option<String> {
         let queue = self.state.names.text(self.state.job(ix).queue_name);
+        if held_by_queue(note)
+            && let Some(hopeless) = self.hopeless_member(ix)
+        {
+            return Some(hopeless);
+        }
         if let Some((task, unplaced)) = note.unplaced.first()
             && let Some(record) = self.state.find_task(*task)
         {
@@ -253,7 +320,8 @@ impl Engine {
             return Some(format!("{name}: {}", self.unplaced_text(*task, unplaced)));
         }
         if let Some(refusal) = &note.refusal {
-            return Some(format!("queue \"{queue}\": {}", refusal.message));
+            let why = self.refusal_text(ix, refusal);
+            return Some(format!("queue \"{queue}\": {why}"));
         }
         note.skip.as_ref().map(|why| self.skip_text(ix, why))
     }

@@ -14,8 +14,10 @@ mod close;
 pub mod devices;
 pub mod explain;
 pub mod gist;
+mod never;
 pub mod numbers;
 mod partial;
+mod refusal;
 pub mod report;
 
 use pumice_actions::{Kernel, find};
@@ -26,6 +28,7 @@ use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Un
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use never::Serviceable;
 pub use numbers::{JobNumbers, Numbers, QueueNumbers};
 use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage};
@@ -72,6 +75,9 @@ pub struct Engine {
     /// Jobs with a PodGroup and pods that are not ready.
     unready: FxHashSet<JobIx>,
     devices_told: devices::Told,
+    serviceable: Serviceable,
+    /// Why nothing is scheduled at all.
+    standstill: Option<String>,
 }
 
 impl Engine {
@@ -98,6 +104,8 @@ impl Engine {
             uncounted: FxHashSet::default(),
             unready: FxHashSet::default(),
             devices_told: devices::Told::default(),
+            serviceable: Serviceable::default(),
+            standstill: None,
         }
     }
 
@@ -231,6 +239,12 @@ impl Engine {
         self.state.take_device_notes()
     }
 
+    /// That nothing is scheduled at all, and why: told of every pod that waits. `None` once cycles
+    /// run.
+    pub fn stand_still(&mut self, why: Option<String>) {
+        self.standstill = why;
+    }
+
     /// Number of cycles run so far, skipped ones not counted.
     pub fn cycles(&self) -> u64 {
         self.cycle
@@ -254,7 +268,9 @@ impl Engine {
         self.now_s = now_s;
         self.state.release_holds(now_s);
         if self.settled == Some(self.state.generation()) {
+            let groups = self.close_due(now_s);
             return Decisions {
+                groups,
                 skipped: true,
                 settled: true,
                 ..Decisions::default()

@@ -7,7 +7,8 @@ use pumice_model::{JobIx, QueueIx, Rules, State, TaskIx};
 
 use crate::node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
 use crate::observer::{Observer, Stage};
-use crate::plugin::{CycleInfo, Invalid, Plugin, Points, QueueView, Refusal};
+use crate::plugin::{CycleInfo, Invalid, Plugin, Points, QueueView};
+use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
 
 /// One plugin with its switches.
@@ -242,9 +243,7 @@ impl PluginChain {
         if permitted {
             return Ok(());
         }
-        Err(refusal.unwrap_or_else(|| Refusal {
-            message: "refused by a queue plugin".to_owned(),
-        }))
+        Err(refusal.unwrap_or(Refusal::Unsaid))
     }
 
     /// JobEnqueued: all are told.

@@ -13,19 +13,22 @@
 //! * [`session`]: one cycle's transaction and its notes on every job.
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
+//! * [`refusal`]: why a queue or the cluster says no, likewise.
 
 pub mod chain;
 pub mod node_points;
 pub mod observer;
 pub mod plugin;
 pub mod reason;
+pub mod refusal;
 pub mod session;
 pub mod tiers;
 
 pub use chain::PluginChain;
 pub use node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
 pub use observer::{Observer, Stage, Unobserved};
-pub use plugin::{CycleInfo, Invalid, Plugin, Points, Refusal};
+pub use plugin::{CycleInfo, Invalid, Plugin, Points};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
+pub use refusal::{Bound, Overrun, Overruns, Refusal};
 pub use session::{JobNote, Session, Skip};
 pub use tiers::Vote;

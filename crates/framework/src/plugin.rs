@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use pumice_model::{JobIx, QueueIx, ResVec, Rules, State, TaskIx};
 
 use crate::node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
+use crate::refusal::Refusal;
 use crate::tiers::Vote;
 
 /// What a plugin may know about the cycle besides the state.
@@ -19,13 +20,6 @@ pub struct CycleInfo {
 pub struct Invalid {
     /// `NotEnoughTasks` or `NotEnoughPodsOfTask`.
     pub reason: &'static str,
-    /// Message.
-    pub message: String,
-}
-
-/// Why a queue or the cluster refuses a job or a task, in Volcano's wording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
     /// Message.
     pub message: String,
 }

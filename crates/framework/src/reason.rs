@@ -120,16 +120,33 @@ impl ReasonTable {
     }
 }
 
-/// The node that comes closest to having the resources.
+/// A resource of which a node has too little left; amounts in stored units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shortage {
+    /// The resource.
+    pub resource: ResIx,
+    /// Asked.
+    pub asked: i64,
+    /// Missing, counting what is being released.
+    pub short: i64,
+    /// What the node has in all.
+    pub total: i64,
+}
+
+/// The node that comes closest: it lacks least of what is asked, and could have it, if there is
+/// such a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearestMiss {
     /// The node; the first by name among equals.
     pub node: NodeIx,
-    /// What it lacks, in stored units.
-    pub short: Vec<(ResIx, i64)>,
+    /// What it lacks.
+    pub short: Vec<Shortage>,
     /// What its devices lack, in words.
     pub devices: Option<String>,
 }
+
+/// What there is to say where there is no node.
+pub const NO_NODES: &str = "0/0 nodes are unavailable: there are no nodes.";
 
 /// Why a task found no node: reasons with the number of nodes that have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,8 +157,10 @@ pub struct FitError {
     pub counts: Vec<(SetId, u32)>,
     /// A reason that holds for every node before looking at any.
     pub everywhere: Option<String>,
-    /// The nearest miss among nodes that only lack resources.
+    /// The nearest miss among nodes that only lack resources or devices.
     pub nearest: Option<NearestMiss>,
+    /// No node has room for it, even if all were idle.
+    pub never: bool,
 }
 
 impl FitError {
@@ -170,6 +189,9 @@ impl FitError {
 
     /// `0/<nodes> nodes are unavailable: <count> <reason>, ….` (spec/01 §4.4).
     pub fn text(&self, table: &ReasonTable) -> String {
+        if self.nodes == 0 {
+            return NO_NODES.to_owned();
+        }
         let reasons = self.histogram(table).join(", ");
         format!("0/{} nodes are unavailable: {reasons}.", self.nodes)
     }

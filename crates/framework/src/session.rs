@@ -14,8 +14,9 @@ use rustc_hash::FxHashMap;
 
 use crate::chain::PluginChain;
 use crate::observer::Observer;
-use crate::plugin::{CycleInfo, Invalid, Refusal};
+use crate::plugin::{CycleInfo, Invalid};
 use crate::reason::FitError;
+use crate::refusal::Refusal;
 
 /// A position in the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,13 @@ pub enum Skip {
     Overused,
 }
 
+impl Skip {
+    /// The queue, or the size of the cluster, is all that keeps the job from being tried.
+    pub fn is_of_queue(&self) -> bool {
+        matches!(self, Self::NotEnqueued(_) | Self::Overused)
+    }
+}
+
 /// Why one task found no place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unplaced {
@@ -84,6 +92,21 @@ impl JobNote {
             Some(Skip::NotEnqueued(refusal)) => Some(refusal),
             _ => None,
         }
+    }
+
+    /// Whether two notes differ in nothing but amounts of refusals, which move with every pod that
+    /// is placed in the queue.
+    pub fn differs_in_amounts_only(&self, other: &Self) -> bool {
+        let gist = |refusal: Option<&Refusal>| refusal.map(Refusal::gist);
+        let skips_alike = match (self.enqueue_refusal(), other.enqueue_refusal()) {
+            (Some(one), Some(other)) => one.gist() == other.gist(),
+            _ => self.skip == other.skip,
+        };
+        skips_alike
+            && gist(self.refusal.as_ref()) == gist(other.refusal.as_ref())
+            && self.unplaced == other.unplaced
+            && self.failed_roles == other.failed_roles
+            && self.discarded == other.discarded
     }
 }
 

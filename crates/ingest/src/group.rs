@@ -93,6 +93,7 @@ fn status(wire: &PodGroupStatus, problems: &mut Problems) -> GroupStatus {
     }
     GroupStatus {
         phase: phase(&wire.phase, problems),
+        is_blank: wire.phase.is_empty(),
         conditions,
         running: wire.running,
         succeeded: wire.succeeded,

@@ -146,6 +146,7 @@ pub struct Nodes {
     tasks: Vec<Vec<TaskIx>>,
     /// Sum of `total` over all nodes.
     pub cluster_total: ResVec,
+    largest: (u64, ResVec),
     /// Number of tasks with load `Releasing` or `Pipelined`: 0 means idle = future idle everywhere.
     pub in_transit: u32,
     static_epoch: u64,
@@ -305,9 +306,27 @@ impl Nodes {
         Some((node, self.tasks[node.at()].clone()))
     }
 
+    /// Per resource the most any one node has in all, as of the last [`Nodes::seal`].
+    pub fn largest(&self) -> &ResVec {
+        &self.largest.1
+    }
+
     /// Restores the dense name order after nodes came or went. Returns the map from old to new
     /// index (`u32::MAX` for gone) when indices moved.
     pub fn seal(&mut self) -> Option<Vec<u32>> {
+        let moved = self.restore_order();
+        if self.largest.0 != self.static_epoch {
+            let mut largest = ResVec::default();
+            for (at, column) in self.total.by_resource.iter().enumerate() {
+                let most = column.iter().copied().max().unwrap_or(0);
+                largest.set(ResIx(at as u16), most);
+            }
+            self.largest = (self.static_epoch, largest);
+        }
+        moved
+    }
+
+    fn restore_order(&mut self) -> Option<Vec<u32>> {
         if !self.unsorted && self.gone.is_empty() {
             return None;
         }

@@ -80,10 +80,19 @@ impl Plugin for Gang {
     fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid> {
         let job = state.job(job);
         if !job.roles_hold(RoleCount::valid) {
-            let message = "Not enough valid pods of each task for gang-scheduling".to_owned();
+            let text = "Not enough valid pods of each task for gang-scheduling";
+            let short = job.roles.iter().find(|role| role.valid() < role.min);
+            let which = short.map_or(String::new(), |role| {
+                let name = state.names.text(role.role);
+                let (valid, min) = (role.valid(), role.min);
+                format!(
+                    ", task {name} valid: {valid}, min: {min}: {}",
+                    remedy(min - valid)
+                )
+            });
             return Err(Invalid {
                 reason: "NotEnoughPodsOfTask",
-                message,
+                message: format!("{text}{which}"),
             });
         }
         if !sub_jobs_hold(state, job, |_, _| true) {
@@ -95,8 +104,10 @@ impl Plugin for Gang {
         }
         let (valid, min) = (job.valid(), job.min_available);
         if valid < min {
-            let message =
-                format!("Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}");
+            let message = format!(
+                "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}: {}",
+                remedy(min - valid)
+            );
             return Err(Invalid {
                 reason: "NotEnoughTasks",
                 message,
@@ -108,6 +119,11 @@ impl Plugin for Gang {
     fn job_starving(&self, state: &State, job: JobIx) -> bool {
         !state.job(job).is_pipelined()
     }
+}
+
+/// What to do about missing pods.
+fn remedy(missing: i32) -> String {
+    format!("make {missing} more pods, or lower minMember")
 }
 
 fn permit_if(holds: bool) -> Vote {

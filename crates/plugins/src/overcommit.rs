@@ -1,7 +1,7 @@
 //! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
 
 use pumice_conf::{ArgKind, Arguments, PluginSpec};
-use pumice_framework::{CycleInfo, Plugin, Points, Refusal, Vote};
+use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Points, Refusal, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
 use crate::registry::{arg, arg_from};
@@ -30,6 +30,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 /// The plugin.
 pub struct Overcommit {
     factor: f64,
+    /// Used, when the cycle opened.
+    used: ResVec,
     /// Cluster total × factor − used, when the cycle opened.
     idle: Vec<f64>,
     /// What admitted jobs reserve.
@@ -43,9 +45,14 @@ impl Overcommit {
         let factor = given.unwrap_or(DEFAULT_FACTOR);
         Self {
             factor,
+            used: ResVec::default(),
             idle: Vec::new(),
             inqueue: ResVec::default(),
         }
+    }
+
+    fn factor_in_thousandths(&self) -> u32 {
+        (self.factor * 1000.0).round() as u32
     }
 }
 
@@ -62,16 +69,16 @@ impl Plugin for Overcommit {
     }
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
-        let idle = |at: usize| {
-            let ix = ResIx(at as u16);
-            let used: i64 = state
-                .nodes
-                .used
-                .column(ix)
-                .map_or(0, |used| used.iter().sum());
-            state.nodes.cluster_total.get(ix) as f64 * self.factor - used as f64
+        let all = (0..state.resources.len()).map(|at| ResIx(at as u16));
+        self.used = ResVec::default();
+        for ix in all.clone() {
+            let used = state.nodes.used.column(ix);
+            self.used.set(ix, used.map_or(0, |used| used.iter().sum()));
+        }
+        let idle = |ix: ResIx| {
+            state.nodes.cluster_total.get(ix) as f64 * self.factor - self.used.get(ix) as f64
         };
-        self.idle = (0..state.resources.len()).map(idle).collect();
+        self.idle = all.map(idle).collect();
         self.inqueue = state.reserved.clone();
     }
 
@@ -84,11 +91,18 @@ impl Plugin for Overcommit {
         if is_within(wanted, demand, limit) {
             return (Vote::Permit, None);
         }
-        let text = ("resource in cluster is overused", "overused");
-        (
-            Vote::Reject,
-            Some(reservation::refusal(state, text, wanted, demand, limit)),
-        )
+        let overrun = |ix| Overrun {
+            resource: ix,
+            bound: Bound::Cluster,
+            limit: state.nodes.cluster_total.get(ix),
+            total: state.nodes.cluster_total.get(ix),
+            used: self.used.get(ix),
+            reserved: self.inqueue.get(ix),
+            asked: wanted.get(ix),
+        };
+        let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
+        let refusal = Refusal::Overcommit(overruns, self.factor_in_thousandths());
+        (Vote::Reject, Some(refusal))
     }
 
     fn job_enqueued(&mut self, state: &State, job: JobIx) {

@@ -13,8 +13,7 @@ use std::cmp::Ordering;
 
 use pumice_conf::PluginSpec;
 use pumice_framework::plugin::QueueView;
-use pumice_framework::{CycleInfo, Plugin, Points, Refusal, Vote};
-use pumice_model::object::QueueState;
+use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Points, Refusal, Vote};
 use pumice_model::resource::{CPU, MEMORY, PODS};
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 
@@ -68,6 +67,20 @@ impl Proportion {
             }
         }
         share
+    }
+}
+
+impl Entitlement {
+    /// The most the queue could ever have of a resource, and what that comes from.
+    fn ceiling_of(&self, state: &State, queue: &Queue, ix: ResIx) -> (Bound, i64) {
+        let ceiling = amount(&self.ceiling, ix) as i64;
+        let total = state.nodes.cluster_total.get(ix);
+        let bound = match ceiling {
+            _ if ceiling == total => Bound::Cluster,
+            _ if ceiling == queue.capability.get(ix) => Bound::Capability,
+            _ => Bound::Guarantees,
+        };
+        (bound, ceiling)
     }
 }
 
@@ -146,7 +159,7 @@ impl Plugin for Proportion {
     fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         let record = state.queue(queue);
         if !record.is_open() {
-            return Err(not_open(record));
+            return Err(Refusal::NotOpen(record.object.state));
         }
         let Some(entitlement) = self.of(queue) else {
             return Ok(());
@@ -157,8 +170,28 @@ impl Plugin for Proportion {
         if is_within(request, demand, limit) {
             return Ok(());
         }
-        let text = ("queue resource quota insufficient", "insufficient");
-        Err(reservation::refusal(state, text, request, demand, limit))
+        let total = &state.nodes.cluster_total;
+        let overrun = |ix| {
+            let limit = limit(ix) as i64;
+            let asked = request.get(ix);
+            let (bound, ceiling) = entitlement.ceiling_of(state, record, ix);
+            // What no other job could change comes first.
+            let (bound, limit) = match limit {
+                _ if asked > ceiling || limit >= ceiling => (bound, ceiling),
+                _ => (Bound::Deserved, limit),
+            };
+            Overrun {
+                resource: ix,
+                bound,
+                limit,
+                total: total.get(ix),
+                used: held(record, ix),
+                reserved: 0,
+                asked,
+            }
+        };
+        let overruns = reservation::overruns(state, request, demand, limit, overrun);
+        Err(Refusal::Quota(overruns))
     }
 
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
@@ -168,7 +201,7 @@ impl Plugin for Proportion {
         };
         let queue = state.queue(ix);
         if !queue.is_open() {
-            return (Vote::Reject, Some(not_open(queue)));
+            return (Vote::Reject, Some(Refusal::NotOpen(queue.object.state)));
         }
         let (Some(wanted), Some(entitlement)) = (&job.min_resources, self.of(ix)) else {
             return (Vote::Permit, None);
@@ -184,11 +217,21 @@ impl Plugin for Proportion {
         if is_within(wanted, demand, limit) {
             return (Vote::Permit, None);
         }
-        let text = ("queue resource quota insufficient", "insufficient");
-        (
-            Vote::Reject,
-            Some(reservation::refusal(state, text, wanted, demand, limit)),
-        )
+        let overrun = |ix| {
+            let (bound, limit) = entitlement.ceiling_of(state, queue, ix);
+            let reserved = entitlement.inqueue.get(ix);
+            Overrun {
+                resource: ix,
+                bound,
+                limit,
+                total: state.nodes.cluster_total.get(ix),
+                used: held(queue, ix),
+                reserved: reserved.saturating_sub(entitlement.elastic.get(ix)).max(0),
+                asked: wanted.get(ix),
+            }
+        };
+        let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
+        (Vote::Reject, Some(Refusal::Quota(overruns)))
     }
 
     fn job_enqueued(&mut self, state: &State, job: JobIx) {
@@ -212,18 +255,6 @@ impl Plugin for Proportion {
             inqueue: entitlement.inqueue.clone(),
             overused: self.overused(state, queue),
         })
-    }
-}
-
-fn not_open(queue: &Queue) -> Refusal {
-    let state = match queue.object.state {
-        QueueState::Open => "Open",
-        QueueState::Closed => "Closed",
-        QueueState::Closing => "Closing",
-        QueueState::Unknown => "Unknown",
-    };
-    Refusal {
-        message: format!("queue {} is {state}, not Open", queue.object.name),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The comparison by which `overcommit` and `proportion` admit further jobs (spec/02 §4, §7).
 
-use pumice_framework::Refusal;
+use pumice_framework::{Overrun, Overruns};
 use pumice_model::resource::PODS;
 use pumice_model::{ResIx, ResVec, State};
 
@@ -16,26 +16,20 @@ pub(crate) fn is_within(
     })
 }
 
-/// A refusal that names the resources in which `demand` is above `limit`: `<headline>: <word> cpu,
-/// <word> memory`.
-pub(crate) fn refusal(
+/// The resources in which `demand` is above `limit`, each as `overrun` tells it.
+pub(crate) fn overruns(
     state: &State,
-    (headline, word): (&str, &str),
     request: &ResVec,
     demand: impl Fn(ResIx) -> i64,
     limit: impl Fn(ResIx) -> f64,
-) -> Refusal {
-    let names: Vec<String> = state
-        .resources
-        .in_order()
-        .iter()
+    overrun: impl Fn(ResIx) -> Overrun,
+) -> Overruns {
+    let asked = state.resources.in_order().iter();
+    asked
         .filter(|ix| **ix != PODS && request.get(**ix) > 0)
         .filter(|ix| demand(**ix) as f64 > limit(**ix))
-        .map(|ix| format!("{word} {}", state.resources.name(*ix)))
-        .collect();
-    Refusal {
-        message: format!("{headline}: {}", names.join(", ")),
-    }
+        .map(|ix| overrun(*ix))
+        .collect()
 }
 
 /// Value of one dimension; 0 beyond the end.

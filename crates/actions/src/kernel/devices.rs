@@ -105,6 +105,12 @@ impl DeviceCheck {
         self.reasons.contains(&set)
     }
 
+    /// Whether the devices of a node would do if nobody held any.
+    pub fn serves_when_idle(&self, nodes: &Nodes, node: NodeIx) -> bool {
+        let devices = &nodes.devices[node.at()];
+        self.demand.fit(devices, View::Idle).is_ok()
+    }
+
     /// Why the devices of a node do not do, counting what is being released.
     pub fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<Miss> {
         let name = &nodes.object(node).name;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use pumice_framework::reason::Shortage;
 use pumice_framework::{
     Class, NodeFilter, NodeScore, PluginChain, ReasonId, ReasonTable, SetId, StaticPart,
 };
@@ -292,31 +293,16 @@ impl Program {
         self.devices.as_ref()
     }
 
-    /// What a node lacks, in stored units, counting what is being released.
-    pub fn shortage(&self, nodes: &Nodes, node: NodeIx) -> Vec<(ResIx, i64)> {
-        self.needs
-            .iter()
-            .map(|need| {
-                (
-                    need.resource,
-                    need.amount - nodes.future_idle(need.resource, node),
-                )
-            })
-            .filter(|(_, short)| *short > 0)
-            .collect()
-    }
-
-    /// How far a shortage is from being none: the largest share of a need that is missing.
-    pub fn distance(&self, short: &[(ResIx, i64)]) -> f64 {
-        let need_of = |ix: ResIx| {
-            self.needs
-                .iter()
-                .find(|n| n.resource == ix)
-                .map_or(1, |n| n.amount)
-        };
-        short
-            .iter()
-            .map(|(ix, amount)| *amount as f64 / need_of(*ix) as f64)
-            .fold(0.0, f64::max)
+    /// What of a node's resources is left for the class, those that suffice included; what is being
+    /// released counts as free.
+    pub fn shortages(&self, nodes: &Nodes, node: NodeIx) -> impl Iterator<Item = Shortage> {
+        self.needs.iter().map(move |need| Shortage {
+            resource: need.resource,
+            asked: need.amount,
+            short: need
+                .amount
+                .saturating_sub(nodes.future_idle(need.resource, node)),
+            total: nodes.total.get(need.resource, node),
+        })
     }
 }

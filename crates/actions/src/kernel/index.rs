@@ -1,6 +1,5 @@
 //! The ordered node index of one class.
 
-use pumice_framework::reason::NearestMiss;
 use pumice_framework::{FitError, ReasonTable, SetId};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
@@ -8,15 +7,13 @@ use smallvec::SmallVec;
 use super::Choice;
 use super::evaluate::{BLOCK, Block, Program, Verdict};
 use super::group::Group;
+use super::nearest::{Nearest, nearest};
 use super::pod_filter::PodFilter;
 use super::pod_score::PodScore;
 use super::wide_max::NOT_A_CANDIDATE;
 
 /// From this many touched nodes of a block on, the whole block is evaluated.
 const FULL_BLOCK: u8 = 6;
-
-/// Nodes among which the one is looked for whose devices come closest.
-const MOST_EXPLAINED: usize = 32;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
@@ -30,7 +27,7 @@ pub struct ClassIndex {
     parts: Option<Parts>,
     cursor: u64,
     in_block: Vec<u8>,
-    nearest: Option<(u64, Option<NearestMiss>)>,
+    nearest: Option<(u64, Nearest)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
     /// State of the cluster's storage it was made for.
@@ -387,9 +384,7 @@ impl ClassIndex {
         let nearest = match &self.nearest {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
-                let nearest = self
-                    .nearest_by_devices(state)
-                    .or_else(|| self.nearest_miss(state));
+                let nearest = nearest(&self.program, &self.verdict, &state.nodes);
                 self.nearest = Some((cycle, nearest.clone()));
                 nearest
             }
@@ -398,7 +393,8 @@ impl ClassIndex {
             nodes: self.verdict.len() as u32,
             counts,
             everywhere: None,
-            nearest,
+            nearest: nearest.miss,
+            never: nearest.never,
         }
     }
 
@@ -426,43 +422,5 @@ impl ClassIndex {
             }
         }
         counts.into_vec()
-    }
-
-    fn nearest_miss(&self, state: &State) -> Option<NearestMiss> {
-        let mut best: Option<(f64, NearestMiss)> = None;
-        for node in state.nodes.indices() {
-            if self.program.fixed.verdict[node.at()].is_some() {
-                continue;
-            }
-            let short = self.program.shortage(&state.nodes, node);
-            let distance = self.program.distance(&short);
-            if !short.is_empty() && best.as_ref().is_none_or(|(other, _)| distance < *other) {
-                let devices = None;
-                let miss = NearestMiss {
-                    node,
-                    short,
-                    devices,
-                };
-                best = Some((distance, miss));
-            }
-        }
-        best.map(|(_, miss)| miss)
-    }
-
-    /// The node that lacks nothing but devices, and comes closest.
-    fn nearest_by_devices(&self, state: &State) -> Option<NearestMiss> {
-        let check = self.program.devices()?;
-        let lacks = |node: &NodeIx| {
-            let reasons = self.verdict[node.at()].reasons();
-            reasons.is_some_and(|set| check.is_failure(set))
-        };
-        let misses = state.nodes.indices().filter(lacks).take(MOST_EXPLAINED);
-        let misses = misses.filter_map(|node| Some((check.explain(&state.nodes, node)?, node)));
-        let (miss, node) = misses.min_by_key(|(miss, _)| miss.distance)?;
-        Some(NearestMiss {
-            node,
-            short: Vec::new(),
-            devices: Some(miss.text),
-        })
     }
 }

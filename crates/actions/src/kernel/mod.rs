@@ -17,6 +17,7 @@ mod evaluate;
 mod group;
 mod index;
 mod layout;
+mod nearest;
 mod pod_filter;
 mod pod_score;
 mod shard;

@@ -21,6 +21,7 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
     let mut picks = Picks::new();
     let mut problems = Bounded::default();
     let text = lookup(records, IDS).map(String::as_str);
+    let off = !plan.enabled && text.is_some();
     let wanted = needs(&pod.containers, plan);
     let needs = wanted.as_deref().unwrap_or_default();
     let elements = decode(text.unwrap_or_default());
@@ -59,7 +60,13 @@ pub fn held(plan: &Plan, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> 
     }
     Held {
         picks,
-        problems: problems.into_texts("more problems"),
+        problems: match off {
+            true => vec![format!(
+                "annotation {IDS}: the pod holds GPUs, which are not counted because {}",
+                plan.off()
+            )],
+            false => problems.into_texts("more problems"),
+        },
     }
 }
 

@@ -121,16 +121,7 @@ impl Vgpu {
     }
 
     fn refusal(&self, resource: &str) -> String {
-        let how = match self.plan.configured {
-            true => {
-                "vGPU is off: set the argument deviceshare.VGPUEnable: true of plugin deviceshare"
-            }
-            false => {
-                "plugin deviceshare is not configured: add it with the argument \
-                 deviceshare.VGPUEnable: true"
-            }
-        };
-        format!("the pod asks {resource}, but {how}")
+        format!("the pod asks {resource}, but {}", self.plan.off())
     }
 }
 

@@ -45,6 +45,19 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Why the family is off, and how it is switched on.
+    pub fn off(&self) -> &'static str {
+        match self.configured {
+            true => {
+                "vGPU is off: set the argument deviceshare.VGPUEnable: true of plugin deviceshare"
+            }
+            false => {
+                "plugin deviceshare is not configured: add it with the argument \
+                 deviceshare.VGPUEnable: true"
+            }
+        }
+    }
+
     /// Compiles.
     pub fn new(settings: &Settings, config: &DeviceConfig) -> Self {
         let nvidia = &config.nvidia;

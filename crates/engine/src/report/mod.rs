@@ -15,12 +15,13 @@ mod queues;
 
 use std::collections::BTreeMap;
 
+use pumice_framework::Refusal;
 use pumice_model::object::{Amounts, GroupPhase};
-use pumice_model::{JobIx, NodeIx, QueueIx, TaskIx};
+use pumice_model::{JobIx, NodeIx, QueueIx, Sym, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Engine;
-use crate::gist::{RETELL_AFTER_S, gist, hash_of};
+use crate::gist::{RETELL_AFTER_S, hash_of};
 use print::Print;
 use queues::QueueTotals;
 
@@ -113,6 +114,8 @@ pub(crate) struct Telling {
     groups: FxHashMap<JobIx, Told>,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobIx>>,
+    /// Those of them of which only numbers have changed.
+    moving: FxHashSet<JobIx>,
     queues: QueueTotals,
 }
 
@@ -138,19 +141,41 @@ impl Telling {
         first.into_iter().chain(self.queues.due_s()).min()
     }
 
-    fn later(&mut self, ix: JobIx, at_s: i64) {
+    /// A job is to be looked at then, even if nothing happens.
+    pub fn later(&mut self, ix: JobIx, at_s: i64) {
         self.due.entry(at_s).or_default().insert(ix);
     }
 
-    /// Jobs to look at now, by index.
-    fn take_jobs(&mut self, now_s: i64) -> Vec<JobIx> {
-        let mut jobs = std::mem::take(&mut self.jobs);
+    /// Only numbers of what is noted of a job have changed: they are looked at once they may be
+    /// told, however often they change until then.
+    pub fn look_later(&mut self, ix: JobIx, now_s: i64) {
+        if self.moving.insert(ix) {
+            self.later(ix, now_s.saturating_add(RETELL_AFTER_S));
+        }
+    }
+
+    /// Jobs to be looked at by now although nothing has happened to them, by index.
+    pub fn take_due(&mut self, now_s: i64) -> Vec<JobIx> {
+        let mut jobs: Vec<JobIx> = Vec::new();
         while let Some(first) = self.due.first_entry() {
             if *first.key() > now_s {
                 break;
             }
             jobs.extend(first.remove());
         }
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs.iter().for_each(|ix| {
+            self.moving.remove(ix);
+        });
+        jobs
+    }
+
+    /// Jobs that were looked at since the last call, or are to be by now, by index. The latter stay
+    /// so until a cycle has taken them.
+    fn take_jobs(&mut self, now_s: i64) -> Vec<JobIx> {
+        let mut jobs = std::mem::take(&mut self.jobs);
+        jobs.extend(self.due.range(..=now_s).flat_map(|(_, due)| due));
         let mut jobs: Vec<JobIx> = jobs.into_iter().collect();
         jobs.sort_unstable();
         jobs
@@ -217,14 +242,11 @@ impl Engine {
         now_s: i64,
         events: &mut Vec<GroupEvent>,
     ) {
-        let Some((warning, message)) = self.group_complaint(ix) else {
+        let Some(complaint) = self.group_complaint(ix) else {
             telling.groups.remove(&ix);
             return;
         };
-        let print = Print {
-            headline: gist(message),
-            data: hash_of(message),
-        };
+        let print = complaint.print();
         let nothing = Told::Nothing { since_s: now_s };
         let told = *telling.groups.entry(ix).or_insert(nothing);
         match told.turn(print, now_s) {
@@ -235,23 +257,21 @@ impl Engine {
                 telling
                     .groups
                     .insert(ix, Told::Message { print, text, at_s });
-                events.push(GroupEvent {
-                    job: ix,
-                    warning,
-                    reason: "Unschedulable",
-                    message: message.to_owned(),
-                });
+                events.push(self.event(ix, &complaint));
             }
         }
     }
 
-    /// What there is to say against a PodGroup, and whether it is a warning (spec/01 §4.7).
-    fn group_complaint(&self, ix: JobIx) -> Option<(bool, &str)> {
+    /// What there is to say against a PodGroup (spec/01 §4.7).
+    fn group_complaint(&self, ix: JobIx) -> Option<Complaint<'_>> {
         let job = self.state.job(ix);
         job.group()?;
+        if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
+            return Some(Complaint::NoQueue(job.queue_name));
+        }
         let note = self.notes.get(&ix);
         if let Some(refusal) = note.and_then(|note| note.enqueue_refusal()) {
-            return Some((false, &refusal.message));
+            return Some(Complaint::Refused(refusal));
         }
         if matches!(
             job.status.phase,
@@ -261,6 +281,43 @@ impl Engine {
         }
         let mut conditions = job.status.conditions.iter();
         let open = conditions.find(|c| c.kind == "Unschedulable" && c.status == "True");
-        open.map(|condition| (true, condition.message.as_str()))
+        open.map(|condition| Complaint::Condition(&condition.message))
+    }
+
+    fn event(&self, job: JobIx, complaint: &Complaint) -> GroupEvent {
+        let message = match complaint {
+            Complaint::NoQueue(_) => self.no_queue_text(job),
+            Complaint::Refused(refusal) => self.refusal_text(job, refusal),
+            Complaint::Condition(message) => (*message).to_owned(),
+        };
+        GroupEvent {
+            job,
+            warning: !matches!(complaint, Complaint::Refused(_)),
+            reason: "Unschedulable",
+            message,
+        }
+    }
+}
+
+/// What there is to say against a PodGroup.
+enum Complaint<'a> {
+    /// Its queue of this name is missing.
+    NoQueue(Sym),
+    /// It is not admitted.
+    Refused(&'a Refusal),
+    /// What its condition says.
+    Condition(&'a str),
+}
+
+impl Complaint<'_> {
+    fn print(&self) -> Print {
+        match self {
+            Self::NoQueue(queue) => Print {
+                headline: hash_of(queue),
+                data: hash_of(queue),
+            },
+            Self::Refused(refusal) => Print::of_refusal(refusal),
+            Self::Condition(message) => Print::of_text(message),
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Fingerprints of what a waiting pod would be told, without making the text.
 
 use pumice_framework::session::Unplaced;
-use pumice_framework::{FitError, JobNote, ReasonTable, Skip};
+use pumice_framework::{FitError, JobNote, ReasonTable, Refusal, Skip};
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
 use crate::gist::{gist, hash_of};
+use crate::never::only_queue_is_in_the_way;
 
 /// Two prints of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +19,19 @@ pub struct Print {
 }
 
 impl Print {
-    fn of_text(text: &str) -> Self {
+    /// Of a text.
+    pub(super) fn of_text(text: &str) -> Self {
         Self {
             headline: gist(text),
             data: hash_of(text),
+        }
+    }
+
+    /// Of a refusal.
+    pub(super) fn of_refusal(refusal: &Refusal) -> Self {
+        Self {
+            headline: refusal.gist(),
+            data: hash_of(refusal),
         }
     }
 
@@ -42,6 +52,7 @@ mod kind {
     pub const ROLE_FAILED: u64 = 5;
     pub const GROUP: u64 = 6;
     pub const UNSERVED: u64 = 7;
+    pub const NEVER: u64 = 8;
 }
 
 /// What the tasks of one job share.
@@ -88,6 +99,14 @@ impl Engine {
                 data,
             };
         }
+        let untried = !shared.unplaced.contains_key(&ix);
+        let no_nodes = self.state.nodes.is_empty();
+        if untried && only_queue_is_in_the_way(shared.note) && (no_nodes || self.never_fits(ix)) {
+            return Print {
+                headline: hash_of((kind::NEVER, no_nodes)),
+                data: hash_of((kind::NEVER, self.state.nodes.static_epoch())),
+            };
+        }
         if let Some(skip) = shared.note.and_then(|note| note.skip.as_ref()) {
             return self.print_of_skip(job, skip);
         }
@@ -103,7 +122,7 @@ impl Engine {
             },
             None => *shared
                 .group
-                .get_or_insert_with(|| Print::of_text(&self.group_message(job)).and(GROUP)),
+                .get_or_insert_with(|| Print::of_text(&self.untried_text(job)).and(GROUP)),
         }
     }
 
@@ -118,7 +137,7 @@ impl Engine {
     fn print_of_skip(&self, job: JobIx, skip: &Skip) -> Print {
         let text = match skip {
             Skip::Unserved(why) => Print::of_text(why),
-            Skip::NotEnqueued(refusal) => Print::of_text(&refusal.message),
+            Skip::NotEnqueued(refusal) => Print::of_refusal(refusal),
             Skip::Invalid(invalid) => Print::of_text(&invalid.message),
             _ => Print::default(),
         };
@@ -140,7 +159,7 @@ impl Engine {
         // Reasons are numbered by each configuration for itself.
         let reasons = reasons_of(error, &self.kernel.reasons);
         let which = (kind::NO_NODE, self.configurations);
-        let headline = hash_of((which, reasons, &error.everywhere));
+        let headline = hash_of((which, reasons, &error.everywhere, error.never));
         Print {
             headline,
             data: hash_of((headline, error.nodes, &error.counts, nearest)),

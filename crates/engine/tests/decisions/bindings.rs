@@ -55,6 +55,9 @@ fn a_pod_whose_binding_failed_waits_until_its_next_try() {
     cluster.apply(Delta::PodApply(Box::new(member("g", pod("p1", "1c")))));
     assert_eq!(binds(&mut cluster, 104), 0);
     assert_eq!(binds(&mut cluster, 105), 1);
+    let wake_at_s = cluster.engine.wake_at_s();
+    assert_eq!(wake_at_s, Some(161), "a minute after its group was told");
+    assert_eq!(binds(&mut cluster, 161), 0);
     assert_eq!(cluster.engine.wake_at_s(), None);
 }
 

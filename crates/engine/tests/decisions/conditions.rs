@@ -47,6 +47,10 @@ fn an_unschedulable_condition_turns_false_when_the_group_is_scheduled() {
     assert_eq!(cluster.cycle().len(), 2);
     assert_eq!(status(&cluster, "Unschedulable").as_deref(), Some("False"));
     assert_eq!(status(&cluster, "Scheduled").as_deref(), Some("True"));
+    // Nothing of what was in the way is left.
+    let cleared = cluster.condition("g", "Unschedulable").expect("it stays");
+    assert_eq!(cleared.reason, "tasks in gang are ready to be scheduled");
+    assert_eq!(cleared.message, "");
 }
 
 #[test]
@@ -127,4 +131,52 @@ fn the_message_names_the_first_task_that_failed_and_is_not_written_again() {
             "change {at}"
         );
     }
+}
+
+#[test]
+fn a_condition_follows_the_counts_a_minute_after_it_was_written() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "9c 8Gi pods=9"))
+        .group(group("g", 5))
+        .pod(member("g", pod("p0", "1c")));
+    let message = |cluster: &Cluster| {
+        let told = cluster.condition("g", "Unschedulable");
+        told.expect("a condition").message
+    };
+    cluster.engine.cycle(100);
+    let first = "Not enough valid tasks for gang-scheduling, valid: 1, min: 5: make 4 more pods, or \
+                 lower minMember";
+    assert_eq!(message(&cluster), first);
+    for name in ["p1", "p2", "p3"] {
+        cluster.apply(Delta::PodApply(Box::new(member("g", pod(name, "1c")))));
+    }
+    cluster.engine.cycle(110);
+    cluster.engine.reports(110);
+    cluster.engine.cycle(111);
+    assert_eq!(message(&cluster), first, "only numbers differ");
+    assert_eq!(
+        cluster.engine.wake_at_s().map(|at_s| at_s <= 160),
+        Some(true)
+    );
+    for now_s in 112..160 {
+        assert!(cluster.engine.cycle(now_s).groups.is_empty(), "{now_s}");
+        cluster.engine.reports(now_s);
+    }
+    let decisions = cluster.engine.cycle(160);
+    assert_eq!(decisions.groups.len(), 1);
+    assert!(decisions.skipped, "nothing has happened");
+    assert!(message(&cluster).contains("valid: 4, min: 5: make 1 more pods"));
+    // Its event follows.
+    let events: Vec<String> = (160..240)
+        .flat_map(|now_s| {
+            cluster.engine.cycle(now_s);
+            cluster.engine.reports(now_s).events
+        })
+        .map(|event| event.message)
+        .collect();
+    assert!(
+        events.last().is_some_and(|last| last.contains("valid: 4")),
+        "{events:?}"
+    );
+    assert_eq!(cluster.engine.wake_at_s(), None, "nothing is left to say");
 }

@@ -7,6 +7,7 @@ use pumice_engine::Engine;
 use pumice_framework::session::Bind;
 use pumice_model::object::{
     ContainerFacts, ContainerKind, GroupObject, GroupPhase, NodeObject, Pairs, PodObject,
+    QueueObject, QueueState,
 };
 use pumice_model::{Delta, NoteAbout, TaskStatus};
 
@@ -439,6 +440,82 @@ fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
 }
 
 #[test]
+fn the_nearest_miss_is_a_full_node_rather_than_one_of_another_mode() {
+    let mut full = two_cards("vgpu-1");
+    let slots = |(name, _): &&mut (String, i64)| name == "volcano.sh/vgpu-number";
+    let slots = full.allocatable.iter_mut().find(slots);
+    slots.expect("slots").1 = 1000;
+    let mut hami = vgpu("p", 3000);
+    hami.facts.annotations = pairs(&[("volcano.sh/vgpu-mode", "hami-core")]);
+    let busy = holding("GPU-aa,NVIDIA,3000,0:", on("vgpu-1", vgpu("busy", 3000)));
+    let mut cluster = bare(full, vec![busy, hami]).node(split_card("a-mig"));
+    assert!(cluster.cycle().is_empty());
+    let message = cluster.why("p").1;
+    let expected = "Nearest miss: node vgpu-1: volcano.sh/vgpu-number short by 1 (1 asked, 0 of 1 \
+                    free).";
+    assert!(message.ends_with(expected), "{message}");
+    assert!(!message.contains("never"), "{message}");
+}
+
+#[test]
+fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
+    let shut = QueueObject {
+        state: QueueState::Closed,
+        ..queue("shut")
+    };
+    let conf = CONF.replace(
+        "{name: predicates}",
+        "{name: predicates}, {name: proportion}",
+    );
+    for (asked, why) in [
+        (
+            vgpu("p", 30_000),
+            "GPU-aa: 30,000 MiB asked, 24,576 MiB in all",
+        ),
+        (
+            asking("p", "1c volcano.sh/vgpu-number=3"),
+            "no enough gpu cards on node n1: 3 asked; GPU-aa: fits; GPU-bb: fits",
+        ),
+    ] {
+        // The cards are in use, which does not matter.
+        let busy = holding("GPU-aa,NVIDIA,20000,0:", on("n1", vgpu("busy", 20_000)));
+        let mut cluster = Cluster::under(&conf)
+            .node(two_cards("n1"))
+            .queue(shut.clone())
+            .pod(busy)
+            .pod(PodObject {
+                queue: Some("shut".to_owned()),
+                ..asked.clone()
+            });
+        assert!(cluster.cycle().is_empty());
+        let message = cluster.why("p").1;
+        let start = "0/1 nodes are unavailable: the pod never fits: ";
+        assert!(
+            message.starts_with(start) && message.contains(why),
+            "{message}"
+        );
+        // Tried, it says so too.
+        let mut cluster = bare(two_cards("n1"), vec![asked]);
+        assert!(cluster.cycle().is_empty());
+        let message = cluster.why("p").1;
+        assert!(message.contains(" It never fits: "), "{message}");
+        assert!(message.contains(why), "{message}");
+    }
+    // Only in use: it may fit later.
+    let busy = |name, id| {
+        holding(
+            &format!("{id},NVIDIA,20000,0:"),
+            on("n1", vgpu(name, 20_000)),
+        )
+    };
+    let pods = vec![busy("a", "GPU-aa"), busy("b", "GPU-bb"), vgpu("p", 20_000)];
+    let mut cluster = bare(two_cards("n1"), pods);
+    assert!(cluster.cycle().is_empty());
+    let message = cluster.why("p").1;
+    assert!(!message.contains("never"), "{message}");
+}
+
+#[test]
 fn npus_are_not_handed_out_as_bare_numbers() {
     for resource in [
         "huawei.com/npu-core",
@@ -468,7 +545,10 @@ fn a_gang_that_asks_npus_is_not_admitted_and_reserves_nothing() {
     let asks = |name: &str, least: &str| {
         let group = waiting(group(name, 1));
         let min_resources = Some(amounts(least));
-        GroupObject { min_resources, ..group }
+        GroupObject {
+            min_resources,
+            ..group
+        }
     };
     let mut cluster = Cluster::new()
         .node(node("npu-1", "4c 8Gi pods=9 huawei.com/npu-core=8"))

@@ -162,7 +162,10 @@ fn another_configuration_holds_from_the_next_cycle_on() {
     cluster.engine.reconfigure(&config(strict));
     assert_eq!(cluster.cycle(), [""; 0]);
     let (_, message) = cluster.why("p0");
-    assert!(message.contains("overused cpu"), "{message}");
+    assert!(
+        message.contains("the pod never fits: it asks 9 cpu"),
+        "{message}"
+    );
     cluster.engine.reconfigure(&config(NO_QUEUE_PLUGIN));
     cluster.apply(Delta::NodeApply(Box::new(node("n1", "9c 8Gi pods=9"))));
     assert_eq!(cluster.cycle(), ["p0 n1"]);

@@ -5,8 +5,9 @@ use pumice_model::{Delta, JobIx};
 
 use crate::cluster::*;
 
-const NO_ROOM: &str = "0/1 nodes are unavailable: 1 Insufficient cpu. Nearest miss: node n1: cpu \
-                       short by 1.";
+const NO_ROOM: &str = "0/1 nodes are unavailable: 1 Insufficient cpu. It never fits: it asks 2 cpu, \
+                       and the largest node, n1, has 1 in all. Nearest miss: node n1: cpu short by \
+                       1 (2 asked, 1 in all).";
 
 /// A cycle, and then what is told: `pod: message`.
 fn told(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
@@ -59,7 +60,7 @@ fn after_a_restart_nothing_is_told_that_the_pod_says_already() {
         (NO_ROOM.to_owned(), 0),
         (NO_ROOM.replace("0/1", "0/7"), 0),
         (
-            "0/1 nodes are unavailable: 1 Insufficient memory.".to_owned(),
+            NO_ROOM.replace("Insufficient cpu", "Insufficient memory"),
             1,
         ),
     ] {

@@ -45,6 +45,8 @@ pub struct GroupCondition {
 pub struct GroupStatus {
     /// Phase.
     pub phase: GroupPhase,
+    /// The object names no phase yet; Pending stands for it.
+    pub is_blank: bool,
     /// Conditions, at most one per kind.
     pub conditions: Vec<GroupCondition>,
     /// Running pods.

@@ -62,11 +62,17 @@ fn a_refusal_names_every_resource_that_is_short() {
         .build();
     let plugin = opened(plugin(None), &state);
     let (_, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
-    let message = "resource in cluster is overused: overused cpu, overused nvidia.com/gpu";
-    assert_eq!(
-        refusal.map(|refusal| refusal.message).as_deref(),
-        Some(message)
-    );
+    let refusal = refusal.expect("a refusal");
+    let short = refusal.overruns().iter().map(|overrun| {
+        let name = state.resources.name(overrun.resource);
+        (name, overrun.asked, overrun.total, overrun.is_for_ever())
+    });
+    let expected = [
+        ("cpu", 20_000, 10_000, true),
+        ("nvidia.com/gpu", 2000, 1000, true),
+    ];
+    assert_eq!(short.collect::<Vec<_>>(), expected);
+    assert!(matches!(refusal, Refusal::Overcommit(_, 1200)));
 }
 
 #[test]

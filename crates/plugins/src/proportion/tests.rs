@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::*;
-use pumice_model::object::{Gates, GroupPhase, PodObject, QueueObject};
+use pumice_model::object::{Gates, GroupPhase, PodObject, QueueObject, QueueState};
 
 /// One node of 10c/20Gi/100 pods, queues qa and qb with a job each.
 fn cluster(qa: QueueObject, qb: QueueObject) -> Cluster {
@@ -128,10 +128,16 @@ fn a_queue_is_held_to_what_it_deserves() {
     let refusal = plugin
         .allocatable(&state, qa, task(&state, "next-a"))
         .expect_err("8 of 5 cores");
-    assert_eq!(
-        refusal.message,
-        "queue resource quota insufficient: insufficient cpu"
-    );
+    let expected = Overrun {
+        resource: CPU,
+        bound: Bound::Deserved,
+        limit: 5000,
+        total: 10_000,
+        used: 6000,
+        reserved: 0,
+        asked: 2000,
+    };
+    assert_eq!(refusal.overruns(), [expected]);
     assert_eq!(
         plugin.allocatable(&state, qb, task(&state, "next-b")),
         Ok(())
@@ -202,8 +208,21 @@ fn jobs_are_admitted_within_the_capability() {
         let plugin = opened(Proportion::default(), &state);
         let (answer, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
         assert_eq!(answer, vote, "{capability}");
-        let message = "queue resource quota insufficient: insufficient cpu".to_owned();
-        let expected = (vote == Vote::Reject).then_some(Refusal { message });
+        let limit = 1000
+            * capability
+                .trim_end_matches('c')
+                .parse::<i64>()
+                .expect("a number");
+        let overrun = Overrun {
+            resource: CPU,
+            bound: Bound::Capability,
+            limit,
+            total: 10_000,
+            used: 2000,
+            reserved: 3000,
+            asked: 3000,
+        };
+        let expected = (vote == Vote::Reject).then(|| Refusal::Quota([overrun].into()));
         assert_eq!(refusal, expected, "{capability}");
     }
 }
@@ -247,12 +266,12 @@ fn a_closed_queue_takes_nothing() {
         })
         .build();
     let plugin = opened(Proportion::default(), &state);
-    let message = "queue qa is Closed, not Open";
+    let closed = Refusal::NotOpen(QueueState::Closed);
     let refusal = plugin.allocatable(&state, queue_ix(&state, "qa"), task(&state, "next"));
-    assert_eq!(refusal.expect_err("closed").message, message);
+    assert_eq!(refusal, Err(closed.clone()));
     let (vote, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
     assert_eq!(vote, Vote::Reject);
-    assert_eq!(refusal.expect("a refusal").message, message);
+    assert_eq!(refusal, Some(closed));
 }
 
 #[test]

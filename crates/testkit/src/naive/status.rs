@@ -7,17 +7,11 @@ use super::gates;
 use super::reading::phase_of_bare_pod;
 use super::state::{Status, World, set_condition};
 
-/// Conditions, then phases, of every job in the session.
+/// Conditions, then phases, of every job, those included whose queue does not exist.
 pub fn close(cycle: &mut Cycle) {
-    let jobs: Vec<String> = cycle
-        .world
-        .session_jobs()
-        .map(|(key, _)| key.clone())
-        .collect();
-    if cycle.plugin("gang").is_some() {
-        for job in &jobs {
-            write_conditions(cycle, job);
-        }
+    let jobs: Vec<String> = cycle.world.jobs.keys().cloned().collect();
+    for job in &jobs {
+        write_conditions(cycle, job);
     }
     for key in &jobs {
         let phase = phase(&cycle.world, key);
@@ -26,6 +20,9 @@ pub fn close(cycle: &mut Cycle) {
         }
     }
 }
+
+/// Reason of a gang that is ready.
+const READY: &str = "tasks in gang are ready to be scheduled";
 
 fn count(world: &World, key: &str, status: Status) -> i64 {
     let tasks = world.tasks_of(key).into_iter();
@@ -58,39 +55,49 @@ fn is_only_releasing(world: &World, key: &str) -> bool {
         && scheduled(world, key) >= i64::from(world.jobs[key].group.min_member)
 }
 
-fn write_conditions(cycle: &mut Cycle, key: &str) {
-    if cycle.world.tasks_of(key).is_empty() {
-        return;
+/// What a condition says against a job that is not ready.
+fn complaint(cycle: &Cycle, key: &str) -> Option<&'static str> {
+    let job = &cycle.world.jobs[key];
+    if !cycle.world.queues.contains_key(&job.queue) {
+        return Some("QueueNotFound");
     }
-    let ready = gates::is_ready(&cycle.world, key);
+    cycle.plugin("gang")?;
+    if cycle.world.tasks_of(key).is_empty() {
+        // Its pods come once it is admitted.
+        let refused = job.group.status.phase == GroupPhase::Pending;
+        return refused.then_some("NotEnoughResources");
+    }
+    Some(gates::invalid_reason(cycle, key).unwrap_or("NotEnoughResources"))
+}
+
+fn write_conditions(cycle: &mut Cycle, key: &str) {
+    let has_pods = !cycle.world.tasks_of(key).is_empty();
+    let ready = has_pods && gates::is_ready(&cycle.world, key);
     if !ready && is_only_releasing(&cycle.world, key) {
         return;
     }
-    let reason = gates::invalid_reason(cycle, key).unwrap_or("NotEnoughResources");
+    let complaint = if ready { None } else { complaint(cycle, key) };
+    let judged = complaint.is_some() || cycle.plugin("gang").is_some();
     let Some(job) = cycle.world.jobs.get_mut(key) else {
         return;
     };
-    let conditions = &mut job.group.status.conditions;
-    if ready {
-        for old in conditions.iter_mut() {
-            if old.kind == "Unschedulable" && old.status == "True" {
-                old.status = "False".to_owned();
-            }
-        }
-    }
-    let (kind, reason) = if ready {
-        ("Scheduled", "tasks in gang are ready to be scheduled")
-    } else {
-        ("Unschedulable", reason)
-    };
-    let new = GroupCondition {
+    let new = |kind: &str, status: &str, reason: &str| GroupCondition {
         kind: kind.to_owned(),
-        status: "True".to_owned(),
+        status: status.to_owned(),
         reason: reason.to_owned(),
         ..GroupCondition::default()
     };
-    set_condition(conditions, new);
-    job.stamped = !ready;
+    let conditions = &mut job.group.status.conditions;
+    if let Some(reason) = complaint {
+        set_condition(conditions, new("Unschedulable", "True", reason));
+        job.stamped = true;
+    } else if ready && judged {
+        // Nothing of what was in the way is left, its reason neither.
+        if conditions.iter().any(|old| old.kind == "Unschedulable") {
+            set_condition(conditions, new("Unschedulable", "False", READY));
+        }
+        set_condition(conditions, new("Scheduled", "True", READY));
+    }
 }
 
 fn phase(world: &World, key: &str) -> GroupPhase {

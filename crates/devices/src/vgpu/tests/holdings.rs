@@ -370,3 +370,27 @@ fn the_percentage_counts_nowhere_on_nodes() {
     let names = family(Policy::None).ignored_resources();
     assert_eq!(names, ["volcano.sh/vgpu-memory-percentage"]);
 }
+
+#[test]
+fn while_the_family_is_off_a_pod_with_cards_is_told_which_argument_switches_it_on() {
+    let ids = "GPU-aa,NVIDIA,4000,0:".to_owned();
+    let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), ids)];
+    for (configured, remedy) in [
+        (
+            true,
+            "vGPU is off: set the argument deviceshare.VGPUEnable: true",
+        ),
+        (false, "plugin deviceshare is not configured: add it"),
+    ] {
+        let settings = Settings {
+            configured,
+            ..Settings::default()
+        };
+        let family = (SPEC.make)(&settings, &config());
+        let cards = cards_of(&*family, NODE, None);
+        let held = family.held(&records, &PodFacts::default(), &cards);
+        assert_eq!(held.problems.len(), 1, "{:?}", held.problems);
+        assert!(held.problems[0].contains(remedy), "{:?}", held.problems);
+        assert!(!held.problems[0].contains("no card of the node"));
+    }
+}

@@ -1,0 +1,136 @@
+//! The node that comes closest to a class that fits nowhere, and whether any node ever could do.
+
+use pumice_framework::reason::{NearestMiss, Shortage};
+use pumice_model::{NodeIx, Nodes};
+
+use super::devices::DeviceCheck;
+use super::evaluate::{Program, Verdict};
+
+/// Nodes whose devices are looked at card by card for the nearest miss.
+const MOST_EXPLAINED: usize = 32;
+
+/// What is to be said of all nodes together.
+#[derive(Clone, Debug, Default)]
+pub struct Nearest {
+    /// The node that comes closest.
+    pub miss: Option<NearestMiss>,
+    /// No node has room for the class, even if all were idle.
+    pub never: bool,
+}
+
+/// How far a node is from being a place; the smaller the closer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Distance {
+    /// Resources asked of which it has nothing at all.
+    absent: u32,
+    /// Resources of which it has less in all than is asked, and 1 if its devices could never serve.
+    never: u32,
+    /// It lacks resources, not devices.
+    lacks_resources: bool,
+    /// Cards, and memory on the best of them.
+    devices: (u32, i64),
+    /// The largest share of a resource that is missing, in millionths of what is asked.
+    share: u64,
+    /// Resources that are missing.
+    short: u32,
+}
+
+impl Distance {
+    /// Whether it could be a place at all, before how much is missing.
+    fn kind(&self) -> (u32, u32) {
+        (self.absent, self.never)
+    }
+}
+
+/// Looks at all nodes. The nearest miss is none of those a rule about node objects turns down, and
+/// lacks something: other reasons have no distance.
+pub fn nearest(program: &Program, verdicts: &[Verdict], nodes: &Nodes) -> Nearest {
+    let mut best: Option<Found> = None;
+    let mut never = true;
+    let mut left = MOST_EXPLAINED;
+    for node in nodes.indices() {
+        let mut distance = by_resources(program, nodes, node);
+        let fails = |check: &&DeviceCheck| {
+            let reasons = verdicts[node.at()].reasons();
+            reasons.is_some_and(|set| check.is_failure(set))
+        };
+        let check = program.devices();
+        let failing = check.filter(fails).filter(|_| !distance.lacks_resources);
+        let lacks = distance.lacks_resources || failing.is_some();
+        let nearer = |distance: &Distance| best.as_ref().is_none_or(|b| *distance < b.distance);
+        let competes = lacks && program.fixed.verdict[node.at()].is_none() && nearer(&distance);
+        if !competes && (!never || distance.never > 0) {
+            continue;
+        }
+        let serves = check.is_none_or(|check| check.serves_when_idle(nodes, node));
+        never &= distance.never > 0 || !serves;
+        distance.never += u32::from(!serves);
+        if !competes || !nearer(&distance) {
+            continue;
+        }
+        let mut devices = None;
+        if let Some(check) = failing {
+            // Many of the same kind need not be told apart.
+            let is_better_kind = best
+                .as_ref()
+                .is_none_or(|b| distance.kind() < b.distance.kind());
+            if left == 0 && !is_better_kind {
+                continue;
+            }
+            left = left.saturating_sub(1);
+            let Some(miss) = check.explain(nodes, node) else {
+                continue;
+            };
+            distance.devices = miss.distance;
+            devices = Some(miss.text);
+        }
+        if nearer(&distance) {
+            best = Some(Found {
+                distance,
+                node,
+                devices,
+            });
+        }
+    }
+    let miss = best.map(|found| found.miss(program, nodes));
+    Nearest { miss, never }
+}
+
+/// The nearest miss so far.
+struct Found {
+    distance: Distance,
+    node: NodeIx,
+    /// What its devices lack, if that is all it lacks.
+    devices: Option<String>,
+}
+
+impl Found {
+    fn miss(self, program: &Program, nodes: &Nodes) -> NearestMiss {
+        let short = program.shortages(nodes, self.node).filter(is_short);
+        NearestMiss {
+            node: self.node,
+            short: short.collect(),
+            devices: self.devices,
+        }
+    }
+}
+
+fn by_resources(program: &Program, nodes: &Nodes, node: NodeIx) -> Distance {
+    let mut distance = Distance::default();
+    for shortage in program.shortages(nodes, node) {
+        distance.absent += u32::from(shortage.total <= 0);
+        distance.never += u32::from(shortage.total < shortage.asked);
+        if is_short(&shortage) {
+            distance.lacks_resources = true;
+            distance.short += 1;
+            let share = i128::from(shortage.short) * 1_000_000 / i128::from(shortage.asked);
+            let share = u64::try_from(share).unwrap_or(u64::MAX);
+            distance.share = distance.share.max(share);
+        }
+    }
+    distance
+}
+
+fn is_short(shortage: &Shortage) -> bool {
+    shortage.short > 0
+}

@@ -1,0 +1,147 @@
+//! Pods no node could take even if it were idle. Whatever their queue says, this is what their
+//! owner has to know.
+
+use pumice_devices::View;
+use pumice_framework::reason::NO_NODES;
+use pumice_framework::{JobNote, Skip};
+use pumice_model::resource::display_amount;
+use pumice_model::{DemandIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+use crate::Engine;
+
+/// Whether nodes could ever serve what is asked of devices, as far as somebody had to know; by the
+/// serial of the demand.
+#[derive(Default)]
+pub(crate) struct Serviceable {
+    epoch: u64,
+    known: FxHashMap<u64, bool>,
+}
+
+impl Engine {
+    /// Finds out which devices asked by the pods of a job could never be had. Only of pods nobody
+    /// tries to place: the others' nodes were looked at.
+    pub(crate) fn judge_devices(&mut self, ix: JobIx) {
+        let note = self.notes.get(&ix);
+        if !note.is_some_and(held_by_queue) || !self.state.has_job(ix) {
+            return;
+        }
+        let epoch = self.state.nodes.static_epoch();
+        if self.serviceable.epoch != epoch {
+            self.serviceable.epoch = epoch;
+            self.serviceable.known.clear();
+        }
+        for task in &self.state.job(ix).tasks {
+            let demand = self.state.task(*task).demand;
+            if demand == DemandIx::NONE || self.state.devices.demand(demand).wants.is_empty() {
+                continue;
+            }
+            let serial = self.state.devices.serial(demand);
+            let known = self.serviceable.known.entry(serial);
+            known.or_insert_with(|| {
+                let demand = self.state.devices.demand(demand);
+                let mut nodes = self.state.nodes.devices.iter();
+                nodes.any(|devices| demand.fit(devices, View::Idle).is_ok())
+            });
+        }
+    }
+
+    /// No node could take the pod even if it were idle, as far as is known of a pod that was not
+    /// tried.
+    pub(crate) fn never_fits(&self, ix: TaskIx) -> bool {
+        let largest = self.state.nodes.largest();
+        let mut request = self.state.shape(ix).request.iter();
+        request.any(|(resource, asked)| asked > largest.get(resource)) || self.lacks_cards(ix)
+    }
+
+    fn lacks_cards(&self, ix: TaskIx) -> bool {
+        let demand = self.state.task(ix).demand;
+        if demand == DemandIx::NONE || self.serviceable.epoch != self.state.nodes.static_epoch() {
+            return false;
+        }
+        let serial = self.state.devices.serial(demand);
+        self.serviceable.known.get(&serial) == Some(&false)
+    }
+
+    /// What is to be said of a pod that was not tried because of its queue, if no node could take
+    /// it anyway.
+    pub(crate) fn never_text(&self, ix: TaskIx) -> Option<String> {
+        let nodes = self.state.nodes.len();
+        if nodes == 0 {
+            return Some(NO_NODES.to_owned());
+        }
+        let why = self.excess(ix).or_else(|| {
+            let lacks = self.lacks_cards(ix);
+            lacks.then(|| self.missing_cards(ix)).flatten()
+        })?;
+        Some(format!(
+            "0/{nodes} nodes are unavailable: the pod never fits: {why}."
+        ))
+    }
+
+    /// What a pod asks more of than any node has in all.
+    pub(crate) fn excess(&self, ix: TaskIx) -> Option<String> {
+        let largest = self.state.nodes.largest();
+        let request = &self.state.shape(ix).request;
+        let resources = self.state.resources.in_order().iter();
+        let beyond = resources.filter(|resource| request.get(**resource) > largest.get(**resource));
+        let told: Vec<String> = beyond
+            .map(|resource| self.excess_of(*resource, request.get(*resource)))
+            .collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    fn excess_of(&self, resource: ResIx, asked: i64) -> String {
+        let name = self.state.resources.name(resource);
+        let asked = display_amount(name, asked);
+        let most = self.state.nodes.largest().get(resource);
+        let total = &self.state.nodes.total;
+        let mut nodes = self.state.nodes.indices();
+        match nodes.find(|node: &NodeIx| most > 0 && total.get(resource, *node) == most) {
+            Some(node) => format!(
+                "it asks {asked} {name}, and the largest node, {}, has {} in all",
+                self.state.nodes.object(node).name,
+                display_amount(name, most)
+            ),
+            None => format!("it asks {asked} {name}, and no node has any"),
+        }
+    }
+
+    /// What the nearest node lacks of devices even when it is idle.
+    fn missing_cards(&self, ix: TaskIx) -> Option<String> {
+        let demand = self.state.devices.demand(self.state.task(ix).demand);
+        let nodes = &self.state.nodes;
+        let misses = nodes.indices().filter_map(|node| {
+            let name = &nodes.object(node).name;
+            demand.explain(name, &nodes.devices[node.at()], View::Idle)
+        });
+        let nearest = misses.min_by_key(|miss| miss.distance)?;
+        Some(nearest.text)
+    }
+
+    /// The first waiting pod of a job, by name, that no node could take, and what is to be said of
+    /// it.
+    pub(crate) fn hopeless_member(&self, ix: JobIx) -> Option<String> {
+        let members = self.state.job(ix).tasks.iter();
+        let hopeless = members.filter(|task| {
+            self.state.task(**task).status == TaskStatus::Pending && self.never_fits(**task)
+        });
+        let task = *hopeless.min_by_key(|task| &self.state.task(**task).name)?;
+        let why = self.never_text(task)?;
+        Some(format!("{}: {why}", self.state.task(task).name))
+    }
+}
+
+/// Whether the queue is why pods of a job were not tried.
+pub(crate) fn held_by_queue(note: &JobNote) -> bool {
+    match &note.skip {
+        Some(skip) => skip.is_of_queue(),
+        None => note.refusal.is_some(),
+    }
+}
+
+/// Whether a pod of a job could have been tried but for its queue.
+pub(crate) fn only_queue_is_in_the_way(note: Option<&JobNote>) -> bool {
+    let skip = note.and_then(|note| note.skip.as_ref());
+    skip.is_none_or(Skip::is_of_queue)
+}

@@ -1,0 +1,87 @@
+//! Why a queue or the cluster refuses a job or a task, as data: text is made where it is told.
+
+use std::hash::{Hash, Hasher};
+
+use pumice_model::ResIx;
+use pumice_model::object::QueueState;
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+
+/// Why a queue plugin says no.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// The queue takes nothing new in this state.
+    NotOpen(QueueState),
+    /// The queue, or what it may have of the cluster, would not do.
+    Quota(Overruns),
+    /// More would be admitted than the cluster is taken to have: its size times this factor, in
+    /// thousandths.
+    Overcommit(Overruns, u32),
+    /// The plugin does not say.
+    Unsaid,
+}
+
+/// Every resource that would go beyond its limit: cpu, memory, then by name.
+pub type Overruns = SmallVec<[Overrun; 1]>;
+
+/// One resource that would go beyond its limit; amounts in stored units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Overrun {
+    /// The resource.
+    pub resource: ResIx,
+    /// What the limit is.
+    pub bound: Bound,
+    /// The limit.
+    pub limit: i64,
+    /// What the cluster has in all.
+    pub total: i64,
+    /// In use of the limit.
+    pub used: i64,
+    /// Promised to admitted jobs, besides.
+    pub reserved: i64,
+    /// Asked.
+    pub asked: i64,
+}
+
+/// What limits a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// The size of the cluster.
+    Cluster,
+    /// `spec.capability` of the queue.
+    Capability,
+    /// What guarantees of other queues leave.
+    Guarantees,
+    /// What the queue deserves beside the others at the moment.
+    Deserved,
+}
+
+impl Overrun {
+    /// Not even with everything else gone.
+    pub fn is_for_ever(&self) -> bool {
+        self.asked > self.total || (self.bound != Bound::Deserved && self.asked > self.limit)
+    }
+}
+
+impl Refusal {
+    /// The amounts that would be too large.
+    pub fn overruns(&self) -> &[Overrun] {
+        match self {
+            Self::Quota(overruns) | Self::Overcommit(overruns, _) => overruns,
+            Self::NotOpen(_) | Self::Unsaid => &[],
+        }
+    }
+
+    /// What it says besides amounts: equal for refusals that differ in them only.
+    pub fn gist(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        std::mem::discriminant(self).hash(&mut hasher);
+        if let Self::NotOpen(state) = self {
+            state.hash(&mut hasher);
+        }
+        for overrun in self.overruns() {
+            (overrun.resource, overrun.bound, overrun.is_for_ever()).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
