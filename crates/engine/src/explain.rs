@@ -44,11 +44,6 @@ impl Engine {
         if !task.ours {
             return None;
         }
-        if let Some(why) = &self.standstill {
-            let waits = task.status == TaskStatus::Pending;
-            let message = format!("nothing is scheduled: {why}");
-            return waits.then(|| PodReason::unschedulable(message));
-        }
         match task.status {
             TaskStatus::Allocated | TaskStatus::Pipelined => {
                 Some(self.could_go_to(ix, task.status, task.node?))

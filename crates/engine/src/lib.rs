@@ -76,8 +76,6 @@ pub struct Engine {
     unready: FxHashSet<JobIx>,
     devices_told: devices::Told,
     serviceable: Serviceable,
-    /// Why nothing is scheduled at all.
-    standstill: Option<String>,
 }
 
 impl Engine {
@@ -105,7 +103,6 @@ impl Engine {
             unready: FxHashSet::default(),
             devices_told: devices::Told::default(),
             serviceable: Serviceable::default(),
-            standstill: None,
         }
     }
 
@@ -237,12 +234,6 @@ impl Engine {
     /// was last asked.
     pub fn take_device_notes(&mut self) -> Vec<DeviceNote> {
         self.state.take_device_notes()
-    }
-
-    /// That nothing is scheduled at all, and why: told of every pod that waits. `None` once cycles
-    /// run.
-    pub fn stand_still(&mut self, why: Option<String>) {
-        self.standstill = why;
     }
 
     /// Number of cycles run so far, skipped ones not counted.

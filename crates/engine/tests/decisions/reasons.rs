@@ -342,17 +342,6 @@ fn without_nodes_a_pod_is_told_so() {
 }
 
 #[test]
-fn nothing_is_scheduled_while_the_engine_stands_still_and_pods_say_why() {
-    let mut cluster = Cluster::new().pod(pod("p", "1c"));
-    let why = "the configuration is invalid".to_owned();
-    cluster.engine.stand_still(Some(why));
-    let expected = "nothing is scheduled: the configuration is invalid";
-    assert_eq!(cluster.why("p"), ("Unschedulable", expected.to_owned()));
-    cluster.engine.stand_still(None);
-    assert_ne!(cluster.why("p").1, expected);
-}
-
-#[test]
 fn an_overused_queue_is_named() {
     let small = QueueObject {
         capability: amounts("1c pods=1"),
