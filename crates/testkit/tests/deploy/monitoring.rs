@@ -106,7 +106,7 @@ fn check_placeholders(text: &str, labels: &BTreeSet<&str>) {
 
 #[test]
 fn alerts_ask_for_metrics_that_exist_and_say_what_to_do() {
-    let rules = documents("deploy/monitoring/alerts.yaml").remove(0);
+    let rules = documents("deploy/helm/pumice/monitoring/alerts.yaml").remove(0);
     let mut names = BTreeSet::new();
     for rule in rules["groups"][0]["rules"].as_array().expect("rules") {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -123,7 +123,7 @@ fn alerts_ask_for_metrics_that_exist_and_say_what_to_do() {
 
 #[test]
 fn the_dashboard_asks_for_metrics_that_exist() {
-    let text = read("deploy/monitoring/dashboard.json");
+    let text = read("deploy/helm/pumice/monitoring/dashboard.json");
     let dashboard: Value = serde_json::from_str(&text).expect("JSON");
     let mut ids = BTreeSet::new();
     let mut expressions = 0;
