@@ -23,6 +23,12 @@ const GENERATION: Duration = Duration::from_millis(1500);
 /// The device configuration. Other ConfigMaps of its namespace are the API server's.
 const DEVICE_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config";
 
+/// What a test may grant the scheduler beside its role.
+const GRANTS: [&str; 2] = [
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles/volcano-scheduler-node-lock",
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/volcano-scheduler-node-lock",
+];
+
 /// Collections that are emptied between tests, those that make others first.
 const EMPTIED: [&str; 15] = [
     "/apis/batch.volcano.sh/v1alpha1/jobs",
@@ -115,6 +121,9 @@ impl Lab {
         self.jobs = None;
         let rest = self.cluster.rest();
         rest.delete_now(DEVICE_CONFIG)?;
+        for grant in GRANTS {
+            rest.delete_now(grant)?;
+        }
         eventually(CLEAN, "the cluster is empty", || {
             let mut left = 0;
             for path in EMPTIED {

@@ -112,6 +112,8 @@ impl Daemon {
 
         let (stop, stopped) = cell::channel(false);
         let (elector, term) = self.elect(stopped)?;
+        // Bounded by what the core has handed in, since each write has one outcome: binds by
+        // `max_binds`, the rest by pods and groups. A limit of its own could make both sides wait.
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects = self.effects(&term, outcome_sender);
         let (input_sender, inputs) = mpsc::channel(INPUTS);

@@ -1,14 +1,16 @@
 //! What a user installs before the scheduler: namespace, CRDs, the scheduler's role.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Cluster;
+use super::{Cluster, Identity};
 
 /// Where the workspace is.
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -18,7 +20,7 @@ const CRDS: &str = "config/crd";
 
 /// What a user applies, from the workspace's root. It has the scheduler's role; the scheduler's
 /// Deployment is left out, since nobody runs containers here.
-const INSTALL: &str = "deploy/install.yaml";
+const INSTALL: [&str; 2] = ["deploy/once/namespace.yaml", "deploy/install.yaml"];
 
 /// Kinds taken from [`INSTALL`].
 const KINDS: [&str; 6] = [
@@ -31,6 +33,40 @@ const KINDS: [&str; 6] = [
 ];
 
 impl Cluster {
+    /// Runs shell commands in a folder, as administrator of this cluster: `kubectl` is the one built
+    /// here. The first command that fails ends them.
+    ///
+    /// # Errors
+    /// When a command fails: with everything that was printed.
+    pub fn shell(&self, folder: &Path, commands: &str) -> Result<String> {
+        let programs = self.folder.join("bin");
+        fs::create_dir_all(&programs)?;
+        let kubectl = programs.join("kubectl");
+        let script = format!(
+            "#!/bin/sh\nexec '{}' kubectl \"$@\"\n",
+            self.program.display()
+        );
+        fs::write(&kubectl, script)?;
+        fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755))?;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = Command::new("sh")
+            .args(["-e", "-c", commands])
+            .current_dir(folder)
+            .env("PATH", format!("{}:{path}", programs.display()))
+            .env("KUBECONFIG", self.kubeconfig(Identity::Admin))
+            .env("KUBECACHEDIR", self.folder.join("kubectl-cache"))
+            .env("KUBERC", "off")
+            .stdin(Stdio::null())
+            .output()
+            .context("run sh")?;
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        if !output.status.success() {
+            bail!("{commands}\nended with {}: {printed}", output.status);
+        }
+        Ok(printed)
+    }
+
     /// Installs the CRDs and the scheduler's namespace and role with kubectl.
     ///
     /// # Errors
@@ -59,13 +95,15 @@ impl Cluster {
 
 /// The wanted objects of the installation as a List.
 fn role() -> Result<Value> {
-    let path = PathBuf::from(WORKSPACE).join(INSTALL);
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
     let mut items = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(&text) {
-        let object = Value::deserialize(document).context(INSTALL)?;
-        if KINDS.iter().any(|kind| object["kind"] == *kind) {
-            items.push(object);
+    for file in INSTALL {
+        let path = PathBuf::from(WORKSPACE).join(file);
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        for document in serde_yaml::Deserializer::from_str(&text) {
+            let object = Value::deserialize(document).context(file)?;
+            if KINDS.iter().any(|kind| object["kind"] == *kind) {
+                items.push(object);
+            }
         }
     }
     Ok(json!({"apiVersion": "v1", "kind": "List", "items": items}))

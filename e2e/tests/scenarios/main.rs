@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod configuration;
+mod deploying;
 mod devices;
 mod effects;
 mod election;

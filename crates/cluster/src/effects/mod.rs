@@ -117,6 +117,7 @@ pub fn start(
         events: Arc::new(Events::new()),
         bind_ended: Notify::new(),
     });
+    // Bounded by `max_binds`: whoever decides hands in and never waits for writes.
     let (binds, queue) = unbounded_channel();
     let tasks = vec![
         tokio::spawn(bind_all(Arc::clone(&lanes), queue)).abort_handle(),
@@ -271,20 +272,29 @@ impl Effects {
     }
 
     fn bind(&self, request: BindRequest) {
+        let shared = &self.lanes.shared;
         self.lanes.conditions.cancel(&pod_key(&request.pod));
-        self.lanes.shared.binds.fetch_add(1, Ordering::Relaxed);
+        let before = shared.binds.fetch_add(1, Ordering::Relaxed);
+        if before >= shared.options.max_binds {
+            return self.refuse(request, "too many Bindings are waiting; tried again later");
+        }
         let since = Instant::now();
         if let Err(queued) = self.binds.send(Queued { request, since }) {
             // The runtime is going down.
-            self.lanes.shared.binds.fetch_sub(1, Ordering::Relaxed);
-            let BindRequest { pod, node, .. } = queued.0.request;
-            self.lanes.shared.tell(Outcome::BindFailed {
-                pod,
-                node,
-                failure: BindFailure::GaveUp,
-                message: "the scheduler is stopping".to_owned(),
-            });
+            self.refuse(queued.0.request, "the scheduler is stopping");
         }
+    }
+
+    /// A bind that was counted and of which no request has been made.
+    fn refuse(&self, request: BindRequest, why: &str) {
+        self.lanes.shared.binds.fetch_sub(1, Ordering::Relaxed);
+        let BindRequest { pod, node, .. } = request;
+        self.lanes.shared.tell(Outcome::BindFailed {
+            pod,
+            node,
+            failure: BindFailure::GaveUp,
+            message: why.to_owned(),
+        });
     }
 
     /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:

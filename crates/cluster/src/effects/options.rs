@@ -29,6 +29,9 @@ pub struct EffectOptions {
     pub lock_wait: Duration,
     /// Pause between two looks at a lock that another holds: the first, and the longest.
     pub lock_pause: (Duration, Duration),
+    /// Binds handed in and not ended; one more fails at once. A pod has one at a time, so a limit
+    /// above the pods of a cluster is met only by a defect, which must not fill the memory.
+    pub max_binds: usize,
     /// Writes per second, each for core objects, Volcano's objects and events (`--kube-api-qps`);
     /// 0 or less does not limit.
     pub qps: f32,
@@ -51,6 +54,7 @@ impl EffectOptions {
             lock_lasts: Duration::from_secs(5 * 60),
             lock_wait: Duration::from_secs(6 * 60),
             lock_pause: (Duration::from_millis(500), Duration::from_secs(5)),
+            max_binds: 1_000_000,
             qps: 2000.0,
             burst: 2000,
         }

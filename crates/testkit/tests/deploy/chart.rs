@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::install::FLAGS;
+use super::install::{FLAGS, OURS};
 use super::{documents, files, read};
 
 const TEMPLATES: &str = "deploy/helm/pumice/templates";
@@ -34,15 +34,69 @@ fn values() -> Value {
 fn templates_and_values_name_the_same_keys() {
     let text = templates();
     let mut used: BTreeSet<String> = words_after(&text, ".Values.").map(str::to_owned).collect();
-    used.remove("custom");
-    used.extend(words_after(&text, "$custom.").map(|key| format!("custom.{key}")));
-    let mut known = BTreeSet::new();
-    for (group, keys) in values().as_object().expect("a map") {
-        for key in keys.as_object().expect("a map").keys() {
-            known.insert(format!("{group}.{key}"));
-        }
+    for group in ["custom", "monitoring"] {
+        used.remove(group);
+        let variable = format!("${group}.");
+        let keys = words_after(&text, &variable);
+        used.extend(keys.map(|key| format!("{group}.{key}")));
     }
-    assert_eq!(used, known);
+    assert_eq!(used, keys(&values(), |group| group));
+}
+
+/// Every `group.key`; `inside` finds the keys of a group.
+fn keys(groups: &Value, inside: impl Fn(&Value) -> &Value) -> BTreeSet<String> {
+    let groups = groups.as_object().expect("a map").iter();
+    let keys = groups.flat_map(|(group, value)| {
+        let keys = inside(value).as_object().into_iter().flatten();
+        keys.map(move |(key, _)| format!("{group}.{key}"))
+    });
+    keys.collect()
+}
+
+fn schema() -> Value {
+    serde_json::from_str(&read("deploy/helm/pumice/values.schema.json")).expect("JSON")
+}
+
+#[test]
+fn the_schema_knows_every_key_and_refuses_misspelt_ones() {
+    let schema = schema();
+    let known = keys(&schema["properties"], |group| &group["properties"]);
+    assert_eq!(known, keys(&values(), |group| group));
+    assert_eq!(schema["additionalProperties"], false);
+    for group in values().as_object().expect("a map").keys() {
+        let additional = &schema["properties"][group]["additionalProperties"];
+        assert_eq!(*additional, false, "{group}");
+    }
+}
+
+#[test]
+fn the_schema_accepts_keys_of_volcano_s_other_components_and_of_no_part_of_ours() {
+    let schema = schema();
+    let patterns = &schema["properties"]["custom"]["patternProperties"];
+    let patterns = patterns.as_object().expect("patterns");
+    let prefixes: Vec<&str> = patterns
+        .keys()
+        .find_map(|pattern| pattern.strip_prefix("^(")?.strip_suffix(")_"))
+        .expect("a list of prefixes")
+        .split('|')
+        .collect();
+    let is_of_others = |key: &str| {
+        let mut rests = prefixes
+            .iter()
+            .filter_map(|prefix| key.strip_prefix(prefix));
+        rests.any(|rest| rest.starts_with('_'))
+    };
+    for key in "admission_enable agent_scheduler_name aggregationRule_labels colocation_enable \
+        controller_replicas enabled_admissions go_memlimit_enable hypernode_controller_mode \
+        kube_state_metrics_ns map_enable metrics_enable sharding_configmap_data vap_enable \
+        webhooks_namespace_selector_expressions"
+        .split(' ')
+    {
+        assert!(is_of_others(key), "{key}");
+    }
+    for key in ["scheduler_replica", "leader_elect_enabled", "default_ac"] {
+        assert!(!is_of_others(key), "{key}");
+    }
 }
 
 #[test]
@@ -85,7 +139,7 @@ fn templates_use_flags_the_scheduler_has() {
     let flags: Vec<&str> = words_after(&text, "- --").collect();
     assert!(flags.len() > 10, "{flags:?}");
     for flag in flags {
-        assert!(FLAGS.contains(&flag), "--{flag}");
+        assert!(flag == OURS || FLAGS.contains(&flag), "--{flag}");
     }
 }
 

@@ -35,3 +35,31 @@ fn the_build_context_holds_every_member_of_the_workspace() {
         assert!(listed, "{folder}");
     }
 }
+
+#[test]
+fn the_image_carries_a_bill_of_materials_of_its_own_binary() {
+    let dockerfile = read("deploy/Dockerfile").replace("\\\n", " ");
+    let command = dockerfile
+        .lines()
+        .find_map(|line| line.strip_prefix("RUN cargo cyclonedx "))
+        .expect("a command");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    // The tool writes `<binary>_bin.cdx.json` beside the manifest it is given.
+    let manifest = "cmd/pumice-scheduler/Cargo.toml";
+    assert!(
+        words
+            .windows(2)
+            .any(|pair| pair == ["--manifest-path", manifest])
+    );
+    assert!(
+        words
+            .windows(2)
+            .any(|pair| pair == ["--describe", "binaries"])
+    );
+    let copied = [
+        "cmd/pumice-scheduler/pumice-scheduler_bin.cdx.json",
+        "/out/pumice-scheduler.cdx.json",
+    ];
+    assert!(words.windows(2).any(|pair| pair == copied), "{command}");
+    assert!(read("deploy/README.md").contains("/pumice-scheduler.cdx.json"));
+}

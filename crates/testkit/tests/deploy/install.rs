@@ -1,7 +1,8 @@
-//! `deploy/install.yaml` is the chart, rendered, and holds what a cluster without Volcano needs.
+//! `deploy/install.yaml` is the chart, rendered: what may be applied and deleted at any time. What
+//! is made once and then belongs to the cluster stands apart, in `deploy/once` and `config/crd`.
 //!
-//! Rendering needs helm, which is not everywhere: the file carries a checksum of the chart, and a
-//! test compares. With `HELM=<path>` the test renders the file anew.
+//! Rendering needs helm, which is not everywhere: the files carry a checksum of the chart, and a
+//! test compares. With `HELM=<path>` the test renders them anew.
 
 use std::process::Command;
 
@@ -10,14 +11,15 @@ use serde_json::{Value, json};
 use super::{documents, files, installed, path, read};
 
 const CHART: &str = "deploy/helm/pumice";
-const FILE: &str = "deploy/install.yaml";
+/// What the objects of [`FILE`] and [`CONFIGURATION`] are rendered from.
+const SOURCES: [&str; 4] = ["Chart.yaml", "config", "templates", "values.yaml"];
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: volcano-system
-";
+const FILE: &str = "deploy/install.yaml";
+const CONFIGURATION: &str = "deploy/once/configuration.yaml";
+const NAMESPACE: &str = "deploy/once/namespace.yaml";
+
+/// The one flag of the chart that is ours: Volcano's scheduler reads a mounted file.
+pub(super) const OURS: &str = "scheduler-configmap";
 
 /// Flags of vc-scheduler (spec/01 §1.1).
 pub(super) const FLAGS: [&str; 47] = [
@@ -70,22 +72,22 @@ pub(super) const FLAGS: [&str; 47] = [
     "v",
 ];
 
-fn add_folder(folder: &str, sum: &mut crc32fast::Hasher) {
-    for name in files(folder) {
-        let entry = format!("{folder}/{name}");
-        if path(&entry).is_dir() {
-            add_folder(&entry, sum);
-        } else {
-            sum.update(entry.as_bytes());
-            sum.update(read(&entry).as_bytes());
+fn add(entry: &str, sum: &mut crc32fast::Hasher) {
+    if path(entry).is_dir() {
+        for name in files(entry) {
+            add(&format!("{entry}/{name}"), sum);
         }
+    } else {
+        sum.update(entry.as_bytes());
+        sum.update(read(entry).as_bytes());
     }
 }
 
 fn header() -> String {
     let mut sum = crc32fast::Hasher::new();
-    add_folder(CHART, &mut sum);
-    sum.update(NAMESPACE.as_bytes());
+    for source in SOURCES {
+        add(&format!("{CHART}/{source}"), &mut sum);
+    }
     let sum = sum.finalize();
     format!("# Rendered from {CHART}, checksum {sum:08x}. Change the chart, not this file.\n")
 }
@@ -93,7 +95,7 @@ fn header() -> String {
 fn render(helm: &std::ffi::OsStr) -> String {
     let output = Command::new(helm)
         .args(["template", "volcano", CHART])
-        .args(["--namespace", "volcano-system", "--include-crds"])
+        .args(["--namespace", "volcano-system"])
         // What helm assumes of a cluster it does not ask.
         .args(["--kube-version", "1.36.0"])
         .current_dir(path("."))
@@ -101,27 +103,44 @@ fn render(helm: &std::ffi::OsStr) -> String {
         .expect("helm runs");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{errors}");
-    let rendered = String::from_utf8(output.stdout).expect("helm writes UTF-8");
-    format!("{}---\n{NAMESPACE}{rendered}", header())
+    String::from_utf8(output.stdout).expect("helm writes UTF-8")
+}
+
+/// Writes the rendered objects, the ConfigMap into a file of its own.
+fn write(rendered: &str) {
+    let separated = format!("\n{rendered}");
+    let objects = separated
+        .split("\n---\n")
+        .filter(|text| !text.trim().is_empty());
+    let (configuration, others): (Vec<&str>, Vec<&str>) =
+        objects.partition(|text| text.contains("\nkind: ConfigMap\n"));
+    for (file, objects) in [(FILE, others), (CONFIGURATION, configuration)] {
+        let objects = objects
+            .iter()
+            .map(|text| format!("---\n{}\n", text.trim_end()));
+        let text = header() + &objects.collect::<String>();
+        std::fs::write(path(file), text).expect(file);
+    }
 }
 
 #[test]
 fn the_manifests_are_rendered_from_the_chart_as_it_is() {
     if let Some(helm) = std::env::var_os("HELM") {
-        std::fs::write(path(FILE), render(&helm)).expect("the file");
+        write(&render(&helm));
     }
-    assert_eq!(
-        read(FILE).lines().next(),
-        header().lines().next(),
-        "{FILE} is stale; write it with HELM=<path of helm> cargo test -p pumice-testkit"
-    );
+    for file in [FILE, CONFIGURATION] {
+        assert_eq!(
+            read(file).lines().next(),
+            header().lines().next(),
+            "{file} is stale; write it with HELM=<path of helm> cargo test -p pumice-testkit"
+        );
+    }
 }
 
 #[test]
 fn the_objects_are_those_a_volcano_user_knows() {
     let mut found: Vec<String> = documents(FILE)
         .iter()
-        .filter(|object| object["kind"] != "CustomResourceDefinition")
         .map(|object| {
             let field = |name: &str| object["metadata"][name].as_str().unwrap_or("-");
             let kind = object["kind"].as_str().expect("a kind");
@@ -131,10 +150,10 @@ fn the_objects_are_those_a_volcano_user_knows() {
     found.sort();
     let expected = [
         "ClusterRole -/volcano-scheduler",
+        "ClusterRole -/volcano-scheduler-edit",
+        "ClusterRole -/volcano-scheduler-view",
         "ClusterRoleBinding -/volcano-scheduler-role",
-        "ConfigMap volcano-system/volcano-scheduler-configmap",
         "Deployment volcano-system/volcano-scheduler",
-        "Namespace -/volcano-system",
         "Role kube-system/volcano-scheduler-devices",
         "Role volcano-system/volcano-scheduler",
         "RoleBinding kube-system/volcano-scheduler-devices",
@@ -146,37 +165,48 @@ fn the_objects_are_those_a_volcano_user_knows() {
 }
 
 #[test]
-fn every_definition_is_installed_and_outlives_the_chart() {
-    let mut found: Vec<Value> = documents(FILE);
-    found.retain(|object| object["kind"] == "CustomResourceDefinition");
-    let mut expected: Vec<Value> = files("config/crd")
-        .iter()
-        .flat_map(|file| documents(&format!("config/crd/{file}")))
-        .collect();
-    let name = |object: &Value| object["metadata"]["name"].to_string();
-    found.sort_by_key(name);
-    expected.sort_by_key(name);
-    assert!(found == expected, "the definitions differ from config/crd");
-    for definition in found {
-        let annotations = &definition["metadata"]["annotations"];
-        assert_eq!(annotations["helm.sh/resource-policy"], "keep");
+fn every_definition_outlives_the_chart() {
+    for file in files("config/crd") {
+        for definition in documents(&format!("config/crd/{file}")) {
+            let annotations = &definition["metadata"]["annotations"];
+            assert_eq!(annotations["helm.sh/resource-policy"], "keep", "{file}");
+        }
     }
 }
 
 #[test]
-fn the_label_that_leaves_definitions_out_is_on_all_other_objects() {
+fn what_is_applied_and_deleted_holds_nothing_that_belongs_to_users() {
+    let kept = ["CustomResourceDefinition", "Namespace", "ConfigMap"];
     for object in documents(FILE) {
-        let ours = object["metadata"]["labels"]["app"] == "volcano-scheduler";
         let kind = object["kind"].as_str().expect("a kind");
-        let left_out = ["CustomResourceDefinition", "Namespace"].contains(&kind);
-        assert_eq!(ours, !left_out, "{kind} {}", object["metadata"]["name"]);
+        assert!(
+            !kept.contains(&kind),
+            "{kind} {}",
+            object["metadata"]["name"]
+        );
+        assert_eq!(object["metadata"]["labels"]["app"], "volcano-scheduler");
     }
+}
+
+#[test]
+fn what_is_made_once_is_one_object_a_file_and_not_found_by_the_label_of_a_version() {
+    for (file, kind) in [(NAMESPACE, "Namespace"), (CONFIGURATION, "ConfigMap")] {
+        let objects = documents(file);
+        assert_eq!(objects.len(), 1, "{file}");
+        assert_eq!(objects[0]["kind"], kind);
+        assert_eq!(objects[0]["metadata"]["labels"].get("app"), None, "{file}");
+    }
+    let made_once = files("deploy/once");
+    assert_eq!(made_once, ["configuration.yaml", "namespace.yaml"]);
 }
 
 #[test]
 fn the_configuration_is_the_one_of_the_repository() {
     let configuration = read("config/volcano-scheduler.conf");
-    let map = installed("ConfigMap", "volcano-scheduler-configmap");
+    let map = documents(CONFIGURATION).remove(0);
+    assert_eq!(map["metadata"]["name"], "volcano-scheduler-configmap");
+    let annotations = &map["metadata"]["annotations"];
+    assert_eq!(annotations["helm.sh/resource-policy"], "keep");
     assert_eq!(
         map["data"]["volcano-scheduler.conf"].as_str(),
         Some(configuration.as_str())
@@ -193,13 +223,13 @@ fn container() -> Value {
 }
 
 #[test]
-fn the_scheduler_is_started_as_volcano_starts_its_own() {
+fn the_scheduler_is_started_as_volcano_starts_its_own_but_watches_its_config_map() {
     let container = container();
     assert_eq!(container["name"], "volcano-scheduler");
     assert_eq!(container.get("command"), None, "the image has it");
     let args = super::strings(&container["args"]);
     for expected in [
-        "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf",
+        "--scheduler-configmap=volcano-system/volcano-scheduler-configmap",
         "--enable-healthz=true",
         "--enable-metrics=true",
         "--leader-elect=true",
@@ -210,7 +240,8 @@ fn the_scheduler_is_started_as_volcano_starts_its_own() {
     }
     for arg in args {
         let flag = arg.trim_start_matches('-').split('=').next();
-        assert!(flag.is_some_and(|flag| FLAGS.contains(&flag)), "{arg}");
+        let known = flag.is_some_and(|flag| flag == OURS || FLAGS.contains(&flag));
+        assert!(known, "{arg}");
     }
 }
 

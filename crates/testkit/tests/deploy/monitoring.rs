@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pumice_admin::metrics::{Kind, REFERENCE};
+use pumice_devices::FAMILIES;
 use serde_json::Value;
 
 use super::{documents, read};
@@ -31,6 +32,12 @@ fn identifiers(text: &str) -> Vec<(&str, Option<u8>)> {
 fn labels_of(series: &str) -> Option<&'static [&'static str]> {
     if PROCESS.contains(&series) {
         return Some(&[]);
+    }
+    let mut cards = FAMILIES.iter().flat_map(|family| family.gauges);
+    match cards.find(|(name, _, _)| *name == series) {
+        Some((_, _, true)) => return Some(&["devID", "NodeName", "podName"]),
+        Some(_) => return Some(&["devID", "NodeName"]),
+        None => {}
     }
     let parts = ["_bucket", "_sum", "_count"];
     REFERENCE.iter().find_map(|family| {
@@ -106,7 +113,7 @@ fn check_placeholders(text: &str, labels: &BTreeSet<&str>) {
 
 #[test]
 fn alerts_ask_for_metrics_that_exist_and_say_what_to_do() {
-    let rules = documents("deploy/monitoring/alerts.yaml").remove(0);
+    let rules = documents("deploy/helm/pumice/monitoring/alerts.yaml").remove(0);
     let mut names = BTreeSet::new();
     for rule in rules["groups"][0]["rules"].as_array().expect("rules") {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -123,7 +130,7 @@ fn alerts_ask_for_metrics_that_exist_and_say_what_to_do() {
 
 #[test]
 fn the_dashboard_asks_for_metrics_that_exist() {
-    let text = read("deploy/monitoring/dashboard.json");
+    let text = read("deploy/helm/pumice/monitoring/dashboard.json");
     let dashboard: Value = serde_json::from_str(&text).expect("JSON");
     let mut ids = BTreeSet::new();
     let mut expressions = 0;
@@ -149,5 +156,43 @@ fn the_dashboard_asks_for_metrics_that_exist() {
             .expect("label_values(metric, label)");
         let labels = labels_of(metric).expect(metric);
         assert!(labels.contains(&label) || COMMON_LABELS.contains(&label));
+    }
+}
+
+#[test]
+fn other_resources_are_shown_in_units_although_their_series_count_thousandths() {
+    let text = read("deploy/helm/pumice/monitoring/dashboard.json");
+    let dashboard: Value = serde_json::from_str(&text).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let expressions = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().into_iter().flatten())
+        .map(|target| target["expr"].as_str().expect("an expression"));
+    let thousandths: Vec<&str> = expressions
+        .filter(|expression| expression.contains("_scalar_") || expression.contains("_milli_"))
+        .collect();
+    assert!(thousandths.len() >= 6, "{thousandths:?}");
+    for expression in thousandths {
+        assert!(expression.ends_with(") / 1000"), "{expression}");
+    }
+}
+
+#[test]
+fn the_dashboard_shows_cards_and_held_back_bindings() {
+    let text = read("deploy/helm/pumice/monitoring/dashboard.json");
+    let alerts = read("deploy/helm/pumice/monitoring/alerts.yaml");
+    for metric in [
+        "volcano_vgpu_device_allocated_memory",
+        "volcano_vgpu_device_allocated_cores",
+        "volcano_vgpu_device_shared_number",
+        "pumice_device_binds_waiting",
+    ] {
+        assert!(text.contains(metric), "{metric}");
+    }
+    for metric in [
+        "pumice_device_binds_waiting",
+        "pumice_event_suppressed_total",
+    ] {
+        assert!(alerts.contains(metric), "{metric}");
     }
 }

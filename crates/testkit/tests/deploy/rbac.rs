@@ -9,10 +9,9 @@ use super::{installed, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 19] = [
+const WRITES: [(&str, &str, &str); 18] = [
     ("", "events", "create"),
     ("", "events", "patch"),
-    ("", "nodes", "patch"),
     ("", "persistentvolumeclaims", "patch"),
     ("", "persistentvolumeclaims", "update"),
     ("", "persistentvolumes", "patch"),

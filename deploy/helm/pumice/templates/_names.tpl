@@ -21,7 +21,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- define "pumice.args" -}}
 {{- $custom := .Values.custom -}}
 - --logtostderr
-- --scheduler-conf=/volcano.scheduler/{{ base .Values.basic.scheduler_config_file }}
+- --scheduler-configmap={{ .Release.Namespace }}/{{ include "pumice.name" . }}-configmap
 {{- with $custom.scheduler_name }}
 - --scheduler-name={{ . }}
 {{- end }}
@@ -65,5 +65,26 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 - -v={{ $custom.scheduler_log_level }}
 {{- range $custom.scheduler_extra_args }}
 - {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Replicas on different hosts and zones where there are some; a single one needs nothing. */}}
+{{- define "pumice.spread" -}}
+{{- $custom := .Values.custom -}}
+{{- if kindIs "slice" $custom.scheduler_topology_spread }}
+{{- with $custom.scheduler_topology_spread -}}
+topologySpreadConstraints:
+{{ toYaml . }}
+{{- end }}
+{{- else if gt (int $custom.scheduler_replicas) 1 -}}
+topologySpreadConstraints:
+{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+- maxSkew: 1
+  topologyKey: {{ . }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      app: volcano-scheduler
+{{- end }}
 {{- end }}
 {{- end }}

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     P40, all_get_their_own, annotation, create, device_plugins, nodes, scheduler, vgpu_pod,
 };
+use crate::deploying::grant_node_lock;
 use crate::{LIMIT, stays_pending, wait_bound, wait_running};
 
 const ARGUMENTS: [(&str, &str); 1] = [("NodeLockEnable", "true")];
@@ -32,6 +33,7 @@ fn minutes_ago(minutes: i64) -> Result<Value> {
 #[test]
 fn a_held_node_lock_is_waited_for_by_pods_with_devices_alone() -> Result<()> {
     let lab = Lab::take()?;
+    grant_node_lock(lab.cluster())?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
     set_lock(&lab, minutes_ago(0)?)?;
     let plugins = device_plugins(&lab, PluginSetup::default())?;
@@ -60,6 +62,7 @@ fn a_held_node_lock_is_waited_for_by_pods_with_devices_alone() -> Result<()> {
 fn an_old_or_unreadable_node_lock_is_replaced() -> Result<()> {
     for stale in [minutes_ago(6)?, json!("gpu-operator was here")] {
         let lab = Lab::take()?;
+        grant_node_lock(lab.cluster())?;
         nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
         set_lock(&lab, stale)?;
         let plugins = device_plugins(&lab, PluginSetup::default())?;

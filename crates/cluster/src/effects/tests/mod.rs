@@ -1,6 +1,7 @@
 //! The rules of this module against an API server that answers as told.
 
 mod bind;
+mod bounds;
 mod devices;
 mod event;
 mod evict;
