@@ -29,6 +29,7 @@ pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, Plugin
 pub use diagnostic::{Diagnostic, Severity};
 pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
+pub use nearest::nearest;
 pub use registry::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry};
 
 /// The key of the ConfigMap under which the configuration text is stored.

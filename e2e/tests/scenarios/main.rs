@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod configuration;
+mod definitions;
 mod devices;
 mod effects;
 mod election;
@@ -10,6 +11,7 @@ mod flags;
 mod placing;
 mod recovery;
 mod sample_set;
+mod simulating;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
