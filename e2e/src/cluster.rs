@@ -204,7 +204,10 @@ impl Cluster {
             self.kubeconfig(Identity::Admin).display(),
             self.folder.join("kubectl-cache").display()
         );
-        let pumice = format!("#!/bin/sh\nexec {} \"$@\"\n", programs::ours("pumice")?.display());
+        let pumice = format!(
+            "#!/bin/sh\nexec {} \"$@\"\n",
+            programs::ours("pumice")?.display()
+        );
         for (name, text) in [("kubectl", kubectl), ("pumice", pumice)] {
             let path = tools.join(name);
             fs::write(&path, text)?;

@@ -117,10 +117,7 @@ fn scalar_of(node: &Node, text: &str) -> Value {
 ///
 /// # Errors
 /// The first field that does not fit, with its place.
-pub fn typed<T: DeserializeOwned>(
-    node: &Node,
-    unknown: &mut Vec<Mismatch>,
-) -> Result<T, Mismatch> {
+pub fn typed<T: DeserializeOwned>(node: &Node, unknown: &mut Vec<Mismatch>) -> Result<T, Mismatch> {
     let value = to_json(node);
     let mut seen = Seen::default();
     let read = serde_path_to_error::deserialize(Watched::new(&value, &mut seen));

@@ -100,10 +100,16 @@ pub fn read(
         ("", "Pod") => Manifest::Pod(Box::new(typed(node, unknown)?)),
         ("", "Namespace") => Manifest::Namespace(Box::new(typed(node, unknown)?)),
         ("", "Service") => Manifest::Service(Box::new(typed(node, unknown)?)),
-        ("", "ReplicationController") => Manifest::ReplicationController(Box::new(typed(node, unknown)?)),
+        ("", "ReplicationController") => {
+            Manifest::ReplicationController(Box::new(typed(node, unknown)?))
+        }
         ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node, unknown)?)),
-        ("", "PersistentVolumeClaim") => Manifest::PersistentVolumeClaim(Box::new(typed(node, unknown)?)),
-        ("storage.k8s.io", "StorageClass") => Manifest::StorageClass(Box::new(typed(node, unknown)?)),
+        ("", "PersistentVolumeClaim") => {
+            Manifest::PersistentVolumeClaim(Box::new(typed(node, unknown)?))
+        }
+        ("storage.k8s.io", "StorageClass") => {
+            Manifest::StorageClass(Box::new(typed(node, unknown)?))
+        }
         ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node, unknown)?)),
         ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node, unknown)?)),
         ("storage.k8s.io", "CSIStorageCapacity") => {
@@ -115,8 +121,12 @@ pub fn read(
         ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, unknown)?)),
         ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, unknown)?)),
         ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node, unknown)?)),
-        ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node, unknown)?)),
-        ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node, unknown)?)),
+        ("scheduling.k8s.io", "PriorityClass") => {
+            Manifest::PriorityClass(Box::new(typed(node, unknown)?))
+        }
+        ("scheduling.volcano.sh", "PodGroup") => {
+            Manifest::PodGroup(Box::new(typed(node, unknown)?))
+        }
         ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, unknown)?)),
         ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, unknown)?)),
         ("pumice.sh", "PumiceState") => Manifest::State(Box::new(typed(node, unknown)?)),

@@ -298,6 +298,8 @@ impl Input {
     }
 
     fn unknown_fields(&mut self, file: &str, node: &Node, kind: &str, fields: Vec<Mismatch>) {
+        let mut fields = fields;
+        fields.sort_by_key(|field| field.location);
         for field in fields {
             let belongs = MISPLACED
                 .iter()

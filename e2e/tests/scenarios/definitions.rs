@@ -135,12 +135,18 @@ fn pod_templates_take_every_field_the_api_server_knows() -> Result<()> {
     let mut seen = 0;
     let template = &spec["tasks"]["items"]["properties"]["template"];
     let claim = &spec["volumes"]["items"]["properties"]["volumeClaim"];
-    for (kind, ours) in [("PodTemplateSpec", template), ("PersistentVolumeClaimSpec", claim)] {
+    for (kind, ours) in [
+        ("PodTemplateSpec", template),
+        ("PersistentVolumeClaimSpec", claim),
+    ] {
         let theirs = json!({"$ref": format!("#/components/schemas/io.k8s.api.core.v1.{kind}")});
         seen += cover(&theirs, ours, &schemas, kind, &mut missing);
     }
     ensure!(seen > 500, "only {seen} fields");
-    ensure!(missing.is_empty(), "not in the definition of Job: {missing:?}");
+    ensure!(
+        missing.is_empty(),
+        "not in the definition of Job: {missing:?}"
+    );
     Ok(())
 }
 

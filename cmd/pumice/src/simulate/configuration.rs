@@ -26,7 +26,10 @@ pub fn choose(
 ) -> anyhow::Result<(Config, ConfigSource)> {
     if let Some(path) = flag {
         let name = path.display().to_string();
-        return Ok((configuration(&name, &read(path)?)?, ConfigSource::Flag(name)));
+        return Ok((
+            configuration(&name, &read(path)?)?,
+            ConfigSource::Flag(name),
+        ));
     }
     if let Some((path, others)) = files.split_first() {
         let name = path.display().to_string();
@@ -36,7 +39,10 @@ pub fn choose(
                 other.display()
             );
         }
-        return Ok((configuration(&name, &read(path)?)?, ConfigSource::File(name)));
+        return Ok((
+            configuration(&name, &read(path)?)?,
+            ConfigSource::File(name),
+        ));
     }
     if let Some(embedded) = &input.config {
         let config = accepted(&embedded.place.file, embedded.check(sources, &REGISTRY))?;

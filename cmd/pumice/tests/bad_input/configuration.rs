@@ -183,5 +183,8 @@ fn a_dumped_configuration_that_is_not_valid_is_refused_with_its_file() {
         .with("dump.json", dump("actions: \"alocate\"\n"));
     folder
         .run(&["simulate", "good.yaml", "dump.json"])
-        .gives_up(&["unknown action `alocate`", "configuration in dump.json:1:11"]);
+        .gives_up(&[
+            "unknown action `alocate`",
+            "configuration in dump.json:1:11",
+        ]);
 }

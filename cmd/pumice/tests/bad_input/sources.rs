@@ -89,7 +89,10 @@ fn the_readme_shows_the_command_the_message_shows() {
     let ran = Folder::new("readme").run(&["simulate"]);
     let (_, command) = ran.err.split_once("of a cluster:\n").expect("a command");
     let readme = include_str!("../../../../README.md");
-    assert!(readme.contains(command.trim()), "not in the README:\n{command}");
+    assert!(
+        readme.contains(command.trim()),
+        "not in the README:\n{command}"
+    );
 }
 
 #[test]

@@ -171,12 +171,16 @@ impl<'v, 's> Entries<'v, 's> {
 impl<'v> MapAccess<'v> for Entries<'v, '_> {
     type Error = Error;
 
-    fn next_key_seed<K: DeserializeSeed<'v>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+    fn next_key_seed<K: DeserializeSeed<'v>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
         self.next = self.entries.next();
         let Some((key, _)) = self.next else {
             return Ok(None);
         };
-        seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
+        seed.deserialize(BorrowedStrDeserializer::new(key))
+            .map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'v>>(&mut self, seed: V) -> Result<V::Value, Error> {
