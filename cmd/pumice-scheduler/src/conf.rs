@@ -149,7 +149,9 @@ impl Follower {
                 tracing::info!(%hash, "configuration in use: {}", self.name);
                 let json = serde_json::to_value(&config).unwrap_or_default();
                 let place = device_config::place(&config);
-                if self.core.send(Question::Configure(config)).await.is_err() {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                let question = Question::Configure { config, text };
+                if self.core.send(question).await.is_err() {
                     return None;
                 }
                 // After the configuration: the deciding thread waits for what this place has.

@@ -56,7 +56,12 @@ pub enum Question {
     /// The state, as `pumice simulate` reads it.
     Dump(oneshot::Sender<Vec<u8>>),
     /// Take this configuration from the next cycle on.
-    Configure(Box<Config>),
+    Configure {
+        /// The configuration.
+        config: Box<Config>,
+        /// Its text, for dumps.
+        text: String,
+    },
     /// The text of the device configuration at that place, or that there is none.
     DeviceConfig {
         /// Namespace of the ConfigMap.
@@ -97,7 +102,8 @@ pub struct Manner {
 /// The thread's own things.
 pub struct Core {
     engine: Engine,
-    configured: bool,
+    /// Text of the configuration in use, once there is one.
+    configured: Option<String>,
     /// Where the device configuration is, and whether it was told since.
     devices: (Place, bool),
     resting: bool,
@@ -131,7 +137,7 @@ impl Core {
         engine.ignore_provisioners(manner.ignored_provisioners);
         Self {
             engine,
-            configured: false,
+            configured: None,
             devices: (None, true),
             resting: false,
             ears,
@@ -297,11 +303,12 @@ impl Core {
                 let _ = reply.send(crate::explain::pod(&self.engine, &namespace, &name));
             }
             Question::Dump(reply) => {
-                let _ = reply.send(crate::dump::state(&self.engine));
+                let configuration = self.configured.as_deref();
+                let _ = reply.send(crate::dump::state(&self.engine, configuration));
             }
-            Question::Configure(config) => {
+            Question::Configure { config, text } => {
                 self.engine.reconfigure(&config);
-                self.configured = true;
+                self.configured = Some(text);
                 self.changed = true;
                 let place = device_config::place(&config);
                 if place != self.devices.0 {
@@ -338,7 +345,7 @@ impl Core {
 
     fn may_decide(&self) -> bool {
         !self.resting
-            && self.configured
+            && self.configured.is_some()
             && self.devices.1
             && self.status.synced()
             && self.teller.may_write(&self.ears.term)

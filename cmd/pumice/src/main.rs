@@ -1,8 +1,9 @@
 //! `pumice`, the user tool: see what would be scheduled where and why the rest waits, check a
 //! configuration, measure the engine.
 //!
-//! Exit codes: 0 done (pending pods are a result, not an error), 2 bad input or configuration,
-//! 1 internal error.
+//! Exit codes: 0 done (pending pods are a result, not an error), 1 with `--strict` when something
+//! of the input was set aside or warned about, 2 when nothing could be done with the input or
+//! configuration. An internal error is 1 too, and says so on standard error.
 
 mod bench;
 mod check;

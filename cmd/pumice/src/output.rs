@@ -71,6 +71,9 @@ fn summary(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         report.evictions.len(),
         report.cycles
     )?;
+    if let Some(source) = &report.configuration {
+        writeln!(out, "Configuration: {source}")?;
+    }
     let aside = report
         .problems
         .iter()

@@ -1,22 +1,36 @@
 //! `pumice simulate`: manifests in, decisions out.
 
+mod configuration;
+
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pumice_conf::{Config, DEFAULT_CONF};
+use pumice_conf::CONF_KEY;
 use pumice_ingest::Options;
 use pumice_model::object::Shard;
-use pumice_plugins::REGISTRY;
 use pumice_sim::reader::{Input, Source};
 use pumice_sim::{Mode, OwnShard, Problem, Settings};
 
-use crate::check::{accepted, configuration, read};
+use crate::check::read;
 use crate::{BadInput, output};
 
 /// Most errors, and most warnings, shown on standard error.
 const MAX_SHOWN: usize = 50;
+
+/// Prints what a simulation of a cluster needs, and nothing else: of ConfigMaps the two that
+/// schedulers read. Kinds that a cluster lacks are asked for one by one, because kubectl refuses a
+/// whole list for one of them. The README has the same lines.
+const DUMP: &str = r#"(
+  kubectl get nodes,pods,ns,priorityclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments -A -o yaml
+  for kind in queues.scheduling podgroups.scheduling jobs.batch; do
+    echo ---; kubectl get $kind.volcano.sh -A -o yaml
+  done
+  for name in volcano-scheduler-configmap volcano-vgpu-device-config; do
+    echo ---; kubectl get cm -A --field-selector metadata.name=$name -o yaml
+  done
+) | pumice simulate -"#;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,12 +57,13 @@ enum Sharding {
 /// Arguments of `pumice simulate`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Manifests: files, directories, or `-` for standard input
+    /// Manifests: files, directories (with their volcano-scheduler.conf), or `-` for standard input
     paths: Vec<PathBuf>,
     /// Manifests too (same as a path)
     #[arg(long = "objects", value_name = "FILE")]
     objects: Vec<PathBuf>,
-    /// Scheduler configuration; default: the one in the manifests' ConfigMap, else the built-in one
+    /// Scheduler configuration; default: volcano-scheduler.conf of a directory that is named, else
+    /// the ConfigMap among the manifests, else that of the dumped scheduler, else the built-in one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Run exactly this many cycles without a kubelet, instead of until nothing changes
@@ -60,6 +75,9 @@ pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     output: Format,
+    /// Fail when something of the input was set aside or warned about (exit code 1)
+    #[arg(long)]
+    strict: bool,
     /// Scheduler names that are ours (repeat for several)
     #[arg(
         long = "scheduler-name",
@@ -89,24 +107,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let settings = settings(arguments)?;
     let paths: Vec<&PathBuf> = arguments.paths.iter().chain(&arguments.objects).collect();
     if paths.is_empty() {
-        let text = "error: no manifests given\n  = help: name files or directories, or `-` to read \
-                    standard input: kubectl get nodes,pods,podgroups,queues,jobs,pvc,pv,sc,\
-                    csinodes -A -o yaml | \
-                    pumice simulate -";
-        return Err(BadInput(text.to_owned()).into());
+        let text = format!(
+            "error: no manifests given\n  = help: name files or directories, or `-` to read \
+             standard input; of a cluster:\n{DUMP}"
+        );
+        return Err(BadInput(text).into());
     }
-    let mut sources = Vec::new();
-    for path in paths {
-        let before = sources.len();
-        gather(path, &mut sources)?;
-        if sources.len() == before {
-            anstream::eprintln!(
-                "warning: {}: no .yaml, .yml or .json file in this directory\n  = help: name a \
-                 directory with manifests",
-                path.display()
-            );
-        }
-    }
+    let Found { sources, confs } = found(&paths)?;
     let mut input = Input::default();
     for source in &sources {
         // A source that is no text is set aside like a broken object: the others are read.
@@ -120,15 +127,34 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                     place on them, as `kubectl get … -o yaml` prints them";
         return Err(BadInput(text.to_owned()).into());
     }
-    let config = chosen_config(arguments, &input, &sources)?;
+    let flag = arguments.config.as_ref();
+    let (config, source) = configuration::choose(flag, &confs, &input, &sources)?;
     let progress = Progress::new(arguments.output);
-    let (report, problems) = pumice_sim::simulate(&config, input, &sources, &settings, |n, b| {
-        progress.show(n, b);
-    });
+    let (mut report, problems) =
+        pumice_sim::simulate(&config, input, &sources, &settings, |n, b| {
+            progress.show(n, b);
+        });
     progress.finish();
     print_problems(&problems);
+    if report.objects == 0 && problems.iter().any(|problem| !problem.kept) {
+        let text = "error: every object was set aside, nothing was simulated\n  = help: correct \
+                    the errors above";
+        return Err(BadInput(text.to_owned()).into());
+    }
+    report.configuration = Some(source);
     output::print(&report, arguments.output)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code(arguments.strict, &problems))
+}
+
+/// What the process ends with after a simulation.
+fn code(strict: bool, problems: &[Problem]) -> ExitCode {
+    if !strict || problems.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let aside = problems.iter().filter(|problem| !problem.kept).count();
+    let warnings = problems.len() - aside;
+    anstream::eprintln!("--strict: {aside} error(s), {warnings} warning(s) about the input");
+    ExitCode::from(1)
 }
 
 /// Errors, then warnings; of each only the first ones, because what is wrong with thousands of
@@ -158,13 +184,11 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
             ))
         })?,
     };
-    let mut node_selector = Vec::new();
-    for entry in &arguments.node_selector {
-        // Entries without a value are ignored, as the peer does.
-        if let Some((key, value)) = entry.split_once(':').filter(|(_, value)| !value.is_empty()) {
-            node_selector.push((key.to_owned(), value.to_owned()));
-        }
-    }
+    let selector = arguments.node_selector.iter();
+    let node_selector = selector
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| label(entry))
+        .collect::<Result<_, _>>()?;
     Ok(Settings {
         mode: arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles),
         now_s,
@@ -176,6 +200,19 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
         node_selector,
         shard: own_shard(arguments),
     })
+}
+
+/// One entry of `--node-selector`. The daemon, like Volcano's, passes over what is none.
+fn label(entry: &str) -> Result<(String, String), BadInput> {
+    match entry.split_once(':') {
+        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err(BadInput(format!(
+            "error: --node-selector: {entry:?} is not of the form key:value\n  = help: write the \
+             label of the nodes that take part, such as disk:ssd"
+        ))),
+    }
 }
 
 fn own_shard(arguments: &Arguments) -> Option<OwnShard> {
@@ -190,18 +227,37 @@ fn own_shard(arguments: &Arguments) -> Option<OwnShard> {
     })
 }
 
-fn chosen_config(
-    arguments: &Arguments,
-    input: &Input,
-    sources: &[Source],
-) -> anyhow::Result<Config> {
-    if let Some(path) = &arguments.config {
-        return configuration(&path.display().to_string(), &read(path)?);
+/// What was named on the command line.
+#[derive(Default)]
+struct Found {
+    /// Manifests.
+    sources: Vec<Source>,
+    /// Configurations: named as such, or in directories that were.
+    confs: Vec<PathBuf>,
+}
+
+fn found(paths: &[&PathBuf]) -> anyhow::Result<Found> {
+    let mut found = Found::default();
+    for path in paths {
+        if path.file_name().is_some_and(|name| name == CONF_KEY) {
+            found.confs.push(path.to_path_buf());
+            continue;
+        }
+        let beside = path.join(CONF_KEY);
+        if beside.is_file() {
+            found.confs.push(beside);
+        }
+        let before = found.sources.len();
+        gather(path, &mut found.sources)?;
+        if found.sources.len() == before {
+            anstream::eprintln!(
+                "warning: {}: no .yaml, .yml or .json file in this directory\n  = help: name a \
+                 directory with manifests",
+                path.display()
+            );
+        }
     }
-    match &input.config {
-        Some(conf) => accepted(&conf.place.file, conf.check(sources, &REGISTRY)),
-        None => configuration("built-in configuration", DEFAULT_CONF.as_bytes()),
-    }
+    Ok(found)
 }
 
 /// Reads a path; of a directory, every YAML and JSON file in it, in name order.

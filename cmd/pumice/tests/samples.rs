@@ -1,7 +1,7 @@
 //! Every folder of `config/samples` through the real binary, its whole output compared.
 //!
-//! A sample is a folder of manifests, with a `volcano-scheduler.conf` and a line of `flags` where
-//! it needs them. `expected.txt` is what the table shows, `expected-json.txt` what `--output json`
+//! A sample is a folder of manifests, with a `volcano-scheduler.conf` (which `simulate` finds) and a
+//! line of `flags` where it needs them. `expected.txt` is what the table shows, `expected-json.txt` what `--output json`
 //! prints. `UPDATE_EXPECT=1 cargo test -p pumice --test samples` writes both anew: read the
 //! difference before you believe it.
 
@@ -24,16 +24,17 @@ fn samples() -> Vec<PathBuf> {
 /// Standard output of a run; standard error must stay empty.
 fn simulate(sample: &Path, format: &str) -> String {
     let flags = std::fs::read_to_string(sample.join("flags")).unwrap_or_default();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
-    command
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // As a reader of the README names it.
+    let name = sample.file_name().expect("a folder's name");
+    let output = Command::new(env!("CARGO_BIN_EXE_pumice"))
+        .current_dir(root)
         .arg("simulate")
         .args(flags.split_whitespace())
-        .args(["--output", format]);
-    let conf = sample.join("volcano-scheduler.conf");
-    if conf.exists() {
-        command.arg("--config").arg(conf);
-    }
-    let output = command.arg(sample).output().expect("the binary runs");
+        .args(["--output", format])
+        .arg(Path::new("config/samples").join(name))
+        .output()
+        .expect("the binary runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", sample.display());
     assert_eq!(errors, "", "{}", sample.display());
@@ -73,6 +74,24 @@ fn every_sample_prints_what_stands_beside_it() {
         }
     }
     assert!(different.is_empty(), "output differs: {different:?}");
+}
+
+#[test]
+fn a_configuration_beside_the_manifests_is_used_and_named() {
+    for name in [
+        "gpu-number",
+        "gpu-sharing",
+        "gpu-sharing-spread",
+        "vgpu-card-selection",
+        "vgpu-modes",
+        "vgpu-spread",
+    ] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/samples");
+        let table = simulate(&root.join(name), "table");
+        let line = format!("Configuration: config/samples/{name}/volcano-scheduler.conf\n");
+        assert!(table.contains(&line), "{table}");
+        assert!(!table.contains("\n0 bound"), "{table}");
+    }
 }
 
 #[test]

@@ -7,10 +7,9 @@
 //!
 //! Shape and descriptions come from the types, so they cannot drift apart; what a Rust type does
 //! not say (limits, patterns, defaults) stands in one table per kind in `rules`, and for core types
-//! in `core_types`. Fields of ours that we do not know are kept, so an object written for a later
-//! Volcano loses nothing; unknown fields of core types are refused or dropped as usual, so slips in
-//! pod templates are told. Descriptions of core types are left out, which keeps the definition of
-//! Job below the size limit of `kubectl apply`.
+//! in `core_types`. The schemas are closed at every level, pod templates included: a misspelt field
+//! is refused by `kubectl apply`, as with Volcano's definitions. Descriptions of core types are left
+//! out, which keeps the definition of Job below the size limit of `kubectl apply`.
 
 mod core_types;
 mod rules;

@@ -7,6 +7,7 @@ const MAX_CHARS: usize = 80;
 ///
 /// Case and the prefixes `enable` and `enabled` do not count: both spellings are in use, and
 /// which key has which cannot be guessed. Else at most a third of the letters may differ.
+#[must_use]
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if name.is_empty() || name.chars().count() > MAX_CHARS {
         return None;

@@ -1,11 +1,14 @@
 //! From a located YAML tree to typed objects, with the place of whatever does not fit.
 
+mod fields;
 mod mismatch;
 
 use k8s_openapi::serde::de::DeserializeOwned;
 use pumice_conf::scalar::{Scalar, resolve};
 use pumice_conf::tree::{Data, Location, Node};
 use serde_json::{Map, Number, Value};
+
+use fields::{Seen, Step, Unknown, Watched};
 
 /// A value that is not what its field wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,13 +113,16 @@ fn scalar_of(node: &Node, text: &str) -> Value {
     }
 }
 
-/// Reads a typed object.
+/// Reads a typed object. Fields that its type does not have are added to `unknown`.
 ///
 /// # Errors
 /// The first field that does not fit, with its place.
-pub fn typed<T: DeserializeOwned>(node: &Node) -> Result<T, Mismatch> {
+pub fn typed<T: DeserializeOwned>(node: &Node, unknown: &mut Vec<Mismatch>) -> Result<T, Mismatch> {
     let value = to_json(node);
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    let mut seen = Seen::default();
+    let read = serde_path_to_error::deserialize(Watched::new(&value, &mut seen));
+    unknown.extend(seen.unknown.iter().map(|field| unknown_field(node, field)));
+    read.map_err(|error| {
         let path = error.path().clone();
         let place = locate(node, path.iter());
         let (message, help) = mismatch::explain(&error.into_inner().to_string());
@@ -127,6 +133,52 @@ pub fn typed<T: DeserializeOwned>(node: &Node) -> Result<T, Mismatch> {
             help,
         }
     })
+}
+
+/// What to say of a field that the type does not have, at the place of its name.
+fn unknown_field(root: &Node, field: &Unknown) -> Mismatch {
+    let path = field.dotted();
+    let (message, help) = match (field.nearest(), field.choice()) {
+        (Some(name), _) => (
+            format!("unknown field {path}: did you mean {name}?"),
+            "correct the name: as it stands the field has no effect".to_owned(),
+        ),
+        (None, choice) => (
+            format!("unknown field {path}: it has no effect"),
+            choice.map_or_else(
+                || "remove it, or move it where it belongs".to_owned(),
+                |names| format!("remove it, or move it where it belongs; here are: {names}"),
+            ),
+        ),
+    };
+    Mismatch {
+        location: locate_key(root, &field.path),
+        path,
+        message,
+        help,
+    }
+}
+
+/// The place of the key a path ends with, or of its longest prefix that exists.
+fn locate_key(root: &Node, path: &[Step]) -> Location {
+    let (mut node, mut place) = (root, root.location);
+    for step in path {
+        let next = match step {
+            Step::Key(key) => {
+                let mut entries = node.entries().unwrap_or_default().iter();
+                entries
+                    .rfind(|entry| entry.key.text() == Some(key))
+                    .map(|entry| (entry.key.location, &entry.value))
+            }
+            Step::Index(at) => {
+                let item = node.items().and_then(|items| items.get(*at));
+                item.map(|item| (item.location, item))
+            }
+        };
+        let Some((at, value)) = next else { break };
+        (place, node) = (at, value);
+    }
+    place
 }
 
 /// The place of a path, or of its longest prefix that exists.

@@ -65,6 +65,9 @@ pub enum Manifest {
 pub struct Dump {
     /// Deltas that lead from nothing to that state.
     pub deltas: Vec<Delta>,
+    /// Text of the configuration in use; absent in dumps of early versions.
+    #[serde(default)]
+    pub configuration: Option<String>,
 }
 
 /// What a document turns out to be.
@@ -81,36 +84,52 @@ fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Reads an object by its `apiVersion` and `kind`.
+/// Reads an object by its `apiVersion` and `kind`; fields that its type does not have are added to
+/// `unknown`.
 ///
 /// # Errors
 /// The first field that does not fit its type.
-pub fn read(api_version: &str, kind: &str, node: &tree::Node) -> Result<Kind, Mismatch> {
+pub fn read(
+    api_version: &str,
+    kind: &str,
+    node: &tree::Node,
+    unknown: &mut Vec<Mismatch>,
+) -> Result<Kind, Mismatch> {
     let manifest = match (group_of(api_version), kind) {
-        ("", "Node") => Manifest::Node(Box::new(typed(node)?)),
-        ("", "Pod") => Manifest::Pod(Box::new(typed(node)?)),
-        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node)?)),
-        ("", "Service") => Manifest::Service(Box::new(typed(node)?)),
-        ("", "ReplicationController") => Manifest::ReplicationController(Box::new(typed(node)?)),
-        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node)?)),
-        ("", "PersistentVolumeClaim") => Manifest::PersistentVolumeClaim(Box::new(typed(node)?)),
-        ("storage.k8s.io", "StorageClass") => Manifest::StorageClass(Box::new(typed(node)?)),
-        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node)?)),
-        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node)?)),
+        ("", "Node") => Manifest::Node(Box::new(typed(node, unknown)?)),
+        ("", "Pod") => Manifest::Pod(Box::new(typed(node, unknown)?)),
+        ("", "Namespace") => Manifest::Namespace(Box::new(typed(node, unknown)?)),
+        ("", "Service") => Manifest::Service(Box::new(typed(node, unknown)?)),
+        ("", "ReplicationController") => {
+            Manifest::ReplicationController(Box::new(typed(node, unknown)?))
+        }
+        ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node, unknown)?)),
+        ("", "PersistentVolumeClaim") => {
+            Manifest::PersistentVolumeClaim(Box::new(typed(node, unknown)?))
+        }
+        ("storage.k8s.io", "StorageClass") => {
+            Manifest::StorageClass(Box::new(typed(node, unknown)?))
+        }
+        ("storage.k8s.io", "CSINode") => Manifest::CsiNode(Box::new(typed(node, unknown)?)),
+        ("storage.k8s.io", "CSIDriver") => Manifest::CsiDriver(Box::new(typed(node, unknown)?)),
         ("storage.k8s.io", "CSIStorageCapacity") => {
-            Manifest::CsiStorageCapacity(Box::new(typed(node)?))
+            Manifest::CsiStorageCapacity(Box::new(typed(node, unknown)?))
         }
         ("storage.k8s.io", "VolumeAttachment") => {
-            Manifest::VolumeAttachment(Box::new(typed(node)?))
+            Manifest::VolumeAttachment(Box::new(typed(node, unknown)?))
         }
-        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node)?)),
-        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node)?)),
-        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node)?)),
-        ("scheduling.k8s.io", "PriorityClass") => Manifest::PriorityClass(Box::new(typed(node)?)),
-        ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node)?)),
-        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node)?)),
-        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node)?)),
-        ("pumice.sh", "PumiceState") => Manifest::State(Box::new(typed(node)?)),
+        ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, unknown)?)),
+        ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, unknown)?)),
+        ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node, unknown)?)),
+        ("scheduling.k8s.io", "PriorityClass") => {
+            Manifest::PriorityClass(Box::new(typed(node, unknown)?))
+        }
+        ("scheduling.volcano.sh", "PodGroup") => {
+            Manifest::PodGroup(Box::new(typed(node, unknown)?))
+        }
+        ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, unknown)?)),
+        ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, unknown)?)),
+        ("pumice.sh", "PumiceState") => Manifest::State(Box::new(typed(node, unknown)?)),
         _ => return Ok(Kind::Ignored(kind.to_owned())),
     };
     Ok(Kind::Object(manifest))

@@ -1,17 +1,28 @@
 //! Reads any mix of manifests: multi-document YAML, JSON, `List`s as kubectl prints them.
 
+mod config;
+mod repeated;
 mod text;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use pumice_conf::CONF_KEY;
 use pumice_conf::tree::{Budget, Data, Location, Node, documents};
-use pumice_conf::{CONF_KEY, Outcome, Registry, parse_node};
 use pumice_devices::geometry::CONFIG_KEY as DEVICE_KEY;
 
-use crate::decode::locate_dotted;
+use crate::decode::{Mismatch, locate_dotted};
 use crate::manifest::{Kind, Manifest, read};
 use crate::problem::{Place, Problem};
+pub use config::{Dumped, Embedded};
+use repeated::Repeated;
+
+/// Fields that users look for in another place, and where that is.
+const MISPLACED: [(&str, &str, &str); 1] = [(
+    "Queue",
+    "spec.state",
+    "a queue is closed and opened in its status: kubectl patch queue NAME --subresource status \
+     --type merge -p '{\"status\":{\"state\":\"Closed\"}}'",
+)];
 
 /// One input.
 #[derive(Clone, Debug)]
@@ -29,23 +40,6 @@ pub struct Item {
     pub object: Manifest,
     /// Where it begins.
     pub place: Place,
-}
-
-/// A scheduler configuration within a ConfigMap.
-#[derive(Clone, Debug)]
-pub struct Embedded {
-    /// Where the ConfigMap begins.
-    pub place: Place,
-    node: Node<'static>,
-}
-
-impl Embedded {
-    /// Checks the configuration; findings carry line and column of the manifest.
-    pub fn check(&self, sources: &[Source], registry: &Registry) -> Outcome {
-        let source = sources.iter().find(|source| source.name == self.place.file);
-        let text = source.map(|source| text::readable(source).0);
-        parse_node(&text.unwrap_or_default(), &self.node, registry)
-    }
 }
 
 /// A device configuration within a ConfigMap.
@@ -68,6 +62,8 @@ pub struct Input {
     pub items: Vec<Item>,
     /// The scheduler configuration found in a ConfigMap.
     pub config: Option<Embedded>,
+    /// The one a dumped scheduler had in use.
+    pub dumped: Option<Dumped>,
     /// Device configurations found in ConfigMaps, each namespace and name once.
     pub device_maps: Vec<DeviceMap>,
     /// Kinds that have no effect, with their number.
@@ -141,6 +137,10 @@ impl Input {
             );
             return;
         }
+        if let Some(twice) = repeated::in_map(&node) {
+            self.repeated(file, String::new(), &twice);
+            return;
+        }
         let Some(kind) = text("kind") else {
             let message = "the object has no `kind`".to_owned();
             self.problem(
@@ -157,10 +157,28 @@ impl Input {
             self.list(file, node, &api_version, &kind);
             return;
         }
-        if kind == "ConfigMap" && self.config_map(file, &node) {
-            return;
+        self.single(file, &node, &api_version, &kind);
+    }
+
+    /// An object that is no list.
+    fn single(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
+        if let Some(twice) = repeated::anywhere(node) {
+            self.repeated(file, object_name(kind, node), &twice);
+        } else if kind != "ConfigMap" || !self.config_map(file, node) {
+            self.typed_object(file, node, api_version, kind);
         }
-        self.typed_object(file, &node, &api_version, &kind);
+    }
+
+    fn repeated(&mut self, file: &str, object: String, twice: &Repeated) {
+        let (path, line) = (&twice.path, twice.first.line);
+        let (nothing, help) = if twice.is_top() {
+            let help = "put a line `---` between two objects; in one object remove one of both";
+            ("; nothing of it is read", help)
+        } else {
+            ("", "remove one of both")
+        };
+        let message = format!("{path} is given twice, first in line {line}{nothing}");
+        self.problem(file, twice.again, &object, message, help);
     }
 
     /// Takes the list apart: each item is let go as soon as it is read, for lists can be large.
@@ -188,9 +206,7 @@ impl Input {
                 self.object(file, item);
             } else if let Some(kind) = kind.strip_suffix("List").filter(|kind| !kind.is_empty()) {
                 // Items of a typed list such as NodeList need not repeat their kind.
-                if kind != "ConfigMap" || !self.config_map(file, &item) {
-                    self.typed_object(file, &item, api_version, kind);
-                }
+                self.single(file, &item, api_version, kind);
             } else {
                 let message = "an item of the List has no `kind`".to_owned();
                 self.problem(
@@ -246,37 +262,26 @@ impl Input {
         });
     }
 
-    /// Keeps the first scheduler configuration of the input.
-    fn scheduler_config(&mut self, file: &str, node: &Node, conf: &Node) {
-        let place = place(file, node.location);
-        if let Some(first) = &self.config {
-            let message = format!(
-                "a second {CONF_KEY}: the first one, at {}, is used",
-                first.place
-            );
-            let object = object_name("ConfigMap", node);
-            self.problem(
-                file,
-                node.location,
-                &object,
-                message,
-                "keep only one of them",
-            );
-            return;
-        }
-        self.config = Some(Embedded {
-            place,
-            node: owned(conf),
-        });
-    }
-
     fn typed_object(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
-        match read(api_version, kind, node) {
-            Ok(Kind::Object(object)) => {
-                self.items.push(Item {
-                    object,
-                    place: place(file, node.location),
-                });
+        let mut unknown = Vec::new();
+        let result = read(api_version, kind, node, &mut unknown);
+        // What an API server has accepted has no slips, but it may know newer fields of core kinds.
+        let ours = api_version.contains("volcano.sh");
+        if ours || !was_served(node) {
+            self.unknown_fields(file, node, kind, unknown);
+        }
+        match result {
+            Ok(Kind::Object(mut object)) => {
+                let place = place(file, node.location);
+                if let Manifest::State(dump) = &mut object
+                    && let Some(text) = dump.configuration.take()
+                {
+                    self.dumped = Some(Dumped {
+                        place: place.clone(),
+                        text,
+                    });
+                }
+                self.items.push(Item { object, place });
             }
             Ok(Kind::Ignored(kind)) => *self.ignored.entry(kind).or_insert(0) += 1,
             Err(mismatch) => {
@@ -289,6 +294,20 @@ impl Input {
                 let message = format!("{at}{}", mismatch.message);
                 self.problem(file, mismatch.location, &object, message, &mismatch.help);
             }
+        }
+    }
+
+    fn unknown_fields(&mut self, file: &str, node: &Node, kind: &str, fields: Vec<Mismatch>) {
+        let mut fields = fields;
+        fields.sort_by_key(|field| field.location);
+        for field in fields {
+            let belongs = MISPLACED
+                .iter()
+                .find(|(of, path, _)| (*of, *path) == (kind, &field.path));
+            let help = belongs.map_or(field.help.as_str(), |(.., help)| help);
+            let object = object_name(kind, node);
+            self.problem(file, field.location, &object, field.message, help);
+            self.keep_last_problem();
         }
     }
 
@@ -316,6 +335,12 @@ impl Input {
     }
 }
 
+/// Whether an object comes from an API server.
+fn was_served(node: &Node) -> bool {
+    let metadata = node.get("metadata");
+    metadata.is_some_and(|metadata| metadata.get("resourceVersion").is_some())
+}
+
 /// `Kind namespace/name` as far as the document says.
 fn object_name(kind: &str, node: &Node) -> String {
     let meta = |key: &str| {
@@ -327,24 +352,6 @@ fn object_name(kind: &str, node: &Node) -> String {
         (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
         (None, Some(name)) => format!("{kind} {name}"),
         _ => kind.to_owned(),
-    }
-}
-
-/// A scalar that outlives the text it was read from; of a list or map, only that it is one.
-fn owned(node: &Node) -> Node<'static> {
-    let data = match &node.data {
-        Data::Scalar { text, style } => Data::Scalar {
-            text: Cow::Owned(text.to_string()),
-            style: *style,
-        },
-        Data::List(_) => Data::List(Vec::new()),
-        Data::Map(_) => Data::Map(Vec::new()),
-    };
-    Node {
-        location: node.location,
-        end: node.end,
-        tag: node.tag.clone(),
-        data,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pumice_api::keys::ROOT_QUEUE;
 use pumice_engine::Engine;
+use pumice_engine::report::queue_totals;
 use pumice_model::object::{GroupPhase, QueueState};
 use pumice_model::resource::display_amount;
 use pumice_model::{Job, JobIx, Queue, QueueIx, ResVec, TaskStatus, VolumeStep};
@@ -183,6 +183,34 @@ pub struct ProblemLine {
     pub set_aside: bool,
 }
 
+/// Where the configuration came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "from", content = "name")]
+pub enum ConfigSource {
+    /// The file of `--config`.
+    Flag(String),
+    /// A file beside the manifests.
+    File(String),
+    /// A ConfigMap among the manifests, `namespace/name`.
+    ConfigMap(String),
+    /// The dump of a scheduler, by its file.
+    Dump(String),
+    /// None was given.
+    BuiltIn,
+}
+
+impl std::fmt::Display for ConfigSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag(file) => write!(f, "{file} (--config)"),
+            Self::File(file) => f.write_str(file),
+            Self::ConfigMap(name) => write!(f, "ConfigMap {name}"),
+            Self::Dump(file) => write!(f, "the one in use when {file} was written"),
+            Self::BuiltIn => f.write_str("built-in"),
+        }
+    }
+}
+
 /// The whole result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -205,6 +233,12 @@ pub struct Report {
     pub ignored: Vec<Ignored>,
     /// Cycles run.
     pub cycles: u32,
+    /// Where the configuration came from, when the caller tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<ConfigSource>,
+    /// Number of objects that take part.
+    #[serde(skip)]
+    pub objects: usize,
     /// Input problems; absent when there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<ProblemLine>,
@@ -256,10 +290,9 @@ impl Report {
         self.pipelined.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.pending.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.describe_groups(engine);
-        let held = allocated_by_tree(engine);
+        let totals = queue_totals(state);
         for (ix, queue) in state.queues() {
-            let name = queue.object.name.as_str();
-            let allocated = held.get(name).unwrap_or(&queue.allocated);
+            let allocated = totals.get(&ix).unwrap_or(&queue.allocated);
             self.queues.push(queue_line(engine, ix, queue, allocated));
         }
         self.queues.sort_by(|l, r| l.name.cmp(&r.name));
@@ -294,37 +327,6 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
     message
         .split_once(". Origin reason is ")
         .map(|(_, reason)| reason.to_owned())
-}
-
-/// What the jobs of each queue and of the queues below it hold (spec/01 §4.5). A queue without
-/// parent stands below `root`.
-fn allocated_by_tree(engine: &Engine) -> BTreeMap<&str, ResVec> {
-    let queues: BTreeMap<&str, &Queue> = engine
-        .state()
-        .queues()
-        .map(|(_, queue)| (queue.object.name.as_str(), queue))
-        .collect();
-    let mut held: BTreeMap<&str, ResVec> = BTreeMap::new();
-    for (&name, queue) in &queues {
-        let mut at = name;
-        // No path is longer than there are queues, whatever the parents say.
-        for _ in 0..queues.len() {
-            held.entry(at).or_default().add(&queue.allocated);
-            let parent = queues
-                .get(at)
-                .map_or("", |queue| queue.object.parent.as_str());
-            let parent = if parent.is_empty() {
-                ROOT_QUEUE
-            } else {
-                parent
-            };
-            if at == ROOT_QUEUE || parent == name || !queues.contains_key(parent) {
-                break;
-            }
-            at = parent;
-        }
-    }
-    held
 }
 
 fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -> QueueLine {

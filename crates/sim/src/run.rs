@@ -63,6 +63,7 @@ pub fn simulate(
     let mut report = Report::default();
     let mut turns = Turns::default();
     let (mut world, mut problems) = World::new(input.items, sources, settings, input.problems);
+    report.objects = world.given();
     let mut engine = Engine::new(config, &settings.default_queue);
     engine.ignore_provisioners(settings.ignored_provisioners.iter().cloned());
     let most = match settings.mode {

@@ -147,6 +147,11 @@ impl World {
         self.deltas = first;
     }
 
+    /// Number of objects that were given and accepted.
+    pub fn given(&self) -> usize {
+        self.places.len()
+    }
+
     /// Where an object was read.
     pub fn place(&self, kind: &'static str, key: &str) -> Option<Place> {
         self.places.get(&(kind, key.to_owned())).cloned()

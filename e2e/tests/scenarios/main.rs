@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod configuration;
+mod definitions;
 mod deploying;
 mod devices;
 mod effects;
@@ -11,6 +12,7 @@ mod flags;
 mod placing;
 mod recovery;
 mod sample_set;
+mod simulating;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -102,6 +102,7 @@ fn a_dump_read_back_by_simulate_gives_the_same_decisions() -> Result<()> {
     stays_pending(&lab, "waits-")?;
     let dump = scheduler.dump()?;
     let nothing = simulate(&[&dump])?;
+    ensure!(nothing["configuration"]["from"] == "dump", "{nothing}");
     ensure!(bound_pods(&nothing)?.is_empty(), "simulated: {nothing}");
     // The same change to the dump and to the cluster.
     let node = NodeShape::default().object("more");

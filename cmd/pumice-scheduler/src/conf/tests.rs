@@ -43,7 +43,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let ended = runtime.expect("a runtime").block_on(follower.run(receiver));
     let mut taken = 0;
-    while let Ok(Question::Configure(_)) = questions.try_recv() {
+    while let Ok(Question::Configure { .. }) = questions.try_recv() {
         taken += 1;
     }
     let text = metrics.text().expect("text");

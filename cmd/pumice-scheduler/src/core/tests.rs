@@ -9,6 +9,13 @@ use crate::journal::Journal;
 use crate::teller::Out;
 use crate::teller::tests::{apply, config, gang, member, node, queue};
 
+/// The question with which a configuration is taken over.
+fn taken(config: Config) -> Question {
+    let config = Box::new(config);
+    let text = "a text".to_owned();
+    Question::Configure { config, text }
+}
+
 /// A core that writes nowhere, and the other ends of its channels.
 struct Bench {
     inputs: mpsc::Sender<Input>,
@@ -103,7 +110,7 @@ impl Bench {
     }
 
     async fn configure(&self) {
-        self.ask(Question::Configure(Box::new(config()))).await;
+        self.ask(taken(config())).await;
     }
 
     async fn ask(&self, question: Question) {
@@ -151,7 +158,7 @@ fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_tol
             arguments: arguments.into_iter().collect(),
             ..PluginConf::default()
         });
-        Question::Configure(Box::new(config))
+        taken(config)
     };
     let told = |name: &str, text: Option<&str>| Question::DeviceConfig {
         namespace: "kube-system".to_owned(),

@@ -1,5 +1,7 @@
 //! Configurations that cannot be used.
 
+use serde_json::json;
+
 use super::run::{Folder, GOOD, Ran};
 
 fn with_conf(name: &str, conf: impl AsRef<[u8]>) -> Ran {
@@ -104,8 +106,85 @@ fn of_two_config_maps_the_first_counts() {
     folder
         .run(&["simulate", "--output", "json", "all.yaml"])
         .goes_on(&[
-            "all.yaml:29:1: ConfigMap two: a second volcano-scheduler.conf: the first one, at \
-             all.yaml:19:1, is used",
+            "all.yaml:29:1: ConfigMap two: a second volcano-scheduler.conf: that of ConfigMap one, \
+             at all.yaml:19:1, is used",
         ])
         .binds(&["default/good"]);
+}
+
+/// A valid configuration with these actions.
+fn conf(actions: &str) -> String {
+    format!("actions: \"{actions}\"\ntiers:\n- plugins:\n  - name: gang\n")
+}
+
+/// It within a ConfigMap.
+fn config_map(name: &str, text: &str) -> String {
+    let text = text.replace('\n', "\n    ");
+    format!(
+        "kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {name}, namespace: volcano-system}}\n\
+         data:\n  volcano-scheduler.conf: |\n    {text}\n---\n"
+    )
+}
+
+/// A state with a configuration.
+fn dump(text: &str) -> String {
+    let state = json!({
+        "apiVersion": "pumice.sh/v1", "kind": "PumiceState", "configuration": text, "deltas": [],
+    });
+    state.to_string()
+}
+
+#[test]
+fn the_configuration_nearest_to_the_users_hand_is_used_and_named() {
+    let usual = "volcano-scheduler-configmap";
+    let maps = config_map("other", &conf("backfill")) + &config_map(usual, &conf("allocate"));
+    let folder = Folder::new("nearest")
+        .with("my.conf", conf("allocate"))
+        .with("good.yaml", GOOD)
+        .with("maps.yaml", maps)
+        .with("dump.json", dump(&conf("allocate")))
+        .with_folder("d")
+        .with("d/volcano-scheduler.conf", conf("allocate"))
+        .with("d/good.yaml", GOOD);
+    let (flag, file) = ("my.conf", "d/volcano-scheduler.conf");
+    let cases: [(&[&str], serde_json::Value); 6] = [
+        (&["good.yaml"], json!({"from": "builtIn"})),
+        (
+            &["good.yaml", "dump.json"],
+            json!({"from": "dump", "name": "dump.json"}),
+        ),
+        (
+            &["good.yaml", "dump.json", "maps.yaml"],
+            json!({"from": "configMap", "name": "volcano-system/volcano-scheduler-configmap"}),
+        ),
+        (
+            &["dump.json", "maps.yaml", "d"],
+            json!({"from": "file", "name": file}),
+        ),
+        (&["good.yaml", file], json!({"from": "file", "name": file})),
+        (
+            &["dump.json", "maps.yaml", "d", "--config", flag],
+            json!({"from": "flag", "name": flag}),
+        ),
+    ];
+    for (paths, expected) in cases {
+        let ran = folder.run(&[&["simulate", "--output", "json"], paths].concat());
+        let ran = ran.goes_on(&[]).binds(&["default/good"]);
+        assert_eq!(ran.report()["configuration"], expected, "{paths:?}");
+    }
+    let table = folder.run(&["simulate", "good.yaml"]).out;
+    assert!(table.contains("\nConfiguration: built-in\n"), "{table}");
+}
+
+#[test]
+fn a_dumped_configuration_that_is_not_valid_is_refused_with_its_file() {
+    let folder = Folder::new("bad-dump")
+        .with("good.yaml", GOOD)
+        .with("dump.json", dump("actions: \"alocate\"\n"));
+    folder
+        .run(&["simulate", "good.yaml", "dump.json"])
+        .gives_up(&[
+            "unknown action `alocate`",
+            "configuration in dump.json:1:11",
+        ]);
 }

@@ -274,3 +274,96 @@ fn a_name_is_required() {
         .goes_on(&["error: all.yaml:21:11: Node: metadata.name: the name is missing"])
         .binds(&["default/good"]);
 }
+
+#[test]
+fn misspelt_fields_are_warnings_with_the_nearest_name_and_the_place() {
+    let volcano = "scheduling.volcano.sh/v1beta1";
+    let rest = format!(
+        "\
+kind: PodGroup
+apiVersion: {volcano}
+metadata: {{name: g, lables: {{a: b}}}}
+spec:
+  minMembers: 3
+  queue: q
+---
+kind: Queue
+apiVersion: {volcano}
+metadata: {{name: q}}
+spec:
+  state: Closed
+---
+kind: Job
+apiVersion: batch.volcano.sh/v1alpha1
+metadata: {{name: j, resourceVersion: \"7\"}}
+spec:
+  tasks:
+  - replica: 2
+    template:
+      spec:
+        contaners: []
+---
+kind: Pod
+apiVersion: v1
+metadata: {{name: p}}
+spec:
+  schedulerNane: volcano
+  frobnicate: true
+---
+kind: Pod
+apiVersion: v1
+metadata: {{name: served, resourceVersion: \"7\"}}
+spec: {{ofALaterVersion: true}}
+"
+    );
+    let ran = simulate("misspelt", &rest).goes_on(&[
+        "warning: all.yaml:21:21: PodGroup g: unknown field metadata.lables: did you mean labels?",
+        "warning: all.yaml:23:3: PodGroup g: unknown field spec.minMembers: did you mean \
+         minMember?",
+        "warning: all.yaml:30:3: Queue q: unknown field spec.state: it has no effect",
+        "kubectl patch queue NAME --subresource status",
+        "warning: all.yaml:37:5: Job j: unknown field spec.tasks[0].replica: did you mean \
+         replicas?",
+        "warning: all.yaml:40:9: Job j: unknown field spec.tasks[0].template.spec.contaners: did \
+         you mean containers?",
+        "warning: all.yaml:46:3: Pod p: unknown field spec.schedulerNane: did you mean \
+         schedulerName?",
+        "warning: all.yaml:47:3: Pod p: unknown field spec.frobnicate: it has no effect",
+    ]);
+    assert!(!ran.err.contains("ofALaterVersion"), "{}", ran.err);
+    ran.binds(&["default/good"]).aside(0);
+}
+
+#[test]
+fn a_key_given_twice_sets_its_object_aside_with_both_lines() {
+    let pod = "kind: Pod\napiVersion: v1\nmetadata: {name: lost}\n";
+    simulate("no-separator", &format!("{pod}{pod}"))
+        .goes_on(&[
+            "error: all.yaml:22:1: kind is given twice, first in line 19; nothing of it is read",
+            "put a line `---` between two objects",
+        ])
+        .binds(&["default/good"])
+        .aside(1);
+    let list = "\
+kind: List
+apiVersion: v1
+items:
+- kind: Pod
+  apiVersion: v1
+  metadata: {name: twice}
+  spec:
+    schedulerName: volcano
+    containers: [{name: a, image: b, name: c}]
+- kind: Pod
+  apiVersion: v1
+  metadata: {name: next}
+  spec: {schedulerName: volcano}
+";
+    simulate("twice-inside", list)
+        .goes_on(&[
+            "error: all.yaml:27:38: Pod twice: spec.containers[0].name is given twice, first in \
+             line 27",
+        ])
+        .binds(&["default/good", "default/next"])
+        .aside(1);
+}

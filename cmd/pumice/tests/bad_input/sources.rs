@@ -85,6 +85,27 @@ fn no_paths_at_all_are_told_with_an_example() {
 }
 
 #[test]
+fn the_readme_shows_the_command_the_message_shows() {
+    let ran = Folder::new("readme").run(&["simulate"]);
+    let (_, command) = ran.err.split_once("of a cluster:\n").expect("a command");
+    let readme = include_str!("../../../../README.md");
+    assert!(
+        readme.contains(command.trim()),
+        "not in the README:\n{command}"
+    );
+}
+
+#[test]
+fn where_every_object_is_set_aside_nothing_is_simulated() {
+    let node = "kind: Node\napiVersion: v1\nmetadata: {}\n";
+    let folder = Folder::new("all-aside").with("n.yaml", node);
+    simulate(&folder, &["n.yaml"]).gives_up(&[
+        "metadata.name: the name is missing",
+        "every object was set aside, nothing was simulated",
+    ]);
+}
+
+#[test]
 fn nothing_but_ignored_kinds_is_a_result() {
     let folder = Folder::new("ignored").with("w.yaml", "kind: Widget\napiVersion: e.com/v1\n");
     simulate(&folder, &["w.yaml"]).goes_on(&[]).binds(&[]);

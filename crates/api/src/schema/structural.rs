@@ -79,9 +79,6 @@ fn inline(schema: &Value, ours: bool, definitions: &Map<String, Value>) -> Value
         };
         kept.insert(key.clone(), value);
     }
-    if ours && kept.contains_key("properties") {
-        kept.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
-    }
     Value::Object(kept)
 }
 

@@ -24,6 +24,7 @@ use crate::Engine;
 use crate::gist::{RETELL_AFTER_S, hash_of};
 use print::Print;
 use queues::QueueTotals;
+pub use queues::totals as queue_totals;
 
 /// Seconds a pod or a gang must have waited before it is told why: most are placed before.
 pub const FIRST_REPORT_AFTER_S: i64 = 2;

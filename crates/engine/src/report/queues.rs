@@ -29,6 +29,13 @@ struct ToldAmounts {
     at_s: i64,
 }
 
+/// What every queue has allocated, with what its descendants have.
+pub fn totals(state: &State) -> FxHashMap<QueueIx, ResVec> {
+    let mut totals = QueueTotals::default();
+    totals.rebuild(state);
+    totals.total
+}
+
 impl QueueTotals {
     /// Queues whose amounts are to be written, by index.
     pub fn report(&mut self, state: &mut State, now_s: i64) -> Vec<(QueueIx, Amounts)> {
