@@ -17,6 +17,7 @@ pub mod gist;
 pub mod numbers;
 mod partial;
 pub mod report;
+mod waits;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
@@ -31,6 +32,8 @@ use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage};
 use report::Telling;
 pub use report::{GroupEvent, PodReport, Reports};
+pub use waits::BindWait;
+use waits::BindWaits;
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +75,7 @@ pub struct Engine {
     /// Jobs with a PodGroup and pods that are not ready.
     unready: FxHashSet<JobIx>,
     devices_told: devices::Told,
+    bind_waits: BindWaits,
 }
 
 impl Engine {
@@ -98,6 +102,7 @@ impl Engine {
             uncounted: FxHashSet::default(),
             unready: FxHashSet::default(),
             devices_told: devices::Told::default(),
+            bind_waits: BindWaits::default(),
         }
     }
 
@@ -143,6 +148,9 @@ impl Engine {
             }
             _ => None,
         };
+        if let Delta::QueueDelete(name) = &delta {
+            self.telling.queue_gone(name, self.now_s);
+        }
         if let Delta::BindFailed { uid, .. } = &delta {
             self.tell_unplaced(uid);
         }

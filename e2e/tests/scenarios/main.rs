@@ -10,6 +10,7 @@ mod flags;
 mod placing;
 mod recovery;
 mod sample_set;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
