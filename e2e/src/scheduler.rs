@@ -33,6 +33,8 @@ pub struct Setup {
     pub elects: bool,
     /// Further flags.
     pub flags: Vec<String>,
+    /// Further variables of its environment.
+    pub env: Vec<(String, String)>,
 }
 
 /// A running `pumice-scheduler`. Killed when dropped, or when the thread that started it ends.
@@ -75,7 +77,8 @@ impl Scheduler {
             .arg(format!("--cache-dump-dir={}", folder.display()))
             .arg(format!("--leader-elect={}", setup.elects))
             .args(["--enable-healthz=true", "--enable-metrics=true"])
-            .args(&setup.flags);
+            .args(&setup.flags)
+            .envs(setup.env.iter().map(|(key, value)| (key, value)));
         if let Some(conf) = &setup.conf {
             command.arg(format!("--scheduler-conf={}", conf.display()));
         }

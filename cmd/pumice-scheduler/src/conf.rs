@@ -10,13 +10,14 @@ use std::sync::Arc;
 use pumice_admin::conf_watch::{self, Pace};
 use pumice_admin::metrics::Metrics;
 use pumice_admin::reload::{self, Reload};
-use pumice_cluster::{ObjectRef, config_map};
-use pumice_conf::{CONF_KEY, DEFAULT_CONF};
+use pumice_cluster::config_map;
+use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
 use pumice_plugins::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::core::Question;
 use crate::device_config::{self, Place};
+use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
 use crate::status::Status;
 
@@ -29,8 +30,43 @@ pub struct InUse {
     pub config: serde_json::Value,
 }
 
-/// The text, or one sentence why there is none.
-type Text = Result<Arc<[u8]>, String>;
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The text, or one sentence why there is none.
+    pub bytes: Result<Arc<[u8]>, String>,
+    /// UID of the ConfigMap it was read from, where that is known.
+    pub uid: String,
+}
+
+impl Text {
+    fn of_file(bytes: Result<Arc<[u8]>, String>) -> Self {
+        let uid = String::new();
+        Self { bytes, uid }
+    }
+}
+
+/// What is wrong with a configuration.
+struct Problem {
+    /// With a picture of each place, on several lines.
+    picture: String,
+    /// In one line.
+    brief: String,
+}
+
+impl Problem {
+    fn of(diagnostics: &[Diagnostic], name: &str) -> Self {
+        Self {
+            picture: reload::render(diagnostics, name),
+            brief: brief(diagnostics),
+        }
+    }
+}
+
+fn brief(diagnostics: &[Diagnostic]) -> String {
+    let all: Vec<String> = diagnostics.iter().map(Diagnostic::brief).collect();
+    all.join("; ")
+}
 
 /// Follows the configuration and hands what is valid to the deciding thread.
 pub struct Follower {
@@ -48,8 +84,8 @@ pub struct Follower {
     pub in_use: Arc<std::sync::RwLock<Option<InUse>>>,
     /// For `/metrics`.
     pub metrics: Arc<Metrics>,
-    /// Writes an event about the configuration.
-    pub event: Box<dyn Fn(String) + Send + Sync>,
+    /// Tells operators by events.
+    pub notices: mpsc::Sender<Notice>,
 }
 
 /// Where the texts come from. The built-in one is sent once.
@@ -59,13 +95,14 @@ pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<Text>
         ConfSource::BuiltIn => {
             let text: Arc<[u8]> = DEFAULT_CONF.as_bytes().into();
             // The channel is empty and open.
-            let _ = sender.try_send(Ok(text));
+            let _ = sender.try_send(Text::of_file(Ok(text)));
         }
         ConfSource::File(path) => {
             let mut contents = conf_watch::start(path, Pace::default());
             tokio::spawn(async move {
                 while let Some(read) = contents.recv().await {
-                    if sender.send(read.map_err(|e| e.to_string())).await.is_err() {
+                    let text = Text::of_file(read.map_err(|e| e.to_string()));
+                    if sender.send(text).await.is_err() {
                         return;
                     }
                 }
@@ -75,9 +112,10 @@ pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<Text>
             let client = client.clone();
             let mut read = config_map::watch_config_map(client, namespace, name, CONF_KEY);
             tokio::spawn(async move {
-                while let Some(text) = read.recv().await {
-                    let text = text.map(|text| Arc::from(text.as_bytes()));
-                    if sender.send(text.map_err(|e| e.to_string())).await.is_err() {
+                while let Some(config_map::Read { uid, text }) = read.recv().await {
+                    let bytes = text.map(|text| Arc::from(text.as_bytes()));
+                    let bytes = bytes.map_err(|e| e.to_string());
+                    if sender.send(Text { bytes, uid }).await.is_err() {
                         return;
                     }
                 }
@@ -96,40 +134,31 @@ pub fn name(source: &ConfSource) -> String {
     }
 }
 
-/// The object events about a configuration belong to, when it has one.
-pub fn object(source: &ConfSource) -> Option<ObjectRef> {
-    let ConfSource::ConfigMap(namespace, name) = source else {
-        return None;
-    };
-    Some(ObjectRef {
-        api_version: "v1".to_owned(),
-        kind: "ConfigMap".to_owned(),
-        namespace: namespace.clone(),
-        name: name.clone(),
-        uid: String::new(),
-    })
-}
-
 impl Follower {
     /// Follows until the texts end.
     ///
     /// # Errors
     /// The configuration is not valid and `strict` is set.
     pub async fn run(self, mut texts: mpsc::Receiver<Text>) -> anyhow::Result<()> {
-        while let Some(text) = texts.recv().await {
-            let problem = match text {
-                Ok(bytes) => self.take(&bytes).await,
-                Err(problem) => Some(problem),
+        while let Some(Text { bytes, uid }) = texts.recv().await {
+            let problem = match bytes {
+                Ok(bytes) => self.take(&bytes, &uid).await,
+                Err(problem) => Some(Problem {
+                    picture: problem.clone(),
+                    brief: problem,
+                }),
             };
+            let standing = problem.as_ref().map(|problem| self.told(&problem.brief));
+            self.tell(Topic::InvalidConfiguration, &uid, standing).await;
             if let Some(problem) = problem {
-                self.refuse(&problem)?;
+                self.refuse(&problem.picture)?;
             }
         }
         Ok(())
     }
 
     /// Uses a text if it is valid; otherwise what is wrong with it.
-    async fn take(&self, bytes: &[u8]) -> Option<String> {
+    async fn take(&self, bytes: &[u8], uid: &str) -> Option<Problem> {
         let before = self.hash();
         match reload::decide(before.as_deref(), bytes, &REGISTRY) {
             // A bad edit may have been taken back.
@@ -137,7 +166,7 @@ impl Follower {
                 self.metrics.config_valid(true);
                 None
             }
-            Reload::Keep { diagnostics } => Some(reload::render(&diagnostics, &self.name)),
+            Reload::Keep { diagnostics } => Some(Problem::of(&diagnostics, &self.name)),
             Reload::Use {
                 config,
                 hash,
@@ -161,8 +190,35 @@ impl Follower {
                     moved
                 });
                 self.used(hash, json, before.is_some());
+                self.metrics.config_warnings(diagnostics.len());
+                let warnings = (!diagnostics.is_empty()).then(|| brief(&diagnostics));
+                self.tell(Topic::ConfigurationWarnings, uid, warnings).await;
                 None
             }
+        }
+    }
+
+    /// A notice stands, or is over.
+    async fn tell(&self, topic: Topic, uid: &str, message: Option<String>) {
+        let uid = uid.to_owned();
+        let notice = Notice {
+            topic,
+            uid,
+            message,
+        };
+        // Nobody listens in a dry run.
+        let _ = self.notices.send(notice).await;
+    }
+
+    fn told(&self, problem: &str) -> String {
+        format!("{}: not valid, {}: {problem}", self.name, self.then())
+    }
+
+    /// What is done without a valid configuration.
+    fn then(&self) -> &'static str {
+        match self.hash() {
+            Some(_) => "the configuration before it stays in use",
+            None => "nothing is scheduled until it is valid",
         }
     }
 
@@ -191,16 +247,10 @@ impl Follower {
             let problem = format!("the configuration is not valid: {problem}");
             self.status.set_configuration_problem(Some(problem));
         }
-        let then = if kept {
-            "the configuration before it stays in use"
-        } else {
-            "nothing is scheduled until it is valid"
-        };
-        (self.event)(format!("{}: not valid, {then}: {problem}", self.name));
         if self.strict {
             anyhow::bail!("{problem}\n--disable-default-scheduler-config: the scheduler ends");
         }
-        tracing::error!("{} is not valid, {then}:\n{problem}", self.name);
+        tracing::error!("{} is not valid, {}:\n{problem}", self.name, self.then());
         Ok(())
     }
 }

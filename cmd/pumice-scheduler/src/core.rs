@@ -21,9 +21,9 @@ use pumice_cluster::shard::{ShardStatus, ShardView};
 use pumice_cluster::watch::Input;
 use pumice_conf::Config;
 use pumice_engine::Engine;
-use pumice_model::Delta;
 use pumice_model::object::{NodeObject, QueueObject, Shard};
-use tokio::sync::{mpsc, oneshot};
+use pumice_model::{Delta, NoteAbout};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::device_config::{self, Place};
@@ -95,8 +95,12 @@ pub struct Manner {
     pub ignored_provisioners: Vec<String>,
     /// Longest pause between two looks at everything.
     pub period: Duration,
+    /// How long the API server keeps events.
+    pub event_lifetime: Duration,
     /// How nodes of other shards are used.
     pub sharding: Sharding,
+    /// Told when a queue every cluster has is deleted.
+    pub queue_gone: Arc<Notify>,
 }
 
 /// The thread's own things.
@@ -115,8 +119,11 @@ pub struct Core {
     last_cycle: Instant,
     last_took: Duration,
     report_due: Option<Instant>,
+    /// When it was last asked which Bindings are held back.
+    looked_at_waits: Instant,
     changed: bool,
     default_queue: String,
+    queue_gone: Arc<Notify>,
     sharding: Sharding,
     /// Nodes of the own shard, once known.
     shard: Option<BTreeSet<String>>,
@@ -135,6 +142,8 @@ impl Core {
     ) -> Self {
         let mut engine = Engine::new(&Config::default(), &manner.default_queue);
         engine.ignore_provisioners(manner.ignored_provisioners);
+        let lifetime_s = i64::try_from(manner.event_lifetime.as_secs());
+        engine.set_event_lifetime_s(lifetime_s.unwrap_or(i64::MAX));
         Self {
             engine,
             configured: None,
@@ -148,8 +157,10 @@ impl Core {
             last_cycle: Instant::now(),
             last_took: Duration::ZERO,
             report_due: None,
+            looked_at_waits: Instant::now(),
             changed: false,
             default_queue: manner.default_queue,
+            queue_gone: manner.queue_gone,
             sharding: manner.sharding,
             shard: None,
             shard_status: None,
@@ -203,6 +214,11 @@ impl Core {
                 for mut delta in deltas {
                     if let Delta::NodeApply(node) = &mut delta {
                         node.shard = self.shard_of(&node.name);
+                    }
+                    if let Delta::QueueDelete(name) = &delta
+                        && (*name == "root" || *name == self.default_queue)
+                    {
+                        self.queue_gone.notify_one();
                     }
                     self.teller.watch_plugins(&delta);
                     self.teller.correct(&self.engine, &mut delta);
@@ -282,12 +298,6 @@ impl Core {
             return;
         };
         let retry_at_s = self.clock.now_s() + self.teller.retry_after_s(&pod.uid, RETRY);
-        tracing::warn!(
-            pod = format!("{}/{}", pod.namespace, pod.name),
-            node = %node,
-            ?failure,
-            "binding failed: {message}"
-        );
         self.teller.bind_failed(&pod, &node, &failure, &message);
         self.engine.apply(Delta::BindFailed {
             uid: pod.uid.to_string(),
@@ -335,11 +345,21 @@ impl Core {
             return;
         }
         self.devices.1 = true;
+        let (whose, is_there) = (format!("ConfigMap {namespace}/{name}"), text.is_some());
+        let about = NoteAbout::ConfigMap(namespace.clone(), name.clone());
         self.engine.apply(Delta::DeviceConfig {
             namespace,
             name,
             text,
         });
+        let notes = self.engine.state().device_notes();
+        let of_it = notes.filter(|note| note.about == about);
+        let problems: Vec<&str> = of_it.map(|note| note.text.as_str()).collect();
+        if !problems.is_empty() {
+            tracing::warn!("{whose} is not taken: {}", problems.join("; "));
+        } else if is_there {
+            tracing::info!("device configuration in use: {whose}");
+        }
         self.changed = true;
     }
 
@@ -391,6 +411,12 @@ impl Core {
             return;
         }
         self.teller.clean_up();
+        if now >= self.looked_at_waits + REPORT_PERIOD {
+            self.looked_at_waits = now;
+            if self.teller.follow_bind_waits(&mut self.engine) {
+                self.report_due = Some(now);
+            }
+        }
         if let Some(status) = self.shard_status.take() {
             self.teller.write_shard(status);
         }

@@ -13,7 +13,7 @@ use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured};
 use pumice_cluster::lease::{Elector, TermWatch};
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchOptions};
-use tokio::sync::{mpsc, watch as cell};
+use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
 use crate::answers::Desk;
@@ -23,6 +23,7 @@ use crate::core::{Core, Ears, Manner, Question};
 use crate::device_config;
 use crate::ending::Ending;
 use crate::journal::Journal;
+use crate::notices::{self, Notice, Notices};
 use crate::settings::{Settings, Sharding};
 use crate::status::Status;
 use crate::teller::{Meters, Out, Teller};
@@ -34,6 +35,9 @@ const INPUTS: usize = 1024;
 
 /// Pause before the default queues are made again, when they could not be.
 const QUEUES_RETRY: Duration = Duration::from_secs(30);
+
+/// Pause before a default queue that was deleted is made again: nobody is fought faster.
+const QUEUES_PAUSE: Duration = Duration::from_secs(1);
 
 /// How often the numbers of the watch are published.
 const WATCH_NUMBERS: Duration = Duration::from_secs(5);
@@ -120,7 +124,8 @@ impl Daemon {
         tokio::spawn(watching::probe(input_sender.clone(), WATCH_NUMBERS));
         let reads = self.clients.reads.clone();
         let watch = watch::start(reads, self.watch_options()?, input_sender);
-        self.make_queues(&term);
+        let queue_gone = Arc::new(Notify::new());
+        self.make_queues(&term, Arc::clone(&queue_gone));
         tokio::spawn(level_socket(self.level.clone(), term.clone()));
         let ears = Ears {
             inputs,
@@ -128,8 +133,9 @@ impl Daemon {
             questions,
             term: term.clone(),
         };
-        let mut core = self.start_core(ears, effects.clone())?;
-        let mut follower = self.follow_configuration(core_sender.clone(), effects.clone());
+        let mut core = self.start_core(ears, effects.clone(), queue_gone)?;
+        let notices = self.write_notices(effects.clone(), &term);
+        let mut follower = self.follow_configuration(core_sender.clone(), notices.clone());
         let ending = Ending {
             core: core_sender,
             effects,
@@ -137,7 +143,7 @@ impl Daemon {
             elector,
         };
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
-        let mut watching = Watching::new(patience);
+        let mut watching = Watching::new(patience, notices);
         let mut numbers = tokio::time::interval(WATCH_NUMBERS);
         let lost = lost(term.clone());
         tokio::pin!(lost);
@@ -229,6 +235,7 @@ impl Daemon {
         let settings = &self.settings;
         let options = EffectOptions {
             events: flags.ours.events,
+            event_lifetime: flags.ours.event_ttl,
             bind_timeout: flags.ours.bind_timeout,
             qps: flags.connection.kube_api_qps,
             burst: flags.connection.kube_api_burst,
@@ -258,8 +265,9 @@ impl Daemon {
         })
     }
 
-    /// Makes the queues every cluster has, once this replica may write.
-    fn make_queues(&self, term: &TermWatch) {
+    /// Makes the queues every cluster has, once this replica may write, and again when somebody
+    /// deletes one.
+    fn make_queues(&self, term: &TermWatch, gone: Arc<Notify>) {
         if self.settings.flags.ours.dry_run {
             return;
         }
@@ -270,7 +278,15 @@ impl Daemon {
             loop {
                 term.leading().await;
                 match effects::ensure_queues(&client, &term, &queue).await {
-                    Ok(Ensured::Present) => return,
+                    Ok(Ensured::Present) => {
+                        gone.notified().await;
+                        tracing::warn!(
+                            "queue root or {queue} was deleted: made again, since nothing can be \
+                             placed without it"
+                        );
+                        tokio::time::sleep(QUEUES_PAUSE).await;
+                        continue;
+                    }
                     // The term may be too short for a request at this moment.
                     Ok(Ensured::NoTerm) => {}
                     Ok(Ensured::NoQueueKind) => {
@@ -283,7 +299,12 @@ impl Daemon {
         });
     }
 
-    fn start_core(&self, ears: Ears, effects: Option<Arc<Effects>>) -> anyhow::Result<CoreThread> {
+    fn start_core(
+        &self,
+        ears: Ears,
+        effects: Option<Arc<Effects>>,
+        queue_gone: Arc<Notify>,
+    ) -> anyhow::Result<CoreThread> {
         let flags = &self.settings.flags;
         let teller = Teller::new(
             effects.map_or(Out::Nowhere, Out::Effects),
@@ -296,7 +317,9 @@ impl Daemon {
             default_queue: flags.scheduling.default_queue.clone(),
             ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
             period: flags.scheduling.schedule_period,
+            event_lifetime: flags.ours.event_ttl,
             sharding: self.settings.sharding,
+            queue_gone,
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();
@@ -318,12 +341,11 @@ impl Daemon {
     fn follow_configuration(
         &self,
         core: mpsc::Sender<Question>,
-        effects: Option<Arc<Effects>>,
+        notices: mpsc::Sender<Notice>,
     ) -> JoinHandle<anyhow::Result<()>> {
         let source = &self.settings.conf;
         self.status
             .set_configuration_problem(Some("the configuration is not read yet".to_owned()));
-        let about = conf::object(source).or_else(identity::own_pod);
         let (devices, places) = cell::channel(None);
         let reads = self.clients.reads.clone();
         tokio::spawn(device_config::follow(reads, places, core.clone()));
@@ -339,24 +361,35 @@ impl Daemon {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             metrics: Arc::clone(&self.metrics),
-            event: Box::new(move |message| {
-                if let (Some(effects), Some(about)) = (&effects, &about) {
-                    effects.submit(effects::Write::Event {
-                        about: about.clone(),
-                        warning: true,
-                        reason: "InvalidConfiguration".to_owned(),
-                        message,
-                    });
-                }
-            }),
+            notices,
         };
         tokio::spawn(follower.run(conf::texts(source, &self.clients.reads)))
     }
 
+    /// Where notices for operators go; nowhere in a dry run.
+    fn write_notices(
+        &self,
+        effects: Option<Arc<Effects>>,
+        term: &TermWatch,
+    ) -> mpsc::Sender<Notice> {
+        let (sender, receiver) = mpsc::channel(notices::MOST_WAITING);
+        if let Some(effects) = effects {
+            let notices = Notices {
+                client: self.clients.reads.clone(),
+                effects,
+                term: term.clone(),
+                source: self.settings.conf.clone(),
+                again: self.settings.flags.ours.event_ttl / 2,
+            };
+            tokio::spawn(notices.run(receiver));
+        }
+        sender
+    }
+
     fn lease_lost(&self) -> anyhow::Error {
         anyhow!(
-            "the lease {}/{} was lost: ending, so that only one replica writes; another one, or this \
-             one when it is started again, goes on as soon as it gets the lease",
+            "the lease {}/{} was lost; ending, so that only one process writes: a replica that stands \
+             by goes on, or this one when it is started again",
             self.settings.lease_namespace(),
             self.settings.flags.lease.leader_elect_resource_name
         )

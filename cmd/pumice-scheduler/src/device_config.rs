@@ -1,11 +1,10 @@
 //! The device configuration, a ConfigMap of its own: watched where the scheduler's configuration
-//! says it is, and only while it shares devices (spec/04 §4, R2).
+//! says it is, and only while a family is on that reads it (spec/04 §4, R2).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use pumice_cluster::config_map::{ConfigMapError, watch_config_map};
+use pumice_cluster::config_map::{ConfigMapError, Read, watch_config_map};
 use pumice_conf::Config;
 use pumice_plugins::deviceshare;
 use tokio::sync::{mpsc, watch as cell};
@@ -19,16 +18,13 @@ const KEY: &str = "device-config.yaml";
 /// How long a refusal may last before the ConfigMap counts as one that may not be read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the watch says.
-type Told = Result<Arc<str>, ConfigMapError>;
-
-/// Namespace and name of the ConfigMap; `None` where no devices are shared.
+/// Namespace and name of the ConfigMap; `None` where nothing would read it.
 pub type Place = Option<(String, String)>;
 
 /// Where a configuration has it.
 pub fn place(config: &Config) -> Place {
     let settings = deviceshare::settings(config);
-    settings.configured.then_some(settings.config_map)
+    settings.reads_config_map().then_some(settings.config_map)
 }
 
 /// Hands every text to the deciding thread, and `None` where there is none. Ends when nobody tells
@@ -60,11 +56,8 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Que
     let mut texts = watch_config_map(client.clone(), namespace, name, KEY);
     let mut last = None;
     while let Some(read) = next(&mut texts).await {
-        let text = match read {
-            Ok(text) => {
-                tracing::info!("device configuration: ConfigMap {namespace}/{name}");
-                Some(text.to_string())
-            }
+        let text = match read.text {
+            Ok(text) => Some(text.to_string()),
             Err(problem) => {
                 complain(&problem, namespace);
                 None
@@ -88,8 +81,8 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Que
 
 /// The next word on the ConfigMap. A refusal may be that of an API server that is just starting: it
 /// counts when nothing better comes for a while.
-async fn next(texts: &mut mpsc::Receiver<Told>) -> Option<Told> {
-    let refused = |told: &Told| matches!(told, Err(ConfigMapError::Refused(..)));
+async fn next(texts: &mut mpsc::Receiver<Read>) -> Option<Read> {
+    let refused = |told: &Read| matches!(told.text, Err(ConfigMapError::Refused(..)));
     let mut told = texts.recv().await?;
     let end = Instant::now() + PATIENCE;
     while refused(&told) {
@@ -144,18 +137,28 @@ mod tests {
             "deviceshare.KnownGeometriesCMNamespace",
             "deviceshare.KnownGeometriesCMName",
         );
+        let (vgpu, npu) = (
+            ("deviceshare.VGPUEnable", "true"),
+            ("deviceshare.AscendHAMiVNPUEnable", "true"),
+        );
         type Pair = (&'static str, &'static str);
-        let cases: [(&str, &[Pair], Option<Pair>); 4] = [
+        let cases: [(&str, &[Pair], Option<Pair>); 6] = [
             ("gang", &[(name, "x")], None),
+            ("deviceshare", &[(name, "x")], None),
+            ("deviceshare", &[npu, (name, "x")], None),
             (
                 "deviceshare",
-                &[],
+                &[vgpu],
                 Some(("kube-system", "volcano-vgpu-device-config")),
             ),
-            ("deviceshare", &[(name, "x")], Some(("kube-system", "x"))),
             (
                 "deviceshare",
-                &[(name, "x"), (namespace, "gpu")],
+                &[vgpu, (name, "x")],
+                Some(("kube-system", "x")),
+            ),
+            (
+                "deviceshare",
+                &[vgpu, (name, "x"), (namespace, "gpu")],
                 Some(("gpu", "x")),
             ),
         ];

@@ -190,6 +190,10 @@ pub struct Ours {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "true",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
     pub events: bool,
+    /// How long the API server keeps events (its own --event-ttl): reasons that still hold are told
+    /// again before
+    #[arg(long, default_value = "1h", value_parser = duration, value_name = "DURATION")]
+    pub event_ttl: Duration,
     /// How long a Binding is tried before the pod is decided anew
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub bind_timeout: Duration,

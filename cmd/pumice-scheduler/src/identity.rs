@@ -29,14 +29,15 @@ pub fn lease_holder() -> String {
     format!("{}_{unique}", host())
 }
 
-/// The pod this process runs in, when it runs in one.
+/// The pod this process runs in, when it runs in one: as the environment says (`POD_NAME`,
+/// `POD_NAMESPACE`, `POD_UID`), else by its host name and the namespace of its service account.
 pub fn own_pod() -> Option<ObjectRef> {
-    let namespace = trimmed(NAMESPACE_FILE)?;
+    let told = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     Some(ObjectRef {
         api_version: Pod::API_VERSION.to_owned(),
         kind: Pod::KIND.to_owned(),
-        namespace,
-        name: host(),
-        uid: String::new(),
+        namespace: told("POD_NAMESPACE").or_else(|| trimmed(NAMESPACE_FILE))?,
+        name: told("POD_NAME").unwrap_or_else(host),
+        uid: told("POD_UID").unwrap_or_default(),
     })
 }

@@ -23,6 +23,7 @@ mod explain;
 mod flags;
 mod identity;
 mod journal;
+mod notices;
 mod settings;
 mod signals;
 mod status;

@@ -3,6 +3,7 @@
 mod again;
 pub mod cards;
 mod devices;
+mod failures;
 mod gangs;
 mod numbers;
 mod timing;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use pumice_admin::metrics::{Metrics, Stage, TaskStage};
 use pumice_cluster::ObjectRef;
 use pumice_cluster::effects::{
-    BindFailure, BindRequest, Effects, Meter, Outcome, PodRef, PreBindStep, VolumeWork, Write,
+    BindRequest, Effects, Meter, Outcome, PodRef, PreBindStep, VolumeWork, Write,
 };
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::shard::ShardStatus;
@@ -22,7 +23,7 @@ use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Problem;
 use pumice_model::object::GroupPhase;
 use pumice_model::volume::VolumeStep;
-use pumice_model::{Delta, JobIx, TaskIx};
+use pumice_model::{Delta, JobIx, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clock::Clock;
@@ -61,6 +62,7 @@ pub struct Teller {
     owed: devices::Owed,
     /// Decisions of a dry run, oldest first: second and UID.
     dry: VecDeque<(i64, String)>,
+    failures_logged: failures::Logged,
 }
 
 /// The pod behind a task.
@@ -110,6 +112,7 @@ impl Teller {
             unreadable: FxHashMap::default(),
             owed: devices::Owed::default(),
             dry: VecDeque::new(),
+            failures_logged: failures::Logged::default(),
         }
     }
 
@@ -290,7 +293,9 @@ impl Teller {
                 self.unwritten.remove(&key);
                 let whose = again::Whose::Group(key.0, key.1);
                 self.again.push(self.clock.now_s(), whose);
-                tracing::warn!("status of PodGroup {namespace}/{name} not written: {message}");
+                self.failures_logged.warn("PodGroup", || {
+                    format!("status of PodGroup {namespace}/{name} not written: {message}")
+                });
             }
             Outcome::ConditionFailed { pod } => {
                 let whose = again::Whose::Pod(pod.uid.clone());
@@ -301,48 +306,33 @@ impl Teller {
                 self.again.push(self.clock.now_s(), whose);
             }
             Outcome::EvictFailed { pod, message } => {
-                tracing::warn!("pod {}/{} not evicted: {message}", pod.namespace, pod.name);
+                self.failures_logged.warn("eviction", || {
+                    format!("pod {}/{} not evicted: {message}", pod.namespace, pod.name)
+                });
             }
+            Outcome::BoundByAnother { pod, node } => self.tell_rival(pod, node, node),
             Outcome::Evicted { .. } | Outcome::BindFailed { .. } => {}
         }
     }
 
-    /// Seconds before a pod whose Binding failed is placed again: doubles with every failure.
-    pub fn retry_after_s(&mut self, uid: &str, (first, most): (i64, i64)) -> i64 {
-        // Pods that are gone leave their entries behind; the table is small unless much fails.
-        if self.failures.len() > 100_000 {
-            self.failures.clear();
-        }
-        let count = self.failures.entry(uid.to_owned()).or_default();
-        let wait = first << (*count).min(16);
-        *count += 1;
-        wait.min(most)
-    }
-
-    /// Tells a pod's owner that its Binding failed. Nothing is said of a pod that is gone, and
-    /// nothing to one that somebody else has bound: it does not wait.
-    pub fn bind_failed(&self, pod: &PodRef, node: &str, failure: &BindFailure, message: &str) {
-        use BindFailure::{BoundElsewhere, PodGone, PodReplaced};
-        if matches!(failure, PodGone | PodReplaced | BoundElsewhere(_)) {
-            return;
-        }
-        let message = format!("failed to bind to node {node}: {message}");
-        self.tell_waiting(pod.clone(), "SchedulerError", message, None);
-    }
-
     /// A pod waits: as its condition and as an event.
     fn tell_waiting(&self, pod: PodRef, reason: &str, message: String, node: Option<String>) {
-        self.write(Write::Event {
-            about: pod.object(),
-            warning: true,
-            reason: "FailedScheduling".to_owned(),
-            message: message.clone(),
-        });
+        self.write_reason(&pod, message.clone());
         self.write(Write::PodCondition {
             pod,
             reason: reason.to_owned(),
             message,
             nominated_node: node,
+        });
+    }
+
+    /// Why a pod waits, as an event.
+    fn write_reason(&self, pod: &PodRef, message: String) {
+        self.write(Write::Event {
+            about: pod.object(),
+            warning: true,
+            reason: "FailedScheduling".to_owned(),
+            message,
         });
     }
 
@@ -378,13 +368,32 @@ impl Teller {
         self.settle_dry_run(engine, now_s);
         for report in reports.pods {
             let pod = pod_ref(engine, report.task);
+            let reason = report.reason.to_owned();
+            if engine.state().task(report.task).status == TaskStatus::Binding {
+                let message = report.message;
+                self.write(Write::BindWaits {
+                    pod,
+                    reason,
+                    message,
+                });
+                continue;
+            }
             let node = report.nominated_node;
             let node = node.map(|node| engine.state().nodes.object(node).name.clone());
-            self.tell_waiting(pod, report.reason, report.message, node);
+            match report.stands {
+                true => self.write_reason(&pod, report.message),
+                false => self.tell_waiting(pod, report.reason, report.message, node),
+            }
         }
         for (queue, allocated) in reports.queues {
             let name = engine.state().queue(queue).object.name.clone();
             self.write(Write::QueueStatus { name, allocated });
+        }
+        for (queue, groups) in reports.lost_queues {
+            tracing::warn!(
+                "queue {queue} was deleted while pods of {groups} PodGroups in it run: they go on, \
+                 others of these groups wait until there is a queue of that name again"
+            );
         }
         for event in reports.events {
             if let Some(about) = group_ref(engine, event.job) {

@@ -4,15 +4,22 @@
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::Metrics;
-use pumice_cluster::watch::{Input, KindState, KindStatus};
+use pumice_cluster::watch::{
+    INSTALL_DEFINITIONS, Input, KindState, KindStatus, NEEDED_DEFINITIONS,
+};
 use rustc_hash::FxHashMap;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
+
+use crate::notices::{Notice, Topic};
 
 /// What was published of each kind, and when a start that waits was last told of.
 pub struct Watching {
     counted: FxHashMap<&'static str, Counted>,
     patience: Duration,
     told_at: Instant,
+    /// Kinds every cluster needs whose definition is missing, as told last.
+    missing: Vec<&'static str>,
+    notices: mpsc::Sender<Notice>,
 }
 
 /// Counts that are in the metrics already.
@@ -25,16 +32,19 @@ struct Counted {
 impl Watching {
     /// Tells what a start waits for after this time (`--resource-sync-timeout`), and again each
     /// time it is over.
-    pub fn new(patience: Duration) -> Self {
+    pub fn new(patience: Duration, notices: mpsc::Sender<Notice>) -> Self {
         Self {
             counted: FxHashMap::default(),
             patience: patience.max(Duration::from_secs(1)),
             told_at: Instant::now(),
+            missing: Vec::new(),
+            notices,
         }
     }
 
     /// Publishes the numbers of all kinds.
     pub fn publish(&mut self, metrics: &Metrics, kinds: &[KindStatus]) {
+        self.tell_missing(kinds);
         for kind in kinds {
             metrics.watch_objects(kind.kind, kind.objects);
             if let Some(age) = kind.last_contact_age {
@@ -47,6 +57,32 @@ impl Watching {
             let before = self.counted.insert(kind.kind, now).unwrap_or_default();
             metrics.watch_restarted(kind.kind, now.restarts - before.restarts);
             metrics.ledger_divergence(now.diverged - before.diverged);
+        }
+    }
+
+    /// Tells operators which definitions are missing, when that has changed.
+    fn tell_missing(&mut self, kinds: &[KindStatus]) {
+        let absent = kinds.iter().filter(|kind| kind.state == KindState::Absent);
+        let missing: Vec<&'static str> = absent
+            .map(|kind| kind.kind)
+            .filter(|kind| NEEDED_DEFINITIONS.contains(kind))
+            .collect();
+        if missing == self.missing {
+            return;
+        }
+        let message = format!(
+            "{} not installed, nothing in queues or groups is scheduled: {INSTALL_DEFINITIONS}",
+            missing.join(" and ")
+        );
+        let notice = Notice {
+            topic: Topic::MissingDefinitions,
+            uid: String::new(),
+            message: (!missing.is_empty()).then_some(message),
+        };
+        // In a dry run nobody listens; a full channel takes it the next time.
+        match self.notices.try_send(notice) {
+            Err(TrySendError::Full(_)) => {}
+            Ok(()) | Err(TrySendError::Closed(_)) => self.missing = missing,
         }
     }
 
@@ -108,7 +144,7 @@ mod tests {
     #[test]
     fn every_restart_and_lost_event_is_counted_once() {
         let metrics = Metrics::new().expect("metrics");
-        let mut watching = Watching::new(Duration::ZERO);
+        let mut watching = Watching::new(Duration::ZERO, mpsc::channel(1).0);
         for (watches, diverged) in [(0, 0), (1, 0), (3, 2), (3, 2), (4, 3)] {
             watching.publish(&metrics, &[kind(watches, diverged, KindState::Synced)]);
         }
@@ -124,8 +160,28 @@ mod tests {
     }
 
     #[test]
+    fn missing_definitions_are_told_once_and_taken_back() {
+        let metrics = Metrics::new().expect("metrics");
+        let (notices, mut told) = mpsc::channel(4);
+        let mut watching = Watching::new(Duration::ZERO, notices);
+        let queue = |state| KindStatus {
+            kind: "Queue",
+            ..kind(0, 0, state)
+        };
+        let states = [KindState::Absent, KindState::Absent, KindState::Synced];
+        for state in states {
+            watching.publish(&metrics, &[queue(state)]);
+        }
+        let message = told.try_recv().expect("told").message.expect("a text");
+        assert!(message.starts_with("Queue not installed"), "{message}");
+        assert!(message.contains("kubectl create -f"), "{message}");
+        assert_eq!(told.try_recv().expect("over").message, None);
+        assert!(told.try_recv().is_err());
+    }
+
+    #[test]
     fn a_start_that_waits_long_says_for_what() {
-        let mut watching = Watching::new(Duration::from_secs(60));
+        let mut watching = Watching::new(Duration::from_secs(60), mpsc::channel(1).0);
         let error = "forbidden; grant list".to_owned();
         let waits = [kind(0, 0, KindState::Failing { error })];
         assert_eq!(watching.overdue(&waits), None);

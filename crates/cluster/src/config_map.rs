@@ -1,13 +1,26 @@
 //! One key of one ConfigMap, watched: a configuration without a mounted file.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::runtime::{WatchStreamExt, reflector::Lookup};
+use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::{Api, Client};
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::client::describe;
+
+/// First pause after a failure, and after a watch that ended; it doubles from failure to failure.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause while the API server refuses: a role is mended by hand.
+const LONGEST_REFUSED: Duration = Duration::from_secs(60);
+/// Longest pause while the API server is away.
+const LONGEST_AWAY: Duration = Duration::from_secs(10);
+/// Seconds after which the API server ends a watch, and when one that is still open is dead.
+const WATCH_S: u32 = 290;
+const DEAD_AFTER: Duration = Duration::from_secs(300);
 
 /// Why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +36,15 @@ pub enum ConfigMapError {
     Refused(String, String),
 }
 
+/// What the ConfigMap has, or why there is no text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// UID of the ConfigMap; empty where it is not known.
+    pub uid: String,
+    /// The text.
+    pub text: Result<Arc<str>, ConfigMapError>,
+}
+
 /// Sends the text of `key` now and at every change, and why there is none. An API server that is
 /// away is a reason only as long as there was no text. Ends when nobody listens any more.
 pub fn watch_config_map(
@@ -30,52 +52,158 @@ pub fn watch_config_map(
     namespace: &str,
     name: &str,
     key: &str,
-) -> mpsc::Receiver<Result<Arc<str>, ConfigMapError>> {
+) -> mpsc::Receiver<Read> {
     let (sender, receiver) = mpsc::channel(1);
-    let (full, key) = (format!("{namespace}/{name}"), key.to_owned());
-    let api: Api<ConfigMap> = Api::namespaced(client, namespace);
-    let options = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let follower = Follower {
+        full: format!("{namespace}/{name}"),
+        only_this: format!("metadata.name={name}"),
+        key: key.to_owned(),
+        api: Api::namespaced(client, namespace),
+        last: None,
+        news: sender.clone(),
+    };
     tokio::spawn(async move {
-        let mut events = std::pin::pin!(watcher(api, options).default_backoff());
-        let mut found = false;
-        let mut last = None;
-        loop {
-            let event = tokio::select! {
-                event = events.try_next() => event,
-                () = sender.closed() => return,
-            };
-            let news = match event {
-                Ok(None) => return,
-                Ok(Some(Event::Init)) => {
-                    found = false;
-                    continue;
-                }
-                Ok(Some(Event::InitApply(map) | Event::Apply(map))) => {
-                    found = true;
-                    text(map, &full, &key)
-                }
-                Ok(Some(Event::InitDone)) if found => continue,
-                Ok(Some(Event::InitDone)) => Err(ConfigMapError::Absent(full.clone(), key.clone())),
-                Ok(Some(Event::Delete(map))) => {
-                    tracing::debug!(name = ?map.name(), "ConfigMap deleted");
-                    Err(ConfigMapError::Absent(full.clone(), key.clone()))
-                }
-                // What was read stays as it was while the API server is away.
-                Err(error) if matches!(last, Some(Ok(_))) => {
-                    tracing::warn!("ConfigMap {full} cannot be watched: {error}");
-                    continue;
-                }
-                Err(error) => Err(ConfigMapError::Refused(full.clone(), error.to_string())),
-            };
-            if last.as_ref() != Some(&news) {
-                last = Some(news.clone());
-                if sender.send(news).await.is_err() {
-                    return;
-                }
-            }
+        tokio::select! {
+            _ = follower.run() => {}
+            () = sender.closed() => {}
         }
     });
     receiver
+}
+
+/// Nobody listens any more.
+struct Closed;
+
+struct Follower {
+    full: String,
+    only_this: String,
+    key: String,
+    api: Api<ConfigMap>,
+    last: Option<Read>,
+    news: mpsc::Sender<Read>,
+}
+
+impl Follower {
+    async fn run(mut self) -> Result<std::convert::Infallible, Closed> {
+        let mut failures = 0;
+        loop {
+            let began = Instant::now();
+            let failure = match self.list().await? {
+                Ok(version) => self.watch(&version).await?,
+                Err(error) => Some(error),
+            };
+            let Some(error) = failure else {
+                failures = 0;
+                sleep(FIRST_PAUSE).await;
+                continue;
+            };
+            failures = match began.elapsed() >= LONGEST_REFUSED {
+                true => 1,
+                false => failures + 1,
+            };
+            self.failed(&error, failures).await?;
+            sleep(pause(&error, failures)).await;
+        }
+    }
+
+    /// Lists; the version to go on from.
+    async fn list(&mut self) -> Result<Result<String, kube::Error>, Closed> {
+        let only_this = ListParams::default().fields(&self.only_this);
+        let mut list = match self.api.list(&only_this).await {
+            Ok(list) => list,
+            Err(error) => return Ok(Err(error)),
+        };
+        let version = list.metadata.resource_version.take().unwrap_or_default();
+        match list.items.pop() {
+            Some(map) => self.tell_text(map).await?,
+            None => self.tell_absent().await?,
+        }
+        Ok(Ok(version))
+    }
+
+    /// Watches until that ends; why, unless it was time.
+    async fn watch(&mut self, version: &str) -> Result<Option<kube::Error>, Closed> {
+        let only_this = WatchParams::default()
+            .fields(&self.only_this)
+            .timeout(WATCH_S);
+        let events = match self.api.watch(&only_this, version).await {
+            Ok(events) => events,
+            Err(error) => return Ok(Some(error)),
+        };
+        let mut events = std::pin::pin!(events);
+        loop {
+            let event = match timeout(DEAD_AFTER, events.try_next()).await {
+                Err(_) | Ok(Ok(None)) => return Ok(None),
+                Ok(Ok(Some(event))) => event,
+                Ok(Err(error)) => return Ok(Some(error)),
+            };
+            match event {
+                WatchEvent::Added(map) | WatchEvent::Modified(map) => self.tell_text(map).await?,
+                WatchEvent::Deleted(_) => self.tell_absent().await?,
+                WatchEvent::Bookmark(_) => {}
+                // The version is too old: listed again.
+                WatchEvent::Error(_) => return Ok(None),
+            }
+        }
+    }
+
+    async fn tell_text(&mut self, map: ConfigMap) -> Result<(), Closed> {
+        let uid = map.metadata.uid.clone().unwrap_or_default();
+        let text = text(map, &self.full, &self.key);
+        self.tell(Read { uid, text }).await
+    }
+
+    async fn tell_absent(&mut self) -> Result<(), Closed> {
+        let absent = ConfigMapError::Absent(self.full.clone(), self.key.clone());
+        self.tell(Read {
+            uid: String::new(),
+            text: Err(absent),
+        })
+        .await
+    }
+
+    /// What was read stays as it was while the API server is away.
+    async fn failed(&mut self, error: &kube::Error, failures: u32) -> Result<(), Closed> {
+        let known = self.last.as_ref().is_some_and(|last| last.text.is_ok());
+        let error = match error {
+            kube::Error::Api(status) => status.message.clone(),
+            error => describe(error),
+        };
+        if !known {
+            let refused = ConfigMapError::Refused(self.full.clone(), error);
+            return self
+                .tell(Read {
+                    uid: String::new(),
+                    text: Err(refused),
+                })
+                .await;
+        }
+        if failures == 2 {
+            tracing::warn!(
+                "ConfigMap {} cannot be watched, what was read of it stays in use: {error}",
+                self.full
+            );
+        }
+        Ok(())
+    }
+
+    async fn tell(&mut self, news: Read) -> Result<(), Closed> {
+        if self.last.as_ref() == Some(&news) {
+            return Ok(());
+        }
+        self.last = Some(news.clone());
+        self.news.send(news).await.map_err(|_| Closed)
+    }
+}
+
+/// How long to wait after so many failures in a row.
+fn pause(error: &kube::Error, failures: u32) -> Duration {
+    let longest = match error {
+        kube::Error::Api(status) if (400..500).contains(&status.code) => LONGEST_REFUSED,
+        _ => LONGEST_AWAY,
+    };
+    let doubled = FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10));
+    doubled.min(longest)
 }
 
 fn text(map: ConfigMap, full: &str, key: &str) -> Result<Arc<str>, ConfigMapError> {
@@ -92,7 +220,7 @@ mod tests {
     use crate::scripted::{Answer, Server};
 
     /// What is told when lists of ConfigMaps get this answer and nothing happens afterwards.
-    async fn told(list: fn() -> Answer) -> Result<Arc<str>, ConfigMapError> {
+    async fn told(list: fn() -> Answer) -> Read {
         let script = move |seen: &crate::scripted::Seen| match seen.path.contains("watch=") {
             true => Answer::Silence,
             false => list(),
@@ -117,16 +245,34 @@ mod tests {
     #[tokio::test]
     async fn a_text_is_told_and_why_there_is_none() {
         let name = || ("ns/devices".to_owned(), "k".to_owned());
-        let found = told(|| list(&json!([{"metadata": {"name": "devices"}, "data": {"k": "v"}}])));
-        assert_eq!(found.await, Ok("v".into()));
-        let other = told(|| list(&json!([{"metadata": {"name": "devices"}, "data": {"l": "v"}}])));
-        assert_eq!(other.await, Err(ConfigMapError::NoKey(name().0, name().1)));
-        let absent = told(|| list(&json!([]))).await;
+        let found = told(|| list(&one("k"))).await;
+        assert_eq!((found.uid.as_str(), found.text), ("u", Ok("v".into())));
+        let other = told(|| list(&one("l"))).await;
+        let no_key = ConfigMapError::NoKey(name().0, name().1);
+        assert_eq!((other.uid.as_str(), other.text), ("u", Err(no_key)));
+        let absent = told(|| list(&json!([]))).await.text;
         assert_eq!(absent, Err(ConfigMapError::Absent(name().0, name().1)));
         let denied = told(|| Answer::refuse(403, "configmaps is forbidden")).await;
-        let Err(ConfigMapError::Refused(_, why)) = denied else {
+        let Err(ConfigMapError::Refused(_, why)) = denied.text else {
             panic!("{denied:?}");
         };
-        assert!(why.contains("forbidden"), "{why}");
+        assert_eq!(why, "configmaps is forbidden");
+    }
+
+    fn one(key: &str) -> Value {
+        json!([{"metadata": {"name": "devices", "uid": "u"}, "data": {key: "v"}}])
+    }
+
+    #[test]
+    fn who_may_not_read_asks_ever_less_often() {
+        let refused = kube::Error::Api(Box::new(
+            kube::core::Status::failure("no", "").with_code(403),
+        ));
+        let pauses = [1, 2, 3, 6, 7, 100].map(|failures| pause(&refused, failures).as_secs());
+        assert_eq!(pauses, [1, 2, 4, 32, 60, 60]);
+        let away = kube::Error::Api(Box::new(
+            kube::core::Status::failure("no", "").with_code(503),
+        ));
+        assert_eq!(pause(&away, 100), LONGEST_AWAY);
     }
 }

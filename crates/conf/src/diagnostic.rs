@@ -41,6 +41,23 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// The finding in one line, for places that show no pictures.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let help = self.help.as_ref().map(|help| format!(" ({help})"));
+        let severity = match self.severity {
+            Severity::Error => "",
+            Severity::Warning => "warning: ",
+        };
+        format!(
+            "line {}, column {}: {severity}{}{}",
+            self.line,
+            self.column,
+            self.message,
+            help.unwrap_or_default()
+        )
+    }
+
     /// The finding as text in the form rustc uses, without colour, ending in a line break.
     #[must_use]
     pub fn render(&self, file: &str) -> String {

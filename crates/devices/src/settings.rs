@@ -58,6 +58,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether a family is on that depends on what `config_map` has.
+    pub fn reads_config_map(&self) -> bool {
+        self.configured && self.vgpu
+    }
+
     /// Exclusivity rules whose labels a pod has, one bit each.
     pub fn rules_of<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> u64 {
         let mut rules = 0;

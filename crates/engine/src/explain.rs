@@ -49,6 +49,7 @@ impl Engine {
                 Some(self.could_go_to(ix, task.status, task.node?))
             }
             TaskStatus::Pending => Some(self.why_unplaced(ix, job)),
+            TaskStatus::Binding => self.why_bind_waits(ix),
             _ => None,
         }
     }

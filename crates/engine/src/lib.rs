@@ -19,6 +19,7 @@ pub mod numbers;
 mod partial;
 mod refusal;
 pub mod report;
+mod waits;
 
 use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
@@ -34,6 +35,8 @@ use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage};
 use report::Telling;
 pub use report::{GroupEvent, PodReport, Reports};
+pub use waits::BindWait;
+use waits::BindWaits;
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +79,7 @@ pub struct Engine {
     unready: FxHashSet<JobIx>,
     devices_told: devices::Told,
     serviceable: Serviceable,
+    bind_waits: BindWaits,
 }
 
 impl Engine {
@@ -103,6 +107,7 @@ impl Engine {
             unready: FxHashSet::default(),
             devices_told: devices::Told::default(),
             serviceable: Serviceable::default(),
+            bind_waits: BindWaits::default(),
         }
     }
 
@@ -148,6 +153,9 @@ impl Engine {
             }
             _ => None,
         };
+        if let Delta::QueueDelete(name) = &delta {
+            self.telling.queue_gone(name, self.now_s);
+        }
         if let Delta::BindFailed { uid, .. } = &delta {
             self.tell_unplaced(uid);
         }

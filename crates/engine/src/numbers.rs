@@ -80,6 +80,10 @@ impl Engine {
         for ix in self.state.waiting_jobs() {
             self.count_pending(ix, &mut numbers.pending);
         }
+        let waits = self.count_bind_waits();
+        if waits > 0 {
+            numbers.pending.insert("device-plugin", waits);
+        }
         numbers
     }
 

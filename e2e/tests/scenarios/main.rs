@@ -12,6 +12,7 @@ mod flags;
 mod placing;
 mod recovery;
 mod sample_set;
+mod shown;
 mod simulating;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,5 @@
 //! Good and bad texts, and what becomes of them.
 
-use std::sync::Mutex;
-
 use super::*;
 
 /// What following some texts led to.
@@ -9,7 +7,9 @@ struct Followed {
     ended: anyhow::Result<()>,
     /// Configurations handed to the deciding thread, readiness, `pumice_config_valid`.
     state: (usize, bool, bool),
-    events: Vec<String>,
+    events: Vec<(Topic, Option<String>)>,
+    /// `pumice_config_warnings`.
+    warnings: usize,
     /// Where the device configuration is.
     place: Place,
 }
@@ -20,8 +20,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     status.set_synced(true);
     status.set_configuration_problem(Some("not read yet".to_owned()));
     let metrics = Arc::new(Metrics::new().expect("metrics"));
-    let events = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&events);
+    let (notices, mut told) = mpsc::channel(64);
     let (devices, places) = cell::channel(None);
     let follower = Follower {
         name: "f".to_owned(),
@@ -31,13 +30,14 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         status: Arc::clone(&status),
         in_use: Arc::default(),
         metrics: Arc::clone(&metrics),
-        event: Box::new(move |message| told.lock().expect("no panic").push(message)),
+        notices,
     };
     let (sender, receiver) = mpsc::channel(16);
     for text in texts {
-        let text = text.map(|text| text.as_bytes().into());
-        let text = text.map_err(str::to_owned);
-        sender.try_send(text).expect("room");
+        let bytes = text.map(|text| text.as_bytes().into());
+        let bytes = bytes.map_err(str::to_owned);
+        let uid = "u".to_owned();
+        sender.try_send(Text { bytes, uid }).expect("room");
     }
     drop(sender);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -48,11 +48,20 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     }
     let text = metrics.text().expect("text");
     let valid = text.contains("\npumice_config_valid 1\n");
-    let events = events.lock().expect("no panic").clone();
+    let warnings = text
+        .lines()
+        .find_map(|line| line.strip_prefix("pumice_config_warnings "));
+    let warnings = warnings.and_then(|count| count.parse().ok()).unwrap_or(0);
+    let mut events = Vec::new();
+    while let Ok(notice) = told.try_recv() {
+        assert_eq!(notice.uid, "u");
+        events.push((notice.topic, notice.message));
+    }
     Followed {
         ended,
         state: (taken, status.ready().is_ok(), valid),
         events,
+        warnings,
         place: places.borrow().clone(),
     }
 }
@@ -66,24 +75,58 @@ fn a_bad_text_changes_nothing_and_is_told() {
     let followed = follow(false, &[GOOD, BAD]);
     assert!(followed.ended.is_ok());
     assert_eq!(followed.state, (1, true, false));
-    let event = followed.events.join("\n");
+    let Some((Topic::InvalidConfiguration, Some(event))) = followed.events.last() else {
+        panic!("{:?}", followed.events);
+    };
+    assert!(event.contains("stays in use"), "{event}");
     assert!(
-        event.contains("stays in use") && event.contains("fly"),
+        event.contains("line 1, column 11: ") && event.contains("fly"),
         "{event}"
     );
+    assert!(!event.contains('\n'), "{event}");
 }
 
 #[test]
 fn a_good_text_says_where_the_device_configuration_is() {
     let sharing = Ok(
         "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: deviceshare\n    \
-                      arguments:\n      deviceshare.KnownGeometriesCMName: x\n",
+                      arguments:\n      deviceshare.VGPUEnable: true\n      \
+                      deviceshare.KnownGeometriesCMName: x\n",
     );
     let place = Some(("kube-system".to_owned(), "x".to_owned()));
     assert_eq!(follow(false, &[GOOD]).place, None);
     assert_eq!(follow(false, &[GOOD, sharing]).place, place);
     assert_eq!(follow(false, &[sharing, BAD]).place, place);
     assert_eq!(follow(false, &[sharing, GOOD]).place, None);
+}
+
+#[test]
+fn what_is_told_is_taken_back_when_it_is_mended() {
+    let events = follow(false, &[BAD, GOOD]).events;
+    let invalid: Vec<bool> = events
+        .iter()
+        .filter(|(topic, _)| *topic == Topic::InvalidConfiguration)
+        .map(|(_, message)| message.is_some())
+        .collect();
+    assert_eq!(invalid, [true, false]);
+}
+
+#[test]
+fn warnings_are_told_and_counted() {
+    let without_gang =
+        Ok("actions: \"allocate\"\ntiers: [{plugins: [{name: predicates}, {name: nodeorder}]}]\n");
+    let followed = follow(false, &[without_gang]);
+    let warnings = followed
+        .events
+        .iter()
+        .find(|(topic, _)| *topic == Topic::ConfigurationWarnings);
+    let text = warnings.and_then(|(_, message)| message.as_deref());
+    assert!(
+        text.is_some_and(|text| text.contains("without plugin `gang`")),
+        "{text:?}"
+    );
+    assert_eq!(followed.warnings, 1);
+    assert_eq!(follow(false, &[without_gang, GOOD]).warnings, 0);
 }
 
 #[test]

@@ -46,6 +46,8 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         default_queue: "default".to_owned(),
         ignored_provisioners: Vec::new(),
         period: Duration::from_secs(3600),
+        event_lifetime: Duration::from_secs(3600),
+        queue_gone: Arc::default(),
         sharding,
     };
     let journal = Arc::new(Journal::default());

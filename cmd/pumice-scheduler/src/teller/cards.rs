@@ -64,8 +64,12 @@ impl Teller {
     /// Tells owners what was found about their devices.
     pub fn tell_devices(&mut self, engine: &mut Engine) {
         for DeviceNote { about: whose, text } in engine.take_device_notes() {
+            // What is wrong with a ConfigMap is logged when it is read.
+            let logged = matches!(whose, NoteAbout::ConfigMap(..));
             let about = about(whose);
-            tracing::warn!("devices of {about}: {text}");
+            if !logged {
+                tracing::warn!("devices of {about}: {text}");
+            }
             self.write(Write::Event {
                 about,
                 warning: true,

@@ -3,8 +3,9 @@
 //!
 //! A standby keeps the same books, so that it goes on where the leader stopped.
 
-use pumice_cluster::effects::{PodRef, Write};
+use pumice_cluster::effects::{PodRef, WaitsFor, Write};
 use pumice_devices::family::protocols;
+use pumice_engine::{BindWait, Engine};
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 use rustc_hash::FxHashMap;
@@ -97,6 +98,26 @@ impl Teller {
             uid: pod.uid.clone(),
         };
         self.owed.insert(pod.uid.clone(), (whose, sight.cleanup));
+    }
+
+    /// Tells the engine which Bindings are held back. Returns whether that is news.
+    pub fn follow_bind_waits(&self, engine: &mut Engine) -> bool {
+        let Out::Effects(effects) = &self.out else {
+            return false;
+        };
+        let (plugin, lock) = effects.longest_waits();
+        let wait = |what| match what {
+            WaitsFor::Plugin { first, ahead } => BindWait::Plugin {
+                first,
+                ahead,
+                most_s: plugin.as_secs(),
+            },
+            WaitsFor::Lock => BindWait::Lock {
+                most_s: lock.as_secs(),
+            },
+        };
+        let waits = effects.bind_waits().into_iter();
+        engine.set_bind_waits(waits.map(|held| (held.uid, wait(held.what))).collect())
     }
 
     /// Cleans up after pods that ended while their plugin had not answered. For a replica that may

@@ -6,6 +6,7 @@ use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, QueueObject};
 
 use super::*;
+use pumice_cluster::effects::BindFailure;
 
 /// The built-in configuration.
 pub fn config() -> Config {
@@ -187,6 +188,66 @@ fn only_a_pod_that_still_waits_is_told_that_its_binding_failed() {
             .any(|w| matches!(w, Write::PodCondition { .. }));
         assert_eq!(condition, told, "{failure:?}");
     }
+}
+
+fn events(writes: &[Write]) -> Vec<(&str, &str)> {
+    writes
+        .iter()
+        .filter_map(|write| match write {
+            Write::Event {
+                reason, message, ..
+            } => Some((reason.as_str(), message.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_pod_bound_by_another_scheduler_says_so() {
+    let pod = PodRef {
+        namespace: "ns".to_owned(),
+        name: "p".to_owned(),
+        uid: "p".to_owned(),
+    };
+    let mut bench = Bench::new([]);
+    let elsewhere = BindFailure::BoundElsewhere("n2".to_owned());
+    bench.teller.bind_failed(&pod, "n1", &elsewhere, "no");
+    let node = "n1".to_owned();
+    let same = Outcome::BoundByAnother { pod, node };
+    bench.teller.hear(&bench.engine, &same);
+    let written = bench.written();
+    let told = events(&written);
+    assert_eq!(told.len(), 2, "{written:?}");
+    for ((reason, message), node) in told.into_iter().zip(["n2", "n1"]) {
+        assert_eq!(reason, "BoundByAnotherScheduler");
+        assert!(
+            message.contains(&format!("bound it to node {node}")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_standing_reason_is_an_event_again_and_no_condition() {
+    let big = PodObject {
+        request: vec![("cpu".to_owned(), 9000), ("pods".to_owned(), 1)],
+        group: None,
+        ..member("big")
+    };
+    let mut bench = Bench::new([queue(), node("n1", 2000), apply(big)]);
+    bench.at(0);
+    let first = bench.at(2);
+    let is_condition = |write: &&Write| matches!(write, Write::PodCondition { .. });
+    assert_eq!(
+        (
+            events(&first).len(),
+            first.iter().filter(is_condition).count()
+        ),
+        (1, 1)
+    );
+    let later = bench.at(2702);
+    assert_eq!(events(&later), events(&first));
+    assert_eq!(later.iter().filter(is_condition).count(), 0);
 }
 
 fn group_phases(writes: &[Write]) -> Vec<GroupPhase> {

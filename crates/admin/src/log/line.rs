@@ -6,7 +6,8 @@
 //!
 //! Letter of the severity (I, W, E), date and time in UTC, process id, module, message, fields.
 //! Text from outside (object names, errors of the API server) may hold anything: control
-//! characters are escaped, so that one event stays one line, and a line has a bound.
+//! characters are escaped, and a line has a bound. Only line breaks of a message stay, so that
+//! pictures of a place in a file can be read; what follows one is indented, as no head is.
 
 use std::fmt::{self, Write as _};
 
@@ -19,6 +20,9 @@ use tracing_subscriber::registry::LookupSpan;
 
 /// Bytes of a line; the rest of a longer one is left out, with a mark.
 const MAX_LINE_BYTES: usize = 8 * 1024;
+
+/// Between the lines of a message.
+const CONTINUED: &str = "\n    ";
 
 /// Writes events as klog does.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +68,7 @@ where
     }
 }
 
-/// Message and fields of one event, escaped.
+/// Message and fields of one event, escaped but for the line breaks of the message.
 #[derive(Default)]
 struct Text {
     message: String,
@@ -74,7 +78,7 @@ struct Text {
 impl Visit for Text {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" {
-            push_escaped(&mut self.message, value);
+            push_message(&mut self.message, value);
         } else {
             let _ = write!(self.fields, " {}={value:?}", field.name());
         }
@@ -83,13 +87,22 @@ impl Visit for Text {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let shown = format!("{value:?}");
         if field.name() == "message" {
-            push_escaped(&mut self.message, &shown);
+            push_message(&mut self.message, &shown);
         } else if shown.contains([' ', '"', '=']) && !shown.starts_with('"') {
             let _ = write!(self.fields, " {}={shown:?}", field.name());
         } else {
             let _ = write!(self.fields, " {}=", field.name());
             push_escaped(&mut self.fields, &shown);
         }
+    }
+}
+
+fn push_message(to: &mut String, text: &str) {
+    for (at, line) in text.trim_end_matches('\n').split('\n').enumerate() {
+        if at > 0 {
+            to.push_str(CONTINUED);
+        }
+        push_escaped(to, line);
     }
 }
 

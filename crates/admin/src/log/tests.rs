@@ -111,16 +111,31 @@ fn a_line_looks_like_one_of_klog() {
 }
 
 #[test]
-fn one_event_is_one_line_of_bounded_length() {
+fn an_event_has_one_head_and_is_of_bounded_length() {
     let text = logged(Format::Klog, 3, || {
         let bad = "a\nI0101 forged\r\u{1b}[31m";
         tracing::info!(name = bad, shown = ?bad, other = %bad, "{bad}");
         tracing::info!("{}", "ä".repeat(100_000));
     });
-    assert_eq!(text.lines().count(), 2, "{text}");
+    let heads = text.lines().filter(|line| line.starts_with('I'));
+    assert_eq!(heads.count(), 2, "{text}");
+    assert!(
+        text.contains("] a\n    I0101 forged\\r\\u{1b}[31m name="),
+        "{text}"
+    );
     assert!(!text.contains(['\r', '\u{1b}']));
     assert!(text.lines().all(|line| line.len() < 9_000));
     assert!(text.ends_with("… (cut)\n"));
+}
+
+#[test]
+fn a_picture_of_several_lines_can_be_read() {
+    let text = logged(Format::Klog, 3, || {
+        tracing::error!("not valid:\nerror: x\n  | ^\n");
+    });
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with("not valid:"), "{text}");
+    assert_eq!(lines[1..], ["    error: x", "      | ^"]);
 }
 
 #[test]

@@ -278,6 +278,11 @@ impl Metrics {
         set(&self.families.config_valid, &[], f64::from(u8::from(valid)));
     }
 
+    /// How many warnings there are about the configuration in use.
+    pub fn config_warnings(&self, count: usize) {
+        set(&self.families.config_warnings, &[], count as f64);
+    }
+
     /// The hash of the configuration in use; it replaces the one before.
     pub fn config_in_use(&self, hash: &str) {
         self.families.config_info.reset();

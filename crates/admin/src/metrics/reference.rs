@@ -270,6 +270,8 @@ families! {
         "Duration of one request that changes an object in seconds.";
     config_valid: gauge "pumice_config_valid" []
         "1 when the configuration last read is in use, 0 when it was rejected.";
+    config_warnings: gauge "pumice_config_warnings" []
+        "Warnings about the configuration in use.";
     config_info: gauge "pumice_config_info" ["hash"]
         "Always 1; the label is the hash of the configuration in use.";
     config_reloads: counter "pumice_config_reloads_total" ["result"]

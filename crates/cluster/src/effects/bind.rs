@@ -33,15 +33,18 @@ use super::devices::guards::Turn;
 use super::devices::{Waits, lock};
 use super::gate::{Gate, Permit};
 use super::http::{Call, Refusal, Reply};
+use super::lane::Lane;
 use super::prebind;
 use super::shared::{Doubt, Rate, Shared};
+use super::status::{Key, Status, pod_key};
 use super::window::Sample;
-use super::{BindFailure, BindRequest};
+use super::{BindFailure, BindRequest, Outcome};
 
 /// A bind under way.
 pub(super) struct Bind<'a> {
     shared: &'a Arc<Shared>,
     gate: &'a Arc<Gate>,
+    conditions: &'a Lane<Key, Status>,
     request: &'a BindRequest,
     doubt: Option<Doubt>,
     tries: u32,
@@ -81,13 +84,14 @@ enum Next {
 impl<'a> Bind<'a> {
     pub(super) fn new(
         shared: &'a Arc<Shared>,
-        gate: &'a Arc<Gate>,
+        (gate, conditions): (&'a Arc<Gate>, &'a Lane<Key, Status>),
         request: &'a BindRequest,
         ready: Ready,
     ) -> Self {
         Self {
             shared,
             gate,
+            conditions,
             request,
             doubt: None,
             tries: 0,
@@ -120,11 +124,13 @@ impl<'a> Bind<'a> {
         let turn = self.ready.turn.take();
         let turn = turn.unwrap_or_else(|| guards.enter(uid, &self.request.node, guard));
         if let Turn::Later(turn) = turn {
-            let _waits = Waits::new(self.shared);
+            let waits = Waits::new(self.shared, uid);
             if turn.await.is_err() {
                 let text = "the scheduler is stopping".to_owned();
                 return Err((BindFailure::GaveUp, text));
             }
+            drop(waits);
+            self.wait_is_over().await;
         }
         let end = self.locked().await;
         match end {
@@ -134,10 +140,22 @@ impl<'a> Bind<'a> {
         end
     }
 
+    /// A condition that speaks of the wait must not land on a bound pod.
+    async fn wait_is_over(&self) {
+        let key = pod_key(&self.request.pod);
+        self.conditions.cancel(&key);
+        self.conditions.settled(&key).await;
+    }
+
     /// Binds under the lock of the node, where there is one. The device plugin gives it back.
     async fn locked(&mut self) -> Result<(), Failed> {
         let held = match self.request.devices.lock {
-            Some(key) => Some(lock::take(self.shared, &self.request.node, key).await?),
+            Some(key) => {
+                let whose = (self.request.pod.uid.as_str(), self.request.node.as_str());
+                let held = lock::take(self.shared, whose, key).await?;
+                self.wait_is_over().await;
+                Some(held)
+            }
             None => None,
         };
         let end = match self.posted().await {
@@ -198,7 +216,17 @@ impl<'a> Bind<'a> {
         let again = |tries| pause.unwrap_or_else(|| backoff::pause(tries));
         match refusal.code {
             404 => Next::Failed((BindFailure::PodGone, text)),
-            409 => self.look(text).await,
+            409 => {
+                // Without a request in doubt, no request of ours can have bound it.
+                let ours = self.doubt.is_some();
+                let next = self.look(text).await;
+                if !ours && matches!(next, Next::Bound) {
+                    let BindRequest { pod, node, .. } = self.request;
+                    let (pod, node) = (pod.clone(), node.clone());
+                    self.shared.tell(Outcome::BoundByAnother { pod, node });
+                }
+                next
+            }
             429 => {
                 let pause = again(self.tries);
                 self.gate.close_for(pause);

@@ -1,9 +1,10 @@
 //! Which events are worth a write.
 //!
 //! Events of one object, type and reason are one series: one Event object whose count grows. A
-//! repeat is written at most every [`REPEAT`], a changed message at most every [`REWORD`]; what
-//! comes between is only counted. Beyond that each object has a bucket as in client-go: 25, then
-//! one per 5 minutes (spec/01 §4.7).
+//! repeat is written at most every [`REPEAT`]; what comes between is only counted. A changed message
+//! is written at most every [`REWORD`]: one that comes sooner waits for its time, and the newest of
+//! those that wait is written. Beyond that each object has a bucket as in client-go: 25, then one
+//! per 5 minutes (spec/01 §4.7), which delays changed messages and drops other events.
 //!
 //! Pure: times are handed in. Memory: [`MOST_OBJECTS`] objects with [`MOST_SERIES`] series each.
 
@@ -23,6 +24,8 @@ const REPEAT: Duration = Duration::from_secs(300);
 const REWORD: Duration = Duration::from_secs(30);
 const BURST: u32 = 25;
 const RATE: f32 = 1.0 / 300.0;
+/// Reason of the event with which waiting ends: what was to be told of the wait is not any more.
+const SCHEDULED: &str = "Scheduled";
 const MOST_OBJECTS: usize = 16_384;
 const MOST_SERIES: usize = 16;
 /// `core/v1 Event.message` is cut here.
@@ -41,6 +44,17 @@ pub(super) struct Record {
     pub(super) count: i32,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
+    /// How long it has to wait.
+    pub(super) wait: Duration,
+}
+
+/// What to do about an event.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Verdict {
+    /// To be written, in the place of one of that name that waits.
+    pub(super) record: Option<Record>,
+    /// Names of events that are not to be written any more if they still wait.
+    pub(super) withdrawn: Vec<String>,
 }
 
 struct Series {
@@ -50,6 +64,7 @@ struct Series {
     name: String,
     count: i32,
     first: Timestamp,
+    /// When it was written last, or will be.
     written: Instant,
 }
 
@@ -59,14 +74,46 @@ struct Object {
 }
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Correlator {
+    repeat: Duration,
     objects: HashMap<u64, Object, FxBuildHasher>,
     order: VecDeque<u64>,
     last_stamp: i64,
 }
 
+impl Series {
+    /// When the message may be written, and none that waits already has to be paid for again;
+    /// `None` when it is a repeat that is not due.
+    fn turn(
+        &mut self,
+        digest: u64,
+        bucket: &mut Bucket,
+        (now, repeat): (Instant, Duration),
+    ) -> Option<Instant> {
+        self.count = self.count.saturating_add(1);
+        if self.message == digest {
+            let due = now >= self.written + repeat && bucket.try_take(now);
+            return due.then_some(now);
+        }
+        // One that waits gives its place to the newer one.
+        if now < self.written {
+            return Some(self.written);
+        }
+        Some((self.written + REWORD).max(now + bucket.take(now)))
+    }
+}
+
 impl Correlator {
+    /// `lifetime`: how long the API server keeps an event.
+    pub(super) fn new(lifetime: Duration) -> Self {
+        Self {
+            repeat: REPEAT.min(lifetime / 4),
+            objects: HashMap::default(),
+            order: VecDeque::new(),
+            last_stamp: 0,
+        }
+    }
+
     /// What to write for an event, if anything.
     pub(super) fn consider(
         &mut self,
@@ -75,33 +122,31 @@ impl Correlator {
         reason: String,
         message: &str,
         (now, wall): (Instant, Timestamp),
-    ) -> Option<Record> {
+    ) -> Verdict {
         let message = cut(message, MOST_MESSAGE);
         let digest = FxBuildHasher.hash_one(message);
-        let stamp = self.stamp(wall);
+        let (stamp, repeat) = (self.stamp(wall), self.repeat);
         let object = self.object(&about, now);
+        let mut verdict = Verdict::default();
+        if reason == SCHEDULED {
+            verdict.withdrawn = object.withdraw(now);
+        }
         let known = object
             .series
             .iter_mut()
             .find(|series| series.warning == warning && series.reason == reason);
-        let (name, count, first) = match known {
+        let (name, count, first, due) = match known {
             Some(series) => {
-                series.count = series.count.saturating_add(1);
-                let spacing = if series.message == digest {
-                    REPEAT
-                } else {
-                    REWORD
+                let Some(due) = series.turn(digest, &mut object.bucket, (now, repeat)) else {
+                    return verdict;
                 };
-                if now < series.written + spacing || !object.bucket.try_take(now) {
-                    return None;
-                }
                 series.message = digest;
-                series.written = now;
-                (series.name.clone(), series.count, series.first)
+                series.written = due;
+                (series.name.clone(), series.count, series.first, due)
             }
             None => {
                 if !object.bucket.try_take(now) {
-                    return None;
+                    return verdict;
                 }
                 let hex = format!("{stamp:x}");
                 let name = format!("{}.{hex}", cut(&about.name, MOST_NAME - 1 - hex.len()));
@@ -115,10 +160,10 @@ impl Correlator {
                     first: wall,
                     written: now,
                 });
-                (name, 1, wall)
+                (name, 1, wall, now)
             }
         };
-        Some(Record {
+        verdict.record = Some(Record {
             name,
             about,
             warning,
@@ -127,7 +172,9 @@ impl Correlator {
             count,
             first,
             last: wall,
-        })
+            wait: due.saturating_duration_since(now),
+        });
+        verdict
     }
 
     /// Nanoseconds of the wall clock, but never the same twice.
@@ -157,6 +204,19 @@ impl Correlator {
     }
 }
 
+impl Object {
+    /// Nothing that waits is to be written any more; names of what may wait.
+    fn withdraw(&mut self, now: Instant) -> Vec<String> {
+        let waiting = self.series.iter_mut().filter(|series| series.written > now);
+        let withdraw = |series: &mut Series| {
+            // What is on the server is not known any more: the next message is another one.
+            (series.message, series.written) = (0, now);
+            series.name.clone()
+        };
+        waiting.map(withdraw).collect()
+    }
+}
+
 /// At most so many bytes, whole characters.
 fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
@@ -174,12 +234,16 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             Self {
-                correlator: Correlator::default(),
+                correlator: Correlator::new(Duration::from_secs(3600)),
                 start: Instant::now(),
             }
         }
 
         fn event(&mut self, pod: &str, reason: &str, message: &str, at: u64) -> Option<Record> {
+            self.verdict(pod, reason, message, at).record
+        }
+
+        fn verdict(&mut self, pod: &str, reason: &str, message: &str, at: u64) -> Verdict {
             let about = ObjectRef {
                 api_version: "v1".to_owned(),
                 kind: "Pod".to_owned(),
@@ -217,21 +281,74 @@ mod tests {
     }
 
     #[test]
-    fn a_new_message_is_written_after_30_s() {
+    fn a_changed_message_is_written_30_s_after_the_one_before_and_the_newest_counts() {
         let mut bench = Bench::new();
-        assert!(bench.event("p", "FailedScheduling", "no cpu", 0).is_some());
+        let first = bench.event("p", "FailedScheduling", "no cpu", 0);
+        let name = first.expect("new").name;
+        let mut told = Vec::new();
+        for (at, message) in [
+            (4, "no memory"),
+            (5, "no memory"),
+            (20, "cordoned"),
+            (29, "no cpu"),
+            (31, "tainted"),
+            (100, "no cpu"),
+        ] {
+            let record = bench.event("p", "FailedScheduling", message, at);
+            told.extend(record.map(|record| {
+                assert_eq!(record.name, name);
+                (record.message, at + record.wait.as_secs(), record.count)
+            }));
+        }
+        let own = |(message, at, count): (&str, u64, i32)| (message.to_owned(), at, count);
+        let wanted = [
+            ("no memory", 30, 2),
+            ("cordoned", 30, 4),
+            ("no cpu", 30, 5),
+            ("tainted", 60, 6),
+            ("no cpu", 100, 7),
+        ];
+        assert_eq!(told, wanted.map(own));
+    }
+
+    #[test]
+    fn a_changed_message_of_a_noisy_object_is_late_and_not_lost() {
+        let mut bench = Bench::new();
+        bench.event("p", "FailedScheduling", "no cpu", 0);
+        for reason in 0..40 {
+            bench.event("p", &format!("Noise{reason}"), "", 0);
+        }
+        // The noise has pushed out no series yet: sixteen are kept, the newest.
+        bench.event("p", "FailedScheduling", "no cpu", 301);
+        let changed = bench.event("p", "FailedScheduling", "no memory", 302);
+        let changed = changed.expect("it waits for its turn");
         assert!(
-            bench
-                .event("p", "FailedScheduling", "no memory", 29)
-                .is_none()
+            changed.wait > REWORD && changed.wait <= REPEAT,
+            "{changed:?}"
         );
-        let reworded = bench
-            .event("p", "FailedScheduling", "no memory", 30)
-            .expect("due");
-        assert_eq!(
-            (reworded.message.as_str(), reworded.count),
-            ("no memory", 3)
-        );
+    }
+
+    #[test]
+    fn what_waits_to_be_told_is_withdrawn_when_the_pod_is_scheduled() {
+        let mut bench = Bench::new();
+        let first = bench.event("p", "FailedScheduling", "no cpu", 0);
+        let name = first.expect("new").name;
+        bench.event("p", "FailedScheduling", "no memory", 4);
+        let end = bench.verdict("p", "Scheduled", "on n1", 5);
+        assert_eq!(end.withdrawn, [name.clone()]);
+        assert!(end.record.is_some_and(|record| record.wait.is_zero()));
+        // A failed Binding: it waits again.
+        let again = bench.event("p", "FailedScheduling", "no memory", 6);
+        assert_eq!(again.map(|record| record.name), Some(name));
+    }
+
+    #[test]
+    fn repeats_come_before_a_server_that_forgets_early_has_forgotten() {
+        let mut bench = Bench::new();
+        bench.correlator = Correlator::new(Duration::from_secs(40));
+        bench.event("p", "FailedScheduling", "no cpu", 0);
+        assert!(bench.event("p", "FailedScheduling", "no cpu", 9).is_none());
+        assert!(bench.event("p", "FailedScheduling", "no cpu", 10).is_some());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::ObjectRef;
 
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
-use super::correlate::{Correlator, Record};
+use super::correlate::{Correlator, Record, Verdict};
 use super::http::{Call, MERGE_PATCH, Reply};
 use super::lane::Lane;
 use super::shared::{Rate, Shared};
@@ -26,7 +26,7 @@ impl Coalesce for Record {
     const REMEMBERED: bool = false;
 
     fn delay(&self) -> Duration {
-        Duration::ZERO
+        self.wait
     }
 }
 
@@ -37,9 +37,10 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new() -> Self {
+    /// `lifetime`: how long the API server keeps an event.
+    pub(super) fn new(lifetime: Duration) -> Self {
         Self {
-            correlator: Mutex::new(Correlator::default()),
+            correlator: Mutex::new(Correlator::new(lifetime)),
             lane: Lane::new(),
         }
     }
@@ -57,13 +58,14 @@ impl Events {
             return;
         }
         let times = (Instant::now(), shared.now());
-        let record = {
+        let Verdict { record, withdrawn } = {
             let mut correlator = self
                 .correlator
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             correlator.consider(about, warning, reason, message, times)
         };
+        withdrawn.iter().for_each(|name| self.lane.cancel(name));
         let Some(record) = record else {
             shared.meter.suppressed_event();
             return;

@@ -37,6 +37,7 @@ mod write;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -55,6 +56,7 @@ use self::lane::Lane;
 use self::shared::Shared;
 use self::status::{Key, Status, pod_key};
 
+pub use devices::{BindWaiting, WaitsFor};
 pub use meter::Meter;
 pub use options::EffectOptions;
 pub use prebind::PreBindStep;
@@ -106,6 +108,7 @@ pub fn start(
     outcomes: UnboundedSender<Outcome>,
     meter: Arc<dyn Meter>,
 ) -> Effects {
+    let event_lifetime = options.event_lifetime;
     let shared = Shared::new(client, options, term, outcomes, meter);
     let lanes = Arc::new(Lanes {
         shared,
@@ -114,7 +117,7 @@ pub fn start(
         statuses: Lane::new(),
         conditions: Lane::new(),
         cleanups: Lane::new(),
-        events: Arc::new(Events::new()),
+        events: Arc::new(Events::new(event_lifetime)),
         bind_ended: Notify::new(),
     });
     // Bounded by `max_binds`: whoever decides hands in and never waits for writes.
@@ -213,9 +216,8 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
     let Queued { request, since } = queued;
     // A condition that is being written must not land on a bound pod.
     lanes.conditions.settled(&pod_key(&request.pod)).await;
-    let end = Bind::new(&lanes.shared, &lanes.gate, &request, ready)
-        .run()
-        .await;
+    let ways = (&lanes.gate, &*lanes.conditions);
+    let end = Bind::new(&lanes.shared, ways, &request, ready).run().await;
     let BindRequest { pod, node, .. } = request;
     let outcome = match end {
         Ok(()) => {
@@ -259,6 +261,11 @@ impl Effects {
                 let Lanes { shared, events, .. } = &*self.lanes;
                 events.submit(shared, about, warning, reason, &message);
             }
+            Write::BindWaits {
+                pod,
+                reason,
+                message,
+            } => self.tell_bind_waits(pod, reason, message),
             write => {
                 if let Some(status) = Status::of(write) {
                     let lane = match status {
@@ -269,6 +276,29 @@ impl Effects {
                 }
             }
         }
+    }
+
+    /// Says why a Binding waits, if it still does.
+    fn tell_bind_waits(&self, pod: PodRef, reason: String, message: String) {
+        let Lanes {
+            shared,
+            events,
+            conditions,
+            ..
+        } = &*self.lanes;
+        shared.devices.while_waiting(&pod.uid.clone(), || {
+            let why = "FailedScheduling".to_owned();
+            events.submit(shared, pod.object(), true, why, &message);
+            let condition = Write::PodCondition {
+                pod,
+                reason,
+                message,
+                nominated_node: None,
+            };
+            if let Some(status) = Status::of(condition) {
+                conditions.submit(status.key(), status);
+            }
+        });
     }
 
     fn bind(&self, request: BindRequest) {
@@ -327,6 +357,20 @@ impl Effects {
         self.lanes.shared.device_waits.load(Ordering::Relaxed)
     }
 
+    /// How long a Binding waits at most: for the plugin, for each pod before it, and for a lock.
+    pub fn longest_waits(&self) -> (Duration, Duration) {
+        let options = &self.lanes.shared.options;
+        (options.plugin_patience, options.lock_wait)
+    }
+
+    /// Which ones, and what for.
+    pub fn bind_waits(&self) -> Vec<BindWaiting> {
+        match self.waiting() {
+            0 => Vec::new(),
+            _ => self.lanes.shared.devices.waits(),
+        }
+    }
+
     /// Binds handed in whose outcome has not been told.
     pub fn in_flight(&self) -> usize {
         self.lanes.shared.binds.load(Ordering::Relaxed)
@@ -370,6 +414,7 @@ impl Effects {
             lane.hurry();
             lane.idle().await;
         }
+        lanes.events.lane.hurry();
         lanes.events.lane.idle().await;
     }
 }

@@ -12,6 +12,8 @@ pub struct EffectOptions {
     pub scheduler_name: String,
     /// Write events.
     pub events: bool,
+    /// How long the API server keeps an event.
+    pub event_lifetime: Duration,
     /// Deadline of one request. At most half the renew deadline of the lease counts, since a
     /// request goes out only when the term outlasts it.
     pub request_timeout: Duration,
@@ -47,6 +49,7 @@ impl EffectOptions {
             event_source: scheduler_name.clone(),
             scheduler_name,
             events: true,
+            event_lifetime: Duration::from_secs(3600),
             request_timeout: Duration::from_secs(5),
             bind_timeout: Duration::from_secs(30),
             settle_after: Duration::from_secs(65),

@@ -86,9 +86,11 @@ impl Status {
                 nodes_to_remove,
                 nodes_to_add,
             }),
-            Write::Bind(_) | Write::Evict { .. } | Write::CleanUp { .. } | Write::Event { .. } => {
-                return None;
-            }
+            Write::Bind(_)
+            | Write::BindWaits { .. }
+            | Write::Evict { .. }
+            | Write::CleanUp { .. }
+            | Write::Event { .. } => return None,
         })
     }
 

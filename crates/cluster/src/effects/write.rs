@@ -66,6 +66,16 @@ pub enum Write {
         /// `status.nominatedNodeName`, left alone where `None`.
         nominated_node: Option<String>,
     },
+    /// Why the Binding of a pod is held back for devices: a condition as above and an event, both
+    /// dropped when it is held back no more.
+    BindWaits {
+        /// Which pod.
+        pod: PodRef,
+        /// Reason of the condition.
+        reason: String,
+        /// For people.
+        message: String,
+    },
     /// Status of a PodGroup (spec/01 §4.4).
     GroupStatus {
         /// Namespace.
@@ -132,6 +142,13 @@ pub enum Write {
 pub enum Outcome {
     /// The pod is on the node.
     Bound {
+        /// Which pod.
+        pod: PodRef,
+        /// Which node.
+        node: String,
+    },
+    /// The pod is on the node, but another scheduler has put it there: [`Outcome::Bound`] follows.
+    BoundByAnother {
         /// Which pod.
         pod: PodRef,
         /// Which node.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use kube::Client;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, timeout};
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::decode::{Context, Event};
 use super::failure::{Failure, STREAM};
@@ -24,7 +24,7 @@ use super::outbox::{Closed, Outbox};
 use super::request::{self, Lines};
 use super::rules::Rules;
 use super::status::Place;
-use super::{Input, KindState, WatchOptions};
+use super::{INSTALL_DEFINITIONS, Input, KindState, NEEDED_DEFINITIONS, WatchOptions};
 
 /// Changes of the first list sent together; before the gate opens nobody acts on them, and to hold
 /// all of them would take several times the memory of what is made of them.
@@ -438,10 +438,17 @@ impl Follower {
         let wait = pace.absent(self.kind.name, self.absences);
         if self.place.state() != KindState::Absent {
             let (kind, api_version) = (self.kind.name, self.kind.api_version);
-            info!(
-                kind,
-                api_version, "not installed in this version; the feature is off until it is"
-            );
+            match NEEDED_DEFINITIONS.contains(&kind) {
+                true => error!(
+                    kind,
+                    api_version,
+                    "not installed, nothing in queues or groups is scheduled: {INSTALL_DEFINITIONS}"
+                ),
+                false => info!(
+                    kind,
+                    api_version, "not installed in this version; the feature is off until it is"
+                ),
+            }
         }
         self.ledger.clear(&mut self.outbox.waiting);
         self.outbox.flush().await?;

@@ -45,6 +45,13 @@ use crate::shard::ShardView;
 pub use pace::Pace;
 pub use status::{Counts, KindState, KindStatus};
 
+/// Kinds whose definitions every cluster needs: without them there are no queues and no gangs.
+pub const NEEDED_DEFINITIONS: [&str; 2] = ["Queue", "PodGroup"];
+
+/// What to do when one of them is missing.
+pub const INSTALL_DEFINITIONS: &str =
+    "install the CRDs: kubectl create -f config/crd/ of Pumice, or those of Volcano";
+
 /// What the watch tells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {

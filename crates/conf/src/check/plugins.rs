@@ -51,6 +51,7 @@ pub(super) fn read_tiers(
         read.push(Tier { plugins });
     }
     check_conflicts(&listed, found);
+    check_gang(key, &listed, registry, found);
     read
 }
 
@@ -208,13 +209,20 @@ fn read_name<'n>(
                 .help("remove its entry");
         }
         None => {
-            let near = nearest(name, registry.plugins.iter().map(|plugin| plugin.name));
+            let built = registry.plugins.iter().filter(|plugin| plugin.built);
+            let near = nearest(name, built.map(|plugin| plugin.name));
+            let known = nearest(name, registry.plugins.iter().map(|plugin| plugin.name));
             let message = format!("unknown plugin `{shown}`");
             let finding = found.error("E0101-unknown-plugin", field.value, message);
             if registry.action(name).is_some() {
                 finding.help(format!("`{shown}` is an action; it belongs into `actions`"));
             } else if let Some(near) = near {
                 finding.help(format!("did you mean `{near}`?"));
+            } else if let Some(known) = known {
+                finding.help(format!(
+                    "`{known}` is part of Volcano but not built into this version of Pumice: remove \
+                     the entry"
+                ));
             }
         }
     }
@@ -276,6 +284,21 @@ fn read_switch(
             wrong_type(found, field.value, &what, "a boolean", &help);
         }
     }
+}
+
+/// Warns that nothing holds gangs together.
+fn check_gang(key: &Node<'_>, listed: &Listed, registry: &Registry, found: &mut Findings) {
+    let has_gangs = listed.names.contains_key("gang") || registry.plugin("gang").is_none();
+    // A file with one plugin is a piece of one, not what a cluster runs with.
+    let is_whole = listed.names.len() > 1 && listed.names.contains_key("predicates");
+    if has_gangs || !is_whole {
+        return;
+    }
+    let message = "without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a group \
+                   are placed one by one";
+    found.warn("W0111-no-gang", key, message).help(
+        "add `- name: gang` to the first tier, unless no workload needs several pods at once",
+    );
 }
 
 /// Pairs of plugins that would both own the queues' shares (spec/01 §2.3, spec/02 §0.4).

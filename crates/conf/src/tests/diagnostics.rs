@@ -378,3 +378,38 @@ fn misshapen_plugins_are_reported() {
         "#]],
     );
 }
+
+#[test]
+fn a_configuration_without_gangs_is_warned_about() {
+    let plugins = "- plugins:\n  - name: predicates\n  - name: nodeorder\n";
+    check(
+        &format!("{ACTIONS}tiers:\n{plugins}"),
+        expect![[r#"
+            warning[W0111-no-gang]: without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a group are placed one by one
+             --> conf:2:1
+              |
+            2 | tiers:
+              | ^^^^^
+              = help: add `- name: gang` to the first tier, unless no workload needs several pods at once
+        "#]],
+    );
+    check(
+        &format!("{ACTIONS}tiers:\n{plugins}  - name: gang\n"),
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn a_plugin_that_is_not_built_is_no_suggestion() {
+    check(
+        &format!("{ACTIONS}tiers:\n- plugins:\n  - name: extendr\n"),
+        expect![[r#"
+            error[E0101-unknown-plugin]: unknown plugin `extendr`
+             --> conf:4:11
+              |
+            4 |   - name: extendr
+              |           ^^^^^^^
+              = help: `extender` is part of Volcano but not built into this version of Pumice: remove the entry
+        "#]],
+    );
+}

@@ -4,36 +4,43 @@
 //!  cycle ─► jobs that were looked at ─► print of each waiting task ─┬─ as before: nothing
 //!                                                                   ├─ numbers differ: after 60 s
 //!                                                                   └─ else: text, PodReport
+//!  time ─► what was told long ago and still stands ─► text, PodReport (an event only)
 //!  queues whose amounts changed ─► sums up the tree ─► differ from the object? ─► amounts
 //! ```
 //!
 //! A *print* ([`print`]) is hashed from what a message is made of, so text is made only to be told.
 
+mod lost;
 mod pods;
 mod print;
 mod queues;
+mod told;
 
 use std::collections::BTreeMap;
 
 use pumice_framework::Refusal;
 use pumice_model::object::{Amounts, GroupPhase};
 use pumice_model::{JobIx, NodeIx, QueueIx, Sym, TaskIx};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::Engine;
 use crate::gist::{RETELL_AFTER_S, hash_of};
-use print::Print;
+pub(crate) use print::Print;
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
+pub use told::EVENT_LIFETIME_S;
+use told::{Book, Repeats, Told, Turn};
 
 /// Seconds a pod or a gang must have waited before it is told why: most are placed before.
 pub const FIRST_REPORT_AFTER_S: i64 = 2;
 
-/// A pod's condition `PodScheduled=False`.
+/// A pod's condition `PodScheduled=False`, and an event that says the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodReport {
     /// The pod.
     pub task: TaskIx,
+    /// Its condition says so already: only the event is written again.
+    pub stands: bool,
     /// `Unschedulable` or `Schedulable`.
     pub reason: &'static str,
     /// Message.
@@ -49,7 +56,7 @@ pub struct GroupEvent {
     pub job: JobIx,
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
-    /// `Unschedulable` or `Scheduled`.
+    /// `Unschedulable`, `Scheduled` or `QueueDeleted`.
     pub reason: &'static str,
     /// Message.
     pub message: String,
@@ -65,44 +72,15 @@ pub struct Reports {
     pub queues: Vec<(QueueIx, Amounts)>,
     /// Events on PodGroups.
     pub events: Vec<GroupEvent>,
+    /// Queues that were deleted while PodGroups with pods on nodes named them, and how many did.
+    pub lost_queues: Vec<(String, usize)>,
 }
 
 impl Reports {
     /// Nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.pods.is_empty() && self.queues.is_empty() && self.events.is_empty()
-    }
-}
-
-/// What was told about a pod or a gang.
-#[derive(Clone, Copy, Debug)]
-enum Told {
-    /// Nothing; it has waited since then.
-    Nothing { since_s: i64 },
-    /// This, then.
-    Message { print: Print, text: u64, at_s: i64 },
-}
-
-/// Whether it is time to tell something.
-enum Turn {
-    Now,
-    Later(i64),
-    Never,
-}
-
-impl Told {
-    fn turn(self, print: Print, now_s: i64) -> Turn {
-        let at_s = match self {
-            Self::Nothing { since_s } => since_s.saturating_add(FIRST_REPORT_AFTER_S),
-            Self::Message { print: told, .. } if told.data == print.data => return Turn::Never,
-            Self::Message { print: told, .. } if told.headline != print.headline => now_s,
-            Self::Message { at_s, .. } => at_s.saturating_add(RETELL_AFTER_S),
-        };
-        if at_s <= now_s {
-            Turn::Now
-        } else {
-            Turn::Later(at_s)
-        }
+        let events = self.events.is_empty() && self.lost_queues.is_empty();
+        self.pods.is_empty() && self.queues.is_empty() && events
     }
 }
 
@@ -111,13 +89,15 @@ impl Told {
 pub(crate) struct Telling {
     jobs: FxHashSet<JobIx>,
     became_ready: FxHashSet<JobIx>,
-    pods: FxHashMap<TaskIx, Told>,
-    groups: FxHashMap<JobIx, Told>,
+    pods: Book<TaskIx>,
+    groups: Book<JobIx>,
+    repeats: Repeats,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobIx>>,
     /// Those of them of which only numbers have changed.
     moving: FxHashSet<JobIx>,
     queues: QueueTotals,
+    lost_queues: lost::LostQueues,
 }
 
 impl Telling {
@@ -133,13 +113,25 @@ impl Telling {
 
     /// A pod is gone, or what was told about it did not arrive.
     pub fn forget_pod(&mut self, task: TaskIx) {
-        self.pods.remove(&task);
+        self.pods.forget(task);
+    }
+
+    /// A queue is gone.
+    pub fn queue_gone(&mut self, name: &str, now_s: i64) {
+        self.lost_queues.gone(name, now_s + FIRST_REPORT_AFTER_S);
+    }
+
+    /// The API server forgets events after that long.
+    pub fn set_event_lifetime_s(&mut self, lifetime_s: i64) {
+        self.repeats.set_lifetime_s(lifetime_s);
     }
 
     /// When something is to be told although nothing happens.
     pub fn due_s(&self) -> Option<i64> {
         let first = self.due.first_key_value().map(|(at_s, _)| *at_s);
-        first.into_iter().chain(self.queues.due_s()).min()
+        let again = [self.pods.due_s(), self.groups.due_s()];
+        let due = [first, self.queues.due_s(), self.lost_queues.due_s()];
+        due.into_iter().chain(again).flatten().min()
     }
 
     /// A job is to be looked at then, even if nothing happens.
@@ -184,9 +176,10 @@ impl Telling {
 }
 
 impl Engine {
-    /// What is to be told since the last call: each condition, amount and event once, when it
-    /// differs from what was told before or, of a pod or queue not told about yet, from what its
-    /// object carries. Differences in numbers only are told after [`RETELL_AFTER_S`] seconds.
+    /// What is to be told since the last call: each condition and amount once, when it differs from
+    /// what was told before or, of a pod or queue not told about yet, from what its object carries.
+    /// Differences in numbers only are told after [`crate::gist::RETELL_AFTER_S`] seconds. Events
+    /// are told again before the API server forgets them.
     ///
     /// The caller writes it, or says that it could not ([`Engine::pod_report_failed`],
     /// [`Engine::queue_report_failed`]).
@@ -195,12 +188,14 @@ impl Engine {
         let mut telling = std::mem::take(&mut self.telling);
         for ix in telling.take_jobs(now_s) {
             if !self.state.has_job(ix) {
-                telling.groups.remove(&ix);
+                telling.groups.forget(ix);
                 continue;
             }
             self.report_pods(&mut telling, ix, now_s, &mut reports.pods);
             self.report_group(&mut telling, ix, now_s, &mut reports.events);
         }
+        self.repeat_pods(&mut telling, now_s, &mut reports.pods);
+        self.repeat_groups(&mut telling, now_s, &mut reports.events);
         let mut ready: Vec<JobIx> = telling.became_ready.drain().collect();
         ready.sort_unstable();
         ready.retain(|ix| self.state.has_job(*ix));
@@ -212,9 +207,15 @@ impl Engine {
                 reason: "Scheduled",
                 message: "pod group is ready".to_owned(),
             }));
+        self.report_lost_queues(&mut telling.lost_queues, now_s, &mut reports);
         reports.queues = telling.queues.report(&mut self.state, now_s);
         self.telling = telling;
         reports
+    }
+
+    /// The API server forgets events after that long ([`EVENT_LIFETIME_S`] unless told).
+    pub fn set_event_lifetime_s(&mut self, lifetime_s: i64) {
+        self.telling.set_event_lifetime_s(lifetime_s);
     }
 
     /// A condition of this pod could not be written: it is told again when it is next looked at.
@@ -244,21 +245,33 @@ impl Engine {
         events: &mut Vec<GroupEvent>,
     ) {
         let Some(complaint) = self.group_complaint(ix) else {
-            telling.groups.remove(&ix);
+            telling.groups.forget(ix);
             return;
         };
         let print = complaint.print();
-        let nothing = Told::Nothing { since_s: now_s };
-        let told = *telling.groups.entry(ix).or_insert(nothing);
-        match told.turn(print, now_s) {
+        match telling.groups.look_up(ix, now_s).turn(print, now_s) {
             Turn::Never => {}
             Turn::Later(at_s) => telling.later(ix, at_s),
             Turn::Now => {
                 let (text, at_s) = (print.data, now_s);
-                telling
-                    .groups
-                    .insert(ix, Told::Message { print, text, at_s });
+                let told = Told::Message { print, text, at_s };
+                let again_s = telling.repeats.next_s(now_s, ix);
+                telling.groups.tell(ix, told, again_s);
                 events.push(self.event(ix, &complaint));
+            }
+        }
+    }
+
+    /// Events of gangs that were told long ago and still stand.
+    fn repeat_groups(&self, telling: &mut Telling, now_s: i64, events: &mut Vec<GroupEvent>) {
+        let Telling {
+            groups, repeats, ..
+        } = telling;
+        for ix in groups.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
+            let known = self.state.has_job(ix);
+            match known.then(|| self.group_complaint(ix)).flatten() {
+                Some(complaint) => events.push(self.event(ix, &complaint)),
+                None => groups.forget(ix),
             }
         }
     }

@@ -25,8 +25,7 @@ impl Engine {
                 continue;
             }
             let print = self.print(ix, job, &mut shared);
-            let nothing = Told::Nothing { since_s: now_s };
-            let told = *telling.pods.entry(ix).or_insert(nothing);
+            let told = telling.pods.look_up(ix, now_s);
             match told.turn(print, now_s) {
                 Turn::Never => {}
                 Turn::Later(at_s) => telling.later(job, at_s),
@@ -34,13 +33,39 @@ impl Engine {
                     let report = self.pod_report(ix);
                     let text = report.as_ref().map_or(0, |report| hash_of(&report.message));
                     let at_s = now_s;
-                    telling.pods.insert(ix, Told::Message { print, text, at_s });
+                    let news = Told::Message { print, text, at_s };
+                    let mut again_s = telling.repeats.next_s(now_s, ix);
                     let known = match told {
                         Told::Nothing { .. } => report.as_ref().is_some_and(|r| self.says_so(r)),
                         Told::Message { text: old, .. } => old == text,
                     };
+                    if known && matches!(told, Told::Nothing { .. }) {
+                        // Its event may be forgotten, or tell an older reason.
+                        again_s = telling.repeats.after_start_s(now_s);
+                    }
+                    telling.pods.tell(ix, news, again_s);
                     reports.extend(report.filter(|_| !known));
                 }
+            }
+        }
+    }
+
+    /// Events of pods that were told long ago, or by a process before this one, and still stand.
+    pub(super) fn repeat_pods(
+        &self,
+        telling: &mut Telling,
+        now_s: i64,
+        reports: &mut Vec<PodReport>,
+    ) {
+        let Telling { pods, repeats, .. } = telling;
+        for ix in pods.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
+            let waits = self.state.find_task(ix).is_some() && self.is_told_about(ix);
+            match waits.then(|| self.pod_report(ix)).flatten() {
+                Some(report) => reports.push(PodReport {
+                    stands: true,
+                    ..report
+                }),
+                None => pods.forget(ix),
             }
         }
     }
@@ -52,13 +77,14 @@ impl Engine {
             task.status,
             TaskStatus::Pending | TaskStatus::Allocated | TaskStatus::Pipelined
         );
-        waits && task.ours && task.gates == Gates::None
+        waits && task.ours && task.gates == Gates::None || self.bind_wait(ix).is_some()
     }
 
     fn pod_report(&self, ix: TaskIx) -> Option<PodReport> {
         let PodReason { reason, message } = self.why_pending(ix)?;
         Some(PodReport {
             task: ix,
+            stands: false,
             reason,
             message,
             nominated_node: None,

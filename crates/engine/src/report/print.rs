@@ -83,6 +83,9 @@ impl Engine {
         {
             return self.print_of_place(task.status, node);
         }
+        if let Some(print) = self.print_of_wait(ix) {
+            return print;
+        }
         if let Some(hold) = self.state.hold(ix) {
             return Print {
                 headline: hash_of((kind::HELD, &hold.message)),

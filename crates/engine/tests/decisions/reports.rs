@@ -16,7 +16,8 @@ fn told(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
     let state = cluster.engine.state();
     let line = |report: &pumice_engine::PodReport| {
         let name = &state.task(report.task).name;
-        format!("{name}: {}", report.message)
+        let again = if report.stands { " (again)" } else { "" };
+        format!("{name}{again}: {}", report.message)
     };
     reports.pods.iter().map(line).collect()
 }
@@ -33,8 +34,55 @@ fn a_pod_that_waits_is_told_why_once() {
     assert_eq!(told(&mut cluster, 0), [""; 0], "most pods are placed soon");
     assert_eq!(cluster.engine.wake_at_s(), Some(2));
     assert_eq!(told(&mut cluster, 2), [format!("p: {NO_ROOM}")]);
-    assert_eq!(cluster.engine.wake_at_s(), None);
     assert_eq!(told(&mut cluster, 500), [""; 0]);
+}
+
+#[test]
+fn what_still_keeps_a_pod_waiting_is_told_again_before_its_event_is_forgotten() {
+    let mut cluster = one_pod_without_room();
+    told(&mut cluster, 0);
+    told(&mut cluster, 2);
+    let mut told_s = 2;
+    for _ in 0..3 {
+        let due_s = cluster.engine.wake_at_s().expect("a time");
+        assert!((told_s + 1800..told_s + 2700).contains(&due_s), "{due_s}");
+        assert_eq!(told(&mut cluster, due_s - 1), [""; 0]);
+        assert_eq!(told(&mut cluster, due_s), [format!("p (again): {NO_ROOM}")]);
+        told_s = due_s;
+    }
+    cluster.apply(Delta::NodeApply(Box::new(node("n1", "4c 8Gi pods=9"))));
+    assert_eq!(cluster.cycle(), ["p n1"]);
+    assert_eq!(told(&mut cluster, told_s + 1), [""; 0]);
+    assert_eq!(cluster.engine.wake_at_s(), None, "it waits no more");
+}
+
+#[test]
+fn a_server_that_forgets_events_early_is_told_earlier() {
+    let mut cluster = one_pod_without_room();
+    cluster.engine.set_event_lifetime_s(40);
+    told(&mut cluster, 0);
+    told(&mut cluster, 2);
+    let due_s = cluster.engine.wake_at_s().expect("a time");
+    assert!((22..32).contains(&due_s), "{due_s}");
+}
+
+#[test]
+fn a_gang_that_still_waits_is_told_of_again() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(group("g", 2))
+        .pod(member("g", pod("p0", "1c")))
+        .pod(member("g", pod("p1", "1c")));
+    let events = |cluster: &mut Cluster, now_s| {
+        cluster.engine.cycle(now_s);
+        cluster.engine.reports(now_s).events.len()
+    };
+    assert_eq!(
+        [0, 2, 1799].map(|now_s| events(&mut cluster, now_s)),
+        [0, 1, 0]
+    );
+    assert_eq!(events(&mut cluster, 2702), 1);
+    assert_eq!(events(&mut cluster, 2703), 0);
 }
 
 #[test]
@@ -72,8 +120,28 @@ fn after_a_restart_nothing_is_told_that_the_pod_says_already() {
             .node(node("n1", "1c 8Gi pods=9"))
             .pod(known);
         told(&mut cluster, 0);
-        assert_eq!(told(&mut cluster, 9).len(), reports, "{message}");
+        let lines = told(&mut cluster, 9);
+        let conditions = lines.iter().filter(|line| !line.contains("(again)"));
+        assert_eq!(conditions.count(), reports, "{message}");
     }
+}
+
+#[test]
+fn after_a_restart_the_event_is_told_again_of_few_pods_a_second() {
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n1", "1c 8Gi pods=9"));
+    for name in 0..120 {
+        let known = ("Unschedulable".to_owned(), NO_ROOM.to_owned());
+        cluster = cluster.pod(PodObject {
+            told: Some(Box::new(known)),
+            ..pod(&format!("p{name}"), "2c")
+        });
+    }
+    let counts = [0, 2, 3, 4, 5, 6].map(|now_s| {
+        let lines = told(&mut cluster, now_s);
+        assert!(lines.iter().all(|line| line.contains("(again)")));
+        lines.len()
+    });
+    assert_eq!(counts, [0, 50, 50, 20, 0, 0]);
 }
 
 #[test]
@@ -209,4 +277,36 @@ fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
     cluster.apply(Delta::NodeApply(Box::new(node("n2", "1c 8Gi pods=9"))));
     assert_eq!(events(&mut cluster, 4), [(g, false, "Scheduled")]);
     assert_eq!(events(&mut cluster, 100), []);
+}
+
+#[test]
+fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_again() {
+    let in_queue = |name: &str, queue: &str| pumice_model::object::GroupObject {
+        queue: queue.to_owned(),
+        ..group(name, 1)
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .queue(queue("q"))
+        .queue(queue("r"))
+        .group(in_queue("runs", "q"))
+        .group(in_queue("empty", "q"))
+        .group(in_queue("other", "r"))
+        .pod(member("runs", pod("p0", "1c")))
+        .pod(member("other", pod("p1", "1c")));
+    assert_eq!(cluster.cycle().len(), 2);
+    cluster.cycle();
+    cluster.engine.reports(9);
+    for name in ["q", "r"] {
+        cluster.apply(Delta::QueueDelete(name.to_owned()));
+    }
+    cluster.apply(Delta::QueueApply(Box::new(queue("r"))));
+    cluster.engine.cycle(10);
+    let due_s = cluster.engine.wake_at_s().expect("a time");
+    let reports = cluster.engine.reports(due_s);
+    assert_eq!(reports.lost_queues, [("q".to_owned(), 1)]);
+    let told: Vec<_> = reports.events.iter().map(|e| (e.job, e.reason)).collect();
+    let runs = cluster.engine.state().job_by_key("ns", "runs");
+    assert_eq!(told, [(runs.expect("a job"), "QueueDeleted")]);
+    assert_eq!(cluster.engine.reports(due_s + 9).lost_queues, []);
 }

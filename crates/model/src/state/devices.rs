@@ -166,6 +166,11 @@ impl State {
         std::mem::take(&mut self.devices.notes).into()
     }
 
+    /// Notes that were not taken yet.
+    pub fn device_notes(&self) -> impl Iterator<Item = &DeviceNote> {
+        self.devices.notes.iter()
+    }
+
     /// What decides about sharing, besides amounts.
     pub(super) fn tags(&self, task: &Task) -> Tags {
         let settings = self.devices.families().settings();

@@ -104,6 +104,39 @@ fn what_is_bound_with_a_pod_is_what_the_plugin_reads() -> Result<()> {
 }
 
 #[test]
+fn a_pod_that_is_held_back_for_the_plugin_says_so() -> Result<()> {
+    let lab = Lab::take()?;
+    nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;
+    let plugins = device_plugins(&lab, PluginSetup::default())?;
+    plugins.stop();
+    let scheduler = scheduler(&lab, Setup::default(), &[])?;
+    create(&lab, &vgpu_pod("v-0", 1, 1000, 0))?;
+    wait_bound(&lab, &scheduler, "v-0", 1)?;
+    create(&lab, &vgpu_pod("v-1", 1, 2000, 0))?;
+    let why = "until the device plugin there has answered for pod default/v-0";
+    scheduler.eventually(LIMIT, "the pod's condition says so", || {
+        let conditions = pod(&lab, "v-1")?["status"]["conditions"].to_string();
+        Ok(conditions.contains(why).then_some(()))
+    })?;
+    let described = lab.cluster().kubectl(&["describe", "pod", "v-1"], "")?;
+    let flat: Vec<&str> = described.split_whitespace().collect();
+    ensure!(flat.join(" ").contains(why), "{described}");
+    let (_, explained) = scheduler.get("/debug/explain/default/v-1")?;
+    ensure!(explained.contains(why), "{explained}");
+    ensure!(scheduler.metric("pumice_pending_pods")? >= Some(1.0));
+    plugins.restart();
+    wait_running_for(LONG, &lab, &scheduler, "v-", 2)?;
+    let bound = pod(&lab, "v-1")?;
+    let conditions = bound["status"]["conditions"].as_array().cloned();
+    let scheduled = conditions
+        .into_iter()
+        .flatten()
+        .find(|c| c["type"] == "PodScheduled");
+    ensure!(scheduled.is_some_and(|c| c["status"] == "True"), "{bound}");
+    Ok(())
+}
+
+#[test]
 fn binds_go_on_while_no_plugin_answers() -> Result<()> {
     let lab = Lab::take()?;
     nodes(&lab, "gpu", 1, &P40, Generation::Latest)?;

@@ -19,6 +19,8 @@ use rustc_hash::FxHashMap;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
+use super::WaitsFor;
+
 /// See the module.
 pub(in crate::effects) struct Guards {
     state: Mutex<State>,
@@ -185,6 +187,27 @@ impl Guards {
         self.state().closings > 0
     }
 
+    /// Who waits, by UID, and for whom.
+    pub(super) fn waits(&self) -> FxHashMap<String, WaitsFor> {
+        let state = self.state();
+        let mut waits = FxHashMap::default();
+        for place in state.nodes.values() {
+            for (at, waiter) in place.queue.iter().enumerate() {
+                let first = place
+                    .flights
+                    .iter()
+                    .find(|flight| flight.mixes_up(&waiter.what));
+                let before = place.queue.iter().take(at);
+                let plugin = WaitsFor::Plugin {
+                    first: first.map_or_else(String::new, |flight| flight.uid.clone()),
+                    ahead: before.filter(|other| other.what.0 == waiter.what.0).count(),
+                };
+                waits.insert(waiter.uid.clone(), plugin);
+            }
+        }
+        waits
+    }
+
     /// Pods that stood in the way for long enough stop it; works for ever.
     pub(in crate::effects) async fn run(&self) {
         loop {
@@ -200,6 +223,16 @@ impl Guards {
     }
 }
 
+impl Flight {
+    /// Whether the plugin could take it for one that is so.
+    fn mixes_up(&self, what: &(u32, String)) -> bool {
+        match &self.what {
+            Some(other) => other.0 == what.0 && other.1 != what.1,
+            None => true,
+        }
+    }
+}
+
 impl Node {
     /// Whether one can go in beside those in flight, without passing one of its kind.
     fn lets_in<'a>(
@@ -207,11 +240,8 @@ impl Node {
         what: &(u32, String),
         mut before: impl Iterator<Item = &'a Waiter>,
     ) -> bool {
-        let mixed_up = |flight: &Flight| match &flight.what {
-            Some(other) => other.0 == what.0 && other.1 != what.1,
-            None => true,
-        };
-        !self.flights.iter().any(mixed_up) && !before.any(|waiter| waiter.what.0 == what.0)
+        let mixed_up = self.flights.iter().any(|flight| flight.mixes_up(what));
+        !mixed_up && !before.any(|waiter| waiter.what.0 == what.0)
     }
 }
 
@@ -381,6 +411,25 @@ mod tests {
             }
             prop_assert!(guards.state().nodes.is_empty());
         }
+    }
+
+    #[test]
+    fn who_waits_is_known_with_the_pod_it_waits_for_and_how_many_come_before() {
+        let guards = Guards::new(Duration::from_secs(30));
+        let turns = [("a", 1), ("b", 1), ("c", 1), ("d", 2), ("e", 2)];
+        let _turns = turns.map(|(uid, kind)| {
+            let content = uid.as_bytes()[0];
+            guards.enter(uid, "n", &guard(kind, content, true))
+        });
+        let plugin = |first: &str, ahead| WaitsFor::Plugin {
+            first: first.to_owned(),
+            ahead,
+        };
+        let wanted = [("b", "a", 0), ("c", "a", 1), ("e", "d", 0)];
+        let wanted = wanted.map(|(uid, first, ahead)| (uid.to_owned(), plugin(first, ahead)));
+        assert_eq!(guards.waits(), wanted.into_iter().collect());
+        guards.left("a");
+        assert_eq!(guards.waits().get("c"), Some(&plugin("b", 0)));
     }
 
     #[test]

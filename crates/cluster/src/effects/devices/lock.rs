@@ -77,13 +77,13 @@ enum Step {
     Failed(Failed),
 }
 
-/// Takes the lock.
+/// Takes the lock of a node for a pod.
 ///
 /// # Errors
 /// Why the bind fails: another kept the lock, or the node cannot be read or patched.
 pub(in crate::effects) async fn take<'a>(
     shared: &'a Arc<Shared>,
-    node: &'a str,
+    (uid, node): (&str, &'a str),
     key: &'static str,
 ) -> Result<Held<'a>, Failed> {
     let mut held = Held {
@@ -92,7 +92,7 @@ pub(in crate::effects) async fn take<'a>(
         key,
         values: Vec::new(),
     };
-    match held.take().await {
+    match held.take(uid).await {
         Ok(()) => Ok(held),
         Err(failed) => {
             held.release().await;
@@ -102,11 +102,11 @@ pub(in crate::effects) async fn take<'a>(
 }
 
 impl Held<'_> {
-    async fn take(&mut self) -> Result<(), Failed> {
+    async fn take(&mut self, uid: &str) -> Result<(), Failed> {
         let options = &self.shared.options;
         let end = Instant::now() + options.lock_wait;
         let queue = self.shared.devices.locks.queue(self.node, self.key);
-        let waits = Waits::new(self.shared);
+        let waits = Waits::new(self.shared, uid);
         let Ok(_turn) = tokio::time::timeout_at(end, queue.lock()).await else {
             return Err(self.late("other binds of this scheduler wait for it too"));
         };

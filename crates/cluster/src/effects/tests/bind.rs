@@ -87,9 +87,15 @@ async fn a_binding_carries_uid_annotations_and_node() {
 
 #[tokio::test]
 async fn a_conflict_on_our_own_node_is_success() {
-    let (outcome, lines) = outcome_of(vec![conflict], pod_json("u1", "n1")).await;
-    assert_eq!(outcome, bound());
-    assert_eq!(lines, [post(), get()]);
+    let mut bench = Bench::new(script(vec![conflict], pod_json("u1", "n1"))).await;
+    bench.effects.submit(bind());
+    let by_another = Outcome::BoundByAnother {
+        pod: pod(),
+        node: "n1".to_owned(),
+    };
+    assert_eq!(bench.outcome().await, by_another);
+    assert_eq!(bench.outcome().await, bound());
+    assert_eq!(bench.server.lines(), [post(), get()]);
 }
 
 #[tokio::test]

@@ -56,6 +56,26 @@ async fn a_repeat_is_folded_into_the_first() {
 }
 
 #[tokio::test]
+async fn a_changed_message_is_written_in_the_end() {
+    let bench = Bench::new(|_| Answer::ok()).await;
+    let said = |message: &str| Write::Event {
+        about: pod().object(),
+        warning: true,
+        reason: "FailedScheduling".to_owned(),
+        message: message.to_owned(),
+    };
+    bench.written([said("no cpu")]).await;
+    bench.effects.submit(said("no memory"));
+    // For a shutdown nothing waits any longer.
+    bench.written([said("cordoned")]).await;
+    assert_eq!(bench.server.all("POST").len(), 1);
+    let changed = bench.server.all("PATCH");
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0].body["message"], "cordoned");
+    assert_eq!(changed[0].body["count"], 3);
+}
+
+#[tokio::test]
 async fn events_that_are_off_are_not_written() {
     let mut options = options();
     options.events = false;
@@ -87,6 +107,7 @@ fn repeated() -> Record {
         count: 5,
         first: Timestamp::from_second(1).expect("in range"),
         last: Timestamp::from_second(9).expect("in range"),
+        wait: Duration::ZERO,
     }
 }
 
