@@ -24,7 +24,11 @@ const GENERATION: Duration = Duration::from_millis(1500);
 const DEVICE_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config";
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 15] = [
+const EMPTIED: [&str; 19] = [
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+    "/apis/batch/v1/jobs",
     "/apis/batch.volcano.sh/v1alpha1/jobs",
     "/apis/scheduling.volcano.sh/v1beta1/podgroups",
     "/api/v1/pods",

@@ -92,6 +92,8 @@ pub struct Manner {
     pub period: Duration,
     /// How nodes of other shards are used.
     pub sharding: Sharding,
+    /// How long a gang may stay bound in part; zero for any time.
+    pub gang_deadline: Duration,
 }
 
 /// The thread's own things.
@@ -129,6 +131,8 @@ impl Core {
     ) -> Self {
         let mut engine = Engine::new(&Config::default(), &manner.default_queue);
         engine.ignore_provisioners(manner.ignored_provisioners);
+        let deadline_s = manner.gang_deadline.as_secs();
+        engine.set_partial_gang_deadline(i64::try_from(deadline_s).unwrap_or(i64::MAX));
         Self {
             engine,
             configured: false,

@@ -252,6 +252,7 @@ impl Daemon {
             priority_class: settings.priority_classes,
             csi: scheduling.csi_storage,
             shard: sharded.then(|| scheduling.scheduler_sharding_name.clone()),
+            group_controller: settings.group_controller.clone(),
             ..WatchOptions::default()
         })
     }
@@ -288,13 +289,13 @@ impl Daemon {
             Arc::clone(&self.journal),
             Arc::clone(&self.metrics),
             self.clock,
-            flags.ours.partial_gang_deadline,
         );
         let manner = Manner {
             default_queue: flags.scheduling.default_queue.clone(),
             ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
             period: flags.scheduling.schedule_period,
             sharding: self.settings.sharding,
+            gang_deadline: flags.ours.partial_gang_deadline,
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();
