@@ -30,7 +30,11 @@ const GRANTS: [&str; 2] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 15] = [
+const EMPTIED: [&str; 19] = [
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+    "/apis/batch/v1/jobs",
     "/apis/batch.volcano.sh/v1alpha1/jobs",
     "/apis/scheduling.volcano.sh/v1beta1/podgroups",
     "/api/v1/pods",

@@ -101,6 +101,8 @@ pub struct Manner {
     pub sharding: Sharding,
     /// Told when a queue every cluster has is deleted.
     pub queue_gone: Arc<Notify>,
+    /// How long a gang may stay bound in part; zero for any time.
+    pub gang_deadline: Duration,
 }
 
 /// The thread's own things.
@@ -144,6 +146,8 @@ impl Core {
         engine.ignore_provisioners(manner.ignored_provisioners);
         let lifetime_s = i64::try_from(manner.event_lifetime.as_secs());
         engine.set_event_lifetime_s(lifetime_s.unwrap_or(i64::MAX));
+        let deadline_s = manner.gang_deadline.as_secs();
+        engine.set_partial_gang_deadline(i64::try_from(deadline_s).unwrap_or(i64::MAX));
         Self {
             engine,
             configured: None,

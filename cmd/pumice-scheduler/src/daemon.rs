@@ -261,6 +261,7 @@ impl Daemon {
             priority_class: settings.priority_classes,
             csi: scheduling.csi_storage,
             shard: sharded.then(|| scheduling.scheduler_sharding_name.clone()),
+            group_controller: settings.group_controller.clone(),
             ..WatchOptions::default()
         })
     }
@@ -311,7 +312,6 @@ impl Daemon {
             Arc::clone(&self.journal),
             Arc::clone(&self.metrics),
             self.clock,
-            flags.ours.partial_gang_deadline,
         );
         let manner = Manner {
             default_queue: flags.scheduling.default_queue.clone(),
@@ -320,6 +320,7 @@ impl Daemon {
             event_lifetime: flags.ours.event_ttl,
             sharding: self.settings.sharding,
             queue_gone,
+            gang_deadline: flags.ours.partial_gang_deadline,
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();

@@ -183,9 +183,18 @@ pub struct Ours {
     /// Watch this ConfigMap (NAMESPACE/NAME) instead of a file
     #[arg(long, default_value = "", value_name = "NAMESPACE/NAME")]
     pub scheduler_configmap: String,
-    /// Give up a gang that stays partly bound this long: its bound pods are deleted; 0 leaves them
+    /// Give up a gang that stays partly bound this long: its bound pods are deleted; each further
+    /// time takes twice as long; 0 leaves them
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "DURATION")]
     pub partial_gang_deadline: Duration,
+    /// Lease (NAMESPACE/NAME) of the controller that makes PodGroups for pods that name none. While it
+    /// is renewed, pods that have a controller wait for theirs; none: they never do
+    #[arg(
+        long,
+        default_value = "volcano-system/vc-controller-manager",
+        value_name = "NAMESPACE/NAME"
+    )]
+    pub podgroup_controller_lease: String,
     /// Write events
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "true",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]

@@ -51,6 +51,8 @@ pub struct Settings {
     pub sharding: Sharding,
     /// Sharding by hash.
     pub member: Option<Member>,
+    /// Namespace and name of the lease of the controller that makes PodGroups, if there may be one.
+    pub group_controller: Option<(String, String)>,
     /// Watch workloads, for the default topology spread (gate `WorkLoadSupport`).
     pub workloads: bool,
     /// Watch priority classes.
@@ -87,6 +89,7 @@ impl Settings {
             node_selector: node_selector(&flags.scheduling.node_selector, &mut warnings),
             sharding: sharding(&flags.scheduling.scheduler_sharding_mode, &mut warnings),
             member: member(env)?,
+            group_controller: group_controller(&flags.ours.podgroup_controller_lease)?,
             workloads: gates.workloads,
             priority_classes: gates.priority_class && flags.scheduling.priority_class,
             flags,
@@ -169,14 +172,29 @@ fn conf_source(flags: &Flags) -> anyhow::Result<ConfSource> {
         ),
         ("", "") => Ok(ConfSource::BuiltIn),
         (file, "") => Ok(ConfSource::File(PathBuf::from(file))),
-        ("", map) => match map.split_once('/') {
-            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
-                Ok(ConfSource::ConfigMap(namespace.to_owned(), name.to_owned()))
-            }
-            _ => bail!("--scheduler-configmap={map}: write NAMESPACE/NAME"),
+        ("", map) => match namespaced(map) {
+            Some((namespace, name)) => Ok(ConfSource::ConfigMap(namespace, name)),
+            None => bail!("--scheduler-configmap={map}: write NAMESPACE/NAME"),
         },
         _ => bail!("give --scheduler-conf or --scheduler-configmap, not both"),
     }
+}
+
+/// Namespace and name of `NAMESPACE/NAME`.
+fn namespaced(text: &str) -> Option<(String, String)> {
+    let (namespace, name) = text.split_once('/')?;
+    let complete = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+    complete.then(|| (namespace.to_owned(), name.to_owned()))
+}
+
+/// The lease of the controller that makes PodGroups.
+fn group_controller(text: &str) -> anyhow::Result<Option<(String, String)>> {
+    if matches!(text, "" | "none") {
+        return Ok(None);
+    }
+    let lease = namespaced(text);
+    let problem = || format!("--podgroup-controller-lease={text}: write NAMESPACE/NAME, or none");
+    lease.with_context(problem).map(Some)
 }
 
 fn node_selector(entries: &[String], warnings: &mut Vec<String>) -> Vec<(String, String)> {

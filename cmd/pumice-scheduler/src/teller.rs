@@ -53,7 +53,8 @@ pub struct Teller {
     failures: FxHashMap<String, u32>,
     /// PodGroups whose newest status is not known to be on the server, by namespace and name.
     unwritten: FxHashSet<(String, String)>,
-    gangs: gangs::Deadlines,
+    /// Gangs that were bound in part when last looked at.
+    partial: FxHashSet<JobIx>,
     numbers: numbers::Numbers,
     again: again::Again,
     /// Objects that cannot be read, by kind: namespace and name.
@@ -91,14 +92,8 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
 }
 
 impl Teller {
-    /// A teller with empty books. `gang_deadline` of zero leaves partial gangs alone.
-    pub fn new(
-        out: Out,
-        journal: Arc<Journal>,
-        metrics: Arc<Metrics>,
-        clock: Clock,
-        gang_deadline: Duration,
-    ) -> Self {
+    /// A teller with empty books.
+    pub fn new(out: Out, journal: Arc<Journal>, metrics: Arc<Metrics>, clock: Clock) -> Self {
         Self {
             out,
             journal,
@@ -106,7 +101,7 @@ impl Teller {
             clock,
             failures: FxHashMap::default(),
             unwritten: FxHashSet::default(),
-            gangs: gangs::Deadlines::new(gang_deadline),
+            partial: FxHashSet::default(),
             numbers: numbers::Numbers::default(),
             again: again::Again::default(),
             unreadable: FxHashMap::default(),
@@ -166,7 +161,7 @@ impl Teller {
     /// When [`Teller::report`] is due although nothing happens, in seconds since the epoch.
     pub fn due_s(&self) -> Option<i64> {
         let dry = self.dry.front().map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
-        let due = [dry, self.gangs.due_s(), self.again.due_s()];
+        let due = [dry, self.again.due_s()];
         due.into_iter().flatten().min()
     }
 

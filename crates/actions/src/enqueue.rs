@@ -5,7 +5,7 @@
 
 use pumice_framework::{Session, Skip};
 use pumice_model::object::GroupPhase;
-use pumice_model::{JobIx, Origin, State, TaskStatus};
+use pumice_model::{JobIx, State, TaskStatus};
 
 use crate::by_queue::ByQueue;
 
@@ -14,9 +14,13 @@ use crate::by_queue::ByQueue;
 pub fn run(session: &mut Session) {
     let mut jobs = ByQueue::default();
     for job in session.state.waiting_jobs() {
-        match session.state.job(job) {
+        let record = session.state.job(job);
+        if let Some(why) = Skip::without_group(record) {
+            session.skip(job, why);
+            continue;
+        }
+        match record {
             record if !record.is_pending() => {}
-            record if record.origin == Origin::Missing => session.skip(job, Skip::NoGroup),
             record if record.queue.is_none() => session.skip(job, Skip::NoQueue),
             // It could not be placed, so it shall not reserve anything either.
             record if record.wants_topology() => session.skip(job, Skip::Topology),

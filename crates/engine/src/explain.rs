@@ -18,6 +18,9 @@ use crate::Engine;
 use crate::gist::NEAREST_MISS;
 use crate::never::{held_by_queue, only_queue_is_in_the_way};
 
+/// Annotation that names a pod's PodGroup.
+const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";
+
 /// Why a pod is pending: the reason and message of its `PodScheduled` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodReason {
@@ -141,6 +144,7 @@ impl Engine {
                  scheduling.k8s.io/group-name from the pod; if it is there, the scheduler cannot \
                  read PodGroups, and its log names the permission or CRD that is missing"
             ),
+            Skip::AwaitsGroup => self.awaits_group_text(ix),
             Skip::NoQueue => self.no_queue_text(ix),
             Skip::Topology => format!(
                 "PodGroup {key} asks for a network topology, which this version cannot place"
@@ -181,6 +185,25 @@ impl Engine {
         format!(
             "queue \"{queue}\" of {key} not found (or set aside as broken){hint}: create the queue, \
              or name another one"
+        )
+    }
+
+    /// What the only pod of a job waits for, and what to do should it never come.
+    fn awaits_group_text(&self, ix: JobIx) -> String {
+        let names = &self.state.names;
+        let tasks = &self.state.job(ix).tasks;
+        let owners = tasks.first().map(|task| &self.state.task(*task).owners);
+        let owner = owners.and_then(|owners| owners.first());
+        let owner = owner.map_or_else(String::new, |(kind, name)| {
+            format!(" of {} {}", names.text(*kind), names.text(*name))
+        });
+        let lease = self.state.group_controller().unwrap_or_default();
+        let controller = lease.rsplit('/').next().unwrap_or_default();
+        format!(
+            "waits for its PodGroup: {controller} is alive (lease {lease}) and makes one for \
+             pods{owner}. If none comes, see in its log whether it runs the pg-controller for this \
+             pod's schedulerName, or set {GROUP_NAME} on the pods; a scheduler started with \
+             --podgroup-controller-lease=none does not wait"
         )
     }
 

@@ -14,6 +14,7 @@ mod close;
 pub mod devices;
 pub mod explain;
 pub mod gist;
+mod give_up;
 mod never;
 pub mod numbers;
 mod partial;
@@ -30,6 +31,7 @@ use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus}
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use never::Serviceable;
+pub use give_up::GivenUp;
 pub use numbers::{JobNumbers, Numbers, QueueNumbers};
 use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage};
@@ -208,15 +210,9 @@ impl Engine {
 
     /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so
     /// after this engine started (`now_s` of that cycle). They are completed before other jobs of
-    /// their queue; a deadline is for the caller to set.
+    /// their queue, and given up after a time ([`Engine::give_up_gangs`]).
     pub fn partial_gangs(&self) -> Vec<(JobIx, i64)> {
         self.partial.all()
-    }
-
-    /// Whether a gang may have been there as a whole, and has lost members: not if this engine has
-    /// seen it from before its first pod was on a node, or found it Pending or Inqueue.
-    pub fn may_have_run(&self, ix: JobIx) -> bool {
-        self.partial.may_have_run(&self.state, ix)
     }
 
     /// Brings the books up to date without deciding: for a replica that waits for its turn. Memory
@@ -249,12 +245,13 @@ impl Engine {
         self.cycle
     }
 
-    /// When a cycle and [`Engine::reports`] are due although nothing happens outside: a pod that
-    /// was held back after a failed Binding may be placed again, or something is to be told that
-    /// was too young. Seconds since the epoch.
+    /// When a cycle, [`Engine::reports`] and [`Engine::give_up_gangs`] are due although nothing happens outside: a pod that
+    /// was held back after a failed Binding may be placed again, something is to be told that
+    /// was too young, or a gang is to be given up. Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
-        release_s.chain(self.telling.due_s()).min()
+        let due_s = [self.telling.due_s(), self.partial.setbacks.next_s];
+        release_s.chain(due_s.into_iter().flatten()).min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).

@@ -170,6 +170,7 @@ fn place_class(status: TaskStatus) -> &'static str {
 fn skip_class(skip: &Skip) -> &'static str {
     match skip {
         Skip::NoGroup => "no-podgroup",
+        Skip::AwaitsGroup => "awaits-podgroup",
         Skip::NoQueue => "no-queue",
         Skip::Topology => "topology",
         Skip::Unserved(_) => "no-node",

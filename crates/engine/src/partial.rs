@@ -1,10 +1,14 @@
-//! Gangs that are bound in part: since when, for those who set them a deadline.
+//! Gangs that are bound in part: since when, and which of them may be given up.
 //!
-//! The engine completes them first (`PluginChain::job_order`); giving one up is not its decision.
+//! The engine completes them first (`PluginChain::job_order`). What stays partial is given up after
+//! a deadline (`give_up`), but only what this scheduler bound as that gang, and not a gang that
+//! was on nodes as a whole and has lost members.
 
 use pumice_model::object::GroupPhase;
-use pumice_model::{Job, JobIx, State, TaskStatus};
+use pumice_model::{Job, JobIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
+
+use crate::give_up::Setbacks;
 
 /// Partial gangs by job, with the UID that tells a job from a later one of the same index.
 #[derive(Default)]
@@ -14,11 +18,30 @@ pub struct PartialGangs {
     whole: FxHashMap<JobIx, Box<str>>,
     /// UIDs of the other gangs with pods on nodes.
     begun: FxHashMap<JobIx, Box<str>>,
+    pub(crate) setbacks: Setbacks,
 }
 
 /// Pods that are on their node for certain.
 fn on_nodes(job: &Job) -> i32 {
     job.count(TaskStatus::Bound) + job.count(TaskStatus::Running)
+}
+
+/// Members that are on their node for certain, by name.
+pub(crate) fn members_on_nodes(state: &State, job: JobIx) -> Vec<TaskIx> {
+    let there = |status| matches!(status, TaskStatus::Bound | TaskStatus::Running);
+    let members = state.job(job).tasks.iter().copied();
+    let mut found: Vec<TaskIx> = members.filter(|ix| there(state.task(*ix).status)).collect();
+    found.sort_by_key(|ix| &state.task(*ix).name);
+    found
+}
+
+/// Some member on a node is older than the PodGroup, which was made for pods that were there.
+fn is_younger_than_its_pods(state: &State, ix: JobIx) -> bool {
+    let created_s = state.job(ix).created_s;
+    let members = members_on_nodes(state, ix).into_iter();
+    members
+        .map(|ix| state.task(ix).created_s)
+        .any(|pod_s| pod_s < created_s)
 }
 
 impl PartialGangs {
@@ -38,7 +61,8 @@ impl PartialGangs {
 
     /// Whether a gang was there as a whole. The phase alone does not tell: it is Unknown both when a
     /// pod of a gang bound in part runs and when a gang that ran has lost members. So what was seen
-    /// counts, and the phase only for a gang that had pods on nodes when it was first seen.
+    /// counts, and the phase only for a gang that had pods on nodes when it was first seen; a
+    /// PodGroup that came after such a pod has nothing to do with its Binding.
     fn note_whole(&mut self, state: &State, ix: JobIx) {
         let job = state.has_job(ix).then(|| state.job(ix));
         let Some(job) = job.filter(|job| job.min_available > 1) else {
@@ -52,29 +76,37 @@ impl PartialGangs {
             self.whole.remove(&ix);
             self.begun.insert(ix, job.uid.clone());
         } else if on_nodes + job.completed() >= job.min_available {
+            self.setbacks.forget(|| state.job_key(ix));
             self.begun.remove(&ix);
             self.whole.insert(ix, job.uid.clone());
         } else if !is(&self.whole) && !is(&self.begun) {
             let phase = job.status.phase;
             let fresh = matches!(phase, GroupPhase::Pending | GroupPhase::Inqueue);
-            let known = if fresh {
-                &mut self.begun
-            } else {
-                &mut self.whole
+            let known = match fresh && !is_younger_than_its_pods(state, ix) {
+                true => &mut self.begun,
+                false => &mut self.whole,
             };
             known.insert(ix, job.uid.clone());
         }
     }
 
-    /// Whether a gang may have run as a whole.
-    pub fn may_have_run(&self, state: &State, ix: JobIx) -> bool {
-        self.begun.get(&ix) != Some(&state.job(ix).uid)
+    /// Whether this scheduler bound the pods that are on nodes as members of the gang, which was
+    /// never there as a whole. Not so of pods whose PodGroup came after their Binding: they were
+    /// bound one by one.
+    pub fn was_bound_in_part(&self, state: &State, ix: JobIx) -> bool {
+        let begun = self.begun.get(&ix) == Some(&state.job(ix).uid);
+        let mut members = state.job(ix).tasks.iter();
+        begun && !members.any(|task| state.task(*task).joined_bound)
     }
 
     /// Forgets all of them, unless jobs still are gangs.
     pub fn forget_unless(&mut self, gangs: bool) {
         if !gangs {
-            *self = Self::default();
+            let setbacks = std::mem::take(&mut self.setbacks);
+            *self = Self {
+                setbacks,
+                ..Self::default()
+            };
         }
     }
 

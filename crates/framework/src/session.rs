@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use pumice_devices::Marks;
 use pumice_model::object::GroupPhase;
-use pumice_model::{JobIx, NodeIx, State, Sym, TaskIx, TaskStatus, VolumeStep};
+use pumice_model::{Job, JobIx, NodeIx, Origin, State, Sym, TaskIx, TaskStatus, VolumeStep};
 use rustc_hash::FxHashMap;
 
 use crate::chain::PluginChain;
@@ -40,6 +40,8 @@ pub struct Bind {
 pub enum Skip {
     /// Its PodGroup does not exist.
     NoGroup,
+    /// Its PodGroup is about to be made.
+    AwaitsGroup,
     /// Its queue does not exist.
     NoQueue,
     /// It asks for a network topology, which this version does not place.
@@ -58,6 +60,15 @@ impl Skip {
     /// The queue, or the size of the cluster, is all that keeps the job from being tried.
     pub fn is_of_queue(&self) -> bool {
         matches!(self, Self::NotEnqueued(_) | Self::Overused)
+    }
+
+    /// Why a job is skipped that has no PodGroup where there has to be one.
+    pub fn without_group(job: &Job) -> Option<Self> {
+        match job.origin {
+            Origin::Missing => Some(Self::NoGroup),
+            Origin::Awaited => Some(Self::AwaitsGroup),
+            Origin::Group(_) | Origin::BarePod => None,
+        }
     }
 }
 
@@ -280,8 +291,8 @@ impl<'a> Session<'a> {
 
     fn is_active(&mut self, ix: JobIx) -> bool {
         let job = self.state.job(ix);
-        if job.origin == pumice_model::Origin::Missing {
-            self.skip(ix, Skip::NoGroup);
+        if let Some(why) = Skip::without_group(job) {
+            self.skip(ix, why);
             return false;
         }
         if job.queue.is_none() {

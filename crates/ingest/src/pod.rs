@@ -90,6 +90,7 @@ fn identity(wire: &ObjectMeta, problems: &mut Problems) -> PodObject {
         role: role.unwrap_or_default().to_owned(),
         preemptable: preemptable(wire),
         owners: owners(wire),
+        controlled: has_controller(wire),
         namespace,
         name,
         ..PodObject::default()
@@ -117,6 +118,11 @@ fn owners(wire: &ObjectMeta) -> Vec<(String, String)> {
         .into_iter()
         .map(|owner| (owner.kind.clone(), owner.name.clone()))
         .collect()
+}
+
+fn has_controller(wire: &ObjectMeta) -> bool {
+    let mut owners = wire.owner_references.iter().flatten();
+    owners.any(|owner| owner.controller == Some(true))
 }
 
 fn phase(text: Option<&str>) -> PodPhase {

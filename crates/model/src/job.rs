@@ -27,6 +27,17 @@ pub enum Origin {
     Group(Box<GroupObject>),
     /// A pod of ours without PodGroup: a job of one.
     BarePod,
+    /// A pod of ours that a controller made, and whose PodGroup another one is about to make: it
+    /// waits for that (see [`crate::State::group_controller`]).
+    Awaited,
+}
+
+impl Origin {
+    /// There is no PodGroup where there has to be one: the job has no queue, and nothing of it is
+    /// placed.
+    pub fn lacks_group(&self) -> bool {
+        matches!(self, Self::Missing | Self::Awaited)
+    }
 }
 
 /// Members of one role, by what the gang rules ask of them.
@@ -247,13 +258,13 @@ impl Job {
             GroupPhase::Running => self.allocated_count() >= self.min_available,
             _ => false,
         };
-        let takes_part = self.queue.is_some() && self.origin != Origin::Missing;
+        let takes_part = self.queue.is_some() && !self.origin.lacks_group();
         (stands && takes_part).then(|| self.reservation())
     }
 
     /// An action may have something to do for it.
     pub(crate) fn waits(&self) -> bool {
-        let admissible = self.is_pending() && self.origin != Origin::Missing;
+        let admissible = self.is_pending() && !self.origin.lacks_group();
         admissible || self.count(TaskStatus::Pending) > 0
     }
 

@@ -315,6 +315,8 @@ pub struct PodObject {
     pub preemptable: bool,
     /// Owner references: (kind, name), the controller first.
     pub owners: Vec<(String, String)>,
+    /// The first owner is its controller.
+    pub controlled: bool,
     /// Request by the Kubernetes rule: max(init chain, apps + sidecars), pod-level values,
     /// overhead, and `pods` = 1.
     pub request: Amounts,

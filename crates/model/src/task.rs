@@ -57,6 +57,11 @@ impl TaskStatus {
         )
     }
 
+    /// Nobody was told a node for it.
+    pub fn is_undecided(self) -> bool {
+        matches!(self, Self::Pending | Self::Allocated | Self::Pipelined)
+    }
+
     /// Its weight on the node it is on, if it is on one.
     pub fn load(self) -> Option<Load> {
         match self {
@@ -124,6 +129,8 @@ pub struct Task {
     pub labels: Box<[(Sym, Sym)]>,
     /// Owner references as (kind, name).
     pub owners: Box<[(Sym, Sym)]>,
+    /// The first owner is its controller.
+    pub controlled: bool,
     /// What it asks of its volumes.
     pub volumes: NeedIx,
     /// What it asks of shared devices.
@@ -156,6 +163,8 @@ pub struct Task {
     pub ours: bool,
     /// PodGroup name, or empty.
     pub group: Sym,
+    /// It was on its node before it belonged to its job: nobody bound it as a member.
+    pub joined_bound: bool,
     /// Reason and message of its condition `PodScheduled=False`.
     pub told: Option<Box<(String, String)>>,
     /// Place in the list of tasks of its job.

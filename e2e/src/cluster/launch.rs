@@ -12,7 +12,8 @@ use crate::process::Process;
 
 /// What kube-controller-manager does: no more than tests need, since nodes have no heartbeats.
 const CONTROLLERS: &str = "namespace-controller,serviceaccount-controller,\
-    garbage-collector-controller,replicaset-controller,deployment-controller,job-controller,\
+    garbage-collector-controller,replicaset-controller,deployment-controller,\
+    statefulset-controller,job-controller,\
     resourcequota-controller,clusterrole-aggregation-controller,disruption-controller,\
     ephemeral-volume-controller,persistentvolume-binder-controller,\
     persistentvolume-protection-controller,persistentvolumeclaim-protection-controller";

@@ -9,6 +9,7 @@ mod effects;
 mod election;
 mod faults;
 mod flags;
+mod late_gangs;
 mod placing;
 mod recovery;
 mod sample_set;

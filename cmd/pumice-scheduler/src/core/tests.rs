@@ -49,6 +49,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         event_lifetime: Duration::from_secs(3600),
         queue_gone: Arc::default(),
         sharding,
+        gang_deadline: Duration::ZERO,
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));

@@ -67,13 +67,14 @@ pub fn apply(pod: PodObject) -> Delta {
     Delta::PodApply(Box::new(pod))
 }
 
-/// The pod on a node; with an owner that would make it anew.
+/// The pod on a node; with an owner that, as its controller, would make it anew.
 fn runs(owned: bool, pod: PodObject) -> Delta {
     let owner = ("Job".to_owned(), "j".to_owned());
     apply(PodObject {
         node: Some("n1".to_owned()),
         phase: PodPhase::Running,
-        owners: if owned { vec![owner] } else { Vec::new() },
+        owners: vec![owner],
+        controlled: owned,
         ..pod
     })
 }
@@ -89,12 +90,12 @@ impl Bench {
     pub fn new(deltas: impl IntoIterator<Item = Delta>) -> Self {
         let (sender, writes) = channel();
         let metrics = Arc::new(Metrics::new().expect("metrics"));
-        let deadline = Duration::from_secs(300);
         let (out, journal, clock) = (Out::Kept(sender), Arc::default(), Clock::start());
         let mut engine = Engine::new(&config(), "default");
+        engine.set_partial_gang_deadline(300);
         deltas.into_iter().for_each(|delta| engine.apply(delta));
         Self {
-            teller: Teller::new(out, journal, metrics, clock, deadline),
+            teller: Teller::new(out, journal, metrics, clock),
             engine,
             writes,
         }
@@ -124,14 +125,15 @@ fn evicted(writes: &[Write]) -> Vec<&str> {
 }
 
 #[test]
-fn a_gang_that_stays_partial_is_given_up_after_its_deadline_and_only_pods_with_an_owner_go() {
+fn a_gang_that_stays_partial_is_given_up_after_its_deadline_and_only_pods_of_a_controller_go() {
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(3)]);
     bench.engine.apply(runs(true, member("a")));
     bench.engine.apply(runs(false, member("b")));
     bench.engine.apply(apply(member("c")));
     assert!(evicted(&bench.at(100)).is_empty());
+    assert_eq!(bench.at(105).len(), 0, "everything was told by then");
     assert_eq!(
-        bench.teller.due_s(),
+        bench.engine.wake_at_s(),
         Some(400),
         "nothing else wakes a quiet cluster"
     );
@@ -141,8 +143,8 @@ fn a_gang_that_stays_partial_is_given_up_after_its_deadline_and_only_pods_with_a
         evicted(&bench.at(401)).is_empty(),
         "the deletion is under way"
     );
-    assert_eq!(bench.teller.due_s(), Some(460));
-    assert_eq!(evicted(&bench.at(460)), ["a"], "it did not help");
+    assert!(evicted(&bench.at(999)).is_empty());
+    assert_eq!(evicted(&bench.at(1000)), ["a"], "it did not help");
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn a_gang_that_lost_members_is_never_given_up() {
         assert!(evicted(&bench.at(now_s)).is_empty());
     }
     assert_eq!(bench.engine.partial_gangs().len(), 1);
-    assert_eq!(bench.teller.due_s(), None);
+    assert_eq!(bench.engine.wake_at_s(), None);
 }
 
 #[test]

@@ -300,7 +300,8 @@ fn fresh_stamp(previous: Option<&MicroTime>) -> MicroTime {
     MicroTime(now.checked_add(step).unwrap_or(now))
 }
 
-fn record(lease: &Lease) -> Record {
+/// What a Lease says.
+pub(crate) fn record(lease: &Lease) -> Record {
     let Some(spec) = &lease.spec else {
         return Record::default();
     };

@@ -29,6 +29,7 @@ mod term;
 
 pub use decide::{Action, Loss, Mono, Observed, Record, decide};
 pub use elector::Elector;
+pub(crate) use elector::record;
 pub use settings::{Settings, SettingsError};
 #[cfg(test)]
 pub(crate) use term::Term;

@@ -17,12 +17,14 @@
 //!   then on the difference a list makes is one [`Input::Deltas`].
 //! * Never back in time: an older version of a known object is dropped and counted, and the kind is
 //!   listed again.
+//! * Whether PodGroups are made by somebody is known before [`Input::Synced`] (`group_controller`).
 //! * A kind whose custom resource is not installed counts as empty; it is asked for again.
 //! * What cannot be read is reported and hurts only itself; what was known of it stays.
 
 mod decode;
 mod failure;
 mod follow;
+mod group_controller;
 mod kinds;
 mod ledger;
 mod outbox;
@@ -92,6 +94,9 @@ pub struct WatchOptions {
     pub csi: bool,
     /// Name of the own NodeShard, in the modes hard and soft (`--scheduler-sharding-name`).
     pub shard: Option<String>,
+    /// Namespace and name of the Lease of the controller that makes PodGroups for pods that name
+    /// none; `None` where there is no such controller.
+    pub group_controller: Option<(String, String)>,
     /// Objects in one page of a list, where the server cannot stream it.
     pub page_size: u32,
     /// How long to wait for what.
@@ -108,6 +113,7 @@ impl Default for WatchOptions {
             priority_class: true,
             csi: true,
             shard: None,
+            group_controller: None,
             page_size: 500,
             pace: Pace::default(),
         }
@@ -120,17 +126,25 @@ impl Default for WatchOptions {
 /// watch waits, and the API server with it; when its receiver is gone the watch ends.
 pub fn start(client: kube::Client, options: WatchOptions, inputs: Sender<Input>) -> WatchHandle {
     let kinds: Vec<kinds::Kind> = kinds::table(&options).collect();
-    let board = Arc::new(status::Board::new(
-        kinds
-            .iter()
-            .map(|kind| (kind.name, kind.need == kinds::Need::Required)),
-    ));
+    let leases = options.group_controller.iter();
+    let slots = kinds
+        .iter()
+        .map(|kind| (kind.name, kind.need == kinds::Need::Required))
+        .chain(leases.map(|_| (group_controller::KIND, false)));
+    let board = Arc::new(status::Board::new(slots));
+    let (lease, after_kinds) = (options.group_controller.clone(), kinds.len());
     let options = Arc::new(options);
     let mut tasks = JoinSet::new();
     for (at, kind) in kinds.into_iter().enumerate() {
         let place = status::Place::new(Arc::clone(&board), at);
         let follower = follow::Follower::new(kind, client.clone(), &options, inputs.clone(), place);
         tasks.spawn(follower.run());
+    }
+    if let Some((namespace, name)) = lease {
+        let place = status::Place::new(Arc::clone(&board), after_kinds);
+        let pace = options.pace.clone();
+        let looks = group_controller::Looks::new(client, &namespace, &name, pace, inputs, place);
+        tasks.spawn(looks.run());
     }
     WatchHandle {
         board,

@@ -27,6 +27,8 @@ pub struct Pace {
     /// A kind listed longer ago than this is listed again when its watch ends, in case an event
     /// was lost on the way (spec/06 F4). Only differences cost more than reading.
     pub recheck: Duration,
+    /// Pause between two looks at the Lease of the controller that makes PodGroups.
+    pub lease: Duration,
     /// The same complaint is logged once in this time.
     pub complaint: Duration,
 }
@@ -43,6 +45,7 @@ impl Default for Pace {
             watch: Duration::from_secs(300),
             lived: Duration::from_secs(10),
             recheck: Duration::from_secs(3_600),
+            lease: Duration::from_secs(2),
             complaint: Duration::from_secs(60),
         }
     }

@@ -1,6 +1,8 @@
 //! The watch against a server that plays a script.
 
 #[cfg(test)]
+mod group_controller;
+#[cfg(test)]
 mod kinds;
 #[cfg(test)]
 mod lists;

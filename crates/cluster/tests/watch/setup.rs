@@ -26,6 +26,7 @@ fn pace() -> Pace {
         longest_retry: short,
         first_absent_retry: short,
         longest_absent_retry: short,
+        lease: short,
         ..Pace::default()
     }
 }
@@ -120,6 +121,7 @@ fn short(delta: &Delta) -> String {
         Delta::GroupDelete(namespace, name) => format!("-group {namespace}/{name}"),
         Delta::QueueApply(queue) => format!("+queue {} {}", queue.name, queue.weight),
         Delta::QueueDelete(name) => format!("-queue {name}"),
+        Delta::GroupController(lease) => format!("group controller {lease:?}"),
         other => format!("{other:?}"),
     }
 }

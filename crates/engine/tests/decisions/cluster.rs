@@ -93,6 +93,15 @@ pub fn on(node: &str, pod: PodObject) -> PodObject {
     }
 }
 
+/// The pod, made by a controller that would make it again.
+pub fn controlled(pod: PodObject) -> PodObject {
+    PodObject {
+        owners: vec![("ReplicaSet".to_owned(), "web-1".to_owned())],
+        controlled: true,
+        ..pod
+    }
+}
+
 /// The pod as a member of a PodGroup.
 pub fn member(group: &str, pod: PodObject) -> PodObject {
     PodObject {

@@ -138,12 +138,16 @@ fn gangs_bound_in_part_are_told_with_the_time_they_were_first_seen() {
     assert_eq!(partial(&cluster), []);
 }
 
+/// Seconds a gang may be partial in these tests.
+const DEADLINE_S: i64 = 300;
+
 /// Applies `steps` one by one, with a cycle after each; whether gang `g` of three, which is partial
-/// then, may have run as a whole.
-fn may_have_run(phase: GroupPhase, steps: &[Vec<Delta>]) -> bool {
+/// then, is given up after the deadline.
+fn is_given_up(phase: GroupPhase, steps: &[Vec<Delta>]) -> bool {
     let mut gang = group("g", 3);
     gang.status.phase = phase;
     let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9")).group(gang);
+    cluster.engine.set_partial_gang_deadline(DEADLINE_S);
     for step in steps {
         for delta in step {
             cluster.apply(delta.clone());
@@ -152,12 +156,13 @@ fn may_have_run(phase: GroupPhase, steps: &[Vec<Delta>]) -> bool {
     }
     let partial = cluster.engine.partial_gangs();
     assert_eq!(partial.len(), 1, "{partial:?}");
-    cluster.engine.may_have_run(partial[0].0)
+    assert!(cluster.engine.give_up_gangs(9 + DEADLINE_S).is_empty());
+    !cluster.engine.give_up_gangs(10 + DEADLINE_S).is_empty()
 }
 
 #[test]
-fn a_partial_gang_ran_as_a_whole_only_if_all_its_pods_were_on_nodes() {
-    let applied = |pod| Delta::PodApply(Box::new(member("g", pod)));
+fn a_partial_gang_is_given_up_unless_all_its_pods_were_on_nodes_once() {
+    let applied = |pod| Delta::PodApply(Box::new(member("g", controlled(pod))));
     let waits = |names: &[&str]| -> Vec<Delta> {
         let pods = names.iter().map(|name| pod(name, "1c"));
         pods.map(applied).collect()
@@ -177,29 +182,127 @@ fn a_partial_gang_ran_as_a_whole_only_if_all_its_pods_were_on_nodes() {
         (
             GroupPhase::Inqueue,
             vec![waits(&["a", "b", "c"]), runs(&["a"]), again.clone()],
-            false,
+            true,
         ),
         // All ran, two are gone.
         (
             GroupPhase::Inqueue,
             vec![runs(&["a", "b", "c"]), gone(&["b", "c"]), again.clone()],
-            true,
+            false,
         ),
         // All ran, all are gone: it starts over.
         (
             GroupPhase::Inqueue,
             vec![runs(&["a", "b", "c"]), gone(&["a", "b", "c"]), runs(&["d"])],
-            false,
+            true,
         ),
         // Found so at the start: the phase the API server has decides.
         (
             GroupPhase::Inqueue,
             vec![found.clone(), again.clone()],
-            false,
+            true,
         ),
-        (GroupPhase::Unknown, vec![found, again], true),
+        (GroupPhase::Unknown, vec![found, again], false),
     ];
     for (at, (phase, steps, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(may_have_run(phase, &steps), expected, "case {at}");
+        assert_eq!(is_given_up(phase, &steps), expected, "case {at}");
+    }
+}
+
+/// The pods of gang `g` of three, bound alone before the PodGroup came, in the order in which a
+/// PodGroup controller and two watches may tell it.
+fn late_group(steps: &[Delta]) -> Cluster {
+    let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9"));
+    cluster.engine.set_partial_gang_deadline(DEADLINE_S);
+    for name in ["a", "b"] {
+        cluster.apply(Delta::PodApply(Box::new(controlled(pod(name, "1c")))));
+    }
+    assert_eq!(cluster.cycle().len(), 2, "nobody makes PodGroups");
+    for step in steps {
+        cluster.apply(step.clone());
+        cluster.engine.cycle(10);
+    }
+    cluster
+}
+
+#[test]
+fn a_gang_whose_podgroup_came_after_the_bindings_is_never_given_up() {
+    let grouped = |pod| Delta::PodApply(Box::new(member("g", controlled(pod))));
+    let mut bound = ["a", "b"].map(|name| grouped(on("n1", pod(name, "1c"))));
+    let comes = Delta::GroupApply(Box::new(GroupObject {
+        created_s: 5,
+        ..group("g", 3)
+    }));
+    let waits = grouped(pod("c", "1c"));
+    let [a, b] = bound.clone();
+    for steps in [
+        [comes.clone(), a.clone(), b.clone(), waits.clone()],
+        [a, comes.clone(), b, waits.clone()],
+    ] {
+        let mut cluster = late_group(&steps);
+        assert_eq!(cluster.engine.partial_gangs().len(), 1);
+        assert_eq!(cluster.engine.give_up_gangs(i64::MAX), []);
+    }
+    // Nor by a scheduler that finds it so at its start.
+    let mut cluster = Cluster::new().node(node("n1", "2c 8Gi pods=9"));
+    cluster.engine.set_partial_gang_deadline(DEADLINE_S);
+    bound.reverse();
+    for delta in [comes, waits].into_iter().chain(bound) {
+        cluster.apply(delta);
+    }
+    cluster.engine.cycle(10);
+    assert_eq!(cluster.engine.partial_gangs().len(), 1);
+    assert_eq!(cluster.engine.give_up_gangs(i64::MAX), []);
+}
+
+#[test]
+fn giving_up_takes_twice_as_long_each_time_and_says_what_would_help() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "2c 8Gi pods=9"))
+        .group(group("g", 3));
+    cluster.engine.set_partial_gang_deadline(DEADLINE_S);
+    let mut now_s = 10;
+    for (round, wait_s) in [(0, 300), (1, 600), (2, 1200)] {
+        let name = |which: &str| format!("{which}-{round}");
+        for which in ["a", "b"] {
+            let waiting = member("g", controlled(pod(&name(which), "1c")));
+            cluster.apply(Delta::PodApply(Box::new(waiting.clone())));
+            cluster.engine.cycle(now_s);
+            cluster.apply(Delta::PodApply(Box::new(on("n1", waiting))));
+        }
+        let waiting = member("g", controlled(pod(&name("c"), "9c")));
+        cluster.apply(Delta::PodApply(Box::new(waiting)));
+        cluster.engine.cycle(now_s);
+        assert_eq!(
+            cluster.engine.wake_at_s().map(|at_s| at_s.min(now_s + 2)),
+            Some(now_s + 2)
+        );
+        assert_eq!(cluster.engine.give_up_gangs(now_s + wait_s - 1), []);
+        now_s += wait_s;
+        let given_up = cluster.engine.give_up_gangs(now_s);
+        let victims = given_up[0].victims.iter();
+        let victims: Vec<String> = victims
+            .map(|ix| cluster.engine.state().task(*ix).name.to_string())
+            .collect();
+        assert_eq!(victims, [name("a"), name("b")]);
+        let text = &given_up[0].message;
+        let waited = format!(
+            "2 of the 3 pods it needs (minMember) could be bound within {wait_s} s; 2 bound pods are deleted"
+        );
+        assert!(text.starts_with(&waited), "{text}");
+        let helps = "What would help: room for cpu 9, pods 1 more, or minMember 2 in the PodGroup";
+        assert!(text.contains(helps), "{text}");
+        let why = format!("c-{round} waits: ");
+        assert!(text.contains(&why), "{text}");
+        assert!(
+            text.ends_with(&format!("it is given up after {} s", 2 * wait_s)),
+            "{text}"
+        );
+        assert_eq!(cluster.engine.give_up_gangs(now_s), [], "told once");
+        for which in ["a", "b", "c"] {
+            cluster.apply(Delta::PodDelete(name(which)));
+        }
+        now_s += 50;
+        cluster.engine.cycle(now_s);
     }
 }

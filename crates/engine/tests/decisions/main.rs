@@ -1,6 +1,7 @@
 //! Decisions of whole cycles where Pumice differs from Volcano on purpose, or keeps what a user may
 //! not expect: the tests that hold the rows of `docs/compatibility.md`.
 
+mod awaiting;
 mod bind_waits;
 mod bindings;
 mod cluster;

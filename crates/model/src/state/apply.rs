@@ -41,6 +41,7 @@ impl State {
                 message,
                 until_s,
             } => self.set_hold(&uid, Hold::new(until_s, &message)),
+            Delta::GroupController(name) => self.set_group_controller(name),
             Delta::GroupApply(group) => self.apply_group(group),
             Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),
             Delta::QueueApply(queue) => self.apply_queue(*queue),
@@ -162,6 +163,10 @@ impl State {
                 return;
             }
             let old_job = old.job;
+            task.joined_bound = match task.job == old_job {
+                true => old.joined_bound,
+                false => !task.status.is_undecided(),
+            };
             // A plan nobody was told is no word on what the pod holds where others put it.
             let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
             let is_over = is_plan && old.status != task.status;
@@ -225,6 +230,7 @@ impl State {
             shape,
             labels,
             owners,
+            controlled: pod.controlled,
             volumes: NeedIx::NONE,
             demand: DemandIx::NONE,
             records: None,
@@ -244,6 +250,7 @@ impl State {
                 .group
                 .as_ref()
                 .map_or(Sym::default(), |name| self.names.intern(name)),
+            joined_bound: false,
             told: pod.told.clone(),
             job_slot: 0,
         }
@@ -416,7 +423,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && old.deleting == new.deleting
         && old.labels == new.labels
-        && old.owners == new.owners
+        && (&old.owners, old.controlled) == (&new.owners, new.controlled)
         && old.name == new.name
         && old.created_s == new.created_s
 }

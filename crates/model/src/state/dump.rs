@@ -21,6 +21,9 @@ impl State {
     /// Deltas that make an empty state equal to this one, each kind in the order of its names.
     pub fn dump(&self) -> Vec<Delta> {
         let mut out: Vec<Delta> = Vec::new();
+        if let Some(name) = self.group_controller() {
+            out.push(Delta::GroupController(Some(name.to_owned())));
+        }
         for ((namespace, name), text) in self.devices.maps() {
             out.push(Delta::DeviceConfig {
                 namespace: namespace.clone(),
@@ -108,7 +111,7 @@ impl State {
         let bare = task
             .job
             .map(|job| self.job(job))
-            .filter(|job| job.origin == Origin::BarePod);
+            .filter(|job| matches!(job.origin, Origin::BarePod | Origin::Awaited));
         let critical = task.critical.then(|| CRITICAL_CLASS.to_owned());
         let class = bare.map(|job| job.priority_class.to_string());
         let undecided = matches!(
@@ -143,6 +146,7 @@ impl State {
                 .iter()
                 .map(|(kind, name)| (self.text(*kind), self.text(*name)))
                 .collect(),
+            controlled: task.controlled,
             request: self.request(shape),
             nonzero_cpu_milli: shape.nonzero_cpu_milli,
             nonzero_memory_bytes: shape.nonzero_memory_bytes,

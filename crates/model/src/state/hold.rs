@@ -73,6 +73,7 @@ impl State {
         self.tasks[ix.at()].lost_node = Sym::default();
         self.lost.remove(&ix);
         self.holds.insert(ix, hold);
+        self.review_awaiting(ix);
     }
 
     /// Holds a pending task back: what a dump tells of an earlier failure.
@@ -103,5 +104,6 @@ impl State {
                 self.lost.insert(ix);
             }
         }
+        self.review_awaiting(ix);
     }
 }

@@ -113,9 +113,9 @@ impl State {
         let job = &mut self.jobs[ix.at()];
         self.generation += u64::from(job.queue_name != queue_name);
         job.queue_name = queue_name;
-        let found = match job.origin {
-            Origin::Missing => None,
-            _ => self.queue_by_name.get(&queue_name).copied(),
+        let found = match job.origin.lacks_group() {
+            true => None,
+            false => self.queue_by_name.get(&queue_name).copied(),
         };
         if job.queue == found {
             return;
@@ -195,12 +195,16 @@ impl State {
 
     /// The job of one of a pod without PodGroup; the one it already has, if any.
     pub(super) fn bare_pod_job(&mut self, pod: &PodObject, task: &Task) -> JobIx {
-        let known = self.task_by_uid(&pod.uid).and_then(|ix| self.task(ix).job);
+        let known = self.task_by_uid(&pod.uid);
+        let origin = self.origin_without_group(known, task);
+        let known = known.and_then(|ix| self.task(ix).job);
         let uid = format!("podgroup-{}", pod.uid);
-        let ix = match known.filter(|ix| self.job(*ix).origin == Origin::BarePod) {
+        let of_one = |job: &Job| matches!(job.origin, Origin::BarePod | Origin::Awaited);
+        let ix = match known.filter(|ix| of_one(self.job(*ix))) {
             Some(ix) => ix,
-            None => self.new_job(task.namespace, &pod.name, &uid, Origin::BarePod),
+            None => self.new_job(task.namespace, &pod.name, &uid, origin.clone()),
         };
+        self.set_origin(ix, origin);
         let queue_name = match &pod.queue {
             Some(name) if !name.is_empty() => self.names.intern(name),
             _ => self.default_queue,

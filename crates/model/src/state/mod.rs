@@ -1,6 +1,7 @@
 //! The one owner of everything the scheduler knows.
 
 mod apply;
+mod awaiting;
 mod changes;
 mod devices;
 mod dump;
@@ -60,6 +61,7 @@ pub struct State {
     queue_by_name: FxHashMap<Sym, QueueIx>,
     priority_classes: FxHashMap<String, PriorityClassObject>,
     default_queue: Sym,
+    group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
     changes: Changes,
@@ -97,6 +99,7 @@ impl State {
             queue_by_name: FxHashMap::default(),
             priority_classes: FxHashMap::default(),
             default_queue,
+            group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
             changes: Changes::default(),
@@ -231,6 +234,7 @@ impl State {
         task.node = node;
         if status == TaskStatus::Pending {
             (task.holding, task.records) = (None, None);
+            task.joined_bound = false;
         }
         if !same_place {
             self.enter_node(ix, &shape);

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::intern::{Interner, Sym};
-use crate::job::{Job, JobIx, Origin, SubJob};
+use crate::job::{Job, JobIx, SubJob};
 use crate::node::NodeIx;
 use crate::object::SubGroupPolicy;
 use crate::queue::QueueIx;
@@ -97,9 +97,9 @@ impl State {
             queue.jobs = 0;
         }
         for (_, job) in &mut self.jobs {
-            job.queue = match job.origin {
-                Origin::Missing => None,
-                _ => self.queue_by_name.get(&job.queue_name).copied(),
+            job.queue = match job.origin.lacks_group() {
+                true => None,
+                false => self.queue_by_name.get(&job.queue_name).copied(),
             };
             if let Some(ix) = job.queue {
                 let queue = &mut self.queues[ix.at()];

@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 
 use pumice_model::resource::ResVec;
-use pumice_model::{JobIx, Origin, QueueIx, ResIx, State, TaskIx};
+use pumice_model::{JobIx, QueueIx, ResIx, State, TaskIx};
 
 /// Weighted shares that differ by less than this fraction count as equal: otherwise rounding would
 /// decide between .1/1 and .3/3.
@@ -88,7 +88,7 @@ impl Tree {
             tree.add_queue(state, queue);
         }
         for (ix, job) in state.jobs() {
-            let Some(queue) = job.queue.filter(|_| job.origin != Origin::Missing) else {
+            let Some(queue) = job.queue.filter(|_| !job.origin.lacks_group()) else {
                 continue;
             };
             let path = tree.path_of.get(queue.at());

@@ -38,6 +38,8 @@ enum Kind {
     CsiDriver,
     Capacity,
     Attachment,
+    /// The one controller that makes PodGroups.
+    GroupController,
 }
 
 fn identity(object: &Delta) -> Option<(Kind, String)> {
@@ -59,6 +61,7 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::CsiDriverApply(driver) => (Kind::CsiDriver, driver.name.clone()),
         Delta::CsiCapacityApply(c) => (Kind::Capacity, format!("{}/{}", c.namespace, c.name)),
         Delta::AttachmentApply(attachment) => (Kind::Attachment, attachment.name.clone()),
+        Delta::GroupController(Some(_)) => (Kind::GroupController, String::new()),
         _ => return None,
     })
 }
@@ -85,8 +88,8 @@ fn deletion(object: &Delta) -> Option<Delta> {
 }
 
 impl Changing {
-    /// A small cluster, like [`super::cluster`]. All its pods are in groups: whether a pod without
-    /// one was admitted is written nowhere, so it is not part of the objects.
+    /// A small cluster, like [`super::cluster`]. All its pods are in groups, or wait for theirs:
+    /// whether a pod without one was admitted is written nowhere, so it is not part of the objects.
     #[must_use]
     pub fn small(seed: u64) -> Self {
         let mut rng = Rng::new(seed, 5);
@@ -105,9 +108,11 @@ impl Changing {
     fn new(mut rng: Rng, theme: Theme) -> Self {
         let all = objects(&mut rng, &theme).into_iter();
         let kept = all.filter(|object| match object {
-            Delta::PodApply(pod) => !pod.ours || pod.group.is_some(),
+            Delta::PodApply(pod) => !pod.ours || pod.group.is_some() || pod.controlled,
             _ => true,
         });
+        let alive = Delta::GroupController(Some("ns/controller".to_owned()));
+        let kept = kept.chain([alive]);
         let objects = kept.filter_map(|object| Some((identity(&object)?, object)));
         Self {
             objects: objects.collect(),
@@ -153,7 +158,7 @@ impl Changing {
 
     /// Something happens; what is told about it.
     pub fn step(&mut self) -> Vec<Delta> {
-        match self.rng.below(if self.theme.volumes { 24 } else { 20 }) {
+        match self.rng.below(if self.theme.volumes { 26 } else { 22 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
             9..=11 => self.change_node(),
@@ -164,7 +169,9 @@ impl Changing {
             16 => self.change_namespace(),
             17 => self.new_surroundings(),
             18 => self.new_bound_pod(),
-            20..=23 => self.change_storage(),
+            19 => self.join_group(),
+            20 => self.restart_group_controller(),
+            22..=25 => self.change_storage(),
             _ => self.delete_any(),
         }
     }
@@ -271,11 +278,45 @@ impl Changing {
         pods::members(&mut self.rng, &self.theme, &nodes, &mut group, &mut all);
         let mut new = all.split_off(known);
         pods::name_uids(&mut self.rng, &mut new);
+        if self.rng.one_in(3) {
+            // They are told later which group they belong to.
+            let waiting = new.iter_mut().filter(|pod| pod.node.is_none());
+            waiting.for_each(|pod| (pod.group, pod.controlled) = (None, true));
+        }
         let mut deltas = storage::furnish(&mut self.rng, &self.theme, &mut new);
         deltas.push(Delta::GroupApply(Box::new(group)));
         deltas.extend(new.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
         self.rng.shuffle(&mut deltas);
         deltas.into_iter().map(|delta| self.put(delta)).collect()
+    }
+
+    /// Pods without group are made members of one.
+    fn join_group(&mut self) -> Vec<Delta> {
+        let Some(Delta::GroupApply(group)) = self
+            .any(Kind::Group)
+            .and_then(|name| self.objects.get(&(Kind::Group, name)).cloned())
+        else {
+            return Vec::new();
+        };
+        let alone = |pod: &PodObject| pod.ours && pod.group.is_none();
+        let mut pods = self.pods();
+        pods.retain(|pod| alone(pod) && pod.namespace == group.namespace);
+        let most = self.rng.between(1, 5);
+        let joining = pods.into_iter().take(most).map(|mut pod| {
+            pod.group = Some(group.name.clone());
+            self.put(Delta::PodApply(Box::new(pod)))
+        });
+        joining.collect()
+    }
+
+    /// The controller that makes PodGroups is away for a moment.
+    fn restart_group_controller(&mut self) -> Vec<Delta> {
+        let alive = self.objects.get(&(Kind::GroupController, String::new()));
+        let back = alive.into_iter().cloned();
+        [Delta::GroupController(None)]
+            .into_iter()
+            .chain(back)
+            .collect()
     }
 
     /// A pod of another scheduler appears, on a node.

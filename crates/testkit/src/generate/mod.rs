@@ -83,6 +83,9 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
             .map(|group| Delta::GroupApply(Box::new(group))),
     );
     all.extend(pods.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
+    if rng.one_in(3) {
+        all.push(Delta::GroupController(Some("ns/controller".to_owned())));
+    }
     rng.shuffle(&mut all);
     all
 }

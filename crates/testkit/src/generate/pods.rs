@@ -30,6 +30,7 @@ pub fn pods(
         pod.name = format!("bare{index}");
         pod.queue = Some(groups::queue_name(rng, theme, queues)).filter(|name| !name.is_empty());
         pod.priority_class = rng.pick(&["", "low", "high"]).to_owned();
+        pod.controlled = rng.one_in(2);
         settle(rng, nodes, &pods, &mut pod, false);
         pods.push(pod);
     }

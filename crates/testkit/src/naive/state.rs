@@ -149,6 +149,8 @@ pub struct World {
     pub workloads: Vec<Rc<WorkloadObject>>,
     /// Volumes and claims.
     pub storage: Storage,
+    /// Somebody makes PodGroups for pods that name none.
+    pub makes_groups: bool,
     /// Committed placements in order.
     pub binds: Vec<(String, String)>,
     /// Number of placements so far.
@@ -266,6 +268,7 @@ impl World {
                 self.namespaces
                     .insert(namespace.name.clone(), Rc::new(labels));
             }
+            Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
             Delta::PriorityClassApply(class) => {
                 classes.insert(class.name.clone(), class.clone());
@@ -314,6 +317,8 @@ impl World {
         let status = status_of(pod);
         let job = match &pod.group {
             Some(name) => Some(format!("{}/{name}", pod.namespace)),
+            // It is a member of a PodGroup that is still to come.
+            None if self.makes_groups && pod.controlled && status == Status::Pending => None,
             None if pod.ours => {
                 let group = group_of_bare_pod(pod);
                 let key = format!("{}/{}", group.namespace, group.name);

@@ -90,7 +90,7 @@ fn the_cluster_role_reads_what_is_watched_and_nothing_else() {
     let all = permissions(&role);
     let read: BTreeSet<(&str, &str)> = all
         .iter()
-        .filter(|(_, _, verb)| READS.contains(&verb.as_str()))
+        .filter(|(_, resource, verb)| READS.contains(&verb.as_str()) && resource != "leases")
         .map(|(group, resource, _)| (group.as_str(), resource.as_str()))
         .collect();
     assert_eq!(read, BTreeSet::from(WATCHED));
@@ -100,6 +100,21 @@ fn the_cluster_role_reads_what_is_watched_and_nothing_else() {
             assert!(all.contains(&key), "{verb} {resource}");
         }
     }
+}
+
+#[test]
+fn of_leases_the_cluster_role_may_only_get_that_of_volcanos_controllers() {
+    let role = installed("ClusterRole", "volcano-scheduler");
+    let rules = role["rules"].as_array().expect("rules").iter();
+    let leases = rules.filter(|rule| strings(&rule["resources"]) == ["leases"]);
+    let allowed: Vec<_> = leases
+        .map(|rule| (strings(&rule["resourceNames"]), strings(&rule["verbs"])))
+        .collect();
+    let only = (
+        vec!["vc-controller-manager".to_owned()],
+        vec!["get".to_owned()],
+    );
+    assert_eq!(allowed, [only]);
 }
 
 #[test]

@@ -68,6 +68,7 @@ const REMOVALS: &[(&str, Removal)] = &[
     ("claims", Pod(|pod| pod.claims.clear())),
     ("disks", Pod(|pod| pod.disks.clear())),
     ("gates", Pod(|pod| pod.gates = Gates::None)),
+    ("controllers", Pod(|pod| pod.controlled = false)),
     ("roles", Pod(|pod| pod.role.clear())),
     ("task priorities", Pod(|pod| pod.priority = 1)),
     ("deletion", Pod(|pod| pod.deleting = false)),
