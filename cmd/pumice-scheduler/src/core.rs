@@ -92,6 +92,8 @@ pub struct Manner {
     pub period: Duration,
     /// How nodes of other shards are used.
     pub sharding: Sharding,
+    /// Work a job may take of a cycle.
+    pub job_work_limit: Option<u64>,
 }
 
 /// The thread's own things.
@@ -129,6 +131,7 @@ impl Core {
     ) -> Self {
         let mut engine = Engine::new(&Config::default(), &manner.default_queue);
         engine.ignore_provisioners(manner.ignored_provisioners);
+        engine.limit_work(manner.job_work_limit);
         Self {
             engine,
             configured: false,

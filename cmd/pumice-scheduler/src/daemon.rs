@@ -295,6 +295,7 @@ impl Daemon {
             ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
             period: flags.scheduling.schedule_period,
             sharding: self.settings.sharding,
+            job_work_limit: Some(flags.ours.job_work_limit).filter(|limit| *limit > 0),
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();

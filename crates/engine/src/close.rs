@@ -1,6 +1,6 @@
 //! The end of a cycle: phase, counters and conditions of every PodGroup (spec/01 §4.4).
 
-use pumice_framework::JobNote;
+use pumice_framework::{JobNote, Skip};
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, TaskStatus};
 
@@ -88,14 +88,11 @@ impl Engine {
                 self.mark_scheduled(&mut status, now_s);
             } else if !waits_for_its_own_pods(job) {
                 unschedulable = true;
-                let (reason, message) = self.unschedulable(ix);
-                self.put_condition(
-                    &mut status,
-                    now_s,
-                    ("Unschedulable", "True"),
-                    reason,
-                    message,
-                );
+                if !self.is_postponed(ix) {
+                    let (reason, message) = self.unschedulable(ix);
+                    let condition = ("Unschedulable", "True");
+                    self.put_condition(&mut status, now_s, condition, reason, message);
+                }
             }
         }
         status.phase = phase_of(job, unschedulable);
@@ -103,6 +100,12 @@ impl Engine {
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
         status
+    }
+
+    /// Whether it goes on in the next cycle, and nothing new is known of it.
+    fn is_postponed(&self, ix: JobIx) -> bool {
+        let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
+        skip == Some(&Skip::Postponed)
     }
 
     fn mark_scheduled(&self, status: &mut GroupStatus, now_s: i64) {

@@ -138,6 +138,10 @@ impl Engine {
             Skip::Overused => {
                 format!("queue \"{queue}\" is overused: it has at least what it deserves")
             }
+            Skip::Postponed => format!(
+                "{key} goes on in the next cycle: more work was to be done in this one than the \
+                 limit (--job-work-limit) allows"
+            ),
         }
     }
 

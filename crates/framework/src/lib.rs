@@ -13,6 +13,7 @@
 //! * [`session`]: one cycle's transaction and its notes on every job.
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
+//! * [`work`]: how much of a cycle one job may take.
 
 pub mod chain;
 pub mod node_points;
@@ -21,6 +22,7 @@ pub mod plugin;
 pub mod reason;
 pub mod session;
 pub mod tiers;
+pub mod work;
 
 pub use chain::PluginChain;
 pub use node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
@@ -29,3 +31,4 @@ pub use plugin::{CycleInfo, Invalid, Plugin, Points, Refusal};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use session::{JobNote, Session, Skip};
 pub use tiers::Vote;
+pub use work::Work;

@@ -30,8 +30,8 @@ use crate::selector::{Labels, selects, term_selects};
 use crate::shape::RulesIx;
 
 use anchor::Anchored;
-pub use counter::{CounterIx, KeyCounter, MAX_COUNTERS, Pull, Query};
 use counter::{Counter, Weighed};
+pub use counter::{CounterIx, KeyCounter, MAX_COUNTERS, Pull, Query};
 pub use counts::Counts;
 pub use learn::Carried;
 use learn::{Carrier, Term};

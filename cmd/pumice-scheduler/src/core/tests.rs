@@ -40,6 +40,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         ignored_provisioners: Vec::new(),
         period: Duration::from_secs(3600),
         sharding,
+        job_work_limit: None,
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));

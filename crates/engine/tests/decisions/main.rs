@@ -13,3 +13,4 @@ mod queues;
 mod reasons;
 mod reports;
 mod volumes;
+mod work;

@@ -307,7 +307,9 @@ impl Topology {
         self.plain_at.clear();
         self.counters_of_term.clear();
         self.asked.clear();
-        self.looks.iter_mut().for_each(|look| look.counted_by = None);
+        self.looks
+            .iter_mut()
+            .for_each(|look| look.counted_by = None);
         for carrier in self.carriers.values_mut() {
             carrier.counted_by = Vec::new();
         }

@@ -67,7 +67,10 @@ impl Counts {
     /// Numbers that are not zero, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
         let many = self.many.iter().flat_map(|many| many.iter());
-        self.few.iter().copied().chain(many.map(|(at, n)| (*at, *n)))
+        self.few
+            .iter()
+            .copied()
+            .chain(many.map(|(at, n)| (*at, *n)))
     }
 
     /// How many are not zero.
