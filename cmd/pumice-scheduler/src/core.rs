@@ -103,6 +103,8 @@ pub struct Manner {
     pub queue_gone: Arc<Notify>,
     /// How long a gang may stay bound in part; zero for any time.
     pub gang_deadline: Duration,
+    /// Work a job may take of a cycle.
+    pub job_work_limit: Option<u64>,
 }
 
 /// The thread's own things.
@@ -148,6 +150,7 @@ impl Core {
         engine.set_event_lifetime_s(lifetime_s.unwrap_or(i64::MAX));
         let deadline_s = manner.gang_deadline.as_secs();
         engine.set_partial_gang_deadline(i64::try_from(deadline_s).unwrap_or(i64::MAX));
+        engine.limit_work(manner.job_work_limit);
         Self {
             engine,
             configured: None,

@@ -321,6 +321,7 @@ impl Daemon {
             sharding: self.settings.sharding,
             queue_gone,
             gang_deadline: flags.ours.partial_gang_deadline,
+            job_work_limit: Some(flags.ours.job_work_limit).filter(|limit| *limit > 0),
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();

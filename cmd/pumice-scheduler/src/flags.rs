@@ -172,6 +172,9 @@ pub struct Serving {
     pub verbosity: i64,
 }
 
+/// Default of `--job-work-limit`: a few tenths of a second.
+const JOB_WORK_LIMIT: u64 = 20_000_000;
+
 /// Flags that vc-scheduler does not have.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Only in Pumice")]
@@ -206,6 +209,9 @@ pub struct Ours {
     /// How long a Binding is tried before the pod is decided anew
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub bind_timeout: Duration,
+    /// Work a job may take of a cycle before others go on, in looks at one node; 0: no limit
+    #[arg(long, default_value_t = JOB_WORK_LIMIT, value_name = "N")]
+    pub job_work_limit: u64,
     /// Serve /debug to clients that are not on this machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]

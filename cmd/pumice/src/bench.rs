@@ -43,6 +43,10 @@ pub enum Rule {
     SpreadHost,
     /// Hard topology spread of a job's pods, by zone
     SpreadZone,
+    /// Required anti-affinity by host, `--terms` of them, each on a label of the pod's own
+    OwnAntiAffinity,
+    /// Preferred anti-affinity by host, likewise
+    OwnPreferred,
 }
 
 /// Shared devices on the nodes.
@@ -82,9 +86,18 @@ pub struct Arguments {
     /// Rules of the pending pods
     #[arg(long, value_enum, default_value = "none")]
     pub rule: Rule,
+    /// Terms per pod, for the rules with several
+    #[arg(long, default_value_t = 100)]
+    pub terms: usize,
+    /// Pods without rules that come after all others, each alone
+    #[arg(long, default_value_t = 0)]
+    pub plain: usize,
     /// Shared devices
     #[arg(long, value_enum, default_value = "none")]
     pub devices: Devices,
+    /// Units of work a job may take of a cycle; 0: no limit
+    #[arg(long, default_value_t = 0)]
+    pub job_work_limit: u64,
     /// Configuration; default: the built-in one, with deviceshare where there are devices
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -132,8 +145,16 @@ pub struct Figures {
     pub one_pod_cycle_us: f64,
     /// The longest of them, microseconds.
     pub one_pod_cycle_max_us: f64,
+    /// Cycles until everything was decided.
+    pub cycles: u64,
+    /// The longest of them.
+    pub longest_cycle_seconds: f64,
+    /// Inputs applied → the last of the plain pods decided; 0 without plain pods.
+    pub plain_seconds: f64,
     /// Resident memory at the end; 0 where the system does not tell.
     pub rss_bytes: u64,
+    /// The most memory that was resident.
+    pub peak_bytes: u64,
 }
 
 /// Runs a benchmark.
@@ -172,10 +193,10 @@ const VGPU: &str = r#"  - name: deviceshare
 /// Builds the cluster and measures.
 pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
     let mut engine = Engine::new(config, "default");
+    engine.limit_work((arguments.job_work_limit > 0).then_some(arguments.job_work_limit));
     cluster::build(arguments, |delta| engine.apply(delta));
-    let start = Instant::now();
-    let placed = engine.cycle(0).binds.len();
-    let seconds = start.elapsed().as_secs_f64();
+    let backlog = work_off(&mut engine);
+    let (placed, seconds) = (backlog.placed, backlog.took.as_secs_f64());
     // Let the cycle settle first: what follows has nothing left to do.
     while !engine.cycle(1).is_empty() {}
     let idle = idle_cycle(&mut engine);
@@ -183,13 +204,49 @@ pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
     Figures {
         nodes: arguments.nodes,
         placed,
-        pending: arguments.jobs * arguments.gang - placed,
+        pending: arguments.jobs * arguments.gang + arguments.plain - placed,
         seconds,
         pods_per_second: placed as f64 / seconds.max(1e-9),
         idle_cycle_us: idle.as_secs_f64() * 1e6,
         one_pod_cycle_us: one_pod.0,
         one_pod_cycle_max_us: one_pod.1,
-        rss_bytes: rss_bytes(),
+        cycles: backlog.cycles,
+        longest_cycle_seconds: backlog.longest.as_secs_f64(),
+        plain_seconds: backlog.plain.as_secs_f64(),
+        rss_bytes: memory_bytes("VmRSS:"),
+        peak_bytes: memory_bytes("VmHWM:"),
+    }
+}
+
+/// How long it took to decide about everything that waits.
+#[derive(Default)]
+struct Backlog {
+    placed: usize,
+    cycles: u64,
+    took: Duration,
+    longest: Duration,
+    plain: Duration,
+}
+
+/// Cycles until no job is left that had no turn.
+fn work_off(engine: &mut Engine) -> Backlog {
+    let mut backlog = Backlog::default();
+    let start = Instant::now();
+    loop {
+        let begun = start.elapsed();
+        let decisions = engine.cycle(0);
+        backlog.took = start.elapsed();
+        backlog.longest = backlog.longest.max(backlog.took - begun);
+        backlog.cycles += 1;
+        backlog.placed += decisions.binds.len();
+        let name = |task| &engine.state().task(task).name;
+        let mut binds = decisions.binds.iter();
+        if binds.any(|bind| name(bind.task).starts_with(cluster::PLAIN)) {
+            backlog.plain = backlog.took;
+        }
+        if !decisions.postponed {
+            return backlog;
+        }
     }
 }
 
@@ -231,9 +288,9 @@ fn one_pod_cycles(engine: &mut Engine) -> (f64, f64) {
 }
 
 /// Resident memory of this process, as the system reports it.
-fn rss_bytes() -> u64 {
+fn memory_bytes(kind: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(kind));
     let kib = line.and_then(|rest| {
         rest.trim()
             .trim_end_matches(" kB")
@@ -259,6 +316,13 @@ fn print(figures: &Figures, output: Output) -> anyhow::Result<()> {
         "one pod          {:.0} µs, longest {:.0} µs",
         figures.one_pod_cycle_us, figures.one_pod_cycle_max_us
     );
-    println!("resident         {:.0} MB", figures.rss_bytes as f64 / 1e6);
+    println!("cycles           {}", figures.cycles);
+    println!("longest cycle    {:.4} s", figures.longest_cycle_seconds);
+    println!("plain pods after {:.4} s", figures.plain_seconds);
+    println!(
+        "resident         {:.0} MB, at most {:.0} MB",
+        figures.rss_bytes as f64 / 1e6,
+        figures.peak_bytes as f64 / 1e6
+    );
     Ok(())
 }

@@ -7,7 +7,9 @@
 //!                                    └ neither        undo
 //! ```
 //!
-//! Nothing is bound before the job is ready; from then on each turn places one task.
+//! Nothing is bound before the job is ready; from then on each turn places one task. With a limit of
+//! work (`pumice_framework::work`) a turn may end early, and then the job has another one in the next
+//! cycle.
 
 use std::rc::Rc;
 
@@ -36,12 +38,28 @@ pub(crate) struct Worksheet {
 /// Places tasks until no queue has a job left that could have another turn.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
     let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::Requesting));
+    let rounds = session.work.rounds(session.state, active);
+    for (at, round) in rounds.into_iter().enumerate() {
+        if at > 0 {
+            session.work.begin_further_round();
+        }
+        place(session, kernel, round);
+    }
+}
+
+fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     let mut jobs = ByQueue::default();
-    for job in active {
+    for job in round {
         jobs.push(session, job);
     }
     let mut worksheets = Worksheets::default();
     while let Some(queue) = jobs.next_queue(session) {
+        if session.work.is_full() {
+            for job in jobs.take_all() {
+                session.postpone(job);
+            }
+            return;
+        }
         if session.chain.overused(session.state, queue) {
             for job in jobs.take_jobs(queue) {
                 session.skip(job, Skip::Overused);
@@ -51,8 +69,14 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
         let Some(job) = jobs.next_job(session, queue) else {
             continue;
         };
-        if turn(session, kernel, queue, job, &mut worksheets) {
-            jobs.push(session, job);
+        let others_decided = !session.binds.is_empty();
+        if session.work.lets_others_go(job, others_decided) {
+            session.postpone(job);
+        } else if turn(session, kernel, queue, job, &mut worksheets) {
+            match session.work.is_over(job) {
+                true => session.work.postpone(job),
+                false => jobs.push(session, job),
+            }
         }
         jobs.put_back(session, queue);
     }
@@ -125,6 +149,12 @@ pub(crate) fn allocate_tasks(
     let mut goes_on = true;
     while goes_on && let Some(task) = tasks.pop() {
         goes_on = try_task(session, kernel, queue, job, task);
+        if goes_on && session.work.is_over(job) {
+            session.undo_to(start);
+            session.work.give_more(job);
+            session.postpone(job);
+            return false;
+        }
     }
     if goes_on {
         add_best_effort(session, kernel, queue, job, sub_job);
@@ -161,7 +191,9 @@ pub(crate) fn try_task(
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
-    match kernel.choose(session.state, session.chain, task) {
+    let found = kernel.choose(session.state, session.chain, task);
+    session.work.spend(job, kernel.take_effort());
+    match found {
         Ok(choice) if choice.idle => session.allocate(task, choice.node),
         Ok(choice) => session.pipeline(task, choice.node),
         Err(error) => {

@@ -16,13 +16,28 @@ use crate::worksheet::{Kind, TaskQueue, has_tasks};
 /// Goes through queues, their jobs, and their best-effort tasks.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
     let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::BestEffort));
+    let rounds = session.work.rounds(session.state, active);
+    for (at, round) in rounds.into_iter().enumerate() {
+        if at > 0 {
+            session.work.begin_further_round();
+        }
+        fill_all(session, kernel, round);
+    }
+}
+
+fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     let mut jobs = ByQueue::default();
-    for job in active {
+    for job in round {
         jobs.push(session, job);
     }
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
-            fill(session, kernel, job);
+            let others_decided = !session.binds.is_empty();
+            if session.work.is_full() || session.work.lets_others_go(job, others_decided) {
+                session.postpone(job);
+            } else {
+                fill(session, kernel, job);
+            }
         }
     }
 }
@@ -32,7 +47,14 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
     let mut tasks = TaskQueue::new(session.state, session.chain, &tasks, Kind::BestEffort);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
-        match kernel.choose(session.state, session.chain, task) {
+        if session.work.is_over(job) {
+            session.work.give_more(job);
+            session.postpone(job);
+            break;
+        }
+        let found = kernel.choose(session.state, session.chain, task);
+        session.work.spend(job, kernel.take_effort());
+        match found {
             Ok(choice) if choice.idle => session.allocate(task, choice.node),
             Ok(_) => continue,
             Err(error) => {

@@ -56,6 +56,13 @@ impl ByQueue {
             .pop(|l, r| chain.job_order(state, l, r))
     }
 
+    /// Takes all jobs of all queues.
+    pub fn take_all(&mut self) -> Vec<JobIx> {
+        let jobs = std::mem::take(self).jobs.into_values();
+        jobs.flat_map(|mut jobs| jobs.drain().collect::<Vec<JobIx>>())
+            .collect()
+    }
+
     /// Lets a queue have another turn.
     pub fn put_back(&mut self, session: &Session, queue: QueueIx) {
         let (state, chain) = (&*session.state, &*session.chain);

@@ -25,6 +25,10 @@ pub(crate) fn allocate(
         forget_failures(session, job, Some(sub));
         let mut tasks = std::mem::take(&mut worksheet.tasks[sub as usize]);
         let placed = allocate_tasks(session, kernel, queue, job, sub, &mut tasks);
+        if session.work.is_postponed(job) {
+            session.undo_to(start);
+            return false;
+        }
         if !placed || session.steps_since(before) == 0 {
             // A sub-job that failed has no other turn in this cycle.
             continue;

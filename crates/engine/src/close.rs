@@ -1,6 +1,6 @@
 //! The end of a cycle: phase, counters and conditions of every PodGroup (spec/01 §4.4).
 
-use pumice_framework::JobNote;
+use pumice_framework::{JobNote, Skip};
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, TaskStatus};
 
@@ -121,7 +121,9 @@ impl Engine {
         };
         let unschedulable = complaint.is_some();
         let mut due_s = None;
-        if let Some((reason, message)) = complaint {
+        if self.is_postponed(ix) {
+            // Nothing new is known of it.
+        } else if let Some((reason, message)) = complaint {
             let what = ("Unschedulable", "True");
             due_s = self.put_condition(&mut status, now_s, what, reason, message);
         } else if is_ready && self.chain.writes_conditions() {
@@ -132,6 +134,12 @@ impl Engine {
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
         (status, due_s)
+    }
+
+    /// Whether it goes on in the next cycle, and nothing new is known of it.
+    fn is_postponed(&self, ix: JobIx) -> bool {
+        let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
+        skip == Some(&Skip::Postponed)
     }
 
     fn mark_scheduled(&self, status: &mut GroupStatus, now_s: i64) {

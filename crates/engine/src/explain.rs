@@ -161,6 +161,10 @@ impl Engine {
                 Some(queue) => self.overused_text(ix, queue),
                 None => self.no_queue_text(ix),
             },
+            Skip::Postponed => format!(
+                "{key} goes on in the next cycle: more work was to be done in this one than the \
+                 limit (--job-work-limit) allows"
+            ),
         }
     }
 
@@ -175,7 +179,7 @@ impl Engine {
             return format!(
                 "queue \"{queue}\" of {key} not found, nor any other: the CRD \
                  queues.scheduling.volcano.sh is not installed (kubectl create -f \
-                 deploy/install.yaml), or the scheduler may not list queues (its log names the \
+                 config/crd), or the scheduler may not list queues (its log names the \
                  permission)"
             );
         }

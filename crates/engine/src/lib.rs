@@ -26,7 +26,7 @@ use pumice_actions::{Kernel, find};
 use pumice_conf::Config;
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
-use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved};
+use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved, Work};
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -51,6 +51,8 @@ pub struct Decisions {
     pub skipped: bool,
     /// Further cycles will change nothing until something happens outside.
     pub settled: bool,
+    /// Some jobs go on in the next cycle: there was more to do than the limit of work allows.
+    pub postponed: bool,
 }
 
 impl Decisions {
@@ -66,6 +68,7 @@ pub struct Engine {
     actions: Vec<String>,
     chain: PluginChain,
     kernel: Kernel,
+    work: Work,
     cycle: u64,
     configurations: u64,
     kept: Vec<TaskIx>,
@@ -96,6 +99,7 @@ impl Engine {
             actions: config.actions.clone(),
             chain,
             kernel: Kernel::new(reasons),
+            work: Work::default(),
             cycle: 0,
             configurations: 0,
             kept: Vec::new(),
@@ -222,6 +226,12 @@ impl Engine {
         self.state.seal();
     }
 
+    /// Limits the work a job may take of a cycle, in units of about one look at one node;
+    /// `None`: no limit. A cycle in which some job had to wait is not settled.
+    pub fn limit_work(&mut self, limit: Option<u64>) {
+        self.work = Work::new(limit);
+    }
+
     /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of
     /// nodes. To be called before anything is applied.
     pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
@@ -285,6 +295,7 @@ impl Engine {
             CycleInfo { now_s },
             observer,
         );
+        session.work = std::mem::take(&mut self.work);
         observer.end(Stage::Open);
         for action in &self.actions {
             // The configuration was checked against the list of actions.
@@ -298,20 +309,25 @@ impl Engine {
         let binds = std::mem::take(&mut session.binds);
         self.kept = std::mem::take(&mut session.kept);
         let notes = std::mem::take(&mut session.notes);
+        self.work = std::mem::take(&mut session.work);
         drop(session);
+        let postponed = self.work.end_cycle(&self.state);
         let before = std::mem::replace(&mut self.notes, notes);
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
         // A bare pod that was admitted shows in no decision.
-        let settled =
-            binds.is_empty() && groups.is_empty() && phase_changes == self.state.phase_changes();
+        let settled = binds.is_empty()
+            && groups.is_empty()
+            && !postponed
+            && phase_changes == self.state.phase_changes();
         self.settled = settled.then(|| self.state.generation());
         Decisions {
             binds,
             groups,
             skipped: false,
             settled,
+            postponed,
         }
     }
 

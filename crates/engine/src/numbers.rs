@@ -177,5 +177,6 @@ fn skip_class(skip: &Skip) -> &'static str {
         Skip::NotEnqueued(_) => "not-admitted",
         Skip::Invalid(_) => "gang-incomplete",
         Skip::Overused => "queue-overused",
+        Skip::Postponed => "postponed",
     }
 }

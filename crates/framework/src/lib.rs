@@ -14,6 +14,7 @@
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
+//! * [`work`]: how much of a cycle one job may take.
 
 pub mod chain;
 pub mod node_points;
@@ -23,6 +24,7 @@ pub mod reason;
 pub mod refusal;
 pub mod session;
 pub mod tiers;
+pub mod work;
 
 pub use chain::PluginChain;
 pub use node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
@@ -32,3 +34,4 @@ pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};
 pub use session::{JobNote, Session, Skip};
 pub use tiers::Vote;
+pub use work::Work;

@@ -17,6 +17,7 @@ use crate::observer::Observer;
 use crate::plugin::{CycleInfo, Invalid};
 use crate::reason::FitError;
 use crate::refusal::Refusal;
+use crate::work::Work;
 
 /// A position in the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,9 @@ pub enum Skip {
     Invalid(Invalid),
     /// Its queue has all it deserves.
     Overused,
+    /// The cycle ended before its turn, or its turn before it was placed: more than the limit of
+    /// work was needed. It goes on in the next cycle.
+    Postponed,
 }
 
 impl Skip {
@@ -137,6 +141,8 @@ pub struct Session<'a> {
     pub kept: Vec<TaskIx>,
     /// Notes by job.
     pub notes: FxHashMap<JobIx, JobNote>,
+    /// How much jobs have taken of the cycle.
+    pub work: Work,
     steps: Vec<TaskIx>,
 }
 
@@ -159,6 +165,7 @@ impl<'a> Session<'a> {
             binds: Vec::new(),
             kept: Vec::new(),
             notes: FxHashMap::default(),
+            work: Work::default(),
             steps: Vec::new(),
         }
     }
@@ -272,6 +279,12 @@ impl<'a> Session<'a> {
     /// Notes why a job was skipped, unless something is noted already.
     pub fn skip(&mut self, job: JobIx, why: Skip) {
         self.note(job).skip.get_or_insert(why);
+    }
+
+    /// A job comes again in the next cycle, for want of work it may take in this one.
+    pub fn postpone(&mut self, job: JobIx) {
+        self.work.postpone(job);
+        self.skip(job, Skip::Postponed);
     }
 
     /// Whether `enqueue` is among the actions.

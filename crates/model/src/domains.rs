@@ -18,6 +18,14 @@ impl Domains {
     /// The node lacks the label.
     pub const NONE: u32 = u32::MAX;
 
+    /// Domains of a key that no node has.
+    pub fn none(nodes: usize) -> Self {
+        Self {
+            of_node: vec![Self::NONE; nodes],
+            count: 0,
+        }
+    }
+
     /// Domains of a topology key over all nodes, numbered in order of first appearance.
     pub fn of(nodes: &Nodes, key: &str) -> Self {
         let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();

@@ -55,6 +55,23 @@ impl Rules {
             && self.spread.is_empty())
     }
 
+    /// How many single tests they are made of.
+    pub fn size(&self) -> usize {
+        let required = self.node_affinity.iter().flatten();
+        let preferred = self.preferred_node_affinity.iter().map(|(_, term)| term);
+        let expressions = required
+            .chain(preferred)
+            .map(|term| 1 + term.expressions.len() + term.fields.len());
+        self.node_selector.len()
+            + expressions.sum::<usize>()
+            + self.tolerations.len()
+            + self.affinity.len()
+            + self.anti_affinity.len()
+            + self.preferred_affinity.len()
+            + self.preferred_anti_affinity.len()
+            + self.spread.len()
+    }
+
     fn of(pod: &PodObject) -> Self {
         Self {
             node_selector: pod.node_selector.clone(),

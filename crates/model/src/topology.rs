@@ -1,17 +1,27 @@
 //! Which pods sit where, as far as other pods care: the counters behind inter-pod affinity and
 //! topology spread.
 //!
-//! * A [`Counter`] counts, per node, the placed pods that a *query* of some pending class selects.
-//! * An [`OwnedTerm`] counts, per node, the placed pods that *carry* an affinity term.
+//! ```text
+//!  rules ─► the terms they carry ─┐          ┌─ pods of each appearance, by node
+//!                                 ├─ anchor ─┤
+//!  a class asks: Query ───────────┘          └─► Counter: per node, kept in step by `shift`
+//! ```
 //!
-//! Both are kept by node and exact under undo. Who asks sums them up by topology domain and catches
-//! up through the nodes' touch log. Counters are made when a class first asks.
+//! A [`Counter`] adds up, per node, what the placed pods weigh for one [`Query`]. Counters are made
+//! when a class first asks and are exact under undo. Who asks sums them up by topology domain and
+//! catches up through the nodes' touch log. Which pods a term selects is found through its labels
+//! ([`anchor`]), so terms that select nobody cost nothing but themselves.
 
+mod anchor;
+mod counter;
+mod counts;
 mod learn;
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::intern::{Interner, Sym};
 use crate::node::NodeIx;
@@ -19,8 +29,12 @@ use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
 use crate::selector::{Labels, selects, term_selects};
 use crate::shape::RulesIx;
 
-/// Most counters kept at a time; beyond it all are dropped and made again when asked for.
-pub const MAX_COUNTERS: usize = 4096;
+use anchor::Anchored;
+use counter::{Counter, Weighed};
+pub use counter::{CounterIx, KeyCounter, MAX_COUNTERS, Pull, Query};
+pub use counts::Counts;
+pub use learn::Carried;
+use learn::{Carrier, Term};
 
 /// What a pod looks like to selectors: its namespace and those of its labels that any selector in
 /// the cluster reads.
@@ -38,75 +52,45 @@ pub struct Appearance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AppearanceIx(pub u32);
 
-/// Dense index of a [`Counter`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CounterIx(pub u32);
-
-/// Which pods a counter counts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Query {
-    /// Pods that every one of these terms selects.
-    Terms(Vec<PodTerm>),
-    /// Non-terminating pods of a namespace that a selector selects; an empty selector counts none.
-    Spread {
-        /// Namespace.
-        namespace: String,
-        /// All of these must select the pod.
-        selectors: Vec<Selector>,
-    },
+/// What is known of an appearance.
+struct Look {
+    appearance: Rc<Appearance>,
+    /// Placed pods by node.
+    placed: Counts,
+    /// Those of them that are terminating.
+    terminating: Option<Box<Counts>>,
+    /// Counters its pods weigh something for, once one of them was placed.
+    counted_by: Option<Vec<Weighed>>,
 }
-
-/// Per-node counts of the pods of one query.
-#[derive(Debug)]
-pub struct Counter {
-    query: Query,
-    per_node: FxHashMap<u32, i64>,
-}
-
-/// How a pod carries a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Carried {
-    /// Required anti-affinity.
-    RequiredAnti,
-    /// Preferred affinity with this weight.
-    Preferred(i32),
-    /// Preferred anti-affinity with this weight.
-    PreferredAnti(i32),
-}
-
-/// A term that placed pods carry, with their number per node.
-#[derive(Debug)]
-pub struct OwnedTerm {
-    /// The term.
-    pub term: PodTerm,
-    /// How it is carried.
-    pub carried: Carried,
-    per_node: FxHashMap<u32, i64>,
-    /// Rules in use that carry it.
-    uses: u32,
-}
-
-/// A count that differs from zero on one node.
-pub type NodeCount = (NodeIx, i64);
 
 /// All counters of a cluster.
 #[derive(Default)]
 pub struct Topology {
     keys_read: FxHashSet<Sym>,
     active: bool,
-    appearances: Vec<Appearance>,
-    appearance_index: FxHashMap<Appearance, AppearanceIx>,
+    looks: Vec<Look>,
+    look_index: FxHashMap<Rc<Appearance>, AppearanceIx>,
+    /// Appearances by what they show.
+    looks_at: Anchored,
     counters: Vec<Counter>,
-    counter_index: FxHashMap<Query, CounterIx>,
-    counted_by: Vec<Option<Vec<CounterIx>>>,
-    owned: Vec<OwnedTerm>,
-    owned_index: FxHashMap<(PodTerm, Carried), u32>,
-    owned_free: Vec<u32>,
-    owned_unused: usize,
-    carried_by: FxHashMap<RulesIx, Vec<u32>>,
+    counter_index: FxHashMap<Rc<Query>, CounterIx>,
+    /// Counters of queries that do not stand for carried terms, by anchor.
+    plain_at: Anchored,
+    /// Counters of terms pods have themselves, by term.
+    counters_of_term: FxHashMap<u32, SmallVec<[CounterIx; 1]>>,
+    /// Appearances somebody has asked for the terms that select them.
+    asked: FxHashMap<(AppearanceIx, Pull), Vec<KeyCounter>>,
+    terms: Vec<Term>,
+    term_index: FxHashMap<Rc<(PodTerm, Carried)>, u32>,
+    /// Terms by anchor.
+    terms_at: Anchored,
+    terms_free: Vec<u32>,
+    terms_unused: usize,
+    carriers: FxHashMap<RulesIx, Carrier>,
     namespaces: FxHashMap<String, Pairs>,
     workloads: FxHashMap<(String, String, String), WorkloadObject>,
     epoch: u64,
+    effort: u64,
 }
 
 impl Topology {
@@ -120,20 +104,19 @@ impl Topology {
         self.epoch
     }
 
-    /// Drops every appearance and counter; the caller gives all tasks new appearances.
-    pub fn forget_appearances(&mut self) {
-        self.appearances.clear();
-        self.appearance_index.clear();
-        self.forget_counters();
+    /// How much has been looked at to fill counters: grows with every selector tried and every
+    /// number added up.
+    pub fn effort(&self) -> u64 {
+        self.effort
     }
 
-    /// Drops all counters; they are made again when asked for.
-    pub fn forget_counters(&mut self) {
-        self.counters.clear();
-        self.counter_index.clear();
-        self.counted_by.clear();
-        self.counted_by.resize(self.appearances.len(), None);
-        self.epoch += 1;
+    /// Drops every appearance and counter; the caller gives all tasks new appearances, and counts
+    /// the placed ones anew.
+    pub fn forget_appearances(&mut self) {
+        self.looks.clear();
+        self.look_index.clear();
+        self.looks_at.clear();
+        self.forget_counters();
     }
 
     /// The appearance of a pod. `owner` is its controller as (kind, name).
@@ -158,13 +141,21 @@ impl Topology {
                 .collect();
             appearance.owner = self.known_owner(names, namespace, owners);
         }
-        if let Some(&ix) = self.appearance_index.get(&appearance) {
+        if let Some(&ix) = self.look_index.get(&appearance) {
             return ix;
         }
-        let ix = AppearanceIx(self.appearances.len() as u32);
-        self.appearances.push(appearance.clone());
-        self.counted_by.push(None);
-        self.appearance_index.insert(appearance, ix);
+        let ix = AppearanceIx(self.looks.len() as u32);
+        if self.active {
+            self.looks_at.add(&anchor::shown(names, &appearance), ix.0);
+        }
+        let appearance = Rc::new(appearance);
+        self.look_index.insert(appearance.clone(), ix);
+        self.looks.push(Look {
+            appearance,
+            placed: Counts::default(),
+            terminating: None,
+            counted_by: None,
+        });
         ix
     }
 
@@ -187,7 +178,7 @@ impl Topology {
 
     /// What an index stands for.
     pub fn look_of(&self, ix: AppearanceIx) -> &Appearance {
-        &self.appearances[ix.0 as usize]
+        &self.looks[ix.0 as usize].appearance
     }
 
     /// Adds or replaces a namespace's labels; `None` removes it. True when something changed, and
@@ -284,67 +275,9 @@ impl Topology {
         term_selects(names, term, namespace, &labels, &look.labels)
     }
 
-    fn query_selects(&self, names: &Interner, query: &Query, ix: AppearanceIx) -> bool {
-        match query {
-            Query::Terms(terms) => terms.iter().all(|term| self.term_selects(names, term, ix)),
-            Query::Spread {
-                namespace,
-                selectors,
-            } => {
-                let look = self.look_of(ix);
-                names.text(look.namespace) == namespace
-                    && selectors.iter().all(|selector| {
-                        !selector.requirements.is_empty() && selects(names, selector, &look.labels)
-                    })
-            }
-        }
-    }
-
-    /// The counter of a query; true when it is new, and the caller must count the placed pods into
-    /// it through [`Topology::count_in`].
-    pub fn counter(&mut self, names: &Interner, query: Query) -> (CounterIx, bool) {
-        if let Some(&ix) = self.counter_index.get(&query) {
-            return (ix, false);
-        }
-        let ix = CounterIx(self.counters.len() as u32);
-        self.counters.push(Counter {
-            query: query.clone(),
-            per_node: FxHashMap::default(),
-        });
-        self.counter_index.insert(query, ix);
-        let mut counted_by = std::mem::take(&mut self.counted_by);
-        for (at, known) in counted_by.iter_mut().enumerate() {
-            if let Some(known) = known
-                && self.selects(names, ix, AppearanceIx(at as u32))
-            {
-                known.push(ix);
-            }
-        }
-        self.counted_by = counted_by;
-        (ix, true)
-    }
-
     /// Number of appearances known.
     pub fn appearance_count(&self) -> usize {
-        self.appearances.len()
-    }
-
-    /// Whether so many counters are known that all should be dropped ([`MAX_COUNTERS`]).
-    pub fn is_full(&self) -> bool {
-        self.counters.len() >= MAX_COUNTERS
-    }
-
-    /// Whether the query of a counter selects pods of this appearance.
-    pub fn selects(&self, names: &Interner, counter: CounterIx, ix: AppearanceIx) -> bool {
-        self.query_selects(names, &self.counters[counter.0 as usize].query, ix)
-    }
-
-    /// Counts one placed pod that a new counter selects.
-    pub fn count_in(&mut self, counter: CounterIx, terminating: bool, node: NodeIx) {
-        let counter = &mut self.counters[counter.0 as usize];
-        if !(terminating && matches!(counter.query, Query::Spread { .. })) {
-            bump(&mut counter.per_node, node, 1);
-        }
+        self.looks.len()
     }
 
     /// A pod was put on (`by` = 1) or taken off (`by` = −1) a node.
@@ -360,76 +293,40 @@ impl Topology {
         if !self.active {
             return;
         }
-        for term in self.carried_by.get(&rules).into_iter().flatten() {
-            bump(&mut self.owned[*term as usize].per_node, node, by);
+        if let Some(carrier) = self.carriers.get_mut(&rules) {
+            carrier.placed.add(node.0, by);
+            for (counter, weight) in &carrier.counted_by {
+                self.counters[counter.0 as usize].add(node, by * weight);
+            }
+        }
+        let look = &mut self.looks[ix.0 as usize];
+        look.placed.add(node.0, by);
+        if terminating {
+            look.terminating.get_or_insert_default().add(node.0, by);
         }
         if self.counters.is_empty() {
             return;
         }
-        if self.counted_by[ix.0 as usize].is_none() {
-            let matching = (0..self.counters.len() as u32)
-                .map(CounterIx)
-                .filter(|c| self.query_selects(names, &self.counters[c.0 as usize].query, ix))
-                .collect();
-            self.counted_by[ix.0 as usize] = Some(matching);
+        if look.counted_by.is_none() {
+            let counted_by = self.counters_that_count(names, ix);
+            self.looks[ix.0 as usize].counted_by = Some(counted_by);
         }
-        for counter in self.counted_by[ix.0 as usize].iter().flatten() {
+        for (counter, weight) in self.looks[ix.0 as usize].counted_by.iter().flatten() {
             let counter = &mut self.counters[counter.0 as usize];
-            if !(terminating && matches!(counter.query, Query::Spread { .. })) {
-                bump(&mut counter.per_node, node, by);
+            if !(terminating && counter.leaves_out_terminating()) {
+                counter.add(node, by * weight);
             }
         }
     }
 
-    /// Non-zero counts of a counter, in no particular order.
-    pub fn counts(&self, counter: CounterIx) -> impl Iterator<Item = NodeCount> + '_ {
-        self.counters[counter.0 as usize]
-            .per_node
-            .iter()
-            .map(|(n, count)| (NodeIx(*n), *count))
-    }
-
-    /// Count of one node.
-    pub fn count(&self, counter: CounterIx, node: NodeIx) -> i64 {
-        self.counters[counter.0 as usize]
-            .per_node
-            .get(&node.0)
-            .copied()
-            .unwrap_or(0)
-    }
-
-    /// Terms carried by pods, by index.
-    pub fn owned_terms(&self) -> &[OwnedTerm] {
-        &self.owned
-    }
-
     /// Forgets every count by node and every counter, when node indices moved.
     pub fn forget_counts(&mut self) {
-        for term in &mut self.owned {
-            term.per_node.clear();
+        for carrier in self.carriers.values_mut() {
+            carrier.placed = Counts::default();
+        }
+        for look in &mut self.looks {
+            (look.placed, look.terminating) = (Counts::default(), None);
         }
         self.forget_counters();
-    }
-}
-
-impl OwnedTerm {
-    /// Non-zero counts, in no particular order.
-    pub fn counts(&self) -> impl Iterator<Item = NodeCount> + '_ {
-        self.per_node
-            .iter()
-            .map(|(node, count)| (NodeIx(*node), *count))
-    }
-
-    /// Pods on a node that carry the term.
-    pub fn count(&self, node: NodeIx) -> i64 {
-        self.per_node.get(&node.0).copied().unwrap_or(0)
-    }
-}
-
-fn bump(counts: &mut FxHashMap<u32, i64>, node: NodeIx, by: i64) {
-    let count = counts.entry(node.0).or_insert(0);
-    *count += by;
-    if *count == 0 {
-        counts.remove(&node.0);
     }
 }

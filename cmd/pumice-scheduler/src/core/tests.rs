@@ -50,6 +50,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         queue_gone: Arc::default(),
         sharding,
         gang_deadline: Duration::ZERO,
+        job_work_limit: None,
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));

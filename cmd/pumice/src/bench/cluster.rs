@@ -47,6 +47,9 @@ pub fn build(arguments: &Arguments, mut apply: impl FnMut(Delta)) {
             apply(Delta::PodApply(Box::new(pending(arguments, job, at))));
         }
     }
+    for number in 0..arguments.plain {
+        apply(Delta::PodApply(Box::new(plain(number))));
+    }
 }
 
 /// SplitMix64.
@@ -248,24 +251,58 @@ fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
         ("app".to_owned(), app.clone()),
         ("job".to_owned(), format!("job-{job:06}")),
     ];
-    let (key, value) = ("job".to_owned(), format!("job-{job:06}"));
-    let own = Selector {
+    let own = || is("job".to_owned(), format!("job-{job:06}"));
+    match arguments.rule {
+        Rule::None => {}
+        Rule::AntiAffinity => pod.anti_affinity.push(by_host(own())),
+        Rule::SpreadHost => pod.spread.push(spread(own(), HOSTNAME)),
+        Rule::SpreadZone => pod.spread.push(spread(own(), ZONE)),
+        Rule::OwnAntiAffinity => pod.anti_affinity = own_terms(arguments, &mut pod),
+        Rule::OwnPreferred => {
+            let terms = own_terms(arguments, &mut pod).into_iter();
+            pod.preferred_anti_affinity = terms.map(|term| (1, term)).collect();
+        }
+    }
+    pod
+}
+
+/// Gives a pod labels that no other pod has, and a term on each of them.
+fn own_terms(arguments: &Arguments, pod: &mut PodObject) -> Vec<PodTerm> {
+    let own = |at| (format!("own-{at:04}"), pod.name.clone());
+    let labels: Vec<(String, String)> = (0..arguments.terms).map(own).collect();
+    let terms = labels.iter().cloned();
+    let terms = terms.map(|(key, value)| by_host(is(key, value))).collect();
+    pod.labels.extend(labels);
+    pod.labels.sort();
+    terms
+}
+
+fn is(key: String, value: String) -> Selector {
+    Selector {
         requirements: vec![Requirement {
             key,
             op: SelectorOp::In(vec![value]),
         }],
-    };
-    match arguments.rule {
-        Rule::None => {}
-        Rule::AntiAffinity => pod.anti_affinity.push(PodTerm {
-            namespaces: vec!["bench".to_owned()],
-            namespace_selector: None,
-            selector: Some(own),
-            topology_key: HOSTNAME.to_owned(),
-        }),
-        Rule::SpreadHost => pod.spread.push(spread(own, HOSTNAME)),
-        Rule::SpreadZone => pod.spread.push(spread(own, ZONE)),
     }
+}
+
+fn by_host(selector: Selector) -> PodTerm {
+    PodTerm {
+        namespaces: vec!["bench".to_owned()],
+        namespace_selector: None,
+        selector: Some(selector),
+        topology_key: HOSTNAME.to_owned(),
+    }
+}
+
+/// What the names of plain pods begin with.
+pub const PLAIN: &str = "plain-";
+
+fn plain(number: usize) -> PodObject {
+    let mut pod = request(100, 128 * MIB);
+    pod.name = format!("{PLAIN}{number:05}");
+    pod.uid = format!("uid-{}", pod.name);
+    pod.created_s = 1;
     pod
 }
 

@@ -5,30 +5,48 @@ use std::rc::Rc;
 
 use pumice_model::NodeIx;
 use pumice_model::domains::Domains;
-use pumice_model::topology::{CounterIx, Topology};
-use rustc_hash::FxHashMap;
+use pumice_model::topology::{CounterIx, Counts, Topology};
 
-/// Where the per-node counts come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Pods a query selects.
-    Counter(CounterIx),
-    /// Pods that carry a term, by its index in [`Topology::owned_terms`].
-    Carried(u32),
+/// Topology keys with up to this many domains have a number for each.
+const FEW_DOMAINS: usize = 64;
+
+/// From one domain in this many that is not zero on, each has a number.
+const DENSE: usize = 16;
+
+/// Sums by domain: only those that are not zero while they are few.
+#[derive(Debug, Default)]
+struct Sums {
+    sparse: Counts,
+    dense: Vec<i64>,
 }
 
-impl Source {
-    fn count(self, topology: &Topology, node: NodeIx) -> i64 {
-        match self {
-            Self::Counter(counter) => topology.count(counter, node),
-            Self::Carried(term) => topology.owned_terms()[term as usize].count(node),
+impl Sums {
+    fn new(domains: usize) -> Self {
+        let dense = if domains <= FEW_DOMAINS { domains } else { 0 };
+        Self {
+            sparse: Counts::default(),
+            dense: vec![0; dense],
         }
     }
 
-    fn counts(self, topology: &Topology) -> Vec<(NodeIx, i64)> {
-        match self {
-            Self::Counter(counter) => topology.counts(counter).collect(),
-            Self::Carried(term) => topology.owned_terms()[term as usize].counts().collect(),
+    fn get(&self, domain: u32) -> i64 {
+        match self.dense.get(domain as usize) {
+            Some(sum) => *sum,
+            None => self.sparse.get(domain),
+        }
+    }
+
+    fn set(&mut self, domain: u32, new: i64, domains: usize) {
+        if let Some(sum) = self.dense.get_mut(domain as usize) {
+            *sum = new;
+            return;
+        }
+        self.sparse.set(domain, new);
+        if self.sparse.len() * DENSE > domains {
+            self.dense = vec![0; domains];
+            for (domain, sum) in std::mem::take(&mut self.sparse).iter() {
+                self.dense[domain as usize] = sum;
+            }
         }
     }
 }
@@ -36,15 +54,14 @@ impl Source {
 /// Sums by domain.
 #[derive(Debug)]
 pub struct DomainSum {
-    source: Source,
+    counter: CounterIx,
     /// Domains of the topology key.
     pub domains: Rc<Domains>,
     /// Number of the topology key among the class's keys.
     pub key: usize,
-    /// Sum per domain.
-    pub sums: Vec<i64>,
-    seen: FxHashMap<u32, i64>,
-    eligible: Option<Vec<bool>>,
+    sums: Sums,
+    seen: Counts,
+    eligible: Option<Rc<[bool]>>,
     /// With eligible nodes: how many domains have each sum, over domains with an eligible node.
     levels: BTreeMap<i64, u32>,
     domain_counts: Vec<bool>,
@@ -58,13 +75,14 @@ impl DomainSum {
     /// domains that have an eligible node is kept.
     pub fn new(
         topology: &Topology,
-        source: Source,
+        counter: CounterIx,
         domains: Rc<Domains>,
         key: usize,
-        eligible: Option<Vec<bool>>,
+        eligible: Option<Rc<[bool]>>,
     ) -> Self {
-        let mut domain_counts = vec![false; domains.count];
-        for (node, ok) in eligible.iter().flatten().enumerate() {
+        let with_eligible = eligible.as_ref().map_or(0, |_| domains.count);
+        let mut domain_counts = vec![false; with_eligible];
+        for (node, ok) in eligible.iter().flat_map(|ok| ok.iter()).enumerate() {
             let domain = domains.of_node[node];
             if *ok && domain != Domains::NONE {
                 domain_counts[domain as usize] = true;
@@ -75,22 +93,20 @@ impl DomainSum {
         if counting > 0 {
             levels.insert(0, counting);
         }
-        let sums = vec![0; domains.count];
-        let seen = FxHashMap::default();
         let mut sum = Self {
-            source,
-            domains,
+            counter,
             key,
-            sums,
-            seen,
+            sums: Sums::new(domains.count),
+            domains,
+            seen: Counts::default(),
             eligible,
             levels,
             domain_counts,
             counting,
             total: 0,
         };
-        for (node, _) in source.counts(topology) {
-            sum.update(topology, node);
+        for (node, _) in topology.counts(counter).iter() {
+            sum.update(topology, NodeIx(node));
         }
         sum
     }
@@ -101,20 +117,16 @@ impl DomainSum {
         if domain == Domains::NONE || self.eligible.as_ref().is_some_and(|ok| !ok[node.at()]) {
             return None;
         }
-        let now = self.source.count(topology, node);
-        let before = if now == 0 {
-            self.seen.remove(&node.0).unwrap_or(0)
-        } else {
-            self.seen.insert(node.0, now).unwrap_or(0)
-        };
+        let now = topology.count(self.counter, node);
+        let before = self.seen.set(node.0, now);
         if now == before {
             return None;
         }
-        let sum = self.sums[domain as usize];
+        let sum = self.sums.get(domain);
         let new = sum + now - before;
-        self.sums[domain as usize] = new;
+        self.sums.set(domain, new, self.domains.count);
         self.total += now - before;
-        if self.domain_counts[domain as usize] {
+        if !self.domain_counts.is_empty() && self.domain_counts[domain as usize] {
             self.level(sum, -1);
             self.level(new, 1);
         }
@@ -137,14 +149,19 @@ impl DomainSum {
         self.levels.first_key_value().map_or(0, |(sum, _)| *sum)
     }
 
+    /// Sum of a domain.
+    pub fn of_domain(&self, domain: u32) -> i64 {
+        self.sums.get(domain)
+    }
+
     /// Sum of the domain of a node; `None` when the node lacks the key.
     pub fn of_node(&self, node: usize) -> Option<i64> {
         let domain = self.domains.of_node[node];
-        (domain != Domains::NONE).then(|| self.sums[domain as usize])
+        (domain != Domains::NONE).then(|| self.sums.get(domain))
     }
 
     /// The present count of one node, eligible or not.
     pub fn on_node(&self, topology: &Topology, node: usize) -> i64 {
-        self.source.count(topology, NodeIx(node as u32))
+        topology.count(self.counter, NodeIx(node as u32))
     }
 }

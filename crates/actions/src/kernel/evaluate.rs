@@ -164,13 +164,14 @@ impl Program {
         }
     }
 
-    /// The best node of all by itself, in one pass; `None` when none fits, or when scores depend on
+    /// The best node of those that pass, in one go; `None` when none fits, or when scores depend on
     /// who the other candidates are.
     pub fn best(
         &self,
         nodes: &Nodes,
         table: &mut ReasonTable,
         block: &mut Block,
+        passes: impl Fn(usize) -> bool,
     ) -> Option<Choice> {
         if !self.fixed.normalised.is_empty() {
             return None;
@@ -191,7 +192,7 @@ impl Program {
                 };
                 let key = block.whole[at] as f64 + fraction;
                 let best = &mut best[usize::from(block.verdict[at].0)];
-                if best.is_none_or(|(other, _)| key > other) {
+                if best.is_none_or(|(other, _)| key > other) && passes(start + at) {
                     *best = Some((key, start + at));
                 }
             }

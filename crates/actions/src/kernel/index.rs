@@ -30,6 +30,8 @@ pub struct ClassIndex {
     nearest: Option<(u64, Nearest)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
+    /// Units of work since they were last taken.
+    pub effort: u64,
     /// State of the cluster's storage it was made for.
     pub volumes_epoch: u64,
 }
@@ -73,6 +75,7 @@ impl ClassIndex {
             in_block: Vec::new(),
             nearest: None,
             last_used: 0,
+            effort: 0,
             volumes_epoch: 0,
         };
         index.settle_cells();
@@ -110,6 +113,7 @@ impl ClassIndex {
             self.future = Some(Group::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
         }
+        let is_new = self.cursor == 0;
         let now = state.nodes.touch_cursor();
         let touched: Option<Vec<NodeIx>> = (self.cursor > 0)
             .then(|| {
@@ -126,7 +130,9 @@ impl ClassIndex {
                 self.look_at_each(state, table, scratch, &touched);
             }
             _ => {
+                // What other pods say was just summed up when it has never been asked.
                 let all: Vec<NodeIx> = match &self.pod_filter {
+                    _ if is_new => Vec::new(),
                     None if self.pod_score.is_none() => Vec::new(),
                     _ => state.nodes.indices().collect(),
                 };
@@ -141,6 +147,9 @@ impl ClassIndex {
         if touched.is_empty() {
             return;
         }
+        let sums = self.pod_score.as_ref().map_or(0, PodScore::sums)
+            + self.pod_filter.as_ref().map_or(0, PodFilter::sums);
+        self.effort += (touched.len() * sums) as u64;
         if let Some(score) = &mut self.pod_score {
             score.catch_up(state, touched);
         }
@@ -201,6 +210,7 @@ impl ClassIndex {
         from: usize,
         to: usize,
     ) {
+        self.effort += (to - from) as u64;
         for start in (from..to).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(to);
             self.program
@@ -324,6 +334,8 @@ impl ClassIndex {
     }
 
     fn best_of_whole_picture(&mut self, state: &State) -> Option<Choice> {
+        let sums = self.pod_score.as_ref().map_or(0, PodScore::sums);
+        self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
             let passes = |node: usize| match &self.pod_filter {
                 Some(filter) => filter.passes(filter.layout.cell[node] as usize),

@@ -48,6 +48,12 @@ const MAX_REFUSED: usize = 1 << 16;
 /// Class indexes beyond which those of shapes nobody has any more are looked for.
 const SPARE_INDEXES: usize = 256;
 
+/// Units of work of one look at what a selector may select, or at a count.
+const UNITS_PER_MATCH: u64 = 8;
+
+/// Units of work of one test of a node by the rules of a class.
+const UNITS_PER_RULE: u64 = 4;
+
 /// A node for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -80,6 +86,8 @@ pub struct Kernel {
     fixed_in_use: usize,
     questions: u64,
     bytes: usize,
+    /// Units of work since they were last taken.
+    effort: u64,
 }
 
 impl Kernel {
@@ -102,7 +110,13 @@ impl Kernel {
             fixed_in_use: 0,
             questions: 0,
             bytes: 0,
+            effort: 0,
         }
+    }
+
+    /// Units of work done since this was last asked: about one look at one node each.
+    pub fn take_effort(&mut self) -> u64 {
+        std::mem::take(&mut self.effort)
     }
 
     /// A new cycle begins.
@@ -149,6 +163,7 @@ impl Kernel {
         }
         let known = self.indexes.remove(&id);
         self.bytes -= known.as_ref().map_or(0, |index| index.bytes());
+        let mut only_once = false;
         let mut index = match known.filter(|index| index.volumes_epoch == volumes_epoch) {
             Some(index) => index,
             None => {
@@ -156,16 +171,20 @@ impl Kernel {
                 let program = self.program(state, chain, &class);
                 let points = chain.pod_points();
                 let (reasons, keys) = (self.pod_reasons, &mut self.keys);
+                let matched = state.topology.effort();
                 let filter = PodFilter::new(state, &class, &points, reasons, keys);
                 let score = PodScore::new(state, &class, &points, keys);
+                self.effort += UNITS_PER_MATCH * (state.topology.effort() - matched);
                 // An index pays only for classes of several tasks, and while it lives.
                 let alone = state.shapes.uses(key.shape) == 1
                     || (key.devices != DemandIx::NONE && state.devices.uses(key.devices) == 1)
                     || (key.volumes != NeedIx::NONE
                         && (state.volumes.uses(key.volumes) == 1
                             || state.volumes.is_volatile(key.volumes)));
-                let scan = alone && filter.is_none() && score.is_none();
-                if let Some(found) = scan.then(|| self.scan(state, &program)).flatten() {
+                only_once = alone;
+                let scan = alone && score.is_none();
+                let scan = scan.then(|| self.scan(state, &program, filter.as_ref()));
+                if let Some(found) = scan.flatten() {
                     return Ok(found);
                 }
                 let mut index = ClassIndex::new(state, program, filter, score);
@@ -180,6 +199,10 @@ impl Kernel {
             Some(choice) => Ok(choice),
             None => Err(index.explain(state, &mut self.reasons, self.cycle)),
         };
+        self.effort += std::mem::take(&mut index.effort);
+        if only_once && answer.is_ok() {
+            return answer;
+        }
         self.bytes += index.bytes();
         self.indexes.insert(id, index);
         self.stay_within_budget();
@@ -225,6 +248,8 @@ impl Kernel {
             .fixed
             .entry(state.shapes.rules_serial(class.shape.rules))
             .or_insert_with(|| {
+                let tests = UNITS_PER_RULE * (1 + class.rules.size() as u64);
+                self.effort += tests * state.nodes.len() as u64;
                 let mut part = chain.static_part(state, &class.rules);
                 shard::overlay(state, self.shard_reason, &mut part);
                 Rc::new(part)
@@ -235,8 +260,20 @@ impl Kernel {
 
     /// The best node for a class of one task, by one pass over the nodes;
     /// `None` when nothing fits or only an index can tell.
-    fn scan(&mut self, state: &State, program: &Program) -> Option<Choice> {
-        program.best(&state.nodes, &mut self.reasons, &mut self.scratch)
+    fn scan(
+        &mut self,
+        state: &State,
+        program: &Program,
+        filter: Option<&PodFilter>,
+    ) -> Option<Choice> {
+        self.effort += state.nodes.len() as u64;
+        let (table, block) = (&mut self.reasons, &mut *self.scratch);
+        match filter {
+            None => program.best(&state.nodes, table, block, |_| true),
+            Some(filter) => program.best(&state.nodes, table, block, |node| {
+                filter.passes(filter.layout.cell[node] as usize)
+            }),
+        }
     }
 
     fn stay_within_budget(&mut self) {

@@ -6,12 +6,12 @@ use pumice_framework::{Class, PodPoints, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::domains::Domains;
 use pumice_model::object::{PodTerm, Selector, SpreadConstraint, Unsatisfiable};
 use pumice_model::selector::{node_affinity_holds, selects, tolerates_filtering};
-use pumice_model::topology::{Carried, Query};
+use pumice_model::topology::{CounterIx, Pull, Query};
 use pumice_model::{NodeIx, State};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::domain_sum::{DomainSum, Source};
+use super::domain_sum::DomainSum;
 use super::layout::{CellDomains, Layout};
 
 /// Reasons of these filters (spec/02 §6.7).
@@ -79,6 +79,8 @@ const MOST_KEYS: usize = 256;
 /// share them.
 #[derive(Default)]
 pub struct TopologyKeys {
+    /// Label keys of all nodes, and the domains of any other key: none.
+    on_nodes: Option<(FxHashSet<String>, Rc<Domains>)>,
     domains: FxHashMap<String, Rc<Domains>>,
     layouts: FxHashMap<Vec<String>, Rc<Layout>>,
 }
@@ -88,6 +90,10 @@ impl TopologyKeys {
     pub fn domains(&mut self, state: &State, key: &str) -> Rc<Domains> {
         if let Some(domains) = self.domains.get(key) {
             return domains.clone();
+        }
+        let (on_nodes, none) = self.on_nodes.get_or_insert_with(|| label_keys(state));
+        if !on_nodes.contains(key) {
+            return none.clone();
         }
         if self.domains.len() >= MOST_KEYS {
             self.domains.retain(|_, known| Rc::strong_count(known) > 1);
@@ -109,6 +115,19 @@ impl TopologyKeys {
         self.layouts.insert(keys.to_vec(), layout.clone());
         layout
     }
+}
+
+/// The label keys of all nodes, and the domains of a key that is not among them.
+fn label_keys(state: &State) -> (FxHashSet<String>, Rc<Domains>) {
+    let mut keys: FxHashSet<String> = FxHashSet::default();
+    for node in state.nodes.indices() {
+        for (key, _) in &state.nodes.object(node).labels {
+            if !keys.contains(key) {
+                keys.insert(key.clone());
+            }
+        }
+    }
+    (keys, Rc::new(Domains::none(state.nodes.len())))
 }
 
 /// Topology keys of one class, each once, in order of first use.
@@ -137,27 +156,56 @@ pub fn constraint_selectors(constraint: &SpreadConstraint) -> Vec<Selector> {
     vec![constraint.selector.clone().unwrap_or_default()]
 }
 
-/// Nodes that count for a constraint: they have every key, and the policies admit them.
-pub fn eligible_nodes(
-    state: &State,
-    class: &Class,
-    constraint: &SpreadConstraint,
-    keys: &[Rc<Domains>],
-) -> Vec<bool> {
-    let rules = &class.rules;
-    let admits = |node: NodeIx| {
-        let object = state.nodes.object(node);
-        keys.iter()
-            .all(|key| key.of_node[node.at()] != Domains::NONE)
-            && (!constraint.honor_affinity
-                || node_affinity_holds(
-                    &rules.node_selector,
-                    rules.node_affinity.as_deref(),
-                    object,
-                ))
-            && (!constraint.honor_taints || tolerates_filtering(&rules.tolerations, &object.taints))
-    };
-    state.nodes.indices().map(admits).collect()
+/// Nodes that count for the constraints of a class: they have every key, and the policies of the
+/// constraint admit them.
+pub struct Eligible {
+    has_keys: Vec<bool>,
+    /// By policy, whether affinity and taints are honoured, once asked for.
+    by_policy: [Option<Rc<[bool]>>; 4],
+}
+
+impl Eligible {
+    /// The nodes with every key.
+    pub fn new(state: &State, keys: &[Rc<Domains>]) -> Self {
+        let mut has_keys = vec![true; state.nodes.len()];
+        for key in keys {
+            for (has, domain) in has_keys.iter_mut().zip(&key.of_node) {
+                *has &= *domain != Domains::NONE;
+            }
+        }
+        Self {
+            has_keys,
+            by_policy: [None, None, None, None],
+        }
+    }
+
+    /// Those a constraint admits.
+    pub fn nodes(
+        &mut self,
+        state: &State,
+        class: &Class,
+        constraint: &SpreadConstraint,
+    ) -> Rc<[bool]> {
+        let (affinity, taints) = (constraint.honor_affinity, constraint.honor_taints);
+        let rules = &class.rules;
+        let admits = |(at, has_keys): (usize, &bool)| {
+            let object = state.nodes.object(NodeIx(at as u32));
+            *has_keys
+                && (!affinity
+                    || node_affinity_holds(
+                        &rules.node_selector,
+                        rules.node_affinity.as_deref(),
+                        object,
+                    ))
+                && (!taints || tolerates_filtering(&rules.tolerations, &object.taints))
+        };
+        let policy = &mut self.by_policy[usize::from(affinity) * 2 + usize::from(taints)];
+        let nodes = policy.get_or_insert_with(|| {
+            let nodes = self.has_keys.iter().enumerate();
+            nodes.map(admits).collect()
+        });
+        nodes.clone()
+    }
 }
 
 impl PodFilter {
@@ -186,12 +234,14 @@ impl PodFilter {
         };
         if points.affinity_filter && state.topology.is_active() {
             filter.add_affinity(state, class, &rules.affinity, &mut keys);
-            for term in &rules.anti_affinity {
-                let source = Source::Counter(state.counter(Query::Terms(vec![term.clone()])));
-                let at = filter.add_sum(state, source, &term.topology_key, &mut keys);
-                filter.anti.push(at);
+            for (key, counter) in state.own_counters(class.shape.rules, Pull::Barred) {
+                let sum = filter.add_counter(state, counter, &key, &mut keys);
+                filter.anti.extend(sum);
             }
-            filter.add_existing(state, class, &mut keys);
+            for (key, counter) in state.carried_counters(class.key.appearance, Pull::Barred) {
+                let sum = filter.add_counter(state, counter, &key, &mut keys);
+                filter.existing.extend(sum);
+            }
         }
         if points.spread_filter {
             filter.add_spread(state, class, &mut keys);
@@ -203,11 +253,29 @@ impl PodFilter {
         Some(filter)
     }
 
-    fn add_sum(&mut self, state: &State, source: Source, key: &str, keys: &mut KeySet) -> usize {
+    fn add_sum(
+        &mut self,
+        state: &State,
+        counter: CounterIx,
+        key: &str,
+        keys: &mut KeySet,
+    ) -> usize {
         let (at, domains) = keys.add(state, key);
         self.sums
-            .push(DomainSum::new(&state.topology, source, domains, at, None));
+            .push(DomainSum::new(&state.topology, counter, domains, at, None));
         self.sums.len() - 1
+    }
+
+    /// A sum that bars a node where it is not zero; none when no node has the key.
+    fn add_counter(
+        &mut self,
+        state: &State,
+        counter: CounterIx,
+        key: &str,
+        keys: &mut KeySet,
+    ) -> Option<usize> {
+        let somewhere = keys.all.domains(state, key).count > 0;
+        somewhere.then(|| self.add_sum(state, counter, key, keys))
     }
 
     fn add_affinity(
@@ -220,36 +288,19 @@ impl PodFilter {
         if terms.is_empty() {
             return;
         }
-        let source = Source::Counter(state.counter(Query::Terms(terms.to_vec())));
+        let counter = state.counter(Query::Terms(terms.to_vec()));
+        let mut known: FxHashSet<&str> = FxHashSet::default();
         for term in terms {
-            let at = self.add_sum(state, source, &term.topology_key, keys);
-            self.affinity.push(at);
+            if known.insert(&term.topology_key) {
+                let at = self.add_sum(state, counter, &term.topology_key, keys);
+                self.affinity.push(at);
+            }
         }
         self.first_of_its_kind = terms.iter().all(|term| {
             state
                 .topology
                 .term_selects(&state.names, term, class.key.appearance)
         });
-    }
-
-    fn add_existing(&mut self, state: &State, class: &Class, keys: &mut KeySet) {
-        let carried: Vec<(u32, String)> = state
-            .topology
-            .owned_terms()
-            .iter()
-            .enumerate()
-            .filter(|(_, owned)| owned.carried == Carried::RequiredAnti)
-            .filter(|(_, owned)| {
-                state
-                    .topology
-                    .term_selects(&state.names, &owned.term, class.key.appearance)
-            })
-            .map(|(at, owned)| (at as u32, owned.term.topology_key.clone()))
-            .collect();
-        for (term, key) in carried {
-            let at = self.add_sum(state, Source::Carried(term), &key, keys);
-            self.existing.push(at);
-        }
     }
 
     fn add_spread(&mut self, state: &mut State, class: &Class, keys: &mut KeySet) {
@@ -266,18 +317,19 @@ impl PodFilter {
             .collect();
         let look = state.topology.look_of(class.key.appearance).clone();
         let namespace = state.names.text(look.namespace).to_owned();
+        let mut eligible = Eligible::new(state, &all_keys);
         for constraint in &hard {
             let selectors = constraint_selectors(constraint);
             let query = Query::Spread {
                 namespace: namespace.clone(),
                 selectors,
             };
-            let source = Source::Counter(state.counter(query));
-            let eligible = eligible_nodes(state, class, constraint, &all_keys);
+            let counter = state.counter(query);
+            let eligible = eligible.nodes(state, class, constraint);
             let (at, domains) = keys.add(state, &constraint.topology_key);
             self.sums.push(DomainSum::new(
                 &state.topology,
-                source,
+                counter,
                 domains,
                 at,
                 Some(eligible),
@@ -290,6 +342,11 @@ impl PodFilter {
                 self_match: i64::from(constraint.selector.as_ref().is_some_and(matches)),
             });
         }
+    }
+
+    /// Number of sums it keeps.
+    pub fn sums(&self) -> usize {
+        self.sums.len()
     }
 
     /// Takes touched nodes into account; calls `changed` for every cell whose verdict may differ.
@@ -352,7 +409,7 @@ impl PodFilter {
     fn sum_in(&self, at: usize, domains: &CellDomains) -> Option<i64> {
         let sum = &self.sums[at];
         let domain = domains[sum.key];
-        (domain != Domains::NONE).then(|| sum.sums[domain as usize])
+        (domain != Domains::NONE).then(|| sum.of_domain(domain))
     }
 
     fn affinity_verdict(&self, domains: &CellDomains) -> Option<ReasonId> {

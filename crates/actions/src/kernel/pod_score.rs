@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use pumice_framework::{Class, PodPoints};
 use pumice_model::domains::Domains;
-use pumice_model::object::{PodTerm, SpreadConstraint, Unsatisfiable};
-use pumice_model::topology::{Carried, Query};
+use pumice_model::object::{SpreadConstraint, Unsatisfiable};
+use pumice_model::topology::{Pull, Query};
 use pumice_model::{NodeIx, State};
 use rustc_hash::FxHashSet;
 
-use super::domain_sum::{DomainSum, Source};
-use super::pod_filter::{TopologyKeys, constraint_selectors, eligible_nodes};
+use super::domain_sum::DomainSum;
+use super::pod_filter::{Eligible, TopologyKeys, constraint_selectors};
 
 /// Node label whose domains are single nodes for the spread score.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -30,7 +30,7 @@ struct Soft {
 /// The scores of one class and the sums they need.
 #[derive(Debug)]
 pub struct PodScore {
-    affinity: Vec<(i64, DomainSum)>,
+    affinity: Vec<DomainSum>,
     affinity_weight: i64,
     spread: Vec<Soft>,
     spread_weight: i64,
@@ -56,9 +56,7 @@ impl PodScore {
             raw: Vec::new(),
         };
         if points.affinity_weight != 0 && state.topology.is_active() {
-            score.add_own(state, &class.rules.preferred_affinity, 1, keys);
-            score.add_own(state, &class.rules.preferred_anti_affinity, -1, keys);
-            score.add_carried(state, class, keys);
+            score.add_affinity(state, class, keys);
         }
         if points.spread_weight != 0 {
             score.add_spread(state, class, keys);
@@ -66,36 +64,16 @@ impl PodScore {
         (!score.affinity.is_empty() || !score.spread.is_empty()).then_some(score)
     }
 
-    fn add_own(
-        &mut self,
-        state: &mut State,
-        terms: &[(i32, PodTerm)],
-        sign: i64,
-        keys: &mut TopologyKeys,
-    ) {
-        for (weight, term) in terms {
-            let source = Source::Counter(state.counter(Query::Terms(vec![term.clone()])));
-            let domains = keys.domains(state, &term.topology_key);
-            let sum = DomainSum::new(&state.topology, source, domains, 0, None);
-            self.affinity.push((sign * i64::from(*weight), sum));
-        }
-    }
-
-    fn add_carried(&mut self, state: &State, class: &Class, keys: &mut TopologyKeys) {
-        for (at, owned) in state.topology.owned_terms().iter().enumerate() {
-            let weight = match owned.carried {
-                Carried::RequiredAnti => continue,
-                Carried::Preferred(weight) => i64::from(weight),
-                Carried::PreferredAnti(weight) => -i64::from(weight),
-            };
-            if state
-                .topology
-                .term_selects(&state.names, &owned.term, class.key.appearance)
-            {
-                let domains = keys.domains(state, &owned.term.topology_key);
-                let source = Source::Carried(at as u32);
-                let sum = DomainSum::new(&state.topology, source, domains, 0, None);
-                self.affinity.push((weight, sum));
+    /// What its own terms say of the placed pods, and theirs of it. Where no node has the key they
+    /// cannot tell nodes apart.
+    fn add_affinity(&mut self, state: &mut State, class: &Class, keys: &mut TopologyKeys) {
+        let mut counters = state.own_counters(class.shape.rules, Pull::Preferred);
+        counters.extend(state.carried_counters(class.key.appearance, Pull::Preferred));
+        for (key, counter) in counters {
+            let domains = keys.domains(state, &key);
+            if domains.count > 0 {
+                let sum = DomainSum::new(&state.topology, counter, domains, 0, None);
+                self.affinity.push(sum);
             }
         }
     }
@@ -128,6 +106,7 @@ impl PodScore {
         } else {
             Vec::new()
         };
+        let mut eligible = Eligible::new(state, &all_keys);
         for constraint in &soft {
             let selectors = selectors
                 .clone()
@@ -136,21 +115,26 @@ impl PodScore {
                 namespace: namespace.clone(),
                 selectors,
             };
-            let source = Source::Counter(state.counter(query));
-            let eligible = eligible_nodes(state, class, constraint, &all_keys);
+            let counter = state.counter(query);
+            let eligible = eligible.nodes(state, class, constraint);
             let domains = keys.domains(state, &constraint.topology_key);
             self.spread.push(Soft {
-                sum: DomainSum::new(&state.topology, source, domains, 0, Some(eligible)),
+                sum: DomainSum::new(&state.topology, counter, domains, 0, Some(eligible)),
                 hostname: constraint.topology_key == HOSTNAME,
                 max_skew: i64::from(constraint.max_skew),
             });
         }
     }
 
+    /// Number of sums it keeps.
+    pub fn sums(&self) -> usize {
+        self.affinity.len() + self.spread.len()
+    }
+
     /// Takes touched nodes into account.
     pub fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         let spread = self.spread.iter_mut().map(|soft| &mut soft.sum);
-        for sum in self.affinity.iter_mut().map(|(_, sum)| sum).chain(spread) {
+        for sum in self.affinity.iter_mut().chain(spread) {
             for node in touched {
                 sum.update(&state.topology, *node);
             }
@@ -172,7 +156,7 @@ impl PodScore {
         for node in candidates {
             let parts = self.affinity.iter();
             let raw = parts
-                .map(|(weight, sum)| weight * sum.of_node(*node as usize).unwrap_or(0))
+                .map(|sum| sum.of_node(*node as usize).unwrap_or(0))
                 .sum();
             self.raw.push(raw);
         }

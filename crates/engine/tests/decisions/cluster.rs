@@ -233,6 +233,11 @@ impl Cluster {
     /// One cycle and accepted Bindings: `pod node` of each, in order.
     pub fn cycle(&mut self) -> Vec<String> {
         let decisions = self.decide();
+        self.accept(&decisions)
+    }
+
+    /// The Bindings of a cycle are accepted: `pod node` of each, in order.
+    pub fn accept(&mut self, decisions: &Decisions) -> Vec<String> {
         let state = self.engine.state();
         let mut lines = Vec::new();
         let mut bound = Vec::new();

@@ -15,3 +15,4 @@ mod queues;
 mod reasons;
 mod reports;
 mod volumes;
+mod work;

@@ -21,9 +21,9 @@ use crate::node::{Burden, NodeIx, Nodes};
 use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
 use crate::resource::{ResIx, ResVec, ResourceNames};
-use crate::shape::{Shape, Shapes};
+use crate::shape::{RulesIx, Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
-use crate::topology::{CounterIx, Query, Topology};
+use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
 use crate::volume::{NeedIx, OnNode, Volumes};
 
 use changes::Changes;
@@ -383,25 +383,19 @@ impl State {
         }
     }
 
-    /// The counter of a query, filled from the placed pods when it is new.
+    /// The counter of terms or of a spread constraint.
     pub fn counter(&mut self, query: Query) -> CounterIx {
-        let (counter, new) = self.topology.counter(&self.names, query);
-        if !new {
-            return counter;
-        }
-        let mut selected: Vec<Option<bool>> = vec![None; self.topology.appearance_count()];
-        for (_, task) in &self.tasks {
-            let (Some(node), Some(_)) = (task.node, task.status.load()) else {
-                continue;
-            };
-            let look = task.appearance;
-            let selects = *selected[look.0 as usize]
-                .get_or_insert_with(|| self.topology.selects(&self.names, counter, look));
-            if selects {
-                self.topology.count_in(counter, task.is_terminating(), node);
-            }
-        }
-        counter
+        self.topology.counter(&self.names, query)
+    }
+
+    /// Counters of the terms that pods with these rules have themselves.
+    pub fn own_counters(&mut self, rules: RulesIx, pull: Pull) -> Vec<KeyCounter> {
+        self.topology.own_counters(&self.names, rules, pull)
+    }
+
+    /// Counters of the terms of other pods that select pods of this appearance.
+    pub fn carried_counters(&mut self, look: AppearanceIx, pull: Pull) -> Vec<KeyCounter> {
+        self.topology.carried_counters(&self.names, look, pull)
     }
 
     /// The role entry of a job, made when missing.

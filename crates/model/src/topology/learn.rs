@@ -1,9 +1,12 @@
 //! Which terms pods carry and which labels selectors read: learnt from rules as they come,
 //! forgotten when nobody has them any more.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
-use super::{Carried, OwnedTerm, Topology};
+use rustc_hash::FxHashSet;
+
+use super::counter::{CounterIx, Query, Weighed};
+use super::{AppearanceIx, Counts, Topology, anchor};
 use crate::intern::{Interner, Sym};
 use crate::object::{PodTerm, Selector};
 use crate::shape::{Rules, RulesIx};
@@ -22,11 +25,42 @@ const NO_TERM: PodTerm = PodTerm {
     topology_key: String::new(),
 };
 
+/// How a pod carries a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Carried {
+    /// Required anti-affinity.
+    RequiredAnti,
+    /// Preferred affinity with this weight.
+    Preferred(i32),
+    /// Preferred anti-affinity with this weight.
+    PreferredAnti(i32),
+}
+
+/// A term that pods carry.
+pub(super) struct Term {
+    pub(super) known: Rc<(PodTerm, Carried)>,
+    /// Rules in use that carry it, by index, and how often each does.
+    pub(super) carriers: Counts,
+}
+
+/// What pods with the same rules carry.
+#[derive(Default)]
+pub(super) struct Carrier {
+    /// In the order of the rules, as often as each is there.
+    pub(super) terms: Box<[u32]>,
+    /// Placed pods with these rules, by node.
+    pub(super) placed: Counts,
+    /// Counters of carried terms they weigh something for.
+    pub(super) counted_by: Vec<Weighed>,
+}
+
 impl Topology {
     /// Takes note of rules seen for the first time: the label keys they read and the terms their
     /// pods carry. True when pods must get new appearances ([`Topology::forget_appearances`]).
     pub fn learn(&mut self, names: &mut Interner, ix: RulesIx, rules: &Rules) -> bool {
-        let mut terms = Vec::new();
+        if !rules.looks_at_pods() {
+            return false;
+        }
         let anti = rules
             .anti_affinity
             .iter()
@@ -39,54 +73,87 @@ impl Topology {
             .preferred_anti_affinity
             .iter()
             .map(|(w, term)| (term, Carried::PreferredAnti(*w)));
-        for (term, carried) in anti.chain(preferred).chain(preferred_anti) {
-            terms.push(self.own(term, carried));
-        }
+        let carried = anti.chain(preferred).chain(preferred_anti);
+        let terms: Box<[u32]> = carried
+            .map(|(term, carried)| self.carry(term, carried, ix))
+            .collect();
         if !terms.is_empty() {
-            self.carried_by.insert(ix, terms);
-        }
-        if !rules.looks_at_pods() {
-            return false;
+            let carrier = Carrier {
+                terms: terms.clone(),
+                ..Carrier::default()
+            };
+            self.carriers.insert(ix, carrier);
+            self.tell_asked(names, ix, &terms);
         }
         self.read_keys(names, selectors_of(rules))
     }
 
     /// Nobody has these rules any more. No pod that carries their terms is placed.
     pub fn unlearn(&mut self, ix: RulesIx) {
-        for term in self.carried_by.remove(&ix).into_iter().flatten() {
-            let owned = &mut self.owned[term as usize];
-            owned.uses -= 1;
-            self.owned_unused += usize::from(owned.uses == 0);
+        let carrier = self.carriers.remove(&ix).unwrap_or_default();
+        for term in carrier.terms {
+            let term = &mut self.terms[term as usize];
+            term.carriers.add(ix.0, -1);
+            self.terms_unused += usize::from(term.carriers.is_empty());
         }
     }
 
-    fn own(&mut self, term: &PodTerm, carried: Carried) -> u32 {
-        let key = (term.clone(), carried);
-        if let Some(&at) = self.owned_index.get(&key) {
-            let owned = &mut self.owned[at as usize];
-            self.owned_unused -= usize::from(owned.uses == 0);
-            owned.uses += 1;
+    fn carry(&mut self, term: &PodTerm, carried: Carried, ix: RulesIx) -> u32 {
+        let key = Rc::new((term.clone(), carried));
+        if let Some(&at) = self.term_index.get(&key) {
+            let known = &mut self.terms[at as usize];
+            self.terms_unused -= usize::from(known.carriers.is_empty());
+            known.carriers.add(ix.0, 1);
             return at;
         }
-        let owned = OwnedTerm {
-            term: key.0.clone(),
-            carried,
-            per_node: FxHashMap::default(),
-            uses: 1,
+        let mut new = Term {
+            known: key.clone(),
+            carriers: Counts::default(),
         };
-        let at = match self.owned_free.pop() {
+        new.carriers.add(ix.0, 1);
+        let at = match self.terms_free.pop() {
             Some(at) => {
-                self.owned[at as usize] = owned;
+                self.terms[at as usize] = new;
                 at
             }
             None => {
-                self.owned.push(owned);
-                (self.owned.len() - 1) as u32
+                self.terms.push(new);
+                (self.terms.len() - 1) as u32
             }
         };
-        self.owned_index.insert(key, at);
-        self.epoch += 1;
+        self.terms_at.add(&anchor::of_term(term), at);
+        self.term_index.insert(key, at);
         at
+    }
+
+    /// Somebody may have asked already which terms select a pod; these do now as well, or more
+    /// pods carry them.
+    fn tell_asked(&mut self, names: &Interner, ix: RulesIx, terms: &[u32]) {
+        for term in if self.asked.is_empty() { &[] } else { terms } {
+            let known = self.terms[*term as usize].known.clone();
+            let (pull, weight) = (known.1.pull(), known.1.weight());
+            for look in self.looks_at.under(&anchor::of_term(&known.0)) {
+                let look = AppearanceIx(look);
+                let is_asked = self.asked.contains_key(&(look, pull));
+                if is_asked && self.term_selects(names, &known.0, look) {
+                    let counter = self.asked_counter(look, &known);
+                    self.count_carrier(ix, counter, weight);
+                }
+            }
+        }
+    }
+
+    /// The counter a term belongs to for an appearance somebody has asked for. Who asked did not
+    /// know of a new one.
+    fn asked_counter(&mut self, look: AppearanceIx, known: &(PodTerm, Carried)) -> CounterIx {
+        let (key, pull) = (&known.0.topology_key, known.1.pull());
+        let (counter, _) = self.find_or_make(Query::Carried(look, pull, key.clone()));
+        let counters = self.asked.entry((look, pull)).or_default();
+        if !counters.iter().any(|(_, other)| *other == counter) {
+            counters.push((key.clone(), counter));
+            self.epoch += 1;
+        }
+        counter
     }
 
     pub(super) fn read_keys<'a>(
@@ -101,22 +168,26 @@ impl Topology {
         changed
     }
 
-    /// Drops terms nobody carries, at once or when they are the larger part. Their counts are
-    /// zero, so whoever sums them up need not know.
+    /// Drops terms nobody carries, at once or when they are the larger part.
     pub fn forget_terms(&mut self, at_once: bool) {
-        if !at_once && self.owned_unused <= self.term_count() / 2 + SPARE_TERMS {
+        if !at_once && self.terms_unused <= self.term_count() / 2 + SPARE_TERMS {
             return;
         }
-        self.owned_unused = 0;
-        for (at, owned) in self.owned.iter_mut().enumerate() {
-            if owned.uses > 0 || owned.term == NO_TERM {
-                continue;
-            }
-            let term = std::mem::replace(&mut owned.term, NO_TERM);
-            self.owned_index.remove(&(term, owned.carried));
-            owned.per_node = FxHashMap::default();
-            self.owned_free.push(at as u32);
+        if std::mem::take(&mut self.terms_unused) == 0 {
+            return;
         }
+        let nothing = Rc::new((NO_TERM, Carried::RequiredAnti));
+        self.terms_at.clear();
+        for (at, term) in (0..).zip(&mut self.terms) {
+            if !term.carriers.is_empty() {
+                self.terms_at.add(&anchor::of_term(&term.known.0), at);
+            } else if self.term_index.remove(&term.known).is_some() {
+                term.known = nothing.clone();
+                self.terms_free.push(at);
+            }
+        }
+        // Counters name terms by index.
+        self.forget_counters();
     }
 
     /// Drops label keys that none of the rules in use and no workload reads, at once or when they
@@ -147,12 +218,7 @@ impl Topology {
 
     /// Terms that are told apart, those nobody carries now included.
     pub fn term_count(&self) -> usize {
-        self.owned.len() - self.owned_free.len()
-    }
-
-    /// Counters kept now.
-    pub fn counter_count(&self) -> usize {
-        self.counters.len()
+        self.terms.len() - self.terms_free.len()
     }
 
     /// Label keys some selector reads.
@@ -162,7 +228,8 @@ impl Topology {
 
     /// Every symbol this module holds.
     pub fn symbols(&self) -> impl Iterator<Item = Sym> + '_ {
-        let of_appearances = self.appearances.iter().flat_map(|look| {
+        let appearances = self.looks.iter().map(|look| &look.appearance);
+        let of_appearances = appearances.flat_map(|look| {
             let labels = look.labels.iter().flat_map(|(key, value)| [*key, *value]);
             labels.chain([look.namespace, look.owner])
         });

@@ -167,6 +167,11 @@ fn choose_company(rng: &mut Rng, pod: &mut PodObject) {
         let term = pod_term(rng, pod);
         pod.anti_affinity.push(term);
     }
+    // A source of its own: everything else is the same with and without several terms.
+    let mut of_more = Rng::new(rng.clone().next(), 13);
+    if of_more.one_in(6) {
+        more_company(&mut of_more, pod);
+    }
     for _ in 0..2 {
         let weight = rng.pick(&[1, 10, 25, 100]);
         if rng.one_in(3) {
@@ -176,6 +181,30 @@ fn choose_company(rng: &mut Rng, pod: &mut PodObject) {
         if rng.one_in(4) {
             let term = pod_term(rng, pod);
             pod.preferred_anti_affinity.push((weight, term));
+        }
+    }
+}
+
+/// Several terms at once, some alike, that overlap in what they select.
+fn more_company(rng: &mut Rng, pod: &mut PodObject) {
+    for _ in 0..rng.between(2, 5) {
+        let mut term = pod_term(rng, pod);
+        let op = match rng.below(4) {
+            0 => SelectorOp::Exists,
+            1 => SelectorOp::DoesNotExist,
+            _ => SelectorOp::In(vec![rng.pick(APPS).to_owned(), rng.pick(APPS).to_owned()]),
+        };
+        let selector = term.selector.get_or_insert_default();
+        let key = rng.pick(&["app", "app", "unknown"]).to_owned();
+        selector.requirements.push(Requirement { key, op });
+        if rng.one_in(8) {
+            term.topology_key = "on/no/node".to_owned();
+        }
+        match rng.below(4) {
+            0 => pod.preferred_affinity.push((rng.pick(&[1, 50]), term)),
+            1 => pod.preferred_anti_affinity.push((rng.pick(&[1, 50]), term)),
+            2 => pod.anti_affinity.push(term),
+            _ => pod.anti_affinity.extend([term.clone(), term]),
         }
     }
 }
