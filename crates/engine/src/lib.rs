@@ -30,8 +30,8 @@ use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Un
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use never::Serviceable;
 pub use give_up::GivenUp;
+use never::Serviceable;
 pub use numbers::{JobNumbers, Numbers, QueueNumbers};
 use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage};
