@@ -156,7 +156,10 @@ fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_tol
     let sharing = |name: &str| {
         let mut config = config();
         let name = Value::Str(name.to_owned());
-        let arguments = [("deviceshare.KnownGeometriesCMName".to_owned(), name)];
+        let arguments = [
+            ("deviceshare.VGPUEnable".to_owned(), Value::Bool(true)),
+            ("deviceshare.KnownGeometriesCMName".to_owned(), name),
+        ];
         config.tiers[0].plugins.push(PluginConf {
             name: "deviceshare".to_owned(),
             arguments: arguments.into_iter().collect(),

@@ -250,6 +250,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.ingest_lag(1.0);
     metrics.write("bind", "ok", 0.001);
     metrics.config_valid(true);
+    metrics.config_warnings(1);
     metrics.config_in_use("00");
     metrics.config_reloaded("used");
     metrics.pending_pods(&[("no node fits", 1)]);

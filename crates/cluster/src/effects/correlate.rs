@@ -335,7 +335,7 @@ mod tests {
         let name = first.expect("new").name;
         bench.event("p", "FailedScheduling", "no memory", 4);
         let end = bench.verdict("p", "Scheduled", "on n1", 5);
-        assert_eq!(end.withdrawn, [name.clone()]);
+        assert_eq!(end.withdrawn, std::slice::from_ref(&name));
         assert!(end.record.is_some_and(|record| record.wait.is_zero()));
         // A failed Binding: it waits again.
         let again = bench.event("p", "FailedScheduling", "no memory", 6);

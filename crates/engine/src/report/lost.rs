@@ -7,6 +7,9 @@ use pumice_model::JobIx;
 use super::{GroupEvent, Reports};
 use crate::Engine;
 
+/// Most deleted queues that wait to be told: a replica that stands by tells of none.
+const MOST_LOST: usize = 1000;
+
 /// Queues that are gone, and when that is told: a moment later they may be there again.
 #[derive(Default)]
 pub struct LostQueues(BTreeMap<String, i64>);
@@ -14,7 +17,9 @@ pub struct LostQueues(BTreeMap<String, i64>);
 impl LostQueues {
     /// A queue is gone; told at `at_s` unless it is there again by then.
     pub fn gone(&mut self, name: &str, at_s: i64) {
-        self.0.insert(name.to_owned(), at_s);
+        if self.0.len() < MOST_LOST {
+            self.0.insert(name.to_owned(), at_s);
+        }
     }
 
     /// When the first is to be told.
