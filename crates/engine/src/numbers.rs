@@ -171,6 +171,6 @@ fn skip_class(skip: &Skip) -> &'static str {
         Skip::Unserved(_) => "no-node",
         Skip::NotEnqueued(_) => "not-admitted",
         Skip::Invalid(_) => "gang-incomplete",
-        Skip::Overused => "queue-overused",
+        Skip::Overused(_) => "queue-overused",
     }
 }
