@@ -4,7 +4,6 @@ mod install;
 mod launch;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -186,43 +185,6 @@ impl Cluster {
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr);
             bail!("kubectl {} failed: {error}", arguments.join(" "));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    /// Standard output of a shell script in which `kubectl` asks this cluster and `pumice` is the
-    /// one of this build.
-    ///
-    /// # Errors
-    /// When it fails: with what it printed.
-    pub fn shell(&self, script: &str) -> Result<String> {
-        let tools = self.folder.join("tools");
-        fs::create_dir_all(&tools)?;
-        let kubectl = format!(
-            "#!/bin/sh\nexec {} kubectl --kubeconfig {} --cache-dir {} \"$@\"\n",
-            self.program.display(),
-            self.kubeconfig(Identity::Admin).display(),
-            self.folder.join("kubectl-cache").display()
-        );
-        let pumice = format!(
-            "#!/bin/sh\nexec {} \"$@\"\n",
-            programs::ours("pumice")?.display()
-        );
-        for (name, text) in [("kubectl", kubectl), ("pumice", pumice)] {
-            let path = tools.join(name);
-            fs::write(&path, text)?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-        }
-        let path = std::env::var("PATH").unwrap_or_default();
-        let output = Command::new("sh")
-            .args(["-c", script])
-            .env("PATH", format!("{}:{path}", tools.display()))
-            .env("KUBERC", "off")
-            .stdin(Stdio::null())
-            .output()
-            .context("run sh")?;
-        if !output.status.success() {
-            bail!("{script}: {}", String::from_utf8_lossy(&output.stderr));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

@@ -13,10 +13,11 @@
 
 use std::rc::Rc;
 
+use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Unplaced;
-use pumice_framework::{FitError, Session, Skip};
+use pumice_framework::{Bound, FitError, Overrun, Session, Skip};
 use pumice_model::object::Gates;
-use pumice_model::{JobIx, QueueIx, Sym, TaskIx, TaskStatus};
+use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::by_queue::ByQueue;
@@ -61,8 +62,11 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
             return;
         }
         if session.chain.overused(session.state, queue) {
+            let view = session.chain.queue_view(session.state, queue);
+            let view = view.unwrap_or_default();
             for job in jobs.take_jobs(queue) {
-                session.skip(job, Skip::Overused);
+                let skip = overused(session.state, queue, job, &view);
+                session.skip(job, skip);
             }
             continue;
         }
@@ -80,6 +84,30 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
         }
         jobs.put_back(session, queue);
     }
+}
+
+/// That a queue has what it deserves of the resources a job's waiting pods ask.
+fn overused(state: &State, queue: QueueIx, job: JobIx, view: &QueueView) -> Skip {
+    let record = state.queue(queue);
+    let asked = &state.job(job).pending;
+    let resources = state.resources.in_order().iter().copied();
+    let overrun = |resource| {
+        let deserved = view.deserved.iter().find(|(known, _)| *known == resource);
+        Overrun {
+            resource,
+            bound: Bound::Deserved,
+            limit: deserved.map_or(0, |(_, amount)| *amount as i64),
+            total: state.nodes.cluster_total.get(resource),
+            used: record
+                .allocated
+                .get(resource)
+                .saturating_add(record.pipelined.get(resource)),
+            reserved: 0,
+            asked: asked.get(resource),
+        }
+    };
+    let resources = resources.filter(|resource| asked.get(*resource) > 0);
+    Skip::Overused(resources.map(overrun).collect())
 }
 
 /// One turn of a job; whether it may have another one.

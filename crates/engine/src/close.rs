@@ -2,7 +2,7 @@
 
 use pumice_framework::{JobNote, Skip};
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
-use pumice_model::{Job, JobIx, TaskStatus};
+use pumice_model::{Job, JobIx, State, TaskStatus};
 
 use rustc_hash::FxHashMap;
 
@@ -78,7 +78,14 @@ impl Engine {
             match before.get(ix).filter(|_| same_nodes) {
                 Some(old) if old == note => {}
                 Some(old) if old.differs_in_amounts_only(note) => {
-                    self.telling.look_later(*ix, now_s);
+                    // As soon as the rate allows to tell it.
+                    let due_s = written_s(&self.state, *ix).unwrap_or(now_s);
+                    let due_s = due_s.saturating_add(RETELL_AFTER_S);
+                    if due_s <= now_s {
+                        jobs.push(*ix);
+                    } else {
+                        self.telling.look_later(*ix, due_s);
+                    }
                 }
                 _ => jobs.push(*ix),
             }
@@ -220,6 +227,13 @@ fn says_the_same(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> bo
     let age_s = now_s.saturating_sub(known.transition_s);
     known.message == new.message
         || (age_s < RETELL_AFTER_S && gist(&known.message) == gist(&new.message))
+}
+
+/// When the condition of a PodGroup that waits was written.
+fn written_s(state: &State, ix: JobIx) -> Option<i64> {
+    let mut conditions = state.job(ix).status.conditions.iter();
+    let open = conditions.find(|c| c.kind == "Unschedulable" && c.status == "True");
+    open.map(|condition| condition.transition_s)
 }
 
 /// Not ready only because pods of its own are terminating on their nodes.

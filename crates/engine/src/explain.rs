@@ -157,10 +157,7 @@ impl Engine {
                 )
             }
             Skip::Invalid(invalid) => invalid.message.clone(),
-            Skip::Overused => match self.state.job(ix).queue {
-                Some(queue) => self.overused_text(ix, queue),
-                None => self.no_queue_text(ix),
-            },
+            Skip::Overused(overruns) => self.overused_text(ix, overruns),
             Skip::Postponed => format!(
                 "{key} goes on in the next cycle: more work was to be done in this one than the \
                  limit (--job-work-limit) allows"

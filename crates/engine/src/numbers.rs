@@ -176,7 +176,7 @@ fn skip_class(skip: &Skip) -> &'static str {
         Skip::Unserved(_) => "no-node",
         Skip::NotEnqueued(_) => "not-admitted",
         Skip::Invalid(_) => "gang-incomplete",
-        Skip::Overused => "queue-overused",
+        Skip::Overused(_) => "queue-overused",
         Skip::Postponed => "postponed",
     }
 }

@@ -3,9 +3,9 @@
 //! possible now.
 
 use pumice_framework::{Bound, Overrun, Refusal};
+use pumice_model::JobIx;
 use pumice_model::object::QueueState;
 use pumice_model::resource::display_amount;
-use pumice_model::{JobIx, QueueIx};
 
 use crate::Engine;
 
@@ -52,30 +52,20 @@ impl Engine {
         overruns.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// That a queue has what it deserves: of each resource the job's waiting pods ask, how much.
-    pub(crate) fn overused_text(&self, ix: JobIx, queue: QueueIx) -> String {
-        let record = self.state.queue(queue);
-        let name = &record.object.name;
-        let view = self.queue_view(queue).unwrap_or_default();
-        let asked = &self.state.job(ix).pending;
-        let of_resource = |resource: &pumice_model::ResIx| {
-            let deserved = view.deserved.iter().find(|(known, _)| known == resource);
-            let deserved = deserved.map_or(0, |(_, amount)| *amount as i64);
-            let held = record.allocated.get(*resource) + record.pipelined.get(*resource);
-            let resource = self.state.resources.name(*resource);
+    /// That a queue has what it deserves.
+    pub(crate) fn overused_text(&self, ix: JobIx, overruns: &[Overrun]) -> String {
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let one = |overrun: &Overrun| {
+            let name = self.state.resources.name(overrun.resource);
             format!(
-                "{resource}: deserved {}, used {}",
-                display_amount(resource, deserved),
-                display_amount(resource, held)
+                "{name}: deserved {}, used {}",
+                display_amount(name, overrun.limit),
+                display_amount(name, overrun.used)
             )
         };
-        let resources = self.state.resources.in_order().iter();
-        let told: Vec<String> = resources
-            .filter(|resource| asked.get(**resource) > 0)
-            .map(of_resource)
-            .collect();
+        let told: Vec<String> = overruns.iter().map(one).collect();
         format!(
-            "queue \"{name}\" is overused: it has at least what it deserves ({})",
+            "queue \"{queue}\" is overused: it has at least what it deserves ({})",
             told.join("; ")
         )
     }

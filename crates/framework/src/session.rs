@@ -16,7 +16,7 @@ use crate::chain::PluginChain;
 use crate::observer::Observer;
 use crate::plugin::{CycleInfo, Invalid};
 use crate::reason::FitError;
-use crate::refusal::Refusal;
+use crate::refusal::{Overrun, Overruns, Refusal};
 use crate::work::Work;
 
 /// A position in the transaction.
@@ -53,17 +53,37 @@ pub enum Skip {
     NotEnqueued(Refusal),
     /// It can never be ready as it is.
     Invalid(Invalid),
-    /// Its queue has all it deserves.
-    Overused,
+    /// Its queue has all it deserves: of each resource its waiting pods ask, how much.
+    Overused(Overruns),
     /// The cycle ended before its turn, or its turn before it was placed: more than the limit of
     /// work was needed. It goes on in the next cycle.
     Postponed,
 }
 
 impl Skip {
+    /// What it says besides amounts.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let resources = |all: &Overruns| -> Overruns {
+            let nothing = |overrun: &Overrun| Overrun {
+                limit: 0,
+                total: 0,
+                used: 0,
+                reserved: 0,
+                asked: 0,
+                ..*overrun
+            };
+            all.iter().map(nothing).collect()
+        };
+        match (self, other) {
+            (Self::NotEnqueued(one), Self::NotEnqueued(other)) => one.gist() == other.gist(),
+            (Self::Overused(one), Self::Overused(other)) => resources(one) == resources(other),
+            _ => self == other,
+        }
+    }
+
     /// The queue, or the size of the cluster, is all that keeps the job from being tried.
     pub fn is_of_queue(&self) -> bool {
-        matches!(self, Self::NotEnqueued(_) | Self::Overused)
+        matches!(self, Self::NotEnqueued(_) | Self::Overused(_))
     }
 
     /// Why a job is skipped that has no PodGroup where there has to be one.
@@ -113,9 +133,9 @@ impl JobNote {
     /// is placed in the queue.
     pub fn differs_in_amounts_only(&self, other: &Self) -> bool {
         let gist = |refusal: Option<&Refusal>| refusal.map(Refusal::gist);
-        let skips_alike = match (self.enqueue_refusal(), other.enqueue_refusal()) {
-            (Some(one), Some(other)) => one.gist() == other.gist(),
-            _ => self.skip == other.skip,
+        let skips_alike = match (&self.skip, &other.skip) {
+            (Some(one), Some(other)) => one.says_the_same(other),
+            (one, other) => one.is_none() == other.is_none(),
         };
         skips_alike
             && gist(self.refusal.as_ref()) == gist(other.refusal.as_ref())

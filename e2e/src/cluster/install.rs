@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Cluster, Identity};
+use crate::programs;
 
 /// Where the workspace is.
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -33,38 +34,46 @@ const KINDS: [&str; 6] = [
 ];
 
 impl Cluster {
-    /// Runs shell commands in a folder, as administrator of this cluster: `kubectl` is the one built
-    /// here. The first command that fails ends them.
+    /// Runs shell commands in a folder, as administrator of this cluster: `kubectl` and `pumice` are
+    /// the ones built here. The first command that fails ends them. Returns standard output.
     ///
     /// # Errors
     /// When a command fails: with everything that was printed.
     pub fn shell(&self, folder: &Path, commands: &str) -> Result<String> {
-        let programs = self.folder.join("bin");
-        fs::create_dir_all(&programs)?;
-        let kubectl = programs.join("kubectl");
-        let script = format!(
-            "#!/bin/sh\nexec '{}' kubectl \"$@\"\n",
-            self.program.display()
-        );
-        fs::write(&kubectl, script)?;
-        fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755))?;
         let path = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("sh")
             .args(["-e", "-c", commands])
             .current_dir(folder)
-            .env("PATH", format!("{}:{path}", programs.display()))
+            .env("PATH", format!("{}:{path}", self.tools()?.display()))
             .env("KUBECONFIG", self.kubeconfig(Identity::Admin))
             .env("KUBECACHEDIR", self.folder.join("kubectl-cache"))
             .env("KUBERC", "off")
             .stdin(Stdio::null())
             .output()
             .context("run sh")?;
-        let printed = [output.stdout, output.stderr].concat();
-        let printed = String::from_utf8_lossy(&printed).into_owned();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {
-            bail!("{commands}\nended with {}: {printed}", output.status);
+            let error = String::from_utf8_lossy(&output.stderr);
+            bail!("{commands}\nended with {}: {printed}{error}", output.status);
         }
         Ok(printed)
+    }
+
+    /// A folder with the programs of [`Self::shell`].
+    fn tools(&self) -> Result<PathBuf> {
+        let folder = self.folder.join("bin");
+        fs::create_dir_all(&folder)?;
+        let pumice = programs::ours("pumice")?;
+        let programs = [
+            ("kubectl", format!("'{}' kubectl", self.program.display())),
+            ("pumice", format!("'{}'", pumice.display())),
+        ];
+        for (name, program) in programs {
+            let path = folder.join(name);
+            fs::write(&path, format!("#!/bin/sh\nexec {program} \"$@\"\n"))?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(folder)
     }
 
     /// Installs the CRDs and the scheduler's namespace and role with kubectl.

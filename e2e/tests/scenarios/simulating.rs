@@ -1,5 +1,7 @@
 //! What `pumice simulate` makes of a real cluster, by the command of the README.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::Lab;
 use serde_json::Value;
@@ -38,7 +40,7 @@ fn the_readmes_command_simulates_a_cluster_under_its_own_configuration() -> Resu
     lab.gang("gang", "default", 3, 3)?;
     lab.rest().create(PODS, &bare_pod("light", None))?;
     let script = format!("{} --strict --output json", command()?);
-    let report = simulated(&lab.cluster().shell(&script)?)?;
+    let report = simulated(&lab.cluster().shell(Path::new("."), &script)?)?;
     let usual = "volcano-system/volcano-scheduler-configmap";
     ensure!(report["configuration"]["name"] == usual, "{report}");
     ensure!(pods(&report, "binds") == ["default/gang-0", "default/gang-1", "default/gang-2"]);
@@ -48,7 +50,7 @@ fn the_readmes_command_simulates_a_cluster_under_its_own_configuration() -> Resu
     let kind = "jobs.batch.volcano.sh";
     lab.cluster()
         .kubectl(&["delete", "crd", kind, "--timeout=30s"], "")?;
-    let report = simulated(&lab.cluster().shell(&script)?)?;
+    let report = simulated(&lab.cluster().shell(Path::new("."), &script)?)?;
     ensure!(pods(&report, "binds").len() == 3, "{report}");
     Ok(())
 }

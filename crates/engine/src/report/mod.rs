@@ -141,9 +141,9 @@ impl Telling {
 
     /// Only numbers of what is noted of a job have changed: they are looked at once they may be
     /// told, however often they change until then.
-    pub fn look_later(&mut self, ix: JobIx, now_s: i64) {
+    pub fn look_later(&mut self, ix: JobIx, due_s: i64) {
         if self.moving.insert(ix) {
-            self.later(ix, now_s.saturating_add(RETELL_AFTER_S));
+            self.later(ix, due_s);
         }
     }
 

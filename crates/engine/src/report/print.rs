@@ -142,6 +142,10 @@ impl Engine {
             Skip::Unserved(why) => Print::of_text(why),
             Skip::NotEnqueued(refusal) => Print::of_refusal(refusal),
             Skip::Invalid(invalid) => Print::of_text(&invalid.message),
+            Skip::Overused(overruns) => Print {
+                headline: 0,
+                data: hash_of(overruns),
+            },
             _ => Print::default(),
         };
         let which = hash_of((
