@@ -92,7 +92,7 @@ impl Engine {
             let view = self.queue_view(ix).unwrap_or_default();
             let mut request = queue.allocated.clone();
             request.add(&queue.pipelined);
-            request.add(&queue.pending);
+            request.add_saturating(&queue.pending.clamped());
             QueueNumbers {
                 queue: ix,
                 allocated: queue.allocated.clone(),

@@ -3,7 +3,7 @@
 use crate::intern::Sym;
 use crate::object::{GroupObject, GroupPhase, GroupStatus};
 use crate::queue::QueueIx;
-use crate::resource::ResVec;
+use crate::resource::{ResVec, WideSum};
 use crate::state::Marks;
 use crate::task::{STATUSES, TaskIx, TaskStatus};
 
@@ -134,7 +134,7 @@ pub struct Job {
     /// Requests of pipelined tasks.
     pub pipelined: ResVec,
     /// Requests of pending tasks.
-    pub pending: ResVec,
+    pub pending: WideSum,
     /// Requests of all tasks.
     pub total: ResVec,
     /// Requests of tasks with a foreign scheduling gate.

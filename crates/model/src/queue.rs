@@ -1,7 +1,7 @@
 //! Queues and what their jobs hold.
 
 use crate::object::{QueueObject, QueueState};
-use crate::resource::ResVec;
+use crate::resource::{ResVec, WideSum};
 
 /// Dense index of a queue; reused after the queue is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,9 +30,9 @@ pub struct Queue {
     /// Requests of its jobs' pipelined tasks.
     pub pipelined: ResVec,
     /// Requests of its jobs' pending tasks.
-    pub pending: ResVec,
+    pub pending: WideSum,
     /// Reservations of its admitted jobs, as of `State::settle_books`.
-    pub reserved: ResVec,
+    pub reserved: WideSum,
     /// What its jobs hold beyond `minResources`, as of `State::settle_books`.
     pub elastic: ResVec,
     /// Number of jobs that name it.

@@ -195,6 +195,16 @@ impl ResVec {
         }
     }
 
+    /// Adds, up to the bounds of 64 bits.
+    pub fn add_saturating(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = mine.saturating_add(*theirs);
+        }
+    }
+
     /// Subtracts; may go negative.
     pub fn sub(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
@@ -225,6 +235,55 @@ impl ResVec {
     pub fn is_zero(&self) -> bool {
         self.0.iter().all(|amount| *amount == 0)
     }
+}
+
+/// Sums of what users ask for and nothing bounds: exact, and read at most at the bounds of 64 bits.
+#[derive(Clone, Debug, Default)]
+pub struct WideSum(SmallVec<[i128; 3]>);
+
+impl WideSum {
+    /// The sum of one dimension, or the nearest number of 64 bits.
+    pub fn get(&self, ix: ResIx) -> i64 {
+        self.0.get(ix.0 as usize).map_or(0, |sum| clamp(*sum))
+    }
+
+    /// All sums, likewise.
+    #[must_use]
+    pub fn clamped(&self) -> ResVec {
+        ResVec(self.0.iter().map(|sum| clamp(*sum)).collect())
+    }
+
+    /// Adds amounts (`by` = 1) or takes them away (`by` = −1).
+    pub fn shift(&mut self, amounts: &ResVec, by: i32) {
+        self.extend(amounts.0.len());
+        for (sum, amount) in self.0.iter_mut().zip(&amounts.0) {
+            *sum += i128::from(*amount) * i128::from(by);
+        }
+    }
+
+    /// Adds another sum, or takes it away.
+    pub fn shift_sum(&mut self, other: &Self, by: i32) {
+        self.extend(other.0.len());
+        for (sum, amount) in self.0.iter_mut().zip(&other.0) {
+            *sum += amount * i128::from(by);
+        }
+    }
+
+    /// Adds to one dimension.
+    pub fn shift_one(&mut self, ix: ResIx, by: i128) {
+        self.extend(ix.0 as usize + 1);
+        self.0[ix.0 as usize] += by;
+    }
+
+    fn extend(&mut self, dimensions: usize) {
+        if self.0.len() < dimensions {
+            self.0.resize(dimensions, 0);
+        }
+    }
+}
+
+fn clamp(sum: i128) -> i64 {
+    sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 impl PartialEq for ResVec {

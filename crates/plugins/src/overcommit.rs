@@ -79,7 +79,7 @@ impl Plugin for Overcommit {
             state.nodes.cluster_total.get(ix) as f64 * self.factor - self.used.get(ix) as f64
         };
         self.idle = all.map(idle).collect();
-        self.inqueue = state.reserved.clone();
+        self.inqueue = state.reserved.clamped();
     }
 
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
@@ -106,7 +106,7 @@ impl Plugin for Overcommit {
     }
 
     fn job_enqueued(&mut self, state: &State, job: JobIx) {
-        self.inqueue.add(&state.job(job).reservation());
+        self.inqueue.add_saturating(&state.job(job).reservation());
     }
 }
 

@@ -120,7 +120,7 @@ impl Plugin for Proportion {
         let mut guaranteed = ResVec::default();
         state
             .queues()
-            .for_each(|(_, queue)| guaranteed.add(&queue.guarantee));
+            .for_each(|(_, queue)| guaranteed.add_saturating(&queue.guarantee));
         let free = state.nodes.cluster_total.exceeding(&guaranteed);
         let mut claims: Vec<Claim> = order.iter().map(|ix| claim(state, *ix, &free)).collect();
         filling::fill(&total, &mut claims);
@@ -132,7 +132,7 @@ impl Plugin for Proportion {
             self.queues[ix.at()] = Some(Entitlement {
                 deserved: claim.deserved,
                 ceiling: claim.ceiling,
-                inqueue: state.queue(*ix).reserved.clone(),
+                inqueue: state.queue(*ix).reserved.clamped(),
                 elastic: state.queue(*ix).elastic.clone(),
             });
         }
@@ -238,7 +238,7 @@ impl Plugin for Proportion {
         let job = state.job(job);
         let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
         if let Some(Some(entitlement)) = entitlement {
-            entitlement.inqueue.add(&job.reservation());
+            entitlement.inqueue.add_saturating(&job.reservation());
         }
     }
 
@@ -270,7 +270,12 @@ fn claim(state: &State, ix: QueueIx, free: &ResVec) -> Claim {
     };
     Claim {
         weight: queue.object.weight as f64,
-        request: as_floats(&|ix| queue.allocated.get(ix) + queue.pending.get(ix)),
+        request: as_floats(&|ix| {
+            queue
+                .allocated
+                .get(ix)
+                .saturating_add(queue.pending.get(ix))
+        }),
         guarantee: as_floats(&|ix| queue.guarantee.get(ix)),
         ceiling: ceiling(state, queue, free),
         deserved: Vec::new(),
@@ -280,7 +285,7 @@ fn claim(state: &State, ix: QueueIx, free: &ResVec) -> Claim {
 /// What others' guarantees leave, and at most the capability.
 fn ceiling(state: &State, queue: &Queue, free: &ResVec) -> Vec<f64> {
     let mut ceiling: Vec<f64> = dimensions(state)
-        .map(|ix| (free.get(ix) + queue.guarantee.get(ix)) as f64)
+        .map(|ix| (free.get(ix).saturating_add(queue.guarantee.get(ix))) as f64)
         .collect();
     // The vector does not tell a limit of 0 from none, the object does. For cpu and memory both
     // mean no limit.

@@ -135,7 +135,7 @@ fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
         let mut books = Books::new();
         enter(&mut books, state, "allocated", &queue.allocated);
         enter(&mut books, state, "pipelined", &queue.pipelined);
-        enter(&mut books, state, "pending", &queue.pending);
+        enter(&mut books, state, "pending", &queue.pending.clamped());
         books.insert(("jobs", String::new()), i64::from(queue.jobs));
         (queue.object.name.clone(), books)
     };

@@ -170,3 +170,44 @@ fn another_configuration_holds_from_the_next_cycle_on() {
     cluster.apply(Delta::NodeApply(Box::new(node("n1", "9c 8Gi pods=9"))));
     assert_eq!(cluster.cycle(), ["p0 n1"]);
 }
+
+#[test]
+fn sums_that_leave_64_bits_stay_in_their_queue() {
+    let absurd = |name: &str| {
+        let mut pod = pod(name, "1c");
+        pod.request = vec![("cpu".to_owned(), i64::MAX), ("pods".to_owned(), 1)];
+        pod
+    };
+    let asking = |name: &str| {
+        let mut group = waiting(group(name, i32::MAX));
+        group.min_resources = Some(vec![("cpu".to_owned(), i64::MAX)]);
+        group.queue = "mad".to_owned();
+        group
+    };
+    let mut sane = waiting(group("sane", 1));
+    sane.min_resources = Some(amounts("1c"));
+    let mut cluster = Cluster::new()
+        .queue(queue("mad"))
+        .node(node("n1", "4c 8Gi pods=9"))
+        .group(sane)
+        .pod(member("sane", pod("sane", "1c")));
+    for at in 0..4 {
+        let name = format!("mad-{at}");
+        let mut in_queue = absurd(&name);
+        in_queue.queue = Some("mad".to_owned());
+        cluster = cluster.pod(in_queue);
+        let name = format!("asking-{at}");
+        cluster = cluster.group(asking(&name));
+        cluster = cluster.pod(member(&name, absurd(&format!("member-{at}"))));
+    }
+    assert_eq!(cluster.cycle(), ["sane n1"]);
+    assert_eq!(cluster.cycle().len(), 0);
+    let state = cluster.engine.state();
+    let mad = state.queue(state.queue_by_name("mad").expect("a queue"));
+    assert_eq!(mad.pending.get(pumice_model::resource::CPU), i64::MAX);
+    for at in 0..4 {
+        assert_eq!(cluster.phase(&format!("asking-{at}")), GroupPhase::Pending);
+        let (_, why) = cluster.why(&format!("member-{at}"));
+        assert!(why.contains("does not admit"), "{why}");
+    }
+}

@@ -8,7 +8,7 @@ use crate::intern::Sym;
 use crate::job::Origin;
 use crate::object::{NodeObject, PodObject, QueueObject};
 use crate::queue::{Queue, QueueIx};
-use crate::resource::ResVec;
+use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
 use crate::task::{Task, TaskIx, TaskStatus, name_index};
 use crate::volume::NeedIx;
@@ -357,8 +357,8 @@ impl State {
             guarantee,
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
-            pending: ResVec::default(),
-            reserved: ResVec::default(),
+            pending: WideSum::default(),
+            reserved: WideSum::default(),
             elastic: ResVec::default(),
             jobs: 0,
             changed: false,

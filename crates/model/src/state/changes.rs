@@ -9,7 +9,7 @@
 use super::State;
 use crate::job::{Job, JobIx};
 use crate::queue::QueueIx;
-use crate::resource::ResVec;
+use crate::resource::{ResVec, WideSum};
 
 /// Not in the list of waiting jobs.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -112,25 +112,28 @@ impl State {
                 continue;
             }
             let old = std::mem::replace(&mut job.marks.standing, new.clone());
-            self.enter_standing(&old, ResVec::sub);
-            self.enter_standing(&new, ResVec::add);
+            self.enter_standing(&old, -1);
+            self.enter_standing(&new, 1);
         }
     }
 
-    fn enter_standing(&mut self, standing: &Standing, by: fn(&mut ResVec, &ResVec)) {
-        by(&mut self.reserved, &standing.reserved);
+    fn enter_standing(&mut self, standing: &Standing, by: i32) {
+        self.reserved.shift(&standing.reserved, by);
         let queue = standing.queue.and_then(|ix| self.queues.get_mut(ix.at()));
         if let Some(queue) = queue {
-            by(&mut queue.reserved, &standing.reserved);
-            by(&mut queue.elastic, &standing.elastic);
+            queue.reserved.shift(&standing.reserved, by);
+            match by > 0 {
+                true => queue.elastic.add(&standing.elastic),
+                false => queue.elastic.sub(&standing.elastic),
+            }
         }
     }
 
     /// Queue indices may mean other queues now: the sums begin anew.
     pub(super) fn forget_books(&mut self) {
-        self.reserved = ResVec::default();
+        self.reserved = WideSum::default();
         for (_, queue) in &mut self.queues {
-            (queue.reserved, queue.elastic) = (ResVec::default(), ResVec::default());
+            (queue.reserved, queue.elastic) = (WideSum::default(), ResVec::default());
         }
         for (_, job) in &mut self.jobs {
             job.marks.standing = Standing::default();
@@ -177,7 +180,7 @@ impl State {
         self.stop_waiting(ix);
         let standing = std::mem::take(&mut self.jobs[ix.at()].marks.standing);
         if !self.queues_stale {
-            self.enter_standing(&standing, ResVec::sub);
+            self.enter_standing(&standing, -1);
         }
     }
 

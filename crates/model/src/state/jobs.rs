@@ -4,7 +4,7 @@ use super::{Marks, State};
 use crate::intern::Sym;
 use crate::job::{Job, JobIx, Origin};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject};
-use crate::resource::ResVec;
+use crate::resource::{ResVec, WideSum};
 use crate::task::{STATUSES, Task, TaskStatus};
 
 impl State {
@@ -35,7 +35,7 @@ impl State {
             sub_jobs: Vec::new(),
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
-            pending: ResVec::default(),
+            pending: WideSum::default(),
             total: ResVec::default(),
             gated: ResVec::default(),
             releasing_on_node: 0,
@@ -124,7 +124,7 @@ impl State {
             let queue = &mut self.queues[old.at()];
             queue.allocated.sub(&job.allocated);
             queue.pipelined.sub(&job.pipelined);
-            queue.pending.sub(&job.pending);
+            queue.pending.shift_sum(&job.pending, -1);
             queue.jobs -= 1;
             self.touch_queue(old);
         }
@@ -133,7 +133,7 @@ impl State {
             let queue = &mut self.queues[new.at()];
             queue.allocated.add(&job.allocated);
             queue.pipelined.add(&job.pipelined);
-            queue.pending.add(&job.pending);
+            queue.pending.shift_sum(&job.pending, 1);
             queue.jobs += 1;
             self.touch_queue(new);
         }

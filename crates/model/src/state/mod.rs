@@ -20,7 +20,7 @@ use crate::job::{Job, JobIx, Origin, RoleCount};
 use crate::node::{Burden, NodeIx, Nodes};
 use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
-use crate::resource::{ResIx, ResVec, ResourceNames};
+use crate::resource::{ResIx, ResVec, ResourceNames, WideSum};
 use crate::shape::{RulesIx, Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
@@ -48,7 +48,7 @@ pub struct State {
     /// Counters behind inter-pod affinity and topology spread.
     pub topology: Topology,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
-    pub reserved: ResVec,
+    pub reserved: WideSum,
     /// Volumes and claims.
     pub volumes: Volumes,
     /// What pods ask of shared devices.
@@ -103,7 +103,7 @@ impl State {
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
             changes: Changes::default(),
-            reserved: ResVec::default(),
+            reserved: WideSum::default(),
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
             queues_epoch: 0,
@@ -341,10 +341,11 @@ impl State {
                 queue.as_mut().map(|queue| &mut queue.pipelined),
             )
         } else if status == TaskStatus::Pending {
-            (
-                &mut job.pending,
-                queue.as_mut().map(|queue| &mut queue.pending),
-            )
+            request.shift_wide(&mut job.pending, by);
+            if let Some(queue) = queue {
+                request.shift_wide(&mut queue.pending, by);
+            }
+            return;
         } else {
             return;
         };
@@ -432,6 +433,14 @@ struct Charged<'a> {
 }
 
 impl Charged<'_> {
+    fn shift_wide(&self, sums: &mut WideSum, by: i32) {
+        sums.shift(self.request, by);
+        for (resource, amount) in self.instead {
+            let more = i128::from(*amount) - i128::from(self.request.get(*resource));
+            sums.shift_one(*resource, more * i128::from(by));
+        }
+    }
+
     #[inline]
     fn shift(&self, amounts: &mut ResVec, by: i32) {
         if by > 0 {

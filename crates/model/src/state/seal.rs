@@ -105,7 +105,7 @@ impl State {
                 let queue = &mut self.queues[ix.at()];
                 queue.allocated.add(&job.allocated);
                 queue.pipelined.add(&job.pipelined);
-                queue.pending.add(&job.pending);
+                queue.pending.shift_sum(&job.pending, 1);
                 queue.jobs += 1;
             }
         }

@@ -17,6 +17,9 @@ const SPARE_TERMS: usize = 1024;
 /// Label keys nobody reads that are kept beyond the number of those in use.
 const SPARE_KEYS: usize = 64;
 
+/// Appearances a new term may select, beyond which everybody asks again instead of being told.
+const MOST_TOLD: usize = 1024;
+
 /// A term that selects nothing, in a slot that waits for the next one.
 const NO_TERM: PodTerm = PodTerm {
     namespaces: Vec::new(),
@@ -132,8 +135,12 @@ impl Topology {
         for term in if self.asked.is_empty() { &[] } else { terms } {
             let known = self.terms[*term as usize].known.clone();
             let (pull, weight) = (known.1.pull(), known.1.weight());
-            for look in self.looks_at.under(&anchor::of_term(&known.0)) {
-                let look = AppearanceIx(look);
+            let looks = self.looks_at.under(&anchor::of_term(&known.0));
+            if looks.len() > MOST_TOLD {
+                self.forget_counters();
+                return;
+            }
+            for look in looks.into_iter().map(AppearanceIx) {
                 let is_asked = self.asked.contains_key(&(look, pull));
                 if is_asked && self.term_selects(names, &known.0, look) {
                     let counter = self.asked_counter(look, &known);
