@@ -55,13 +55,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
     let clock = Clock::start();
-    let teller = Teller::new(
-        Out::Nowhere,
-        journal.clone(),
-        metrics,
-        clock,
-        Duration::ZERO,
-    );
+    let teller = Teller::new(Out::Nowhere, journal.clone(), metrics, clock);
     let core = Core::new(manner, ears, teller, Arc::new(Status::default()), clock);
     let bench = Bench {
         inputs,

@@ -24,7 +24,7 @@ use pumice_model::{JobIx, NodeIx, QueueIx, Sym, TaskIx};
 use rustc_hash::FxHashSet;
 
 use crate::Engine;
-use crate::gist::{RETELL_AFTER_S, hash_of};
+use crate::gist::hash_of;
 pub(crate) use print::Print;
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;

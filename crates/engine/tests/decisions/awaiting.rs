@@ -138,12 +138,19 @@ fn a_pod_that_waits_reserves_nothing_of_its_queue() {
     cluster.cycle();
     let state = cluster.engine.state();
     assert_eq!(phase(&cluster), GroupPhase::Pending);
-    assert!(state.reserved.iter().all(|(_, amount)| amount == 0));
+    assert!(
+        state
+            .reserved
+            .clamped()
+            .iter()
+            .all(|(_, amount)| amount == 0)
+    );
     let queue = state.queue_by_name("default").expect("a queue");
     assert!(
         state
             .queue(queue)
             .pending
+            .clamped()
             .iter()
             .all(|(_, amount)| amount == 0)
     );

@@ -23,6 +23,7 @@ fn group_status(phase: GroupPhase, urgent: bool) -> Write {
             running: 2,
             succeeded: 0,
             failed: 0,
+            is_blank: false,
         },
         urgent,
     }
