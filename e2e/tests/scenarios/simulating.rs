@@ -26,7 +26,9 @@ data:
 
 /// The lines of the README that dump a cluster into `pumice simulate -`.
 fn command() -> Result<String> {
-    let from = README.find("(\n  kubectl get nodes").context("its start")?;
+    let from = README
+        .find("(\n  set +e\n  kubectl get nodes")
+        .context("its start")?;
     let end = "| pumice simulate -";
     let length = README[from..].find(end).context("its end")? + end.len();
     Ok(README[from..from + length].to_owned())
@@ -51,6 +53,7 @@ fn the_readmes_command_simulates_a_cluster_under_its_own_configuration() -> Resu
     lab.cluster()
         .kubectl(&["delete", "crd", kind, "--timeout=30s"], "")?;
     let report = simulated(&lab.cluster().shell(Path::new("."), &script)?)?;
+    ensure!(report["configuration"]["name"] == usual, "{report}");
     ensure!(pods(&report, "binds").len() == 3, "{report}");
     Ok(())
 }
