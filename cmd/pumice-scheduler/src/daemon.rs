@@ -390,8 +390,8 @@ impl Daemon {
 
     fn lease_lost(&self) -> anyhow::Error {
         anyhow!(
-            "the lease {}/{} was lost; ending, so that only one process writes: a replica that stands \
-             by goes on, or this one when it is started again",
+            "the lease {}/{} was lost; ending, so that only one process writes: a replica that \
+             stands by goes on, or this one when it is started again",
             self.settings.lease_namespace(),
             self.settings.flags.lease.leader_elect_resource_name
         )

@@ -294,8 +294,8 @@ fn check_gang(key: &Node<'_>, listed: &Listed, registry: &Registry, found: &mut 
     if has_gangs || !is_whole {
         return;
     }
-    let message = "without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a group \
-                   are placed one by one";
+    let message = "without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a \
+                   group are placed one by one";
     found.warn("W0111-no-gang", key, message).help(
         "add `- name: gang` to the first tier, unless no workload needs several pods at once",
     );
