@@ -140,8 +140,8 @@ pub(crate) fn held_by_queue(note: &JobNote) -> bool {
     }
 }
 
-/// Whether a pod of a job could have been tried but for its queue.
+/// Whether a job was looked at, and nothing but its queue or its other pods kept a pod of it from
+/// being tried.
 pub(crate) fn only_queue_is_in_the_way(note: Option<&JobNote>) -> bool {
-    let skip = note.and_then(|note| note.skip.as_ref());
-    skip.is_none_or(Skip::is_of_queue)
+    note.is_some_and(|note| note.skip.as_ref().is_none_or(Skip::is_of_queue))
 }

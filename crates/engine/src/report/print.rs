@@ -119,10 +119,14 @@ impl Engine {
         }
         match shared.unplaced.get(&ix) {
             Some(Unplaced::NoNode(error)) => self.print_of_error(error),
-            Some(Unplaced::RoleFailed) => Print {
-                headline: kind::ROLE_FAILED,
-                data: kind::ROLE_FAILED,
-            },
+            Some(Unplaced::RoleFailed) => {
+                let never = self.never_fits(ix);
+                let epoch = self.state.nodes.static_epoch();
+                Print {
+                    headline: hash_of((kind::ROLE_FAILED, never)),
+                    data: hash_of((kind::ROLE_FAILED, never.then_some(epoch))),
+                }
+            }
             None => *shared
                 .group
                 .get_or_insert_with(|| Print::of_text(&self.untried_text(job)).and(GROUP)),
