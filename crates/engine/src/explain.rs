@@ -226,7 +226,7 @@ impl Engine {
         let mut text = error.text(&self.kernel.reasons);
         if error.never && error.nodes > 0 {
             let why = self.excess(ix);
-            let why = why.unwrap_or("no node has room for it, even if it were idle".to_owned());
+            let why = why.unwrap_or("no node could serve it, even if it were idle".to_owned());
             text.push_str(&format!(" It never fits: {why}."));
         }
         if let Some(miss) = &error.nearest {

@@ -296,7 +296,7 @@ fn a_pod_no_node_is_large_enough_for_says_so_whatever_its_queue_says() {
 fn what_no_node_has_together_never_fits_either() {
     let cluster = Cluster::under(NO_QUEUE_PLUGIN).node(node("n0", "1c 16Gi pods=9"));
     let (_, message) = why(cluster.pod(pod("p", "4c 16Gi")));
-    let expected = "It never fits: no node has room for it, even if it were idle. Nearest miss: node \
+    let expected = "It never fits: no node could serve it, even if it were idle. Nearest miss: node \
                     n1: memory short by 8Gi (16Gi asked, 8Gi in all).";
     assert!(message.ends_with(expected), "{message}");
 }
