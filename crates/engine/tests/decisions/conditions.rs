@@ -178,5 +178,9 @@ fn a_condition_follows_the_counts_a_minute_after_it_was_written() {
         events.last().is_some_and(|last| last.contains("valid: 4")),
         "{events:?}"
     );
-    assert_eq!(cluster.engine.wake_at_s(), None, "nothing is left to say");
+    let wake_at_s = cluster.engine.wake_at_s();
+    assert!(
+        wake_at_s.is_none_or(|at_s| at_s > 1000),
+        "nothing is left to say soon: {wake_at_s:?}"
+    );
 }

@@ -208,6 +208,6 @@ fn sums_that_leave_64_bits_stay_in_their_queue() {
     for at in 0..4 {
         assert_eq!(cluster.phase(&format!("asking-{at}")), GroupPhase::Pending);
         let (_, why) = cluster.why(&format!("member-{at}"));
-        assert!(why.contains("does not admit"), "{why}");
+        assert!(why.contains("the pod never fits"), "{why}");
     }
 }
