@@ -173,7 +173,7 @@ pub struct Serving {
 }
 
 /// Default of `--job-work-limit`: a few tenths of a second.
-const JOB_WORK_LIMIT: u64 = 20_000_000;
+const JOB_WORK_LIMIT: u64 = 50_000_000;
 
 /// Flags that vc-scheduler does not have.
 #[derive(Debug, clap::Args)]
