@@ -163,10 +163,7 @@ impl State {
                 return;
             }
             let old_job = old.job;
-            task.joined_bound = match task.job == old_job {
-                true => old.joined_bound,
-                false => !task.status.is_undecided(),
-            };
+            task.joined_bound = joined_bound(old, &task);
             // A plan nobody was told is no word on what the pod holds where others put it.
             let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
             let is_over = is_plan && old.status != task.status;
@@ -413,6 +410,14 @@ fn is_critical(pod: &PodObject) -> bool {
             pod.priority_class.as_str(),
             "system-cluster-critical" | "system-node-critical"
         )
+}
+
+/// Whether a pod came to its job when it was on its node already.
+fn joined_bound(old: &Task, new: &Task) -> bool {
+    match new.job == old.job {
+        true => old.joined_bound,
+        false => !new.status.is_undecided(),
+    }
 }
 
 fn same_pod(old: &Task, new: &Task) -> bool {
