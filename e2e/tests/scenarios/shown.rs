@@ -63,13 +63,13 @@ fn a_reason_that_stands_is_shown_again_when_events_are_forgotten_and_after_a_res
     lab.rest().create(PODS, &bare_pod("p", Some("40")))?;
     let forget = || lab.cluster().kubectl(&["delete", "events", "--all"], "");
     for _ in 0..2 {
-        wait_shown((&lab, &scheduler), LIMIT, &["pod", "p"], "Insufficient cpu")?;
+        wait_shown((&lab, &scheduler), LIMIT, &["pod", "p"], "FailedScheduling")?;
         forget()?;
     }
     drop(scheduler);
     forget()?;
     let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
-    wait_shown((&lab, &scheduler), LIMIT, &["pod", "p"], "Insufficient cpu")?;
+    wait_shown((&lab, &scheduler), LIMIT, &["pod", "p"], "FailedScheduling")?;
     Ok(())
 }
 
