@@ -67,13 +67,19 @@ impl Engine {
     fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
-        let epoch = Some(self.state.nodes.static_epoch());
+        let nodes_epoch = self.state.nodes.static_epoch();
+        let epoch = Some((nodes_epoch, self.state.queues_epoch()));
         let closed_epoch = std::mem::replace(&mut self.closed_epoch, epoch);
         if closed_epoch.is_none() {
             // What is written depends on the plugins too.
             jobs = self.state.jobs().map(|(ix, _)| ix).collect();
         }
-        let same_nodes = closed_epoch == epoch;
+        if closed_epoch.map(|(_, queues)| queues) != epoch.map(|(_, queues)| queues) {
+            // The nearest queue to a missing one may be another now.
+            let lost = self.state.jobs().filter(|(_, job)| job.queue.is_none());
+            jobs.extend(lost.map(|(ix, _)| ix));
+        }
+        let same_nodes = closed_epoch.map(|(nodes, _)| nodes) == Some(nodes_epoch);
         for (ix, note) in &self.notes {
             match before.get(ix).filter(|_| same_nodes) {
                 Some(old) if old == note => {}

@@ -16,7 +16,7 @@ use pumice_model::{Job, JobIx, NodeIx, Origin, TaskIx, TaskStatus};
 
 use crate::Engine;
 use crate::gist::NEAREST_MISS;
-use crate::never::{held_by_queue, only_queue_is_in_the_way};
+use crate::never::held_by_queue;
 
 /// Annotation that names a pod's PodGroup.
 const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";
@@ -67,7 +67,7 @@ impl Engine {
         if let Some(why) = self.unserved(ix).filter(|_| !tried) {
             return PodReason::unschedulable(format!("no node can serve the pod: {why}"));
         }
-        let may_be_told = task.gates == Gates::None && !tried && only_queue_is_in_the_way(note);
+        let may_be_told = task.gates == Gates::None && !tried && note.is_some_and(held_by_queue);
         if let Some(never) = may_be_told.then(|| self.never_text(ix)).flatten() {
             return PodReason::unschedulable(never);
         }
@@ -212,7 +212,9 @@ impl Engine {
         let task = self.state.task(ix);
         match unplaced {
             Unplaced::NoNode(error) => self.fit_text(ix, error),
-            Unplaced::RoleFailed if self.never_fits(ix) => self.never_text(ix).unwrap_or_default(),
+            Unplaced::RoleFailed if self.exceeds_nodes(ix) => {
+                self.never_text(ix).unwrap_or_default()
+            }
             Unplaced::RoleFailed => format!(
                 "Task {} with role spec {} has already predicated failed, skip",
                 task.name,

@@ -75,7 +75,8 @@ pub struct Engine {
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
     now_s: i64,
-    closed_epoch: Option<u64>,
+    /// Epochs of nodes and queues at the last close.
+    closed_epoch: Option<(u64, u64)>,
     partial: PartialGangs,
     telling: Telling,
     /// Jobs looked at since [`Engine::numbers`] was last asked.

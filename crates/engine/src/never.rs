@@ -49,9 +49,14 @@ impl Engine {
     /// No node could take the pod even if it were idle, as far as is known of a pod that was not
     /// tried.
     pub(crate) fn never_fits(&self, ix: TaskIx) -> bool {
+        self.exceeds_nodes(ix) || self.lacks_cards(ix)
+    }
+
+    /// The pod asks more of a resource than any node has in all.
+    pub(crate) fn exceeds_nodes(&self, ix: TaskIx) -> bool {
         let largest = self.state.nodes.largest();
         let mut request = self.state.shape(ix).request.iter();
-        request.any(|(resource, asked)| asked > largest.get(resource)) || self.lacks_cards(ix)
+        request.any(|(resource, asked)| asked > largest.get(resource))
     }
 
     fn lacks_cards(&self, ix: TaskIx) -> bool {
@@ -138,10 +143,4 @@ pub(crate) fn held_by_queue(note: &JobNote) -> bool {
         Some(skip) => skip.is_of_queue(),
         None => note.refusal.is_some(),
     }
-}
-
-/// Whether a job was looked at, and nothing but its queue or its other pods kept a pod of it from
-/// being tried.
-pub(crate) fn only_queue_is_in_the_way(note: Option<&JobNote>) -> bool {
-    note.is_some_and(|note| note.skip.as_ref().is_none_or(Skip::is_of_queue))
 }

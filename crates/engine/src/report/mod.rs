@@ -281,7 +281,10 @@ impl Engine {
         let job = self.state.job(ix);
         job.group()?;
         if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
-            return Some(Complaint::NoQueue(job.queue_name));
+            return Some(Complaint::NoQueue(
+                job.queue_name,
+                self.state.queues_epoch(),
+            ));
         }
         let note = self.notes.get(&ix);
         if let Some(refusal) = note.and_then(|note| note.enqueue_refusal()) {
@@ -300,7 +303,7 @@ impl Engine {
 
     fn event(&self, job: JobIx, complaint: &Complaint) -> GroupEvent {
         let message = match complaint {
-            Complaint::NoQueue(_) => self.no_queue_text(job),
+            Complaint::NoQueue(..) => self.no_queue_text(job),
             Complaint::Refused(refusal) => self.refusal_text(job, refusal),
             Complaint::Condition(message) => (*message).to_owned(),
         };
@@ -315,8 +318,8 @@ impl Engine {
 
 /// What there is to say against a PodGroup.
 enum Complaint<'a> {
-    /// Its queue of this name is missing.
-    NoQueue(Sym),
+    /// Its queue of this name is missing, among the queues of this epoch.
+    NoQueue(Sym, u64),
     /// It is not admitted.
     Refused(&'a Refusal),
     /// What its condition says.
@@ -326,9 +329,9 @@ enum Complaint<'a> {
 impl Complaint<'_> {
     fn print(&self) -> Print {
         match self {
-            Self::NoQueue(queue) => Print {
+            Self::NoQueue(queue, epoch) => Print {
                 headline: hash_of(queue),
-                data: hash_of(queue),
+                data: hash_of((queue, epoch)),
             },
             Self::Refused(refusal) => Print::of_refusal(refusal),
             Self::Condition(message) => Print::of_text(message),

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Engine;
 use crate::gist::{gist, hash_of};
-use crate::never::only_queue_is_in_the_way;
+use crate::never::held_by_queue;
 
 /// Two prints of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Engine {
         }
         let untried = !shared.unplaced.contains_key(&ix);
         let no_nodes = self.state.nodes.is_empty();
-        if untried && only_queue_is_in_the_way(shared.note) && (no_nodes || self.never_fits(ix)) {
+        if untried && shared.note.is_some_and(held_by_queue) && (no_nodes || self.never_fits(ix)) {
             return Print {
                 headline: hash_of((kind::NEVER, no_nodes)),
                 data: hash_of((kind::NEVER, self.state.nodes.static_epoch())),
@@ -120,7 +120,7 @@ impl Engine {
         match shared.unplaced.get(&ix) {
             Some(Unplaced::NoNode(error)) => self.print_of_error(error),
             Some(Unplaced::RoleFailed) => {
-                let never = self.never_fits(ix);
+                let never = self.exceeds_nodes(ix);
                 let epoch = self.state.nodes.static_epoch();
                 Print {
                     headline: hash_of((kind::ROLE_FAILED, never)),
@@ -146,6 +146,11 @@ impl Engine {
             Skip::Unserved(why) => Print::of_text(why),
             Skip::NotEnqueued(refusal) => Print::of_refusal(refusal),
             Skip::Invalid(invalid) => Print::of_text(&invalid.message),
+            // The nearest name is told too.
+            Skip::NoQueue => Print {
+                headline: 0,
+                data: self.state.queues_epoch(),
+            },
             Skip::Overused(overruns) => Print {
                 headline: 0,
                 data: hash_of(overruns),
