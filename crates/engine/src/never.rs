@@ -3,7 +3,7 @@
 
 use pumice_devices::View;
 use pumice_framework::reason::NO_NODES;
-use pumice_framework::{JobNote, Skip};
+use pumice_framework::JobNote;
 use pumice_model::resource::display_amount;
 use pumice_model::{DemandIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
