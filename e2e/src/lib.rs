@@ -17,6 +17,7 @@
 mod cluster;
 mod files;
 mod jobs;
+mod judge;
 mod kubelet;
 mod lab;
 mod nodes;
@@ -33,6 +34,7 @@ mod wait;
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use files::{ConfigMount, scratch};
 pub use jobs::{Creation, JobController};
+pub use judge::{Judge, Verdict};
 pub use kubelet::Kubelet;
 pub use lab::{Lab, LabGuard};
 pub use nodes::{NodeShape, create_nodes};

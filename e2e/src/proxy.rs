@@ -52,6 +52,17 @@ struct State {
     rules: Vec<Rule>,
     /// Requests that met a rule.
     hits: usize,
+    /// Requests so far.
+    requests: usize,
+}
+
+/// Which open answers bring nothing more, though their connections stay open.
+#[derive(Clone, Debug, Default)]
+struct Freeze {
+    /// Those whose path contains this; none where it is empty.
+    path: String,
+    /// Requests that came later are left alone, from this one on.
+    before: usize,
 }
 
 /// The proxy: plain HTTP on loopback before the API server's HTTPS. Tokens are passed through.
@@ -59,6 +70,7 @@ pub struct FaultProxy {
     address: String,
     shared: Arc<Shared>,
     cut: watch::Sender<u64>,
+    frozen: watch::Sender<Freeze>,
     task: JoinHandle<()>,
 }
 
@@ -66,6 +78,7 @@ struct Shared {
     state: Mutex<State>,
     upstream: Client,
     cut: watch::Receiver<u64>,
+    frozen: watch::Receiver<Freeze>,
 }
 
 impl Shared {
@@ -86,16 +99,19 @@ impl FaultProxy {
         let listener = run(TcpListener::bind("127.0.0.1:0"))?;
         let address = format!("http://{}", listener.local_addr()?);
         let (cut, receiver) = watch::channel(0);
+        let (frozen, freezes) = watch::channel(Freeze::default());
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             upstream,
             cut: receiver,
+            frozen: freezes,
         });
         let task = runtime().spawn(accept(listener, Arc::clone(&shared)));
         Ok(Self {
             address,
             shared,
             cut,
+            frozen,
             task,
         })
     }
@@ -115,9 +131,21 @@ impl FaultProxy {
         self.shared.state().rules.push(rule);
     }
 
-    /// Ends all injected faults.
+    /// From now on open answers whose path contains this bring nothing more, though their connections
+    /// stay open: those to requests so far, or those to later ones too.
+    pub fn freeze(&self, path: &str, later_too: bool) {
+        let before = match later_too {
+            true => usize::MAX,
+            false => self.shared.state().requests,
+        };
+        let path = path.to_owned();
+        self.frozen.send_replace(Freeze { path, before });
+    }
+
+    /// Ends all injected faults; what was frozen goes on.
     pub fn heal(&self) {
         self.shared.state().rules.clear();
+        self.frozen.send_replace(Freeze::default());
     }
 
     /// How many requests have met a fault.
@@ -209,6 +237,16 @@ fn refusal(status: u16, retry_after: Option<u32>) -> Answer {
 }
 
 async fn forward(request: Request<Incoming>, shared: &Shared) -> Result<Answer, io::Error> {
+    let number = {
+        let mut state = shared.state();
+        state.requests += 1;
+        state.requests - 1
+    };
+    let path = request.uri().to_string();
+    let frozen = shared.frozen.clone();
+    let flows = move |freeze: &Freeze| {
+        freeze.path.is_empty() || number >= freeze.before || !path.contains(&freeze.path)
+    };
     let (mut head, body) = request.into_parts();
     head.headers.remove(http::header::HOST);
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
@@ -218,12 +256,21 @@ async fn forward(request: Request<Incoming>, shared: &Shared) -> Result<Answer, 
     let mut cut = shared.cut.clone();
     cut.mark_unchanged();
     let data = Box::pin(BodyDataStream::new(body).map_err(io::Error::other));
-    let until_cut = futures::stream::unfold((data, cut), async |(mut data, mut cut)| {
-        let next = tokio::select! {
-            _ = cut.changed() => Some(Err(io::ErrorKind::ConnectionReset.into())),
-            next = data.next() => next,
-        };
-        next.map(|next| (next, (data, cut)))
+    let until_cut = futures::stream::unfold((data, cut), move |(mut data, mut cut)| {
+        let (mut frozen, flows) = (frozen.clone(), flows.clone());
+        async move {
+            let next = async {
+                let next = data.next().await;
+                // The proxy lives longer than its answers.
+                let _ = frozen.wait_for(|freeze| flows(freeze)).await;
+                next
+            };
+            let next = tokio::select! {
+                _ = cut.changed() => Some(Err(io::ErrorKind::ConnectionReset.into())),
+                next = next => next,
+            };
+            next.map(|next| (next, (data, cut)))
+        }
     });
     let frames = StreamBody::new(until_cut.map_ok(Frame::data));
     Ok(Response::from_parts(head, frames.boxed_unsync()))

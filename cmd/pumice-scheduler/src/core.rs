@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pumice_cluster::effects::Outcome;
+use pumice_cluster::effects::{BindFailure, Outcome};
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::shard::{ShardStatus, ShardView};
-use pumice_cluster::watch::Input;
+use pumice_cluster::watch::{Input, Picture};
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::object::{NodeObject, QueueObject, Shard};
@@ -85,6 +85,8 @@ pub struct Ears {
     pub questions: mpsc::Receiver<Question>,
     /// Whether this replica may write.
     pub term: TermWatch,
+    /// Whether what decisions are made from is followed.
+    pub picture: Picture,
 }
 
 /// How the thread goes about its work.
@@ -115,6 +117,8 @@ pub struct Core {
     /// Where the device configuration is, and whether it was told since.
     devices: (Place, bool),
     resting: bool,
+    /// What decisions are made from was followed before the last inputs were taken in.
+    followed: bool,
     ears: Ears,
     teller: Teller,
     status: Arc<Status>,
@@ -156,6 +160,7 @@ impl Core {
             configured: None,
             devices: (None, true),
             resting: false,
+            followed: true,
             ears,
             teller,
             status,
@@ -185,15 +190,57 @@ impl Core {
                 Some(outcome) = self.ears.outcomes.recv() => self.hear(outcome),
                 Some(question) = self.ears.questions.recv() => self.answer(question),
                 () = self.ears.term.changed() => self.changed = true,
+                () = self.ears.picture.changed() => self.changed = true,
                 count = self.ears.inputs.recv_many(&mut bundle, BUNDLE) => {
                     if count == 0 {
                         return;
                     }
                 }
             }
+            // Asked before, so that what was missed is taken in before it is decided from.
+            self.see();
             self.take_in(&mut bundle);
+            self.take_back();
             self.status.tick(self.clock.ticks_ms());
             self.act();
+        }
+    }
+
+    /// Whether what decisions are made from is followed.
+    fn see(&mut self) {
+        let lost = self.ears.picture.lost();
+        let followed = lost.is_empty();
+        let kinds = || {
+            let kind =
+                |(kind, age): &(&str, Duration)| format!("{kind} for {:.1} s", age.as_secs_f64());
+            lost.iter().map(kind).collect::<Vec<_>>().join(", ")
+        };
+        if !followed {
+            self.status.set_lost(Some(format!(
+                "nothing is decided, what happens is not followed: {}; see --watch-grace",
+                kinds()
+            )));
+        }
+        if followed == self.followed {
+            return;
+        }
+        self.followed = followed;
+        self.changed = true;
+        self.teller.stopped(!followed);
+        if followed {
+            self.status.set_lost(None);
+            tracing::info!("what happens is followed again: deciding goes on");
+        } else {
+            let kinds = kinds();
+            tracing::warn!("nothing is decided: what happens is not followed: {kinds}");
+        }
+    }
+
+    /// Decisions on their way that what has changed forbids are taken back, and made anew once they
+    /// certainly cannot come true.
+    fn take_back(&mut self) {
+        for outdated in self.engine.outdated() {
+            self.teller.recall(&outdated.uid, &outdated.why);
         }
     }
 
@@ -304,12 +351,25 @@ impl Core {
             self.teller.hear(&self.engine, &outcome);
             return;
         };
-        let retry_at_s = self.clock.now_s() + self.teller.retry_after_s(&pod.uid, RETRY);
+        if failure == BindFailure::Outdated {
+            tracing::info!(
+                pod = format!("{}/{}", pod.namespace, pod.name),
+                node = %node,
+                "decided anew: {message}"
+            );
+            return self.unplace(pod.uid, message, 0);
+        }
+        let wait_s = self.teller.retry_after_s(&pod.uid, RETRY);
         self.teller.bind_failed(&pod, &node, &failure, &message);
+        self.unplace(pod.uid, message, wait_s);
+    }
+
+    /// A Binding has failed: the pod may be placed again after this time.
+    fn unplace(&mut self, uid: String, message: String, wait_s: i64) {
         self.engine.apply(Delta::BindFailed {
-            uid: pod.uid.to_string(),
+            uid,
             message,
-            retry_at_s,
+            retry_at_s: self.clock.now_s() + wait_s,
         });
         self.changed = true;
     }
@@ -373,6 +433,7 @@ impl Core {
     fn may_decide(&self) -> bool {
         !self.resting
             && self.configured.is_some()
+            && self.followed
             && self.devices.1
             && self.status.synced()
             && self.teller.may_write(&self.ears.term)

@@ -9,10 +9,10 @@ use pumice_admin::http::{self, Endpoints, TlsFiles};
 use pumice_admin::log;
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::client::{self, Clients, ConnectOptions};
-use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured};
+use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured, Sight};
 use pumice_cluster::lease::{Elector, TermWatch};
 use pumice_cluster::ring::Ring;
-use pumice_cluster::watch::{self, WatchOptions};
+use pumice_cluster::watch::{self, Input, WatchOptions};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
@@ -70,8 +70,6 @@ pub fn run(settings: Settings) -> anyhow::Result<()> {
 struct Daemon {
     settings: Arc<Settings>,
     clients: Clients,
-    /// A connection of its own, so that a burst of writes does not delay a renewal.
-    lease_client: kube::Client,
     clock: Clock,
     metrics: Arc<Metrics>,
     status: Arc<Status>,
@@ -93,7 +91,6 @@ impl Daemon {
         metrics.declare_cards(&crate::teller::cards::families())?;
         let daemon = Self {
             clients: client::connect(&options).await?,
-            lease_client: client::connect(&options).await?.writes,
             settings,
             clock: Clock::start(),
             metrics: Arc::new(metrics),
@@ -116,14 +113,13 @@ impl Daemon {
 
         let (stop, stopped) = cell::channel(false);
         let (elector, term) = self.elect(stopped)?;
+        let (input_sender, inputs) = mpsc::channel(INPUTS);
+        tokio::spawn(watching::probe(input_sender.clone(), WATCH_NUMBERS));
+        let (watch, sight) = self.watch(input_sender)?;
         // Bounded by what the core has handed in, since each write has one outcome: binds by
         // `max_binds`, the rest by pods and groups. A limit of its own could make both sides wait.
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
-        let effects = self.effects(&term, outcome_sender);
-        let (input_sender, inputs) = mpsc::channel(INPUTS);
-        tokio::spawn(watching::probe(input_sender.clone(), WATCH_NUMBERS));
-        let reads = self.clients.reads.clone();
-        let watch = watch::start(reads, self.watch_options()?, input_sender);
+        let effects = self.effects(&term, outcome_sender, sight);
         let queue_gone = Arc::new(Notify::new());
         self.make_queues(&term, Arc::clone(&queue_gone));
         tokio::spawn(level_socket(self.level.clone(), term.clone()));
@@ -132,6 +128,7 @@ impl Daemon {
             outcomes,
             questions,
             term: term.clone(),
+            picture: watch.picture(),
         };
         let mut core = self.start_core(ears, effects.clone(), queue_gone)?;
         let notices = self.write_notices(effects.clone(), &term);
@@ -216,17 +213,35 @@ impl Daemon {
         let Some(settings) = settings.filter(|_| !self.settings.flags.ours.dry_run) else {
             return Ok((None, TermWatch::always()));
         };
-        let (elector, term) = Elector::new(self.lease_client.clone(), settings)?;
+        let (elector, term) = Elector::new(self.clients.lease.clone(), settings)?;
         let shutdown = async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         };
         Ok((Some(tokio::spawn(elector.run(shutdown))), term))
     }
 
+    /// Starts to watch, and what is known of the API server.
+    fn watch(&self, inputs: mpsc::Sender<Input>) -> anyhow::Result<(watch::WatchHandle, Sight)> {
+        let Clients {
+            reads,
+            probe,
+            contact,
+            ..
+        } = &self.clients;
+        tokio::spawn(contact.clone().probe(probe.clone()));
+        let watch = watch::start(reads.clone(), self.watch_options()?, inputs, contact);
+        let sight = Sight {
+            contact: contact.clone(),
+            picture: watch.picture(),
+        };
+        Ok((watch, sight))
+    }
+
     fn effects(
         &self,
         term: &TermWatch,
         outcomes: mpsc::UnboundedSender<effects::Outcome>,
+        sight: Sight,
     ) -> Option<Arc<Effects>> {
         let flags = &self.settings.flags;
         if flags.ours.dry_run {
@@ -243,7 +258,7 @@ impl Daemon {
         };
         let meter = Arc::new(Meters(Arc::clone(&self.metrics)));
         let client = self.clients.writes.clone();
-        let effects = effects::start(client, options, term.clone(), outcomes, meter);
+        let effects = effects::start(client, options, term.clone(), outcomes, meter, sight);
         Some(Arc::new(effects))
     }
 
@@ -262,6 +277,7 @@ impl Daemon {
             csi: scheduling.csi_storage,
             shard: sharded.then(|| scheduling.scheduler_sharding_name.clone()),
             group_controller: settings.group_controller.clone(),
+            grace: settings.flags.ours.watch_grace,
             ..WatchOptions::default()
         })
     }

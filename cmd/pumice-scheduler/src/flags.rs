@@ -212,6 +212,10 @@ pub struct Ours {
     /// Work a job may take of a cycle before others go on, in looks at one node; 0: no limit
     #[arg(long, default_value_t = JOB_WORK_LIMIT, value_name = "N")]
     pub job_work_limit: u64,
+    /// Decide nothing while a kind that protects (nodes, pods, PodGroups, queues, volumes) has not been
+    /// followed for this long; 0 decides all the same
+    #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]
+    pub watch_grace: Duration,
     /// Serve /debug to clients that are not on this machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]

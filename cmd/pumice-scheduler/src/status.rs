@@ -12,6 +12,7 @@ pub struct Status {
     synced: AtomicBool,
     ticks_ms: AtomicU64,
     configuration: Mutex<Option<String>>,
+    lost: Mutex<Option<String>>,
 }
 
 impl Status {
@@ -38,6 +39,11 @@ impl Status {
             .unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
+    /// What of the cluster is not followed; `None` when all that matters is.
+    pub fn set_lost(&self, problem: Option<String>) {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
     /// What keeps the daemon from scheduling.
     ///
     /// # Errors
@@ -52,6 +58,8 @@ impl Status {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         problems.extend(configuration.clone());
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.extend(lost.clone());
         if problems.is_empty() {
             Ok(())
         } else {
@@ -80,13 +88,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ready_needs_complete_lists_and_a_configuration() {
+    fn ready_needs_complete_lists_a_configuration_and_a_present_picture() {
         let status = Status::default();
         status.set_configuration_problem(Some("no configuration".to_owned()));
         assert_eq!(status.ready().map_err(|problems| problems.len()), Err(2));
         status.set_synced(true);
         assert_eq!(status.ready(), Err(vec!["no configuration".to_owned()]));
         status.set_configuration_problem(None);
+        assert_eq!(status.ready(), Ok(()));
+        status.set_lost(Some("Node for 3.0 s".to_owned()));
+        assert_eq!(status.ready(), Err(vec!["Node for 3.0 s".to_owned()]));
+        status.set_lost(None);
         assert_eq!(status.ready(), Ok(()));
     }
 

@@ -130,6 +130,20 @@ impl Teller {
         }
     }
 
+    /// The decision to bind this pod does not fit any more.
+    pub fn recall(&self, uid: &str, why: &str) {
+        if let Out::Effects(effects) = &self.out
+            && effects.recall(uid, why)
+        {
+            self.metrics.bind_recalled();
+        }
+    }
+
+    /// Whether nothing is decided because what happens is not followed.
+    pub fn stopped(&self, stopped: bool) {
+        self.metrics.decisions_stopped(stopped);
+    }
+
     /// The scheduler is the only writer of a PodGroup's status: while its newest one is on the way,
     /// the one a watch event carries is older.
     pub fn correct(&mut self, engine: &Engine, delta: &mut Delta) {

@@ -50,6 +50,8 @@ impl Watching {
             if let Some(age) = kind.last_contact_age {
                 metrics.watch_staleness(kind.kind, age.as_secs_f64());
             }
+            let lost = kind.lost_for.unwrap_or_default();
+            metrics.watch_lost(kind.kind, lost.as_secs_f64());
             let now = Counted {
                 restarts: kind.counts.watches.saturating_sub(1),
                 diverged: kind.counts.diverged,
@@ -138,6 +140,7 @@ mod tests {
             },
             last_event_age: None,
             last_contact_age: Some(Duration::from_secs(3)),
+            lost_for: Some(Duration::from_secs(2)),
         }
     }
 
@@ -154,6 +157,7 @@ mod tests {
             "pumice_ledger_divergence_total 3",
             "pumice_watch_objects{kind=\"Pod\"} 7",
             "pumice_watch_staleness_seconds{kind=\"Pod\"} 3",
+            "pumice_watch_lost_seconds{kind=\"Pod\"} 2",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

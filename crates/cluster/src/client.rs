@@ -13,6 +13,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use thiserror::Error;
 
+use crate::contact::Contact;
+
 /// Longest time to open a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -35,6 +37,12 @@ pub struct Clients {
     pub reads: Client,
     /// For everything that changes something.
     pub writes: Client,
+    /// For the lease, so that a burst of writes does not delay a renewal.
+    pub lease: Client,
+    /// For the question whether the API server is back.
+    pub probe: Client,
+    /// What the requests of all of them find out about the API server.
+    pub contact: Contact,
     /// URL of the API server, for messages.
     pub server: String,
 }
@@ -97,15 +105,21 @@ pub async fn connect(options: &ConnectOptions) -> Result<Clients, ConnectError> 
     fix_token(&mut config);
     let server = config.cluster_url.to_string();
     let server = server.trim_end_matches('/').to_owned();
+    let contact = Contact::default();
     let client = |config: Config| {
-        Client::try_from(config).map_err(|error| ConnectError::Credentials {
-            server: server.clone(),
-            reason: describe(&error),
-        })
+        contact
+            .client(config)
+            .map_err(|error| ConnectError::Credentials {
+                server: server.clone(),
+                reason: describe(&error),
+            })
     };
     Ok(Clients {
         reads: client(config.clone())?,
-        writes: client(config)?,
+        writes: client(config.clone())?,
+        lease: client(config.clone())?,
+        probe: client(config)?,
+        contact: contact.clone(),
         server: server.clone(),
     })
 }

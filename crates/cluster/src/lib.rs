@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod config_map;
+pub mod contact;
 pub mod effects;
 pub mod lease;
 mod object_ref;

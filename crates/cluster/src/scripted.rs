@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
+use crate::contact::Contact;
+
 /// A request as it came in.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
@@ -87,6 +89,11 @@ impl Server {
 
     pub(crate) fn client(&self) -> kube::Client {
         client(self.address)
+    }
+
+    /// A client that tells how its requests fare.
+    pub(crate) fn observed(&self, contact: &Contact) -> kube::Client {
+        contact.client(config(self.address)).expect("a client")
     }
 
     /// Answers otherwise from now on.
@@ -165,8 +172,12 @@ impl Server {
 
 /// A client without retries of its own.
 pub(crate) fn client(address: SocketAddr) -> kube::Client {
+    kube::Client::try_from(config(address)).expect("a client")
+}
+
+fn config(address: SocketAddr) -> kube::Config {
     let uri = format!("http://{address}").parse().expect("a URI");
     let mut config = kube::Config::new(uri);
     config.default_retry = false;
-    kube::Client::try_from(config).expect("a client")
+    config
 }

@@ -243,6 +243,23 @@ impl NodeCards {
         }
     }
 
+    /// Why a card that was given out can no longer be: it is gone, unusable, or smaller than what is
+    /// charged to it.
+    pub fn lacks(&self, pick: &Pick) -> Option<String> {
+        let id = &pick.id;
+        let Some(card) = pick.card.and_then(|at| self.cards.get(usize::from(at))) else {
+            return Some(format!("card {id} is gone"));
+        };
+        if !card.usable {
+            return Some(match &card.unusable {
+                Some(why) => format!("card {id} cannot be used any more: {why}"),
+                None => format!("card {id} cannot be used any more"),
+            });
+        }
+        let shrunk = card.used.memory > card.memory;
+        shrunk.then(|| format!("card {id} has less memory than it had"))
+    }
+
     /// Charges a pod. Picks without a card on the node charge nothing.
     pub fn charge(&mut self, pod: u32, tags: Tags, weight: Weight, picks: &[Pick]) {
         if weight != Weight::Held {

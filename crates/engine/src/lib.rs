@@ -17,6 +17,7 @@ pub mod gist;
 mod give_up;
 mod never;
 pub mod numbers;
+pub mod outdated;
 mod partial;
 mod refusal;
 pub mod report;
@@ -86,6 +87,7 @@ pub struct Engine {
     devices_told: devices::Told,
     serviceable: Serviceable,
     bind_waits: BindWaits,
+    suspects: outdated::Suspects,
 }
 
 impl Engine {
@@ -115,6 +117,7 @@ impl Engine {
             devices_told: devices::Told::default(),
             serviceable: Serviceable::default(),
             bind_waits: BindWaits::default(),
+            suspects: outdated::Suspects::default(),
         }
     }
 
@@ -148,6 +151,7 @@ impl Engine {
 
     /// Takes in one change of the cluster.
     pub fn apply(&mut self, delta: Delta) {
+        self.suspects.note(&self.state, &delta);
         let pod = match &delta {
             Delta::PodApply(pod) => Some(pod.uid.clone()),
             Delta::PodDelete(uid) => Some(uid.clone()),

@@ -10,11 +10,13 @@ mod election;
 mod faults;
 mod flags;
 mod late_gangs;
+mod outages;
 mod placing;
 mod recovery;
 mod sample_set;
 mod shown;
 mod simulating;
+mod stale;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -41,6 +41,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         outcomes: outcome_receiver,
         questions: question_receiver,
         term: TermWatch::always(),
+        picture: Picture::default(),
     };
     let manner = Manner {
         default_queue: "default".to_owned(),

@@ -38,6 +38,7 @@ fn name(failure: &BindFailure) -> &'static str {
         BindFailure::Rejected => "binding rejected",
         BindFailure::GaveUp => "binding given up",
         BindFailure::PreBind => "step before binding",
+        BindFailure::Outdated => "binding outdated",
     }
 }
 

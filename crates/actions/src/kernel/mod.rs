@@ -244,7 +244,12 @@ impl Kernel {
             self.fixed.retain(|_, part| Rc::strong_count(part) > 1);
             self.fixed_in_use = self.fixed.len();
         }
-        let fixed = self
+        let fixed = self.fixed_part(state, chain, class);
+        Program::new(state, chain, &mut self.reasons, class, fixed)
+    }
+
+    fn fixed_part(&mut self, state: &State, chain: &PluginChain, class: &Class) -> Rc<StaticPart> {
+        let part = self
             .fixed
             .entry(state.shapes.rules_serial(class.shape.rules))
             .or_insert_with(|| {
@@ -253,9 +258,21 @@ impl Kernel {
                 let mut part = chain.static_part(state, &class.rules);
                 shard::overlay(state, self.shard_reason, &mut part);
                 Rc::new(part)
-            })
-            .clone();
-        Program::new(state, chain, &mut self.reasons, class, fixed)
+            });
+        Rc::clone(part)
+    }
+
+    /// Why a task may not be on a node, for what the node's object says, whatever is on it.
+    pub fn rejects(
+        &mut self,
+        state: &State,
+        chain: &PluginChain,
+        task: TaskIx,
+        node: NodeIx,
+    ) -> Option<ReasonId> {
+        self.forget_if_stale(state);
+        let class = Class::of(state, task);
+        self.fixed_part(state, chain, &class).verdict[node.at()]
     }
 
     /// The best node for a class of one task, by one pass over the nodes;

@@ -246,6 +246,11 @@ impl Metrics {
         add(&self.families.bind_unknown_outcome, &[], 1.0);
     }
 
+    /// A bind was taken back while it waited, since what was decided no longer fitted.
+    pub fn bind_recalled(&self) {
+        add(&self.families.bind_recalled, &[], 1.0);
+    }
+
     /// Binds that wait for the device plugin of their node, or for its lock.
     pub fn device_binds_waiting(&self, count: usize) {
         set(&self.families.device_binds_waiting, &[], count as f64);
@@ -316,6 +321,17 @@ impl Metrics {
     /// Seconds since the watch of a kind last heard from the API server.
     pub fn watch_staleness(&self, kind: &'static str, seconds: f64) {
         set(&self.families.watch_staleness, &[kind], seconds);
+    }
+
+    /// Seconds since the watch of a kind was last known to deliver; 0 while it does.
+    pub fn watch_lost(&self, kind: &'static str, seconds: f64) {
+        set(&self.families.watch_lost, &[kind], seconds);
+    }
+
+    /// Whether nothing is decided because what happens is not followed.
+    pub fn decisions_stopped(&self, stopped: bool) {
+        let value = f64::from(u8::from(stopped));
+        set(&self.families.decisions_stopped, &[], value);
     }
 
     /// The watch of a kind was opened again so many times.

@@ -256,6 +256,8 @@ families! {
         "Bind requests under way.";
     bind_unknown_outcome: counter "pumice_bind_unknown_outcome_total" []
         "Bind requests of which the API server's decision was not learnt from the answer.";
+    bind_recalled: counter "pumice_bind_recalled_total" []
+        "Binds taken back while they waited, since what was decided no longer fitted.";
     device_binds_waiting: gauge "pumice_device_binds_waiting" []
         "Binds that wait for the device plugin of their node, or for its lock.";
     gang_partial: gauge "pumice_gang_partial" []
@@ -282,6 +284,10 @@ families! {
         "Objects known from the watch of a kind.";
     watch_staleness: gauge "pumice_watch_staleness_seconds" ["kind"]
         "Time since the watch of a kind last heard from the API server in seconds.";
+    watch_lost: gauge "pumice_watch_lost_seconds" ["kind"]
+        "Time since the watch of a kind was last known to deliver in seconds; 0 while it does.";
+    decisions_stopped: gauge "pumice_decisions_stopped" []
+        "1 while nothing is decided because what happens is not followed.";
     watch_restarts: counter "pumice_watch_restarts_total" ["kind"]
         "Times the watch of a kind was opened again.";
     unreadable_objects: gauge "pumice_unreadable_objects" ["kind"]

@@ -244,6 +244,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.job_retried("ns", "job");
     metrics.bind_inflight(1);
     metrics.bind_unknown_outcome();
+    metrics.bind_recalled();
     metrics.device_binds_waiting(1);
     metrics.gangs_partial(1);
     metrics.gang_became_partial();
@@ -256,6 +257,8 @@ fn use_everything(metrics: &Metrics) {
     metrics.pending_pods(&[("no node fits", 1)]);
     metrics.watch_objects("pods", 1);
     metrics.watch_staleness("pods", 1.0);
+    metrics.watch_lost("pods", 1.0);
+    metrics.decisions_stopped(true);
     metrics.watch_restarted("pods", 1);
     metrics.unreadable_objects("pods", 1);
     metrics.events_suppressed(1);

@@ -18,7 +18,10 @@
 //!    read unbound more than `settle_after` after the last request in doubt was *sent*.
 //! 3. While the pod cannot be read nothing is reported: its place stays reserved.
 //! 4. Posting ends `bind_timeout` after the first request, and with the term; reading goes on.
-//! 5. What devices wait for comes before the first request; annotations are stamped with it, and
+//! 5. Right before every request the decision is looked at: one that was taken back meanwhile is not
+//!    sent (again), and fails by rule 2. Nothing is sent while what it was decided from is not
+//!    followed.
+//! 6. What devices wait for comes before the first request; annotations are stamped with it, and
 //!    are the same in all requests of this bind.
 
 use std::sync::Arc;
@@ -35,8 +38,10 @@ use super::gate::{Gate, Permit};
 use super::http::{Call, Refusal, Reply};
 use super::lane::Lane;
 use super::prebind;
+use super::recall::Recall;
 use super::shared::{Doubt, Rate, Shared};
 use super::status::{Key, Status, pod_key};
+use super::verbs::Target;
 use super::window::Sample;
 use super::{BindFailure, BindRequest, Outcome};
 
@@ -49,6 +54,7 @@ pub(super) struct Bind<'a> {
     doubt: Option<Doubt>,
     tries: u32,
     ready: Ready,
+    recall: Recall,
     /// Annotations, once they are stamped.
     stamped: Option<Value>,
 }
@@ -87,6 +93,7 @@ impl<'a> Bind<'a> {
         (gate, conditions): (&'a Arc<Gate>, &'a Lane<Key, Status>),
         request: &'a BindRequest,
         ready: Ready,
+        recall: Recall,
     ) -> Self {
         Self {
             shared,
@@ -96,6 +103,7 @@ impl<'a> Bind<'a> {
             doubt: None,
             tries: 0,
             ready,
+            recall,
             stamped: None,
         }
     }
@@ -105,6 +113,7 @@ impl<'a> Bind<'a> {
     /// # Errors
     /// Why it is certain that the pod is not, and will not be, on the node through this bind.
     pub(super) async fn run(mut self) -> Result<(), Failed> {
+        self.still_fits()?;
         if let Err(problem) = prebind::run(self.shared, &self.request.before).await {
             return Err((BindFailure::PreBind, problem));
         }
@@ -125,9 +134,15 @@ impl<'a> Bind<'a> {
         let turn = turn.unwrap_or_else(|| guards.enter(uid, &self.request.node, guard));
         if let Turn::Later(turn) = turn {
             let waits = Waits::new(self.shared, uid);
-            if turn.await.is_err() {
-                let text = "the scheduler is stopping".to_owned();
-                return Err((BindFailure::GaveUp, text));
+            tokio::select! {
+                turn = turn => if turn.is_err() {
+                    let text = "the scheduler is stopping".to_owned();
+                    return Err((BindFailure::GaveUp, text));
+                },
+                () = self.recall.told() => {
+                    guards.gone(uid);
+                    return self.still_fits();
+                }
             }
             drop(waits);
             self.wait_is_over().await;
@@ -152,7 +167,7 @@ impl<'a> Bind<'a> {
         let held = match self.request.devices.lock {
             Some(key) => {
                 let whose = (self.request.pod.uid.as_str(), self.request.node.as_str());
-                let held = lock::take(self.shared, whose, key).await?;
+                let held = lock::take(self.shared, whose, key, &self.recall).await?;
                 self.wait_is_over().await;
                 Some(held)
             }
@@ -172,15 +187,14 @@ impl<'a> Bind<'a> {
     async fn posted(&mut self) -> Result<(), Failed> {
         let mut end = None;
         loop {
-            let permit = match self.ready.permit.take() {
-                Some(permit) => permit,
-                None => self.gate.pass(self.tries > 0).await,
-            };
+            let permit = self.permit().await?;
             if self.shared.clear_to_write(Rate::Core).await.is_err() {
                 let text = "no longer the leader".to_owned();
                 return Err((BindFailure::GaveUp, text));
             }
-            let sent = Instant::now();
+            // The last look before it is sent.
+            self.still_fits()?;
+            let (sent, moment) = (Instant::now(), self.shared.contact.moment());
             let until = *end.get_or_insert(sent + self.shared.options.bind_timeout);
             let call = self.call();
             let reply = self.shared.send("bind", call).await;
@@ -192,9 +206,41 @@ impl<'a> Bind<'a> {
                 Next::Again(pause, text) if Instant::now() + pause >= until => {
                     return Err((BindFailure::GaveUp, text));
                 }
-                Next::Again(pause, _) => tokio::time::sleep(pause).await,
+                Next::Again(pause, _) => tokio::select! {
+                    _ = self.shared.contact.pause(moment, pause) => {}
+                    () = self.recall.told() => {}
+                },
             }
             self.tries += 1;
+        }
+    }
+
+    /// A turn at the gate, while what was decided from is followed.
+    async fn permit(&mut self) -> Result<Permit, Failed> {
+        let (shared, recall) = (self.shared, self.recall.clone());
+        let turn = async {
+            let permit = match self.ready.permit.take() {
+                Some(permit) => permit,
+                None => self.gate.pass(self.tries > 0).await,
+            };
+            // Watches may come back later than the API server does.
+            shared.sees().await;
+            permit
+        };
+        let permit = tokio::select! {
+            permit = turn => Some(permit),
+            () = recall.told() => None,
+        };
+        self.still_fits()?;
+        let stopped = || (BindFailure::Outdated, "taken back".to_owned());
+        permit.ok_or_else(stopped)
+    }
+
+    /// Whether the decision has not been taken back.
+    fn still_fits(&self) -> Result<(), Failed> {
+        match self.recall.why() {
+            Some(why) => Err((BindFailure::Outdated, why)),
+            None => Ok(()),
         }
     }
 
@@ -240,8 +286,11 @@ impl<'a> Bind<'a> {
                 Next::Again(again(self.tries), text)
             }
             403 if refusal.is_rbac() => {
-                let rule = "grant create on pods/binding of the core group";
-                Next::Failed((BindFailure::Denied, format!("{text}; {rule}")))
+                let text = format!("{text}; grant {}", Target::Binding.rule());
+                match self.shared.is_denied(Target::Binding, &refusal) {
+                    true => Next::Failed((BindFailure::Denied, text)),
+                    false => Next::Again(again(self.tries), text),
+                }
             }
             403 => Next::Failed((BindFailure::Denied, text)),
             _ => Next::Failed((BindFailure::Rejected, text)),
@@ -274,6 +323,7 @@ impl<'a> Bind<'a> {
                 break;
             }
             let over = doubt.lasts().is_zero();
+            let moment = self.shared.contact.moment();
             match self.read().await {
                 Seen::Here => return Ok(()),
                 Seen::Unbound { .. } if over => break,
@@ -287,7 +337,7 @@ impl<'a> Bind<'a> {
             } else {
                 pause.min(rest)
             };
-            tokio::time::sleep(pause).await;
+            self.shared.contact.pause(moment, pause).await;
             tries += 1;
         }
         Err(failed)

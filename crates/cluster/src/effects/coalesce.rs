@@ -233,6 +233,18 @@ impl<K: Clone + Eq + Hash, V: Coalesce> Coalescer<K, V> {
         }
     }
 
+    /// What was tried before is due now, and counts as not tried yet.
+    pub(super) fn try_again(&mut self, now: Instant) {
+        for entry in self.entries.values_mut() {
+            let waits = entry.under_way.is_none();
+            if let Some(waiting) = entry.waiting.as_mut().filter(|one| waits && one.tries > 0) {
+                (waiting.due, waiting.tries) = (now, 0);
+                // The ticket is in the heap already; whichever comes first counts.
+                self.due.push(Reverse((now, waiting.ticket)));
+            }
+        }
+    }
+
     /// Forgets what was written long ago.
     fn forget(&mut self, now: Instant) {
         while let Some((at, _)) = self.written.front() {

@@ -11,11 +11,11 @@ use crate::ObjectRef;
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::correlate::{Correlator, Record, Verdict};
-use super::http::{Call, MERGE_PATCH, Reply};
+use super::http::{Call, MERGE_PATCH, Refusal, Reply};
 use super::lane::Lane;
 use super::shared::{Rate, Shared};
 use super::status_body::seconds;
-use super::verbs::{Target, Way};
+use super::verbs::Target;
 
 /// Events that may wait; the oldest goes when there is one more.
 const MOST_WAITING: usize = 10_000;
@@ -81,8 +81,10 @@ impl Events {
 
 /// Writes an event: a new one, or the count of one that is there.
 pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Finish {
-    if shared.verbs.way(Target::Event, Instant::now()) != Way::Patch {
-        return Finish::Dropped;
+    match shared.verbs.open(Target::Event, Instant::now()) {
+        Ok(()) => {}
+        Err(true) => return Finish::Dropped,
+        Err(false) => return Finish::Again(backoff::pause(tries)),
     }
     let all = format!("/api/v1/namespaces/{}/events", namespace(&record));
     let mut reply = None;
@@ -109,25 +111,29 @@ pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Fi
             // The first answer was lost.
             409 => return Finish::Done,
             401 | 429 | 500.. => refusal.retry_after,
-            _ if refusal.is_rbac() => {
-                shared
-                    .verbs
-                    .refused(Target::Event, Way::Patch, Instant::now());
-                tracing::warn!(
-                    "events are off: {}; grant {}",
-                    reply.text(),
-                    Target::Event.rule()
-                );
-                return Finish::Dropped;
-            }
+            _ if refusal.is_rbac() => return refused(&shared, refusal, tries),
             _ => return give_up(&shared, &record, &reply),
         },
         Reply::NotSent(_) | Reply::Lost(_) => None,
     };
-    if tries >= MOST_TRIES {
+    if tries >= MOST_TRIES && !shared.contact.is_out() {
         return give_up(&shared, &record, &reply);
     }
     Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+}
+
+/// By the role, or by an API server that is starting.
+fn refused(shared: &Shared, refusal: &Refusal, tries: u32) -> Finish {
+    let denied = shared.is_denied(Target::Event, refusal);
+    if shared.verbs.may_speak(Target::Event, Instant::now()) {
+        let state = if denied { "off" } else { "held back" };
+        let (text, rule) = (&refusal.message, Target::Event.rule());
+        tracing::warn!("events are {state}: {text}; if it stays so grant {rule}");
+    }
+    match denied {
+        true => Finish::Dropped,
+        false => Finish::Again(backoff::pause(tries)),
+    }
 }
 
 fn give_up(shared: &Shared, record: &Record, reply: &Reply) -> Finish {

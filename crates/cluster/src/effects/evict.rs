@@ -19,6 +19,7 @@ use super::http::{Call, JSON, Reply};
 use super::shared::{NoTerm, Rate, Shared};
 use super::status::mark_victim;
 use super::status_body::Victim;
+use super::verbs::Target;
 use super::{Outcome, PodRef};
 
 /// Tries until an eviction fails: about a minute.
@@ -78,7 +79,7 @@ pub(super) async fn write(
             shared.tell(Outcome::Evicted { pod });
             Finish::Done
         }
-        Ok(Step::Again(pause, _)) if tries < MOST_TRIES => {
+        Ok(Step::Again(pause, _)) if tries < MOST_TRIES || shared.contact.is_out() => {
             Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
         }
         Ok(Step::Again(_, message) | Step::Failed(message)) => failed(message),
@@ -101,7 +102,18 @@ async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
         "preconditions": {"uid": victim.pod.uid},
     });
     let call = Call::with(Method::DELETE, victim.pod.path(), JSON, &options);
-    Ok(step(shared.write(Rate::Core, "evict", call).await?))
+    let reply = shared.write(Rate::Core, "evict", call).await?;
+    if let Reply::Refused(refusal) = &reply
+        && refusal.is_rbac()
+    {
+        let rule = Target::Eviction.rule();
+        let text = format!("{}; grant {rule}", reply.text());
+        return Ok(match shared.is_denied(Target::Eviction, refusal) {
+            true => Step::Failed(text),
+            false => Step::Again(None, text),
+        });
+    }
+    Ok(step(reply))
 }
 
 /// A refusal over the UID says that this pod is gone; any other conflict that it is being changed.
@@ -113,9 +125,6 @@ fn step(reply: Reply) -> Step {
         Reply::Refused(refusal) => match refusal.code {
             404 => Step::Gone,
             _ if refusal.is_replaced() => Step::Gone,
-            403 if refusal.is_rbac() => {
-                Step::Failed(format!("{text}; grant delete on pods of the core group"))
-            }
             401 | 408 | 409 | 429 | 500.. => Step::Again(refusal.retry_after, text),
             _ => Step::Failed(text),
         },

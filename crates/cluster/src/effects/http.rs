@@ -133,6 +133,15 @@ impl Reply {
         }
     }
 
+    /// Whether it shows that the caller may make the request: what was asked for was looked at.
+    pub(super) fn is_answer(&self) -> bool {
+        match self {
+            Self::Ok(_) => true,
+            Self::Refused(refusal) => !matches!(refusal.code, 401 | 429 | 500..),
+            Self::NotSent(_) | Self::Lost(_) => false,
+        }
+    }
+
     /// In words.
     pub(super) fn text(&self) -> String {
         match self {

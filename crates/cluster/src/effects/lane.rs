@@ -68,6 +68,12 @@ where
         self.work.notify_one();
     }
 
+    /// What was tried before is due now.
+    pub(super) fn try_again(&self) {
+        self.state().try_again(Instant::now());
+        self.work.notify_one();
+    }
+
     /// Waits until no write of the object is under way.
     pub(super) async fn settled(&self, key: &K) {
         self.until(|state| !state.is_under_way(key)).await;

@@ -27,6 +27,7 @@ mod meter;
 mod options;
 mod prebind;
 mod queues;
+mod recall;
 mod shared;
 mod status;
 mod status_body;
@@ -44,7 +45,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::contact::Contact;
 use crate::lease::TermWatch;
+use crate::watch::Picture;
 
 use self::bind::{Bind, Ready};
 use self::devices::cleanup::{self, CleanUp};
@@ -53,6 +56,7 @@ use self::event::Events;
 use self::evict::Eviction;
 use self::gate::Gate;
 use self::lane::Lane;
+use self::recall::Recall;
 use self::shared::Shared;
 use self::status::{Key, Status, pod_key};
 
@@ -83,6 +87,15 @@ pub struct Effects {
     tasks: Vec<AbortHandle>,
 }
 
+/// What is known of the API server and of what it told.
+#[derive(Clone, Default)]
+pub struct Sight {
+    /// Whether it answers.
+    pub contact: Contact,
+    /// Whether what decisions are made from is followed.
+    pub picture: Picture,
+}
+
 struct Lanes {
     shared: Arc<Shared>,
     gate: Arc<Gate>,
@@ -96,20 +109,24 @@ struct Lanes {
 
 struct Queued {
     request: BindRequest,
+    recall: Recall,
     since: Instant,
 }
 
 /// Starts the writers on the current runtime. `client` must not retry by itself and should not be
-/// the one the lease is renewed with; `outcomes` gets what became of binds and evictions.
+/// the one the lease is renewed with; `outcomes` gets what became of binds and evictions. What waits
+/// between two tries is tried at once when the API server is back, and Bindings wait while what they
+/// were decided from is not followed.
 pub fn start(
     client: kube::Client,
     options: EffectOptions,
     term: TermWatch,
     outcomes: UnboundedSender<Outcome>,
     meter: Arc<dyn Meter>,
+    sight: Sight,
 ) -> Effects {
     let event_lifetime = options.event_lifetime;
-    let shared = Shared::new(client, options, term, outcomes, meter);
+    let shared = Shared::new(client, options, term, outcomes, meter, sight);
     let lanes = Arc::new(Lanes {
         shared,
         gate: Gate::new(),
@@ -130,6 +147,7 @@ pub fn start(
         spawn_cleanups(&lanes),
         spawn_events(&lanes),
         spawn_guards(&lanes.shared),
+        tokio::spawn(try_again_after_outages(Arc::clone(&lanes))).abort_handle(),
     ];
     Effects {
         lanes,
@@ -183,13 +201,26 @@ fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
     tokio::spawn(lane.run(limit, write)).abort_handle()
 }
 
+/// What found no API server is tried as soon as it is back, as if for the first time.
+async fn try_again_after_outages(lanes: Arc<Lanes>) {
+    loop {
+        let contact = &lanes.shared.contact;
+        contact.back(contact.moment()).await;
+        lanes.evictions.try_again();
+        lanes.statuses.try_again();
+        lanes.conditions.try_again();
+        lanes.cleanups.try_again();
+        lanes.events.lane.try_again();
+    }
+}
+
 /// Starts binds in order. One whose steps take time, or that waits for its node, does not hold up
 /// the others; for the rest the turn is taken here, so that a burst makes requests that wait rather
 /// than tasks that wait.
 async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
     while let Some(queued) = queue.recv().await {
         let ready = match queued.request.before.is_empty() {
-            true => ready(&lanes, &queued.request).await,
+            true => ready(&lanes, &queued).await,
             false => Ready::default(),
         };
         tokio::spawn(bind_one(Arc::clone(&lanes), queued, ready));
@@ -197,28 +228,37 @@ async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
 }
 
 /// What a bind without steps gets in the order in which binds were handed in.
-async fn ready(lanes: &Lanes, request: &BindRequest) -> Ready {
+async fn ready(lanes: &Lanes, queued: &Queued) -> Ready {
     let BindRequest {
         pod, node, devices, ..
-    } = request;
+    } = &queued.request;
     let guards = &lanes.shared.devices.guards;
     let guard = devices.guard.as_ref();
     let turn = guard.map(|guard| guards.enter(&pod.uid, node, guard));
     let waits = devices.lock.is_some() || matches!(turn, Some(Turn::Later(_)));
     let permit = match waits {
         true => None,
-        false => Some(lanes.gate.pass(false).await),
+        false => tokio::select! {
+            permit = lanes.gate.pass(false) => Some(permit),
+            () = queued.recall.told() => None,
+        },
     };
     Ready { permit, turn }
 }
 
 async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
-    let Queued { request, since } = queued;
+    let Queued {
+        request,
+        recall,
+        since,
+    } = queued;
     // A condition that is being written must not land on a bound pod.
     lanes.conditions.settled(&pod_key(&request.pod)).await;
     let ways = (&lanes.gate, &*lanes.conditions);
-    let end = Bind::new(&lanes.shared, ways, &request, ready).run().await;
+    let bind = Bind::new(&lanes.shared, ways, &request, ready, recall);
+    let end = bind.run().await;
     let BindRequest { pod, node, .. } = request;
+    lanes.shared.recalls.end(&pod.uid);
     let outcome = match end {
         Ok(()) => {
             lanes.shared.meter.bound(since.elapsed().as_secs_f64());
@@ -308,8 +348,12 @@ impl Effects {
         if before >= shared.options.max_binds {
             return self.refuse(request, "too many Bindings are waiting; tried again later");
         }
-        let since = Instant::now();
-        if let Err(queued) = self.binds.send(Queued { request, since }) {
+        let queued = Queued {
+            recall: shared.recalls.begin(&request.pod.uid),
+            request,
+            since: Instant::now(),
+        };
+        if let Err(queued) = self.binds.send(queued) {
             // The runtime is going down.
             self.refuse(queued.0.request, "the scheduler is stopping");
         }
@@ -325,6 +369,13 @@ impl Effects {
             failure: BindFailure::GaveUp,
             message: why.to_owned(),
         });
+    }
+
+    /// The decision to bind this pod does not fit any more. If its Binding has not been sent it is
+    /// not, and fails as [`BindFailure::Outdated`]; if it may have been it is not sent again, and
+    /// fails once it is certain that it has not landed. Says whether there is such a bind.
+    pub fn recall(&self, uid: &str, why: &str) -> bool {
+        self.lanes.shared.recalls.recall(uid, why)
     }
 
     /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:

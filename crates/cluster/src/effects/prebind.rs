@@ -90,6 +90,7 @@ async fn insist(shared: &Arc<Shared>, call: Call) -> Result<(), String> {
     let end = Instant::now() + shared.options.bind_timeout;
     let mut tries = 0;
     loop {
+        let moment = shared.contact.moment();
         let reply = {
             // Never closed, so it is always a turn.
             let _turn = shared.steps.acquire().await;
@@ -109,7 +110,8 @@ async fn insist(shared: &Arc<Shared>, call: Call) -> Result<(), String> {
         if Instant::now() >= end {
             return Err(reply.text());
         }
-        tokio::time::sleep(pause.unwrap_or_else(|| backoff::pause(tries))).await;
+        let pause = pause.unwrap_or_else(|| backoff::pause(tries));
+        shared.contact.pause(moment, pause).await;
         tries += 1;
     }
 }

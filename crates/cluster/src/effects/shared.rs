@@ -11,13 +11,16 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
+use crate::contact::Contact;
 use crate::lease::TermWatch;
+use crate::watch::Picture;
 
 use super::backoff::Bucket;
 use super::devices::DeviceState;
-use super::http::{Call, Reply, send};
-use super::verbs::Verbs;
-use super::{EffectOptions, Meter, Outcome};
+use super::http::{Call, Refusal, Reply, send};
+use super::recall::Recalls;
+use super::verbs::{Target, Verbs, Way};
+use super::{EffectOptions, Meter, Outcome, Sight};
 
 /// Requests of steps before binds under way.
 const STEPS: usize = 32;
@@ -39,6 +42,10 @@ pub(super) struct Shared {
     /// Among them those that wait for a device plugin or a lock.
     pub(super) device_waits: AtomicUsize,
     pub(super) devices: DeviceState,
+    pub(super) contact: Contact,
+    /// Binds that can be taken back.
+    pub(super) recalls: Recalls,
+    picture: Picture,
     term: TermWatch,
     outcomes: UnboundedSender<Outcome>,
     rate: [Mutex<Bucket>; 3],
@@ -90,6 +97,7 @@ impl Shared {
         term: TermWatch,
         outcomes: UnboundedSender<Outcome>,
         meter: Arc<dyn Meter>,
+        sight: Sight,
     ) -> Arc<Self> {
         let bucket = || Mutex::new(Bucket::new(options.qps, options.burst, Instant::now()));
         let patience = options.plugin_patience;
@@ -105,6 +113,9 @@ impl Shared {
             binds: AtomicUsize::new(0),
             device_waits: AtomicUsize::new(0),
             devices: DeviceState::new(patience),
+            contact: sight.contact,
+            picture: sight.picture,
+            recalls: Recalls::default(),
             term,
             outcomes,
         })
@@ -161,6 +172,17 @@ impl Shared {
     ) -> Result<Reply, NoTerm> {
         self.clear_to_write(rate).await?;
         Ok(self.send(kind, call).await)
+    }
+
+    /// Waits until what decisions are made from is followed.
+    pub(super) async fn sees(&self) {
+        self.picture.followed().await;
+    }
+
+    /// Whether a refusal of what has only one way is about the role, and is believed to be. Until
+    /// then it is an API server that is starting, perhaps.
+    pub(super) fn is_denied(&self, target: Target, refusal: &Refusal) -> bool {
+        refusal.is_rbac() && self.verbs.refused(target, Way::Patch, &self.contact)
     }
 
     /// Reads; needs no term.

@@ -285,26 +285,36 @@ async fn by_any_way(
     plan: &Plan,
     edit: &(dyn Fn(&mut Value) -> bool + Send + Sync),
 ) -> Result<Reply, NoTerm> {
+    let mut why = None;
     loop {
         let way = shared.verbs.way(plan.target, Instant::now());
         let reply = match way {
             Way::Patch => patch(shared, plan).await?,
             Way::Put => put(shared, plan, edit).await?,
-            Way::Closed => return Ok(Reply::Refused(no_permission(plan.target))),
+            Way::Closed { .. } => return Ok(Reply::Refused(no_permission(plan.target, why))),
         };
-        match &reply {
+        match reply {
             Reply::Refused(refusal) if refusal.is_rbac() => {
-                shared.verbs.refused(plan.target, way, Instant::now());
+                shared.verbs.refused(plan.target, way, &shared.contact);
+                why = Some(refusal.message);
             }
-            _ => return Ok(reply),
+            reply => {
+                if reply.is_answer() {
+                    shared.verbs.granted(plan.target, way);
+                }
+                return Ok(reply);
+            }
         }
     }
 }
 
-fn no_permission(target: Target) -> Refusal {
+fn no_permission(target: Target, why: Option<String>) -> Refusal {
+    let why = why.map_or(String::new(), |why| {
+        format!(" (the API server says: {why})")
+    });
     Refusal {
         code: 403,
-        message: format!("no permission; grant {}", target.rule()),
+        message: format!("no permission; grant {}{why}", target.rule()),
         retry_after: None,
     }
 }
@@ -373,14 +383,30 @@ fn conclude(shared: &Shared, plan: &Plan, reply: Reply, tries: u32) -> Finish {
         }
         Reply::Refused(refusal) => match refusal.code {
             401 | 408 | 409 | 429 | 500.. => refusal.retry_after,
+            403 if shared.verbs.way(plan.target, Instant::now()).may_open() => {
+                return wait_for_permission(shared, plan, &reply, tries);
+            }
             _ => return give_up(shared, plan, &reply),
         },
         Reply::NotSent(_) | Reply::Lost(_) => None,
     };
-    if tries >= MOST_TRIES {
+    if tries >= MOST_TRIES && !shared.contact.is_out() {
         return give_up(shared, plan, &reply);
     }
     Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+}
+
+/// An API server that is starting refuses everybody: what it refused is written once it is up.
+fn wait_for_permission(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> Finish {
+    if shared.verbs.may_speak(plan.target, Instant::now()) {
+        warn!(
+            "cannot write {} yet: {}; it is tried again, since an API server that is starting \
+             refuses everybody for a moment",
+            plan.put,
+            reply.text()
+        );
+    }
+    Finish::Again(backoff::pause(tries))
 }
 
 fn give_up(shared: &Shared, plan: &Plan, reply: &Reply) -> Finish {

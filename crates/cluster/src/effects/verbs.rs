@@ -1,18 +1,38 @@
 //! Which verbs our role has, found out by using them.
 //!
+//! ```text
+//!  PATCH ─► refused by the role ─► read and PUT ─► refused too ─► nothing for a while
+//!    ▲            │ for 2 s; for a minute once it is proven         │
+//!    └────────────┴──────────────── asked again ◄───────────────────┘
+//! ```
+//!
 //! Our own role grants PATCH; Volcano's grants only PUT of most statuses (spec/01 §1.10). Each
-//! target starts with PATCH; a refusal by RBAC is remembered for [`REMEMBERED`], after which the
-//! better verb is tried again: roles change.
+//! target starts with PATCH. One refusal proves nothing, since an API server that is starting
+//! refuses everybody: it is believed when it was repeated for [`PROOF`] by an API server that
+//! served others all the while. Even then it is asked again: roles change.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-const REMEMBERED: Duration = Duration::from_secs(600);
+use crate::contact::Contact;
+
+/// A refusal must go on for so long to be believed.
+const PROOF: Duration = Duration::from_secs(30);
+/// A server that serves others has answered one of them in this time.
+const RECENTLY: Duration = Duration::from_secs(10);
+/// How long a way is left alone after a refusal: one that proves nothing yet, and one that is
+/// believed.
+const UNPROVEN: Duration = Duration::from_secs(2);
+const PROVEN: Duration = Duration::from_secs(60);
+/// Likewise where neither way is granted.
+const CLOSED: Duration = Duration::from_secs(10);
+/// Refusals further apart than this are not one that goes on.
+const APART: Duration = Duration::from_secs(180);
 /// Least time between two messages about one target.
 const QUIET: Duration = Duration::from_secs(30);
-const TARGETS: usize = 7;
+const TARGETS: usize = 9;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +44,8 @@ pub(super) enum Target {
     Event,
     NodeLock,
     DeviceCleanup,
+    Binding,
+    Eviction,
 }
 
 /// How it is written.
@@ -32,14 +54,42 @@ pub(super) enum Way {
     Patch,
     /// Read, then PUT the whole object.
     Put,
-    /// Neither is granted.
-    Closed,
+    /// Neither is granted, as it seems or for sure; to be asked again later.
+    Closed {
+        proven: bool,
+    },
+}
+
+impl Way {
+    /// Closed by refusals that prove nothing yet.
+    pub(super) fn may_open(self) -> bool {
+        self == Self::Closed { proven: false }
+    }
+}
+
+/// A refusal that goes on.
+#[derive(Clone, Copy)]
+struct Refused {
+    first: Instant,
+    last: Instant,
+    proven: bool,
+}
+
+impl Refused {
+    fn holds(self, now: Instant, closed: bool) -> bool {
+        let lasts = match (self.proven, closed) {
+            (false, _) => UNPROVEN,
+            (true, false) => PROVEN,
+            (true, true) => CLOSED,
+        };
+        now < self.last + lasts
+    }
 }
 
 #[derive(Clone, Copy, Default)]
 struct Known {
-    patch_refused: Option<Instant>,
-    put_refused: Option<Instant>,
+    /// By PATCH, or by the only way there is; by PUT.
+    refused: [Option<Refused>; 2],
     spoken: Option<Instant>,
 }
 
@@ -61,6 +111,8 @@ impl Target {
             Self::Event => "create and patch on events of the core group",
             Self::NodeLock => "get and patch on nodes of the core group",
             Self::DeviceCleanup => "patch on pods of the core group",
+            Self::Binding => "create on pods/binding of the core group",
+            Self::Eviction => "delete on pods of the core group",
             Self::ShardStatus => {
                 "patch (or update) on nodeshards/status and get on nodeshards of shard.volcano.sh"
             }
@@ -76,19 +128,52 @@ impl Verbs {
 
     /// The best way not known to be refused.
     pub(super) fn way(&self, target: Target, now: Instant) -> Way {
-        let holds = |at: Option<Instant>| at.is_some_and(|at| now < at + REMEMBERED);
-        self.with(target, |known| match known {
-            known if !holds(known.patch_refused) => Way::Patch,
-            known if !holds(known.put_refused) => Way::Put,
-            _ => Way::Closed,
+        self.with(target, |known| {
+            let closed = known.refused.iter().all(Option::is_some);
+            let holds = |at: usize| known.refused[at].filter(|way| way.holds(now, closed));
+            match (holds(0), holds(1)) {
+                (None, _) => Way::Patch,
+                (Some(_), None) => Way::Put,
+                (Some(patch), Some(put)) => Way::Closed {
+                    proven: patch.proven && put.proven,
+                },
+            }
         })
     }
 
-    /// RBAC has refused this way.
-    pub(super) fn refused(&self, target: Target, way: Way, now: Instant) {
-        self.with(target, |known| match way {
-            Way::Patch => known.patch_refused = Some(now),
-            Way::Put | Way::Closed => known.put_refused = Some(now),
+    /// Whether what has only one way may be tried now; if not, whether it is for sure refused.
+    pub(super) fn open(&self, target: Target, now: Instant) -> Result<(), bool> {
+        self.with(target, |known| match known.refused[0] {
+            Some(way) if way.holds(now, true) => Err(way.proven),
+            _ => Ok(()),
+        })
+    }
+
+    /// RBAC has refused this way. Says whether that is believed.
+    pub(super) fn refused(&self, target: Target, way: Way, contact: &Contact) -> bool {
+        let now = Instant::now();
+        self.with(target, |known| {
+            let slot = &mut known.refused[usize::from(way != Way::Patch)];
+            let new = Refused {
+                first: now,
+                last: now,
+                proven: false,
+            };
+            let known = slot.get_or_insert(new);
+            if now >= known.last + APART || contact.was_out_since(known.first) {
+                *known = new;
+            }
+            known.last = now;
+            let long = now >= known.first + PROOF;
+            known.proven |= long && contact.served_within(RECENTLY);
+            known.proven
+        })
+    }
+
+    /// This way was not refused.
+    pub(super) fn granted(&self, target: Target, way: Way) {
+        self.with(target, |known| {
+            known.refused[usize::from(way != Way::Patch)] = None;
         });
     }
 
@@ -108,17 +193,66 @@ impl Verbs {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_refused_way_is_remembered_per_target_and_tried_again_later() {
-        let verbs = Verbs::default();
+    const T: Target = Target::Group;
+
+    /// Refuses a way once a second while the API server serves others.
+    async fn refuse_for(verbs: &Verbs, contact: &Contact, way: Way, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let mut believed = false;
+        while Instant::now() < end {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            contact.answered();
+            believed = verbs.refused(T, way, contact);
+        }
+        believed
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_refusal_of_each_way_closes_a_target_for_seconds_only() {
+        let (verbs, contact) = (Verbs::default(), Contact::default());
         let start = Instant::now();
-        assert_eq!(verbs.way(Target::Group, start), Way::Patch);
-        verbs.refused(Target::Group, Way::Patch, start);
-        assert_eq!(verbs.way(Target::Group, start), Way::Put);
+        assert_eq!(verbs.way(T, start), Way::Patch);
+        assert!(!verbs.refused(T, Way::Patch, &contact));
+        assert_eq!(verbs.way(T, start), Way::Put, "the other way at once");
         assert_eq!(verbs.way(Target::PodStatus, start), Way::Patch);
-        verbs.refused(Target::Group, Way::Put, start);
-        assert_eq!(verbs.way(Target::Group, start), Way::Closed);
-        assert_eq!(verbs.way(Target::Group, start + REMEMBERED), Way::Patch);
+        assert!(!verbs.refused(T, Way::Put, &contact));
+        assert_eq!(verbs.way(T, start), Way::Closed { proven: false });
+        assert_eq!(verbs.way(T, start + UNPROVEN), Way::Patch);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_is_believed_after_half_a_minute_of_a_server_that_serves_others() {
+        let (verbs, contact) = (Verbs::default(), Contact::default());
+        assert!(!refuse_for(&verbs, &contact, Way::Patch, PROOF / 2).await);
+        assert!(refuse_for(&verbs, &contact, Way::Patch, PROOF).await);
+        let now = Instant::now();
+        assert_eq!(verbs.way(T, now + PROVEN / 2), Way::Put);
+        assert_eq!(verbs.way(T, now + PROVEN), Way::Patch);
+        verbs.granted(T, Way::Patch);
+        assert_eq!(verbs.way(T, now), Way::Patch);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn neither_way_is_left_alone_for_long() {
+        let (verbs, contact) = (Verbs::default(), Contact::default());
+        refuse_for(&verbs, &contact, Way::Patch, PROOF * 2).await;
+        refuse_for(&verbs, &contact, Way::Put, PROOF * 2).await;
+        assert!(verbs.refused(T, Way::Patch, &contact));
+        let now = Instant::now();
+        assert_eq!(verbs.way(T, now), Way::Closed { proven: true });
+        assert_eq!(verbs.way(T, now + CLOSED), Way::Patch);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_of_a_server_that_was_away_or_serves_nobody_prove_nothing() {
+        let (verbs, contact) = (Verbs::default(), Contact::default());
+        refuse_for(&verbs, &contact, Way::Patch, PROOF / 2).await;
+        contact.failed();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        contact.answered();
+        assert!(!refuse_for(&verbs, &contact, Way::Patch, PROOF / 2).await);
+        tokio::time::sleep(PROOF).await;
+        assert!(!verbs.refused(T, Way::Patch, &contact), "nobody was served");
     }
 
     #[test]

@@ -224,4 +224,6 @@ pub enum BindFailure {
     GaveUp,
     /// A step before the bind failed; those before it were undone.
     PreBind,
+    /// It was taken back: what was decided does not fit any more.
+    Outdated,
 }

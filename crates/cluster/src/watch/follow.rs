@@ -8,38 +8,38 @@
 //!            └── not installed, denied ───┴───┘
 //! ```
 
+mod recover;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::Client;
 use tokio::sync::mpsc::Sender;
-use tokio::time::{sleep, timeout};
-use tracing::{debug, error, info, warn};
+use tokio::time::{sleep, sleep_until, timeout};
+use tracing::{info, warn};
 
 use super::decode::{Context, Event};
 use super::failure::{Failure, STREAM};
-use super::kinds::{Kind, Need, Reading};
+use super::kinds::{Kind, Reading};
 use super::ledger::{Ledger, Source, WentBack};
+use super::look::{self, Finding};
 use super::outbox::{Closed, Outbox};
 use super::request::{self, Lines};
 use super::rules::Rules;
 use super::status::Place;
-use super::{INSTALL_DEFINITIONS, Input, KindState, NEEDED_DEFINITIONS, WatchOptions};
+use super::{Input, KindState, WatchOptions};
+use crate::contact::Contact;
 
 /// Changes of the first list sent together; before the gate opens nobody acts on them, and to hold
 /// all of them would take several times the memory of what is made of them.
 const FIRST_LIST_PART: usize = 1_000;
 
-/// Times an API server must say that a kind with objects is not installed before it is believed.
-const ABSENCES_TO_BELIEVE: u32 = 3;
-
-/// Times a kind that can be missed must be denied before it counts as empty: an API server that is
-/// starting denies everything for a moment.
-const DENIALS_TO_BELIEVE: u32 = 5;
-
 /// Times an API server must show an older list before it is believed: it was restored from a
 /// backup.
 const OLDER_LISTS_TO_BELIEVE: u32 = 8;
+
+/// A watch that has been open for this long has brought what had happened before.
+const LONGEST_CATCHING_UP: Duration = Duration::from_secs(1);
 
 /// Lists by pages that expired half-way before all is asked for at once.
 const EXPIRED_PAGES: u32 = 2;
@@ -53,6 +53,7 @@ pub(super) struct Follower {
     ledger: Ledger,
     outbox: Outbox,
     place: Place,
+    contact: Contact,
     /// Version to go on from; `None` to list.
     from: Option<String>,
     /// The API server streams lists.
@@ -75,6 +76,7 @@ impl Follower {
         options: &Arc<WatchOptions>,
         inputs: Sender<Input>,
         place: Place,
+        contact: Contact,
     ) -> Self {
         let own_shard = options
             .shard
@@ -88,6 +90,7 @@ impl Follower {
             kind,
             options: Arc::clone(options),
             place,
+            contact,
             from: None,
             streams: true,
             failures: 0,
@@ -103,13 +106,22 @@ impl Follower {
     /// Follows the kind until nobody listens any more.
     pub(super) async fn run(mut self) {
         loop {
-            let began = Instant::now();
+            let (began, moment) = (Instant::now(), self.contact.moment());
             let Err(failure) = self.round().await;
             if began.elapsed() >= self.options.pace.lived {
                 self.failures = 0;
             }
+            if matches!(failure, Failure::Broken { .. }) {
+                // A watch that broke may be the first to find out.
+                self.contact.failed();
+            }
+            self.place.lost(Instant::now());
             match self.recover(failure).await {
-                Ok(wait) => sleep(wait).await,
+                Ok(wait) => {
+                    if self.contact.pause(moment, wait).await {
+                        self.failures = 0;
+                    }
+                }
                 Err(Closed) => return,
             }
         }
@@ -204,33 +216,74 @@ impl Follower {
         lines: &mut Lines,
         mut listing: bool,
     ) -> Result<std::convert::Infallible, Failure> {
-        let silence = self.options.pace.silence;
+        let pace = self.options.pace.clone();
+        let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
+        let mut caught_up = false;
+        let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
-            let line = match timeout(silence, lines.next()).await {
-                Err(_) => return Err(Failure::broken(format!("nothing came for {silence:?}"))),
-                Ok(Err(error)) => {
-                    let error = crate::client::describe(&error);
-                    return Err(Failure::broken(format!("the watch broke: {error}")));
-                }
-                Ok(Ok(None)) if listing => {
-                    return Err(Failure::broken("the list ended half-way"));
-                }
-                Ok(Ok(None)) => return Err(Failure::Ended),
-                Ok(Ok(Some(line))) => line,
+            let came = tokio::select! {
+                biased;
+                line = lines.next() => Came::Line(line),
+                finding = &mut look => Came::Finding(finding),
+                () = sleep(pace.caught_up), if !caught_up && !listing => Came::Quiet,
+                () = sleep_until(heard + pace.silence) => Came::Silence,
             };
-            let context = Context {
-                rules: &self.rules,
-                ledger: &self.ledger,
+            let delivers = match came {
+                Came::Line(line) => {
+                    let listed = self.take(read(line, listing)?, listing).await?;
+                    heard = tokio::time::Instant::now();
+                    // What was waiting has come: with the list, or long ago in a stream that never
+                    // pauses.
+                    caught_up |= listed || !listing && opened.elapsed() >= LONGEST_CATCHING_UP;
+                    listing &= !listed;
+                    caught_up
+                }
+                Came::Quiet => {
+                    caught_up = true;
+                    true
+                }
+                Came::Finding(Finding::Nothing) => {
+                    self.place.contact();
+                    true
+                }
+                Came::Finding(Finding::Withheld(seen)) => {
+                    self.place.lost(seen);
+                    let text = "it is open, but does not bring what happens";
+                    return Err(Failure::Untrusted(text.to_owned()));
+                }
+                Came::Finding(Finding::Unknown(proof)) => {
+                    self.contact.failed();
+                    self.place.lost(proof);
+                    false
+                }
+                Came::Silence => {
+                    let silence = pace.silence;
+                    return Err(Failure::broken(format!("nothing came for {silence:?}")));
+                }
             };
-            let event = (self.kind.decode.event)(line, &context);
-            let event = event.map_err(|e| Failure::Untrusted(format!("this is no event: {e}")))?;
-            self.place.contact();
-            if listing {
-                listing = self.in_list(event).await?;
-            } else {
-                self.in_watch(event).await?;
+            if delivers {
+                self.place.followed();
+            }
+            if caught_up {
+                look = look::begin(&self.client, self.kind, self.from.as_deref(), &pace);
             }
         }
+    }
+
+    /// Takes one line. Returns whether it was the end of the list.
+    async fn take(&mut self, line: &[u8], listing: bool) -> Result<bool, Failure> {
+        let context = Context {
+            rules: &self.rules,
+            ledger: &self.ledger,
+        };
+        let event = (self.kind.decode.event)(line, &context);
+        let event = event.map_err(|e| Failure::Untrusted(format!("this is no event: {e}")))?;
+        self.place.contact();
+        if listing {
+            return Ok(!self.in_list(event).await?);
+        }
+        self.in_watch(event).await?;
+        Ok(false)
     }
 
     /// An event of the list part of a watch. Returns whether the list goes on.
@@ -371,104 +424,28 @@ impl Follower {
             false => Ok(()),
         }
     }
+}
 
-    /// Draws the conclusions from a failure. Returns how long to wait before the next round.
-    async fn recover(&mut self, failure: Failure) -> Result<Duration, Closed> {
-        self.failures = self.failures.saturating_add(1);
-        let retry = self.options.pace.retry(self.kind.name, self.failures);
-        debug!(
-            kind = self.kind.name,
-            ?failure,
-            ?retry,
-            "a list or watch ended"
-        );
-        match failure {
-            Failure::Closed => return Err(Closed),
-            Failure::Ended => {
-                let recheck = self.options.pace.recheck;
-                if self.listed.is_some_and(|at| at.elapsed() >= recheck) {
-                    self.from = None;
-                }
-                return Ok(retry);
-            }
-            Failure::Gone => self.from = None,
-            Failure::NotStreamed => {
-                self.streams = false;
-                self.failures = 0;
-                return Ok(Duration::ZERO);
-            }
-            Failure::Absent if self.kind.need == Need::Custom => return self.absent().await,
-            Failure::Absent => self.complain("the API server does not know this kind"),
-            Failure::Denied(error) => {
-                self.complain(&error);
-                self.denials = self.denials.saturating_add(1);
-                if self.kind.need != Need::Required && self.denials >= DENIALS_TO_BELIEVE {
-                    self.settle().await?;
-                }
-            }
-            Failure::Untrusted(error) => {
-                self.from = None;
-                self.complain(&error);
-            }
-            Failure::Broken { error, retry_after } => {
-                // One cut is nothing; the watch goes on in a moment.
-                if self.failures > 1 || self.from.is_none() {
-                    self.complain(&error);
-                }
-                self.place.count(|counts| counts.failures += 1);
-                let longest = self.options.pace.longest_absent_retry;
-                return Ok(retry_after.map_or(retry, |asked| retry.max(asked.min(longest))));
-            }
-        }
-        self.place.count(|counts| counts.failures += 1);
-        Ok(retry)
-    }
+/// What came of waiting for a watch.
+enum Came<'a> {
+    Line(std::io::Result<Option<&'a [u8]>>),
+    /// Nothing for a moment, for the first time.
+    Quiet,
+    /// Nothing for so long that it is given up.
+    Silence,
+    Finding(Finding),
+}
 
-    /// The API server does not know the kind. What there was of it is gone, but only when the API
-    /// server stays with it: one that is starting may not know it yet.
-    async fn absent(&mut self) -> Result<Duration, Closed> {
-        let pace = &self.options.pace;
-        self.from = None;
-        self.absences = self.absences.saturating_add(1);
-        if self.ledger.len() > 0 && self.absences < ABSENCES_TO_BELIEVE {
-            let wait = pace.retry(self.kind.name, self.failures);
-            self.complain("the API server does not know this kind any more");
-            return Ok(wait);
+/// A line, unless the answer has ended.
+fn read(line: std::io::Result<Option<&[u8]>>, listing: bool) -> Result<&[u8], Failure> {
+    match line {
+        Err(error) => {
+            let error = crate::client::describe(&error);
+            Err(Failure::broken(format!("the watch broke: {error}")))
         }
-        let wait = pace.absent(self.kind.name, self.absences);
-        if self.place.state() != KindState::Absent {
-            let (kind, api_version) = (self.kind.name, self.kind.api_version);
-            match NEEDED_DEFINITIONS.contains(&kind) {
-                true => error!(
-                    kind,
-                    api_version,
-                    "not installed, nothing in queues or groups is scheduled: {INSTALL_DEFINITIONS}"
-                ),
-                false => info!(
-                    kind,
-                    api_version, "not installed in this version; the feature is off until it is"
-                ),
-            }
-        }
-        self.ledger.clear(&mut self.outbox.waiting);
-        self.outbox.flush().await?;
-        self.place.set_objects(0);
-        self.place.contact();
-        self.place.set_state(KindState::Absent);
-        self.failures = 0;
-        self.settle().await?;
-        Ok(wait)
-    }
-
-    /// Makes a failure visible: in the state always, in the log now and then.
-    fn complain(&mut self, error: &str) {
-        let error = error.to_owned();
-        let every = self.options.pace.complaint;
-        if self.complained.is_none_or(|at| at.elapsed() >= every) {
-            self.complained = Some(Instant::now());
-            warn!(kind = self.kind.name, error, "cannot follow");
-        }
-        self.place.set_state(KindState::Failing { error });
+        Ok(None) if listing => Err(Failure::broken("the list ended half-way")),
+        Ok(None) => Err(Failure::Ended),
+        Ok(Some(line)) => Ok(line),
     }
 }
 

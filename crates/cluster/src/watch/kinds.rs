@@ -137,7 +137,26 @@ pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = Kind> {
     KINDS.into_iter().filter(|kind| (kind.when)(options))
 }
 
+/// Kinds without whose present state pods would be put where they must not go, or be counted
+/// wrongly. The others shape preferences, names and features.
+const PROTECTING: [&str; 9] = [
+    "Node",
+    "Pod",
+    "PodGroup",
+    "Queue",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CSINode",
+    "VolumeAttachment",
+    "NodeShard",
+];
+
 impl Kind {
+    /// Whether nothing is decided while it is not followed.
+    pub(super) fn protects(&self) -> bool {
+        PROTECTING.contains(&self.name)
+    }
+
     /// Path of its objects in all namespaces.
     pub(super) fn path(&self) -> String {
         let prefix = if self.group.is_empty() { "api" } else { "apis" };

@@ -27,13 +27,16 @@ mod follow;
 mod group_controller;
 mod kinds;
 mod ledger;
+mod look;
 mod outbox;
 mod pace;
+mod picture;
 mod request;
 mod rules;
 mod status;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pumice_ingest::Problem;
 use pumice_model::Delta;
@@ -41,10 +44,12 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use crate::ObjectRef;
+use crate::contact::Contact;
 use crate::ring::Ring;
 use crate::shard::ShardView;
 
 pub use pace::Pace;
+pub use picture::Picture;
 pub use status::{Counts, KindState, KindStatus};
 
 /// Kinds whose definitions every cluster needs: without them there are no queues and no gangs.
@@ -101,6 +106,8 @@ pub struct WatchOptions {
     pub page_size: u32,
     /// How long to wait for what.
     pub pace: Pace,
+    /// How long a kind that protects may not be followed before nothing is decided; zero for ever.
+    pub grace: Duration,
 }
 
 impl Default for WatchOptions {
@@ -116,6 +123,7 @@ impl Default for WatchOptions {
             group_controller: None,
             page_size: 500,
             pace: Pace::default(),
+            grace: Duration::from_secs(2),
         }
     }
 }
@@ -124,20 +132,32 @@ impl Default for WatchOptions {
 ///
 /// The client must not retry by itself: see [`crate::client::connect`]. When `inputs` is full the
 /// watch waits, and the API server with it; when its receiver is gone the watch ends.
-pub fn start(client: kube::Client, options: WatchOptions, inputs: Sender<Input>) -> WatchHandle {
+///
+/// When `contact` says that the API server is back after an outage, all kinds are tried at once.
+pub fn start(
+    client: kube::Client,
+    options: WatchOptions,
+    inputs: Sender<Input>,
+    contact: &Contact,
+) -> WatchHandle {
     let kinds: Vec<kinds::Kind> = kinds::table(&options).collect();
     let leases = options.group_controller.iter();
     let slots = kinds
         .iter()
-        .map(|kind| (kind.name, kind.need == kinds::Need::Required))
-        .chain(leases.map(|_| (group_controller::KIND, false)));
+        .map(|kind| {
+            let required = kind.need == kinds::Need::Required;
+            (kind.name, required, kind.protects())
+        })
+        .chain(leases.map(|_| (group_controller::KIND, false, false)));
     let board = Arc::new(status::Board::new(slots));
     let (lease, after_kinds) = (options.group_controller.clone(), kinds.len());
     let options = Arc::new(options);
     let mut tasks = JoinSet::new();
     for (at, kind) in kinds.into_iter().enumerate() {
         let place = status::Place::new(Arc::clone(&board), at);
-        let follower = follow::Follower::new(kind, client.clone(), &options, inputs.clone(), place);
+        let (client, inputs) = (client.clone(), inputs.clone());
+        let contact = contact.clone();
+        let follower = follow::Follower::new(kind, client, &options, inputs, place, contact);
         tasks.spawn(follower.run());
     }
     if let Some((namespace, name)) = lease {
@@ -147,6 +167,7 @@ pub fn start(client: kube::Client, options: WatchOptions, inputs: Sender<Input>)
         tasks.spawn(looks.run());
     }
     WatchHandle {
+        picture: Picture::new(Arc::clone(&board), options.grace),
         board,
         _tasks: tasks,
     }
@@ -156,6 +177,7 @@ pub fn start(client: kube::Client, options: WatchOptions, inputs: Sender<Input>)
 #[derive(Debug)]
 pub struct WatchHandle {
     board: Arc<status::Board>,
+    picture: Picture,
     _tasks: JoinSet<()>,
 }
 
@@ -169,6 +191,11 @@ impl WatchHandle {
     /// Waits until [`WatchHandle::synced`].
     pub async fn wait_synced(&self) {
         self.board.wait_synced().await;
+    }
+
+    /// Whether what decisions are made from is followed.
+    pub fn picture(&self) -> Picture {
+        self.picture.clone()
     }
 
     /// Where every kind stands, in a fixed order.

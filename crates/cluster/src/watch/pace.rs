@@ -29,6 +29,12 @@ pub struct Pace {
     pub recheck: Duration,
     /// Pause between two looks at the Lease of the controller that makes PodGroups.
     pub lease: Duration,
+    /// A watch of a kind that protects is looked at from outside when it was silent for this long.
+    pub look: Duration,
+    /// How long such a look may take, and how long the watch then has to bring what was seen.
+    pub look_answer: Duration,
+    /// After this long without an event an open watch has brought what had happened before.
+    pub caught_up: Duration,
     /// The same complaint is logged once in this time.
     pub complaint: Duration,
 }
@@ -46,6 +52,9 @@ impl Default for Pace {
             lived: Duration::from_secs(10),
             recheck: Duration::from_secs(3_600),
             lease: Duration::from_secs(2),
+            look: Duration::from_secs(2),
+            look_answer: Duration::from_secs(2),
+            caught_up: Duration::from_millis(200),
             complaint: Duration::from_secs(60),
         }
     }

@@ -10,14 +10,20 @@ use kube::api::{ListParams, WatchParams};
 
 use super::failure::{Failure, STREAM};
 use super::kinds::Kind;
+use crate::client;
 
 /// Longest line of a watch. An object has at most some 3 MiB (the limit of etcd and of requests).
 const LINE_LIMIT_BYTES: usize = 64 << 20;
+
+/// Seconds a look stays open.
+const LOOK_S: u32 = 1;
 
 /// The open answer to a watch.
 pub(super) struct Lines {
     body: Pin<Box<dyn AsyncBufRead + Send>>,
     line: Vec<u8>,
+    /// The line has been handed out.
+    whole: bool,
 }
 
 /// Opens a watch from this version on.
@@ -58,7 +64,21 @@ async fn lines(
     Ok(Lines {
         body: Box::pin(body),
         line: Vec::new(),
+        whole: false,
     })
+}
+
+/// Whether the API server has something newer of the kind than this version: the first line of a
+/// watch of [`LOOK_S`], if any.
+pub(super) async fn look(
+    client: &Client,
+    kind: &Kind,
+    version: &str,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let mut lines = watch(client, kind, version, LOOK_S).await?;
+    let line = lines.next().await;
+    let line = line.map_err(|error| Failure::broken(client::describe(&error)))?;
+    Ok(line.map(<[u8]>::to_vec))
 }
 
 /// Gets one page of a list.
@@ -80,12 +100,15 @@ pub(super) async fn page(
 }
 
 impl Lines {
-    /// The next line; `None` where the answer ends in good order.
+    /// The next line; `None` where the answer ends in good order. Whoever stops waiting for it loses
+    /// nothing.
     ///
     /// # Errors
     /// The connection broke, or the line is too long.
     pub(super) async fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
-        self.line.clear();
+        if std::mem::take(&mut self.whole) {
+            self.line.clear();
+        }
         loop {
             let bytes = self.body.fill_buf().await?;
             if bytes.is_empty() && self.line.is_empty() {
@@ -99,6 +122,7 @@ impl Lines {
             self.line.extend_from_slice(&bytes[..end.unwrap_or(taken)]);
             self.body.consume_unpin(taken);
             if end.is_some() {
+                self.whole = true;
                 return Ok(Some(&self.line));
             }
             if self.line.len() > LINE_LIMIT_BYTES {
@@ -121,6 +145,7 @@ mod tests {
         let mut lines = Lines {
             body: Box::pin(body),
             line: Vec::new(),
+            whole: false,
         };
         let mut read = Vec::new();
         loop {

@@ -59,6 +59,8 @@ pub struct KindStatus {
     pub last_event_age: Option<Duration>,
     /// Time since the API server was last heard of on this kind: a list, an event, a bookmark.
     pub last_contact_age: Option<Duration>,
+    /// How long it has not been followed; `None` while it is.
+    pub lost_for: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,10 @@ struct Slot {
     counts: Counts,
     event: Option<Instant>,
     contact: Option<Instant>,
+    /// Nothing is decided while it is lost.
+    protects: bool,
+    /// Since when it has not been followed.
+    lost: Option<Instant>,
 }
 
 /// All kinds.
@@ -78,14 +84,18 @@ struct Slot {
 pub(super) struct Board {
     slots: Mutex<Vec<Slot>>,
     synced: watch::Sender<bool>,
+    /// Counts what is lost and followed again.
+    turns: watch::Sender<u64>,
 }
 
 impl Board {
-    /// Name of every kind, and whether it is required.
-    pub(super) fn new(kinds: impl Iterator<Item = (&'static str, bool)>) -> Self {
-        let slot = |(kind, required)| Slot {
+    /// Name of every kind, whether it is required, and whether it protects.
+    pub(super) fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
+        let slot = |(kind, required, protects)| Slot {
             kind,
             required,
+            protects,
+            lost: None,
             state: KindState::Listing,
             settled: false,
             objects: 0,
@@ -96,7 +106,27 @@ impl Board {
         Self {
             slots: Mutex::new(kinds.map(slot).collect()),
             synced: watch::Sender::new(false),
+            turns: watch::Sender::new(0),
         }
+    }
+
+    /// Kinds that protect and are not followed, with how long.
+    pub(super) fn lost(&self) -> Vec<(&'static str, Duration)> {
+        let slots = self.slots();
+        let lost = slots.iter().filter(|slot| slot.protects);
+        lost.filter_map(|slot| Some((slot.kind, slot.lost?.elapsed())))
+            .collect()
+    }
+
+    /// Waits until a kind is lost or followed again.
+    pub(super) async fn changed(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.turns.subscribe().changed().await;
+    }
+
+    /// Waits until this holds, looking whenever a kind is lost or followed again.
+    pub(super) async fn until(&self, holds: impl Fn() -> bool) {
+        let _ = self.turns.subscribe().wait_for(|_| holds()).await;
     }
 
     pub(super) fn synced(&self) -> bool {
@@ -119,6 +149,7 @@ impl Board {
             counts: slot.counts,
             last_event_age: age(slot.event),
             last_contact_age: age(slot.contact),
+            lost_for: age(slot.lost),
         };
         self.slots().iter().map(status).collect()
     }
@@ -157,6 +188,23 @@ impl Place {
         self.edit(|slot| slot.contact = Some(Instant::now()));
     }
 
+    /// It is not followed, since then. A kind that has never been listed is not lost.
+    pub(super) fn lost(&self, since: Instant) {
+        self.edit(|slot| {
+            if slot.counts.lists > 0 && slot.state != KindState::Absent {
+                slot.lost.get_or_insert(since);
+            }
+        });
+        self.board.turns.send_modify(|turns| *turns += 1);
+    }
+
+    /// It is followed, or need not be.
+    pub(super) fn followed(&self) {
+        if self.edit(|slot| slot.lost.take().is_some()) {
+            self.board.turns.send_modify(|turns| *turns += 1);
+        }
+    }
+
     pub(super) fn event(&self, objects: usize) {
         self.edit(|slot| {
             slot.event = Some(Instant::now());
@@ -171,6 +219,13 @@ impl Place {
 
     pub(super) fn count(&self, count: impl FnOnce(&mut Counts)) {
         self.edit(|slot| count(&mut slot.counts));
+    }
+
+    /// Whether the kinds nothing is decided without are followed.
+    pub(super) fn others_are_served(&self) -> bool {
+        let slots = self.board.slots();
+        let mut required = slots.iter().filter(|slot| slot.required);
+        required.all(|slot| slot.state == KindState::Synced)
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -192,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_last_kind_to_settle_opens_the_gate_once() {
-        let kinds = [("A", true), ("B", false)];
+        let kinds = [("A", true, true), ("B", false, false)];
         let board = Arc::new(Board::new(kinds.into_iter()));
         let places = [0, 1].map(|at| Place::new(Arc::clone(&board), at));
         let steps = [(1, false), (1, false), (0, true), (0, false), (1, false)];

@@ -9,6 +9,8 @@ mod lists;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
+mod picture;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod setup;

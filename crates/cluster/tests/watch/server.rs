@@ -108,7 +108,10 @@ impl Server {
             .lock()
             .unwrap()
             .push(format!("{path}?{query}"));
-        let answer = self.next(&path, streams, watches);
+        // As the watch looks at one that is silent.
+        let looks = query.split('&').any(|part| part == "timeoutSeconds=1");
+        let then = if looks { Then::End } else { Then::Stay };
+        let answer = self.next(&path, streams, watches, then);
         Ok(match answer {
             Some(Answer::List(list)) => {
                 assert!(!watches, "{path}?{query} is no list");
@@ -127,12 +130,12 @@ impl Server {
         })
     }
 
-    fn next(&self, path: &str, streams: bool, watches: bool) -> Option<Answer> {
+    fn next(&self, path: &str, streams: bool, watches: bool, then: Then) -> Option<Answer> {
         let mut scripts = self.scripts.lock().unwrap();
         let Some(script) = scripts.get_mut(path) else {
             return Some(match (streams, watches) {
                 (true, _) => Answer::Stream(vec![list_end("1")], Then::Stay),
-                (false, true) => Answer::Watch(Vec::new(), Then::Stay),
+                (false, true) => Answer::Watch(Vec::new(), then),
                 (false, false) => Answer::List(list("1", None, &[])),
             });
         };

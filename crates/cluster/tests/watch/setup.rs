@@ -24,6 +24,8 @@ fn pace() -> Pace {
     Pace {
         first_retry: short,
         longest_retry: short,
+        // Looks would take answers that are meant for the watch.
+        look: Duration::from_secs(3600),
         first_absent_retry: short,
         longest_absent_retry: short,
         lease: short,
@@ -52,7 +54,7 @@ pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Answer
     Setup {
         server,
         inputs,
-        handle: start(clients.reads, options, sender),
+        handle: start(clients.reads, options, sender, &clients.contact),
     }
 }
 

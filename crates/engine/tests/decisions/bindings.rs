@@ -1,5 +1,6 @@
 //! What becomes of a decision whose Binding fails.
 
+use pumice_model::object::{NodeObject, PodObject};
 use pumice_model::{Delta, TaskStatus};
 
 use crate::cluster::*;
@@ -95,4 +96,53 @@ fn a_failed_binding_to_a_node_that_is_gone_is_pending_again() {
     assert_eq!(binds(&mut cluster, 0), 0);
     cluster.apply(Delta::NodeApply(Box::new(node("n1", "2c 8Gi pods=9"))));
     assert_eq!(binds(&mut cluster, 0), 2);
+}
+
+/// What becomes of the Bindings of two pods, one CPU each, on a node of two, after a change.
+fn outdated(change: Delta) -> Vec<String> {
+    let mut cluster = gang_of_two();
+    assert_eq!(binds(&mut cluster, 0), 2);
+    assert!(!cluster.engine.has_suspects());
+    cluster.apply(change);
+    let found = cluster.engine.outdated();
+    for uid in ["p0", "p1"] {
+        let known = cluster.engine.state().task_by_uid(uid);
+        let kept = known.is_none() || status(&cluster, uid) == TaskStatus::Binding;
+        assert!(kept, "a place is not given back before it is certain");
+    }
+    found
+        .into_iter()
+        .map(|one| format!("{}: {}", one.uid, one.why))
+        .collect()
+}
+
+fn changed(change: impl FnOnce(&mut NodeObject)) -> Delta {
+    let mut object = node("n1", "2c 8Gi pods=9");
+    change(&mut object);
+    Delta::NodeApply(Box::new(object))
+}
+
+#[test]
+fn a_binding_on_its_way_is_outdated_once_its_node_would_not_be_chosen_any_more() {
+    let both = |why: &str| vec![format!("p0: {why}"), format!("p1: {why}")];
+    let gone = Delta::NodeDelete("n1".to_owned());
+    assert_eq!(outdated(gone), both("the node is gone"));
+    let cordoned = changed(|node| node.unschedulable = true);
+    assert_eq!(outdated(cordoned), both("node(s) were unschedulable"));
+    let nothing = changed(|node| node.labels.push(("x".to_owned(), "y".to_owned())));
+    assert_eq!(outdated(nothing), Vec::<String>::new());
+    let pod_gone = Delta::PodDelete("p1".to_owned());
+    assert_eq!(outdated(pod_gone), ["p1: the pod is gone"]);
+}
+
+#[test]
+fn of_the_bindings_to_a_node_that_shrank_only_as_many_are_outdated_as_do_not_fit() {
+    let smaller = changed(|node| node.allocatable = amounts("1c 8Gi pods=9"));
+    assert_eq!(outdated(smaller), ["p0: the node has less cpu than it had"]);
+    let foreign = PodObject {
+        ours: false,
+        ..on("n1", pod("foreign", "2c"))
+    };
+    let wanted = ["p0", "p1"].map(|pod| format!("{pod}: the node has less cpu than it had"));
+    assert_eq!(outdated(Delta::PodApply(Box::new(foreign))), wanted);
 }

@@ -121,6 +121,21 @@ impl State {
         task.holding.is_none() && !self.devices.demand(task.demand).wants.is_empty()
     }
 
+    /// Why the devices a task holds are not, or no longer all, there for it.
+    pub fn lost_devices(&self, ix: TaskIx) -> Option<String> {
+        let task = self.task(ix);
+        let (Some(holding), Some(node)) = (&task.holding, task.node) else {
+            return None;
+        };
+        let devices = &self.nodes.devices[node.at()];
+        holding.parts.iter().find_map(|(family, picks)| {
+            let Some(cards) = devices.family(*family) else {
+                return Some("the node has no such devices any more".to_owned());
+            };
+            picks.iter().find_map(|pick| cards.lacks(pick))
+        })
+    }
+
     /// What the Binding of a task writes for its devices.
     pub fn device_marks(&self, ix: TaskIx) -> Marks {
         let task = self.task(ix);

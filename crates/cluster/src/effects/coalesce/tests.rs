@@ -213,3 +213,19 @@ proptest! {
         prop_assert_eq!(written, wanted);
     }
 }
+
+#[test]
+fn after_an_outage_what_was_tried_is_due_at_once_and_counts_as_new() {
+    let mut bench = Bench::new();
+    bench.submit(1, now('a'), 0);
+    let pause = Duration::from_secs(60);
+    assert_eq!(bench.waiting.begin(bench.at(0)), Some((1, now('a'), 0)));
+    bench.waiting.end(&1, Finish::Again(pause), bench.at(0));
+    bench.submit(2, Text('b', 5, 0), 0);
+    bench.waiting.try_again(bench.at(1));
+    assert_eq!(bench.waiting.begin(bench.at(1)), Some((1, now('a'), 0)));
+    bench.waiting.end(&1, Finish::Done, bench.at(1));
+    assert_eq!(bench.written(4), "", "the new one keeps its time");
+    assert_eq!(bench.written(5), "b");
+    assert_eq!(bench.written(100), "", "nothing is written twice");
+}

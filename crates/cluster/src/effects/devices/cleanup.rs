@@ -54,6 +54,7 @@ pub(in crate::effects) async fn write(
             404 => return Finish::Done,
             _ if refusal.is_replaced() => return Finish::Done,
             401 | 408 | 409 | 429 | 500.. => refusal.retry_after,
+            403 if refusal.is_rbac() && !shared.is_denied(Target::DeviceCleanup, &refusal) => None,
             _ => {
                 if shared
                     .verbs
@@ -66,7 +67,7 @@ pub(in crate::effects) async fn write(
             }
         },
     };
-    if tries >= MOST_TRIES {
+    if tries >= MOST_TRIES && !shared.contact.is_out() {
         complain(&pod, &text, false);
         shared.meter.dropped("device_cleanup");
         return Finish::Dropped;

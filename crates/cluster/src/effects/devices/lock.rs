@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use crate::effects::BindFailure;
 use crate::effects::backoff;
 use crate::effects::http::{Call, MERGE_PATCH, Refusal, Reply};
+use crate::effects::recall::Recall;
 use crate::effects::shared::{Rate, Shared};
 use crate::effects::verbs::Target;
 
@@ -80,11 +81,13 @@ enum Step {
 /// Takes the lock of a node for a pod.
 ///
 /// # Errors
-/// Why the bind fails: another kept the lock, or the node cannot be read or patched.
+/// Why the bind fails: it was taken back, another kept the lock, or the node cannot be read or
+/// patched.
 pub(in crate::effects) async fn take<'a>(
     shared: &'a Arc<Shared>,
     (uid, node): (&str, &'a str),
     key: &'static str,
+    recall: &Recall,
 ) -> Result<Held<'a>, Failed> {
     let mut held = Held {
         shared,
@@ -92,7 +95,7 @@ pub(in crate::effects) async fn take<'a>(
         key,
         values: Vec::new(),
     };
-    match held.take(uid).await {
+    match held.take(uid, recall).await {
         Ok(()) => Ok(held),
         Err(failed) => {
             held.release().await;
@@ -102,19 +105,26 @@ pub(in crate::effects) async fn take<'a>(
 }
 
 impl Held<'_> {
-    async fn take(&mut self, uid: &str) -> Result<(), Failed> {
+    async fn take(&mut self, uid: &str, recall: &Recall) -> Result<(), Failed> {
         let options = &self.shared.options;
         let end = Instant::now() + options.lock_wait;
         let queue = self.shared.devices.locks.queue(self.node, self.key);
         let waits = Waits::new(self.shared, uid);
-        let Ok(_turn) = tokio::time::timeout_at(end, queue.lock()).await else {
-            return Err(self.late("other binds of this scheduler wait for it too"));
+        let turn = tokio::select! {
+            turn = tokio::time::timeout_at(end, queue.lock()) => turn.ok(),
+            () = recall.told() => None,
         };
+        if turn.is_none() && recall.why().is_none() {
+            return Err(self.late("other binds of this scheduler wait for it too"));
+        }
         let (mut looks, mut tries) = (0, 0);
         loop {
             if self.shared.devices.guards.is_closing() {
                 let text = "the scheduler is stopping".to_owned();
                 return Err((BindFailure::GaveUp, text));
+            }
+            if let Some(why) = recall.why() {
+                return Err((BindFailure::Outdated, why));
             }
             let (pause, text) = match self.step().await {
                 Step::Taken => return Ok(()),
@@ -132,7 +142,10 @@ impl Held<'_> {
                 drop(waits);
                 return Err(self.late(&text));
             }
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = recall.told() => {}
+            }
         }
     }
 

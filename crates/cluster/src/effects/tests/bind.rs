@@ -123,18 +123,13 @@ async fn a_conflict_is_settled_by_reading_the_pod() {
 
 #[tokio::test]
 async fn refusals_are_told_apart_and_not_repeated() {
-    let cases: [(Respond, BindFailure, &str); 4] = [
+    let cases: [(Respond, BindFailure, &str); 3] = [
         (
             || Answer::refuse(404, "not found"),
             BindFailure::PodGone,
             "not found",
         ),
         (denied, BindFailure::Denied, "exceeded quota: q"),
-        (
-            || rbac("create", "pods/binding"),
-            BindFailure::Denied,
-            "grant create on pods/binding",
-        ),
         (|| Answer::refuse(422, "bad"), BindFailure::Rejected, "bad"),
     ];
     for (answer, wanted, text) in cases {
@@ -144,6 +139,19 @@ async fn refusals_are_told_apart_and_not_repeated() {
         assert!(message.contains(text), "{message} lacks {text}");
         assert_eq!(lines, [post()]);
     }
+}
+
+#[tokio::test]
+async fn a_bind_refused_by_the_role_is_posted_again_since_the_server_may_be_starting() {
+    let denied: Respond = || rbac("create", "pods/binding");
+    let (outcome, lines) = outcome_of(vec![denied, created], pod_json("u1", "")).await;
+    assert_eq!(outcome, bound());
+    assert_eq!(lines, [post(), post()]);
+    let (outcome, _) = outcome_of(vec![denied; 100], pod_json("u1", "")).await;
+    let (failure, message) = failure(outcome);
+    assert_eq!(failure, BindFailure::GaveUp);
+    let rule = "grant create on pods/binding";
+    assert!(message.contains(rule), "{message} lacks {rule}");
 }
 
 #[tokio::test]
@@ -249,7 +257,8 @@ async fn without_a_connection_nothing_is_in_doubt_and_the_bind_fails_at_its_boun
     let mut options = options();
     options.bind_timeout = Duration::from_millis(500);
     let term = TermWatch::always();
-    let effects = start(client(address), options, term, sender, Arc::new(()));
+    let sight = Sight::default();
+    let effects = start(client(address), options, term, sender, Arc::new(()), sight);
     effects.submit(bind());
     let outcome = outcomes.recv().await.expect("effects run");
     assert_eq!(failure(outcome).0, BindFailure::GaveUp);
@@ -389,4 +398,38 @@ async fn many_binds_are_each_posted_once() {
             Ok(Outcome::Bound { .. })
         ));
     }
+}
+
+#[tokio::test]
+async fn a_bind_that_was_taken_back_while_it_waited_is_not_sent_again() {
+    let throttled = || Answer::RetryAfter(429, 1);
+    let mut bench = Bench::new(script(vec![throttled; 100], pod_json("u1", ""))).await;
+    bench.effects.submit(bind());
+    bench.server.until("POST", 1).await;
+    assert!(bench.effects.recall("u1", "the node is gone"));
+    let (failure, message) = failure(bench.outcome().await);
+    assert_eq!(failure, BindFailure::Outdated);
+    assert_eq!(message, "the node is gone");
+    assert_eq!(bench.server.lines(), [post()], "nothing was in doubt");
+    assert!(!bench.effects.recall("u1", "again"), "it has ended");
+}
+
+#[tokio::test]
+async fn a_bind_that_was_taken_back_too_late_fails_only_when_it_cannot_land_any_more() {
+    let lost = || Answer::Silence;
+    let mut bench = Bench::new(script(vec![lost; 100], pod_json("u1", ""))).await;
+    let sent = Instant::now();
+    bench.effects.submit(bind());
+    bench.server.until("POST", 1).await;
+    assert!(bench.effects.recall("u1", "cordoned"));
+    let (failure, _) = failure(bench.outcome().await);
+    assert_eq!(failure, BindFailure::Outdated);
+    assert!(sent.elapsed() >= options().settle_after, "in doubt so long");
+    assert_eq!(bench.server.all("POST").len(), 1);
+    // One that landed all the same is a success.
+    let mut bench = Bench::new(script(vec![lost; 100], pod_json("u1", "n1"))).await;
+    bench.effects.submit(bind());
+    bench.server.until("POST", 1).await;
+    assert!(bench.effects.recall("u1", "cordoned"));
+    assert_eq!(bench.outcome().await, bound());
 }

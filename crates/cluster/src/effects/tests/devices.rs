@@ -383,7 +383,7 @@ async fn a_clean_up_is_repeated_while_it_may_help() {
         (|| Answer::Cut, 2),
         (|| Answer::refuse(404, "not found"), 1),
         (replaced, 1),
-        (|| rbac("patch", "pods"), 1),
+        (|| rbac("patch", "pods"), 2),
     ];
     for (first, requests) in cases {
         let mut count = 0;

@@ -4,7 +4,6 @@ use super::*;
 use crate::effects::coalesce::Finish;
 use crate::effects::correlate::Record;
 use crate::effects::event;
-use crate::effects::shared::Shared;
 
 fn scheduled(about: ObjectRef) -> Write {
     Write::Event {
@@ -113,9 +112,7 @@ fn repeated() -> Record {
 
 async fn write(script: impl FnMut(&Seen) -> Answer + Send + 'static) -> (Finish, Server) {
     let server = Server::start(script).await;
-    let (sender, _outcomes) = unbounded_channel();
-    let term = TermWatch::always();
-    let shared = Shared::new(server.client(), options(), term, sender, Arc::new(()));
+    let shared = shared(&server);
     (event::write(shared, repeated(), 0).await, server)
 }
 
@@ -152,12 +149,24 @@ async fn an_event_that_is_refused_is_dropped() {
 }
 
 #[tokio::test]
-async fn without_permission_events_are_off_after_the_first() {
+async fn without_permission_events_wait_and_few_are_tried() {
     let bench = Bench::new(|seen: &Seen| rbac(&seen.method, "events")).await;
     for uid in ["1", "2", "3"] {
         let mut about = group();
         about.uid = uid.to_owned();
-        bench.written([scheduled(about)]).await;
+        bench.effects.submit(scheduled(about));
+        bench.server.until("POST", 1).await;
     }
+    tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(bench.server.log().len(), 1);
+    assert_eq!(bench.effects.backlog(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_permission_that_is_proven_switches_events_off() {
+    let server = Server::start(|_| Answer::ok()).await;
+    let shared = shared(&server);
+    prove(&shared, Target::Event, &[Way::Patch]).await;
+    let finish = event::write(shared, repeated(), 0).await;
+    assert_eq!((finish, server.log().len()), (Finish::Dropped, 0));
 }

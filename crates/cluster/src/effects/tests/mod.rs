@@ -19,10 +19,14 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::ObjectRef;
+use crate::contact::Contact;
 use crate::lease::TermWatch;
 use crate::scripted::{Answer, Seen, Server};
+use crate::watch::Picture;
 
-use super::{BindRequest, EffectOptions, Effects, Outcome, PodRef, Write, start};
+use super::shared::Shared;
+use super::verbs::{Target, Way};
+use super::{BindRequest, EffectOptions, Effects, Outcome, PodRef, Sight, Write, start};
 
 const POD: &str = "/api/v1/namespaces/ns/pods/p";
 
@@ -54,7 +58,11 @@ impl Bench {
     ) -> Self {
         let server = Server::start(script).await;
         let (sender, outcomes) = unbounded_channel();
-        let effects = start(server.client(), options, term, sender, Arc::new(()));
+        let contact = Contact::default();
+        let client = server.observed(&contact);
+        let picture = Picture::default();
+        let sight = Sight { contact, picture };
+        let effects = start(client, options, term, sender, Arc::new(()), sight);
         Self {
             server,
             effects,
@@ -74,6 +82,31 @@ impl Bench {
             self.effects.submit(write);
         }
         self.effects.idle().await;
+    }
+}
+
+/// What writers need, without lanes.
+fn shared(server: &Server) -> Arc<Shared> {
+    let (sender, _outcomes) = unbounded_channel();
+    let (term, sight) = (TermWatch::always(), Sight::default());
+    Shared::new(
+        server.client(),
+        options(),
+        term,
+        sender,
+        Arc::new(()),
+        sight,
+    )
+}
+
+/// Refuses these ways for a minute, while others are served.
+async fn prove(shared: &Shared, target: Target, ways: &[Way]) {
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        shared.contact.answered();
+        for way in ways {
+            shared.verbs.refused(target, *way, &shared.contact);
+        }
     }
 }
 

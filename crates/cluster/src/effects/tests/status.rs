@@ -1,6 +1,9 @@
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 
 use super::*;
+use crate::effects::coalesce::Finish;
+use crate::effects::status::{self, Status};
+use crate::effects::verbs::{Target, Way};
 
 const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups";
 const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/q";
@@ -289,22 +292,37 @@ async fn with_volcanos_role_queue_and_shard_statuses_are_read_and_put() {
 }
 
 #[tokio::test]
-async fn without_any_permission_a_status_is_dropped_and_not_tried_again() {
-    let mut bench = Bench::new(|seen: &Seen| rbac(&seen.method, "podgroups")).await;
+async fn what_a_starting_api_server_refused_is_written_once_it_is_up() {
+    let mut requests = 0;
+    let script = move |seen: &Seen| {
+        requests += 1;
+        match requests {
+            1..=2 => rbac(&seen.method, "podgroups"),
+            _ => Answer::ok(),
+        }
+    };
+    let mut bench = Bench::new(script).await;
     bench
         .written([group_status(GroupPhase::Running, true)])
         .await;
-    bench
-        .written([group_status(GroupPhase::Completed, true)])
-        .await;
-    assert_eq!(bench.server.log().len(), 2, "one PATCH, one list");
-    for _ in 0..2 {
-        let outcome = bench.outcome().await;
-        assert!(
-            matches!(outcome, Outcome::GroupStatusFailed { .. }),
-            "{outcome:?}"
-        );
-    }
+    let lines = bench.server.lines();
+    assert!(lines[0].starts_with("PATCH") && lines[1].starts_with("GET"));
+    assert_eq!(lines[2..], [format!("PATCH {GROUPS}/g")]);
+    let outcome = bench.outcome().await;
+    assert!(
+        matches!(outcome, Outcome::GroupStatusWritten { .. }),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_given_up_when_it_is_proven_that_no_way_is_granted() {
+    let server = Server::start(|_| Answer::ok()).await;
+    let shared = shared(&server);
+    prove(&shared, Target::Group, &[Way::Patch, Way::Put]).await;
+    let status = Status::of(group_status(GroupPhase::Running, true)).expect("a status");
+    let finish = status::write(shared, status, 0).await;
+    assert_eq!((finish, server.log().len()), (Finish::Dropped, 0));
 }
 
 #[tokio::test]

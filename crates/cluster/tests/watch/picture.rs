@@ -1,0 +1,101 @@
+//! Whether what decisions are made from is followed.
+
+use std::time::Duration;
+
+use pumice_cluster::watch::{Pace, WatchOptions};
+
+use crate::server::Answer::{List, Status, Watch};
+use crate::server::{Answer, Then};
+use crate::setup::{Setup, options, watch};
+use crate::wire::*;
+
+/// No kind may be lost for longer than a moment, and silent watches are looked at often.
+fn strict() -> WatchOptions {
+    let short = Duration::from_millis(10);
+    let pace = Pace {
+        caught_up: short,
+        ..options().pace
+    };
+    WatchOptions {
+        grace: Duration::from_millis(1),
+        pace,
+        ..options()
+    }
+}
+
+fn looking() -> WatchOptions {
+    let mut options = strict();
+    options.pace.look = Duration::from_millis(10);
+    options
+}
+
+impl Setup {
+    /// Waits until these kinds are lost.
+    async fn until_lost(&self, kinds: &[&str]) {
+        let lost = || {
+            let lost = self.handle.picture().lost();
+            lost.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>()
+        };
+        let wait = async {
+            while lost() != kinds {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(60), wait).await;
+        assert!(waited.is_ok(), "lost: {:?}", lost());
+    }
+}
+
+#[tokio::test]
+async fn a_kind_that_protects_is_lost_while_its_watch_is_broken_and_found_again() {
+    let script = || {
+        let mut script = vec![List(list("9", None, &[])), Watch(vec![], Then::Cut)];
+        script.extend(vec![Status(500, "down"); 200]);
+        script.push(rest());
+        script
+    };
+    let setup = watch(strict(), vec![(NODES, script()), (SERVICES, script())]).await;
+    setup.handle.wait_synced().await;
+    setup.until_lost(&["Node"]).await;
+    let status = setup.kind("Node");
+    assert!(status.lost_for.is_some(), "{status:?}");
+    setup.handle.picture().followed().await;
+    assert_eq!(setup.kind("Node").lost_for, None);
+}
+
+#[tokio::test]
+async fn a_watch_that_withholds_what_happened_is_opened_anew() {
+    let script = vec![
+        List(list("9", None, &[])),
+        Watch(vec![], Then::Stay),
+        // The look sees what the watch has not brought.
+        Watch(vec![added(node("d", "10"))], Then::Stay),
+        List(list("11", None, &[node("d", "10")])),
+        rest(),
+    ];
+    let mut setup = watch(looking(), vec![(NODES, script)]).await;
+    assert_eq!(setup.deltas().await, ["+node d"]);
+}
+
+#[tokio::test]
+async fn a_look_without_an_answer_means_not_followed_until_one_is_answered() {
+    let mut script: Vec<Answer> = vec![
+        List(list("9", None, &[])),
+        Watch(vec![], Then::Stay),
+        Watch(vec![], Then::Stay),
+        Watch(vec![], Then::Stay),
+    ];
+    script.extend(vec![Watch(vec![], Then::End); 1_000]);
+    let mut options = looking();
+    options.pace.look_answer = Duration::from_millis(300);
+    let setup = watch(options, vec![(NODES, script)]).await;
+    setup.handle.wait_synced().await;
+    setup.until_lost(&["Node"]).await;
+    let watches = setup.kind("Node").counts.watches;
+    setup.handle.picture().followed().await;
+    assert_eq!(
+        watches,
+        setup.kind("Node").counts.watches,
+        "not opened anew"
+    );
+}

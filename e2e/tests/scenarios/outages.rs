@@ -1,0 +1,108 @@
+//! The API server dies and comes back, again and again.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup};
+use serde_json::json;
+
+use crate::{
+    GROUPS, LIMIT, LONG, PODS, accepted_binds, bare_pod, no_node_is_overfull, wait_bound,
+    wait_running_for,
+};
+
+/// A new pod is bound this long after the API server is ready, on a machine with nothing else to do.
+const RECOVERY: Duration = Duration::from_secs(5);
+
+/// A Volcano Job of two pods, whose PodGroup and pods the Job controller makes.
+fn create_job(lab: &LabGuard, name: &str) -> Result<()> {
+    let pod = bare_pod(name, Some("1"));
+    let job = json!({
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {
+            "minAvailable": 2,
+            "schedulerName": "volcano",
+            "queue": "default",
+            "tasks": [{"name": "w", "replicas": 2, "template": {"spec": pod["spec"]}}],
+        },
+    });
+    let jobs = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+    lab.rest().create(jobs, &job).map(|_| ())
+}
+
+/// Every PodGroup has a phase.
+fn wait_phases(lab: &LabGuard, scheduler: &Scheduler, count: usize) -> Result<()> {
+    scheduler.eventually(LIMIT, "every PodGroup has a phase", || {
+        let groups = lab.rest().list(GROUPS)?;
+        let phase = |group: &&serde_json::Value| group["status"]["phase"].is_string();
+        let with_phase = groups.iter().filter(phase).count();
+        Ok((groups.len() == count && with_phase == count).then_some(()))
+    })
+}
+
+fn nothing_was_bound_twice(lab: &LabGuard) -> Result<()> {
+    let twice: Vec<_> = accepted_binds(lab)?
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .collect();
+    ensure!(twice.is_empty(), "bound twice: {twice:?}");
+    Ok(())
+}
+
+#[test]
+fn every_group_has_a_phase_after_the_api_server_was_killed_three_times() -> Result<()> {
+    let mut lab = Lab::take()?;
+    lab.nodes(4, "20", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    for round in 0..3 {
+        lab.gang(&format!("killed-{round}"), "default", 3, 3)?;
+        create_job(&lab, &format!("killed-job-{round}"))?;
+        // While their statuses are on the way.
+        lab.cluster_mut().kill_apiserver();
+        lab.cluster_mut().start_apiserver()?;
+    }
+    wait_running_for(LONG, &lab, &scheduler, "killed-", 3 * 5)?;
+    wait_phases(&lab, &scheduler, 6)?;
+    // A new one gets its phase as before.
+    create_job(&lab, "after-job")?;
+    lab.gang("after", "default", 2, 2)?;
+    wait_running_for(LIMIT, &lab, &scheduler, "after", 4)?;
+    wait_phases(&lab, &scheduler, 8)?;
+    nothing_was_bound_twice(&lab)?;
+    no_node_is_overfull(&lab)
+}
+
+/// From its creation until it is bound.
+fn time_to_bind(lab: &LabGuard, scheduler: &Scheduler, name: &str) -> Result<Duration> {
+    let began = Instant::now();
+    lab.rest().create(PODS, &bare_pod(name, Some("100m")))?;
+    wait_bound(lab, scheduler, name, 1)?;
+    Ok(began.elapsed())
+}
+
+#[test]
+fn a_new_pod_is_bound_within_seconds_after_an_outage_however_long_it_was() -> Result<()> {
+    let mut lab = Lab::take()?;
+    lab.nodes(2, "10", "64Gi")?;
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    time_to_bind(&lab, &scheduler, "first")?;
+    let usual = time_to_bind(&lab, &scheduler, "usual")?;
+    for seconds in [2, 4, 6] {
+        lab.cluster_mut().kill_apiserver();
+        std::thread::sleep(Duration::from_secs(seconds));
+        lab.cluster_mut().start_apiserver()?;
+        let took = time_to_bind(&lab, &scheduler, &format!("after-{seconds}"))?;
+        eprintln!(
+            "outage {seconds} s and start: bound {took:?} after readiness, usually {usual:?}"
+        );
+        // What a busy machine adds shows in the time it takes without an outage.
+        let limit = RECOVERY + 5 * usual;
+        ensure!(
+            took < limit,
+            "after {seconds} s: bound {took:?} after readiness, usually {usual:?}"
+        );
+    }
+    Ok(())
+}
