@@ -5,6 +5,7 @@ pub mod config_map;
 pub mod effects;
 pub mod lease;
 mod object_ref;
+pub mod remote;
 pub mod ring;
 #[cfg(test)]
 mod scripted;
