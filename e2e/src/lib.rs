@@ -16,6 +16,7 @@
 
 mod cluster;
 mod files;
+mod forward;
 mod jobs;
 mod kubelet;
 mod lab;
@@ -32,6 +33,7 @@ mod wait;
 
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use files::{ConfigMount, scratch};
+pub use forward::PortForwarder;
 pub use jobs::{Creation, JobController};
 pub use kubelet::Kubelet;
 pub use lab::{Lab, LabGuard};
