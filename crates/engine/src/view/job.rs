@@ -101,7 +101,7 @@ impl Engine {
         let mut pods: BTreeMap<String, usize> = BTreeMap::new();
         statuses.for_each(|status| *pods.entry(status.name().to_owned()).or_insert(0) += 1);
         let why = self.why_waiting(ix);
-        let mut asks = job.pending.clone();
+        let mut asks = job.pending.clamped();
         asks.set(PODS, 0);
         let waiting = self.same_reasons(ix);
         let told: usize = waiting.iter().map(|same| same.count).sum();

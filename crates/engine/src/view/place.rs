@@ -130,7 +130,7 @@ impl Engine {
 
     fn waiting_row(&self, ix: JobIx, position: usize) -> WaitingJob {
         let job = self.state.job(ix);
-        let mut asks = job.pending.clone();
+        let mut asks = job.pending.clamped();
         asks.set(PODS, 0);
         if asks.is_zero() {
             // Not admitted yet, so its controller has made no pods.
