@@ -16,6 +16,7 @@
 
 mod cluster;
 mod files;
+mod forward;
 mod jobs;
 mod judge;
 mod kubelet;
@@ -33,6 +34,7 @@ mod wait;
 
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use files::{ConfigMount, scratch};
+pub use forward::PortForwarder;
 pub use jobs::{Creation, JobController};
 pub use judge::{Judge, Verdict};
 pub use kubelet::Kubelet;

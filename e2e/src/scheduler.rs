@@ -147,6 +147,11 @@ impl Scheduler {
         self.process.log()
     }
 
+    /// Port of its server for metrics and debugging.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Status and body of a page of its server for metrics and debugging.
     ///
     /// # Errors

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, RwLock};
 
-use pumice_admin::http::{Answer, Answers, Unanswered};
+use pumice_admin::http::{Answer, Answers, Page, Unanswered};
+use pumice_engine::view::{Ask, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::conf::InUse;
-use crate::core::Question;
+use crate::core::{NoView, Question};
 use crate::journal::Journal;
 use crate::status::Status;
 
@@ -46,17 +47,46 @@ impl Answers for Desk {
         }
     }
 
-    fn explain<'a>(&'a self, namespace: &'a str, pod: &'a str) -> Answer<'a, Option<Value>> {
+    fn page(&self, page: Page) -> Answer<'_, Result<Value, String>> {
         Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            let question = Question::Explain(namespace.to_owned(), pod.to_owned(), reply);
-            let ended = || Unanswered("the scheduler is stopping".to_owned());
-            self.core.send(question).await.map_err(|_| ended())?;
-            answer.await.map_err(|_| ended())
+            match self.view(ask(page)).await {
+                // Written here, not by the thread that decides.
+                Ok(view) => Ok(Ok(serde_json::to_value(view).unwrap_or_default())),
+                Err(NoView::Absent(why)) => Ok(Err(why)),
+                Err(NoView::NotNow(why)) => Err(Unanswered(why)),
+            }
         })
     }
 
     fn decisions(&self) -> Answer<'_, Value> {
-        Box::pin(async { Ok(self.journal.json()) })
+        Box::pin(async {
+            let mut value = self.journal.json();
+            value["waiting"] = match self.view(Ask::Waiting).await {
+                Ok(view) => serde_json::to_value(view).unwrap_or_default(),
+                Err(NoView::Absent(why) | NoView::NotNow(why)) => json!({ "unknown": why }),
+            };
+            Ok(value)
+        })
+    }
+}
+
+impl Desk {
+    async fn view(&self, ask: Ask) -> Result<View, NoView> {
+        let (reply, answer) = oneshot::channel();
+        let ended = || NoView::NotNow("the scheduler is stopping".to_owned());
+        let sent = self.core.send(Question::View(ask, reply)).await;
+        sent.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
+    }
+}
+
+fn ask(page: Page) -> Ask {
+    match page {
+        Page::Pod { namespace, name } => Ask::Pod { namespace, name },
+        Page::Job { namespace, name } => Ask::Job { namespace, name },
+        Page::Queue(name) => Ask::Queue(name),
+        Page::Queues => Ask::Queues,
+        Page::Cards(node) => Ask::Cards(node),
+        Page::Top => Ask::Top,
     }
 }

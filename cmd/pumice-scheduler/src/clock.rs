@@ -36,3 +36,20 @@ impl Clock {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
+
+/// A time as RFC 3339 writes it, in UTC, to the millisecond.
+pub fn rfc3339(unix_s: f64) -> String {
+    let time = jiff::Timestamp::from_millisecond((unix_s * 1000.0) as i64);
+    time.map_or_else(|_| unix_s.to_string(), |time| format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rfc3339;
+
+    #[test]
+    fn a_time_is_written_in_utc_to_the_millisecond() {
+        assert_eq!(rfc3339(1_700_000_000.25), "2023-11-14T22:13:20.250Z");
+        assert_eq!(rfc3339(1_700_000_000.0), "2023-11-14T22:13:20.000Z");
+    }
+}

@@ -21,6 +21,7 @@ use pumice_cluster::shard::{ShardStatus, ShardView};
 use pumice_cluster::watch::{Input, Picture};
 use pumice_conf::Config;
 use pumice_engine::Engine;
+use pumice_engine::view::{Ask, View};
 use pumice_model::object::{NodeObject, QueueObject, Shard};
 use pumice_model::{Delta, NoteAbout};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -51,8 +52,8 @@ const RETRY: (i64, i64) = (1, 60);
 
 /// What others ask of the thread.
 pub enum Question {
-    /// Why a pod (namespace, name) waits, or where it is.
-    Explain(String, String, oneshot::Sender<Option<serde_json::Value>>),
+    /// What the engine sees.
+    View(Ask, oneshot::Sender<Result<View, NoView>>),
     /// The state, as `pumice simulate` reads it.
     Dump(oneshot::Sender<Vec<u8>>),
     /// Take this configuration from the next cycle on.
@@ -73,6 +74,14 @@ pub enum Question {
     },
     /// Decide nothing any more. The answer comes after all outcomes told before were heard.
     Rest(oneshot::Sender<()>),
+}
+
+/// There is nothing to show.
+pub enum NoView {
+    /// What was asked for does not exist: why.
+    Absent(String),
+    /// This replica does not know at the moment: why.
+    NotNow(String),
 }
 
 /// Where the thread hears from others.
@@ -376,8 +385,8 @@ impl Core {
 
     fn answer(&mut self, question: Question) {
         match question {
-            Question::Explain(namespace, name, reply) => {
-                let _ = reply.send(crate::explain::pod(&self.engine, &namespace, &name));
+            Question::View(ask, reply) => {
+                let _ = reply.send(self.view(&ask));
             }
             Question::Dump(reply) => {
                 let configuration = self.configured.as_deref();
@@ -402,6 +411,25 @@ impl Core {
                 let _ = reply.send(());
             }
         }
+    }
+
+    fn view(&self, ask: &Ask) -> Result<View, NoView> {
+        if !self.status.synced() {
+            let why = "the first lists of the API server are not complete";
+            return Err(NoView::NotNow(why.to_owned()));
+        }
+        if !self.teller.may_write(&self.ears.term) {
+            return Err(NoView::NotNow(match self.ears.term.holder() {
+                Some(holder) => format!("this replica stands by; the leader is {holder}"),
+                None => "this replica stands by; there is no leader".to_owned(),
+            }));
+        }
+        if self.configured.is_none() {
+            let why = "nothing is scheduled: there is no valid configuration; see /readyz";
+            return Err(NoView::NotNow(why.to_owned()));
+        }
+        let view = self.engine.view(ask);
+        view.map_err(|absent| NoView::Absent(absent.to_string()))
     }
 
     /// Cards must not be given away by a device configuration that is about to be replaced.

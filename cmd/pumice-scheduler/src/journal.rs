@@ -12,8 +12,8 @@ const KEPT: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Seconds since the epoch.
-    pub time: f64,
+    /// When, as RFC 3339 writes it.
+    pub time: String,
     /// Number of the cycle.
     pub cycle: u64,
     /// `namespace/name` of the pod.

@@ -19,7 +19,6 @@ mod daemon;
 mod device_config;
 mod dump;
 mod ending;
-mod explain;
 mod flags;
 mod identity;
 mod journal;

@@ -26,7 +26,7 @@ use pumice_model::volume::VolumeStep;
 use pumice_model::{Delta, JobIx, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, rfc3339};
 use crate::journal::{Entry, Journal};
 
 /// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
@@ -187,7 +187,7 @@ impl Teller {
             let node = state.nodes.object(bind.node).name.clone();
             let job = state.task(bind.task).job;
             self.journal.add(Entry {
-                time: now,
+                time: rfc3339(now),
                 cycle: engine.cycles(),
                 pod: format!("{}/{}", pod.namespace, pod.name),
                 uid: pod.uid.clone(),

@@ -1,24 +1,29 @@
-//! `pumice`, the user tool: see what would be scheduled where and why the rest waits, check a
-//! configuration, measure the engine.
+//! `pumice`, the user tool: ask a running scheduler why something waits, see what would be scheduled
+//! where, check a configuration, measure the engine.
 //!
 //! Exit codes: 0 done (pending pods are a result, not an error), 1 with `--strict` when something
 //! of the input was set aside or warned about, 2 when nothing could be done with the input or
-//! configuration. An internal error is 1 too, and says so on standard error.
+//! configuration, or what is asked for is not there or cannot be reached. An internal error is 1
+//! too, and says so on standard error.
+//!
+//! As `kubectl-pumice` on the path the same program is a plugin of kubectl: `kubectl pumice explain`.
 
 mod bench;
 mod check;
+mod completion;
+mod live;
 mod output;
 mod simulate;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Command as Words, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[derive(Parser)]
 #[command(
     name = "pumice",
     version,
-    about = "Batch scheduling for Kubernetes: simulate, check, bench"
+    about = "Batch scheduling for Kubernetes: why does it wait, what would be scheduled where"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -27,6 +32,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Why a pod, job or queue of a cluster waits, its place, and what would have to change
+    Explain(live::explain::Arguments),
+    /// Queues, nodes, cards and what waits, at a glance
+    Top(live::top::Arguments),
+    /// Queues of a cluster: allocated, deserved, capability, what waits
+    Queues(live::queues::Arguments),
+    /// Shared cards of a cluster's nodes, and who holds them
+    Cards(live::cards::Arguments),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::Arguments),
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
@@ -34,6 +47,8 @@ enum Command {
     /// Measure the engine on a cluster made in memory
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Print a script that completes the words of this program in a shell
+    Completion(completion::Arguments),
 }
 
 /// Bad input or configuration: already explained on standard error.
@@ -48,8 +63,32 @@ impl std::fmt::Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
+/// Name as a plugin of kubectl.
+const PLUGIN: &str = "kubectl-pumice";
+
+/// The words of the command line, named as the user has called it.
+fn words() -> Words {
+    let called = std::env::args_os().next();
+    let called = called.as_deref().map(std::path::Path::new);
+    let name = called.and_then(|path| path.file_stem());
+    match name.is_some_and(|name| name == PLUGIN) {
+        true => Arguments::command().bin_name("kubectl pumice"),
+        false => Arguments::command(),
+    }
+}
+
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let matches = words().get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    let result = match arguments.command {
+        Command::Explain(arguments) => live::explain::run(&arguments),
+        Command::Top(arguments) => live::top::run(&arguments),
+        Command::Queues(arguments) => live::queues::run(&arguments),
+        Command::Cards(arguments) => live::cards::run(&arguments),
+        Command::Completion(arguments) => Ok(completion::run(&arguments, Arguments::command())),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Bench(command) => bench::run(&command),

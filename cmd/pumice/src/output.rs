@@ -287,8 +287,8 @@ fn section(out: &mut impl Write, title: &str) -> anyhow::Result<()> {
 }
 
 /// Left-aligned columns, two spaces apart.
-fn columns<const N: usize>(
-    out: &mut impl Write,
+pub fn columns<const N: usize>(
+    out: &mut (impl Write + ?Sized),
     head: [&str; N],
     rows: Vec<[String; N]>,
 ) -> anyhow::Result<()> {

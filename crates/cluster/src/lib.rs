@@ -6,6 +6,7 @@ pub mod contact;
 pub mod effects;
 pub mod lease;
 mod object_ref;
+pub mod remote;
 pub mod ring;
 #[cfg(test)]
 mod scripted;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::cards::{NodeCards, NodeDevices, Picks, Tags};
+use crate::cards::{Card, NodeCards, NodeDevices, Picks, Tags};
 use crate::demand::{Demand, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::geometry::DeviceConfig;
@@ -56,6 +56,11 @@ pub trait Family {
     /// Resources that are not counted on nodes or in queues.
     fn ignored_resources(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// How a card is shared, in the words of node and pod annotations.
+    fn mode(&self, _card: &Card) -> &'static str {
+        ""
     }
 
     /// Gauges of the cards of a node.
@@ -161,6 +166,16 @@ impl Devices {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Name of a family.
+    pub fn name(&self, family: u8) -> &'static str {
+        FAMILIES[usize::from(family)].name
+    }
+
+    /// How a card of a family is shared.
+    pub fn mode(&self, family: u8, card: &Card) -> &'static str {
+        self.families[usize::from(family)].mode(card)
     }
 
     /// Gauges of a node.

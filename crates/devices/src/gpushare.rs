@@ -19,7 +19,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::cards::{NodeCards, Pick, Picks, Tags, View};
+use crate::cards::{Card, NodeCards, Pick, Picks, Tags, View};
 use crate::demand::{Failure, Want};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Family, FamilySpec, Held};
@@ -88,6 +88,13 @@ impl Family for GpuShare {
 
     fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
         node::held(records, pod, cards, self.settings.gpu_memory)
+    }
+
+    fn mode(&self, _card: &Card) -> &'static str {
+        match self.settings.gpu_memory {
+            true => "shared",
+            false => "whole",
+        }
     }
 }
 

@@ -320,7 +320,7 @@ impl Engine {
     }
 
     /// The first thing that went wrong for a job in this cycle, always the same one.
-    fn origin_reason(&self, ix: JobIx) -> Option<String> {
+    pub(crate) fn origin_reason(&self, ix: JobIx) -> Option<String> {
         let from_note = self
             .notes
             .get(&ix)

@@ -21,6 +21,7 @@ pub mod outdated;
 mod partial;
 mod refusal;
 pub mod report;
+pub mod view;
 mod waits;
 
 use pumice_actions::{Kernel, find};
@@ -228,7 +229,14 @@ impl Engine {
     /// stays bounded, and the first cycle finds little left to do.
     pub fn stand_by(&mut self) {
         self.release_kept();
+        let epoch = self.state.nodes.static_epoch();
         self.state.seal();
+        if epoch != self.state.nodes.static_epoch() && !self.notes.is_empty() {
+            // Notes name nodes by index, which may mean other nodes now, and somebody may ask.
+            let noted = std::mem::take(&mut self.notes);
+            noted.keys().for_each(|ix| self.telling.look_at(*ix));
+            self.closed_epoch = None;
+        }
     }
 
     /// Limits the work a job may take of a cycle, in units of about one look at one node;

@@ -10,6 +10,7 @@ mod election;
 mod faults;
 mod flags;
 mod late_gangs;
+mod live;
 mod outages;
 mod placing;
 mod recovery;

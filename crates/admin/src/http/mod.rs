@@ -12,7 +12,8 @@
 //! | `/livez` | `ok`, or 503 and the sentence of [`Answers::live`] |
 //! | `/readyz` | `ok`, or 503 and the reasons of [`Answers::ready`] |
 //! | `/configz` | JSON of [`Answers::config`] |
-//! | `/debug/explain/{namespace}/{pod}` | JSON of [`Answers::explain`] |
+//! | `/debug` | JSON: every page below it |
+//! | `/debug/top`, `/debug/explain/{namespace}/{pod}`, … | JSON of [`Answers::page`] |
 //! | `/debug/decisions` | JSON of [`Answers::decisions`] |
 //! | `/debug/loglevel` | the verbosity; `PUT` with `?v=N` or a body changes it |
 //! | `/debug/pprof/…` | 501: there is no Go profile |
@@ -23,6 +24,7 @@
 
 mod address;
 mod connection;
+mod debug;
 mod routes;
 mod tls;
 
@@ -59,6 +61,33 @@ pub struct Unanswered(pub String);
 /// An answer that another thread may have to give.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
 
+/// A page of what the scheduler sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// One pod: why it waits, or where it is.
+    Pod {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+    },
+    /// One job: a PodGroup, or a workload by its name.
+    Job {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+    },
+    /// One queue.
+    Queue(String),
+    /// All queues.
+    Queues,
+    /// Shared cards of all nodes, or of one.
+    Cards(Option<String>),
+    /// Everything at a glance.
+    Top,
+}
+
 /// What the servers ask the daemon.
 ///
 /// The first three are called from a server's thread and return at once; the others may wait, up
@@ -79,10 +108,10 @@ pub trait Answers: Send + Sync + 'static {
     /// The configuration in use, with its hash, and the flags.
     fn config(&self) -> Value;
 
-    /// Why a pod waits, or where it was placed and why; `None` for a pod that is not known.
-    fn explain<'a>(&'a self, namespace: &'a str, pod: &'a str) -> Answer<'a, Option<Value>>;
+    /// What a page shows; otherwise why there is nothing to show under that name.
+    fn page(&self, page: Page) -> Answer<'_, Result<Value, String>>;
 
-    /// The latest decisions.
+    /// The latest decisions, and what waits.
     fn decisions(&self) -> Answer<'_, Value>;
 }
 

@@ -1,20 +1,19 @@
 //! The pages of `--listen-address`.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::{StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::get;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Endpoints, Unanswered};
+use super::{Endpoints, Unanswered, debug};
 
 /// The answer of a healthy process.
 pub(super) const OK: &str = "ok";
@@ -28,33 +27,19 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The text format of Prometheus.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-const INDEX: &str = "pages: /metrics /healthz /livez /readyz /configz \
-    /debug/explain/{namespace}/{pod} /debug/decisions /debug/loglevel\n";
+const INDEX: &str = "pages: /metrics /healthz /livez /readyz /configz /debug\n";
+
+/// How clients know that it is this program that answers.
+const SERVER: HeaderValue =
+    HeaderValue::from_static(concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")));
 
 const NO_METRICS: &str = "metrics are off; start with --enable-metrics=true to have them here\n";
-
-const NO_PROFILE: &str = "this program is not written in Go and has no pprof pages; \
-    use /metrics, or `perf` on the process\n";
-
-const NOT_LOCAL: &str = "/debug shows the names of pods of all namespaces, so it is answered only \
-    to clients on the same machine; reach it with `kubectl port-forward`\n";
 
 const BAD_LEVEL: &str = "the level must be a whole number from 0 on, as in \
     `curl -X PUT '…/debug/loglevel?v=4'`\n";
 
 /// All pages.
 pub(super) fn router(endpoints: Endpoints) -> Router {
-    let debug = Router::new()
-        .route("/explain/{namespace}/{pod}", get(explain))
-        .route("/decisions", get(decisions))
-        .route("/loglevel", get(level).put(set_level))
-        .route_layer(middleware::from_fn_with_state(
-            endpoints.debug_open,
-            local_only,
-        ))
-        .route("/pprof", any(no_profile))
-        .route("/pprof/", any(no_profile))
-        .route("/pprof/{*page}", any(no_profile));
     Router::new()
         .route("/", get(INDEX))
         .route("/metrics", get(metrics))
@@ -63,13 +48,16 @@ pub(super) fn router(endpoints: Endpoints) -> Router {
         .route("/livez", get(live))
         .route("/readyz", get(ready))
         .route("/configz", get(config))
-        .nest("/debug", debug)
+        .route("/debug/", get(debug::index))
+        .nest("/debug", debug::router(endpoints.debug_open))
+        .fallback(no_page)
         .layer(middleware::from_fn(in_time))
+        .layer(middleware::map_response(named))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(Arc::new(endpoints))
 }
 
-type Shared = State<Arc<Endpoints>>;
+pub(super) type Shared = State<Arc<Endpoints>>;
 
 async fn in_time(request: Request, next: Next) -> Response {
     match timeout(REQUEST_TIMEOUT, next.run(request)).await {
@@ -78,16 +66,13 @@ async fn in_time(request: Request, next: Next) -> Response {
     }
 }
 
-async fn local_only(
-    State(open): State<bool>,
-    ConnectInfo(client): ConnectInfo<SocketAddr>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if open || client.ip().to_canonical().is_loopback() {
-        return next.run(request).await;
-    }
-    (StatusCode::FORBIDDEN, NOT_LOCAL).into_response()
+async fn named(mut response: Response) -> Response {
+    response.headers_mut().insert(header::SERVER, SERVER);
+    response
+}
+
+async fn no_page() -> Response {
+    (StatusCode::NOT_FOUND, format!("no such page; {INDEX}")).into_response()
 }
 
 fn unavailable(text: impl Into<String>) -> Response {
@@ -95,7 +80,7 @@ fn unavailable(text: impl Into<String>) -> Response {
 }
 
 /// JSON for people: with line breaks.
-fn json(value: &Value) -> Response {
+pub(super) fn json(value: &Value) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (headers, format!("{value:#}\n")).into_response()
 }
@@ -135,39 +120,15 @@ async fn config(State(shared): Shared) -> Response {
     json(&shared.answers.config())
 }
 
-async fn explain(
-    State(shared): Shared,
-    Path((namespace, pod)): Path<(String, String)>,
-) -> Response {
-    match shared.answers.explain(&namespace, &pod).await {
-        Ok(Some(value)) => json(&value),
-        Ok(None) => {
-            let text = format!(
-                "pod {namespace}/{pod} is not known here: it does not exist, was created only just \
-                 now, or belongs to another scheduler\n"
-            );
-            (StatusCode::NOT_FOUND, text).into_response()
-        }
-        Err(unanswered) => later(&unanswered),
-    }
-}
-
-async fn decisions(State(shared): Shared) -> Response {
-    match shared.answers.decisions().await {
-        Ok(value) => json(&value),
-        Err(unanswered) => later(&unanswered),
-    }
-}
-
-fn later(unanswered: &Unanswered) -> Response {
+pub(super) fn later(unanswered: &Unanswered) -> Response {
     unavailable(format!("{unanswered}\n"))
 }
 
-async fn level(State(shared): Shared) -> String {
+pub(super) async fn level(State(shared): Shared) -> String {
     format!("{}\n", shared.level.get())
 }
 
-async fn set_level(
+pub(super) async fn set_level(
     State(shared): Shared,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
     body: String,
@@ -182,8 +143,4 @@ async fn set_level(
         Ok(()) => format!("{verbosity}\n").into_response(),
         Err(error) => unavailable(format!("{error}\n")),
     }
-}
-
-async fn no_profile() -> (StatusCode, &'static str) {
-    (StatusCode::NOT_IMPLEMENTED, NO_PROFILE)
 }

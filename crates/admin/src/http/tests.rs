@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Answer, Answers, Endpoints, Server, Unanswered, serve};
+use super::{Answer, Answers, Endpoints, Page, Server, Unanswered, serve};
 use crate::log::Level;
 use crate::metrics::Metrics;
 
@@ -41,7 +41,7 @@ impl Answers for Daemon {
         json!({"hash": "00ff"})
     }
 
-    fn explain<'a>(&'a self, namespace: &'a str, pod: &'a str) -> Answer<'a, Option<Value>> {
+    fn page(&self, page: Page) -> Answer<'_, Result<Value, String>> {
         Box::pin(async move {
             if self.silent {
                 std::future::pending::<()>().await;
@@ -49,7 +49,11 @@ impl Answers for Daemon {
             if self.starting {
                 return Err(Unanswered(String::from("the lists are not complete")));
             }
-            Ok((pod == "web-0").then(|| json!({"namespace": namespace, "waits_for": "cpu"})))
+            let unknown = matches!(&page, Page::Pod { name, .. } if name != "web-0");
+            Ok(match unknown {
+                true => Err("pod team-a/web-1 is not known here".to_owned()),
+                false => Ok(json!({"page": format!("{page:?}")})),
+            })
         })
     }
 

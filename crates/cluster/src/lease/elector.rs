@@ -8,11 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Api, PostParams};
-use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
-use super::term::Term;
+use super::term::{Term, TermSender};
 use super::{Action, Loss, Mono, Observed, Record, Settings, SettingsError, TermWatch, decide};
 
 /// A standby reads this many times per retry period, and failures are retried as often: what it
@@ -23,7 +22,7 @@ const LOOKS_PER_PERIOD: u32 = 4;
 pub struct Elector {
     leases: Api<Lease>,
     settings: Settings,
-    term: watch::Sender<Term>,
+    term: TermSender,
     started: Instant,
     observed: Observed,
     lease: Option<Lease>,
@@ -107,6 +106,7 @@ impl Elector {
             Ok(lease) => self.note(lease),
             Err(Failure::Missing) => {
                 self.lease = None;
+                self.term.holder.send_replace(String::new());
                 self.observed.saw(None, now);
             }
             Err(Failure::Conflict) => self.observed.failed(now, self.pause()),
@@ -155,7 +155,9 @@ impl Elector {
     fn held(&mut self, lease: Lease, sent: Mono) {
         self.conflicts = 0;
         let began = self.observed.term_from().is_none();
-        self.observed.held(record(&lease), sent, self.now());
+        let record = record(&lease);
+        self.term.holder.send_replace(record.holder.clone());
+        self.observed.held(record, sent, self.now());
         self.lease = Some(lease);
         let end = self.started + sent.0 + self.settings.renew_deadline;
         self.term.send_replace(Term::Until(end));
@@ -188,6 +190,7 @@ impl Elector {
         if known != Some(&record.holder) {
             info!(holder = %record.holder, "the lease has a new holder");
         }
+        self.term.holder.send_replace(record.holder.clone());
         self.observed.saw(Some(record), self.now());
         self.lease = Some(lease);
     }

@@ -20,24 +20,58 @@ pub(crate) enum Term {
 #[derive(Clone, Debug)]
 pub struct TermWatch {
     term: watch::Receiver<Term>,
+    holder: watch::Receiver<String>,
     longest: Option<Duration>,
+}
+
+/// Where the elector says what it knows.
+pub(crate) struct TermSender {
+    /// The term.
+    pub term: watch::Sender<Term>,
+    /// Who holds the Lease, as last seen; empty for nobody.
+    pub holder: watch::Sender<String>,
+}
+
+impl TermSender {
+    /// Sets the term.
+    pub fn send_replace(&self, term: Term) {
+        self.term.send_replace(term);
+    }
 }
 
 impl TermWatch {
     /// A term that never ends, for `--leader-elect=false`.
     pub fn always() -> Self {
         let (_, term) = watch::channel(Term::Always);
+        let (_, holder) = watch::channel(String::new());
         Self {
             term,
+            holder,
             longest: None,
         }
     }
 
     /// A term set by whoever has the sender; it is never longer than `longest`.
-    pub(crate) fn new(longest: Duration) -> (watch::Sender<Term>, Self) {
-        let (sender, term) = watch::channel(Term::None);
+    pub(crate) fn new(longest: Duration) -> (TermSender, Self) {
+        let (term_sender, term) = watch::channel(Term::None);
+        let (holder_sender, holder) = watch::channel(String::new());
+        let sender = TermSender {
+            term: term_sender,
+            holder: holder_sender,
+        };
         let longest = Some(longest);
-        (sender, Self { term, longest })
+        let watch = Self {
+            term,
+            holder,
+            longest,
+        };
+        (sender, watch)
+    }
+
+    /// Who held the Lease when it was last looked at; `None` for nobody, and without election.
+    pub fn holder(&self) -> Option<String> {
+        let holder = self.holder.borrow();
+        (!holder.is_empty()).then(|| holder.clone())
     }
 
     /// Whether the term lasts for at least so long from now. By the monotonic clock, so a process

@@ -42,7 +42,7 @@ use crate::indices::{INDEX, UNHEALTHY};
 use crate::settings::Settings;
 use crate::text::Bounded;
 use crate::type_list;
-use crate::vgpu::plan::{MODES, Plan};
+use crate::vgpu::plan::{MODE_NAMES, MODES, Plan};
 use crate::vgpu::want::VgpuWant;
 
 /// The family.
@@ -178,6 +178,11 @@ impl Family for Vgpu {
 
     fn ignored_resources(&self) -> Vec<String> {
         vec![self.plan.nvidia.percentage_name.clone()]
+    }
+
+    fn mode(&self, card: &Card) -> &'static str {
+        let name = MODE_NAMES.get(usize::from(card.mode));
+        name.copied().unwrap_or_default()
     }
 
     fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {

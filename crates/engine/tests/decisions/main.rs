@@ -14,5 +14,6 @@ mod placement;
 mod queues;
 mod reasons;
 mod reports;
+mod views;
 mod volumes;
 mod work;

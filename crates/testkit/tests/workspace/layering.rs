@@ -49,7 +49,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     (
         "pumice",
         &[
-            "conf", "devices", "engine", "ingest", "model", "plugins", "sim",
+            "cluster", "conf", "devices", "engine", "ingest", "model", "plugins", "sim",
         ],
     ),
     (

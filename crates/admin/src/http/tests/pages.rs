@@ -7,6 +7,8 @@ use axum::extract::connect_info::MockConnectInfo;
 use super::super::{routes, serve};
 use super::{Daemon, ask, endpoints, exchange, server};
 
+const NO_PAGE: &str = "no such page; pages: /metrics /healthz /livez /readyz /configz /debug\n";
+
 #[tokio::test]
 async fn pages_answer_with_status_and_text() {
     let server = server(Daemon::default()).await;
@@ -17,8 +19,8 @@ async fn pages_answer_with_status_and_text() {
         ("GET /readyz", 200, "ok"),
         ("GET /configz", 200, "{\n  \"hash\": \"00ff\"\n}\n"),
         ("GET /debug/loglevel", 200, "3\n"),
-        ("GET /nothing", 404, ""),
-        ("GET /debug/nothing", 404, ""),
+        ("GET /nothing", 404, NO_PAGE),
+        ("GET /debug/nothing", 404, NO_PAGE),
         ("POST /debug/decisions", 405, ""),
         ("PUT /metrics", 405, ""),
     ] {
@@ -85,17 +87,45 @@ async fn a_pod_is_explained_or_said_to_be_unknown() {
     let server = server(Daemon::default()).await;
     let reply = ask(server.address(), "GET /debug/explain/team-a/web-0").await;
     assert!(reply.head.contains("content-type: application/json"));
-    let value: serde_json::Value = serde_json::from_str(&reply.body).expect("JSON");
-    assert_eq!(value["namespace"], "team-a");
+    assert!(reply.body.contains("team-a"), "{}", reply.body);
     let reply = ask(server.address(), "GET /debug/explain/team-a/web-1").await;
     assert_eq!(reply.status, 404);
-    assert!(
-        reply
-            .body
-            .starts_with("pod team-a/web-1 is not known here: ")
-    );
+    assert_eq!(reply.body, "pod team-a/web-1 is not known here\n");
+    let reply = ask(server.address(), "GET /debug/explain").await;
+    assert_eq!(reply.status, 404);
+    assert!(reply.body.starts_with("of which pod?"), "{}", reply.body);
     let reply = ask(server.address(), "GET /debug/decisions").await;
     assert!(reply.body.contains("\"node\": \"n1\""));
+}
+
+#[tokio::test]
+async fn debug_lists_its_pages_and_each_of_them_answers() {
+    let server = server(Daemon::default()).await;
+    for path in ["/debug", "/debug/"] {
+        let reply = ask(server.address(), &format!("GET {path}")).await;
+        let index: serde_json::Value = serde_json::from_str(&reply.body).expect("JSON");
+        assert_eq!(index["program"], "pumice-scheduler");
+        for page in index["pages"].as_array().expect("a list") {
+            let path = page["path"].as_str().expect("a path");
+            let path = path.replace("{pod}", "web-0").replace(['{', '}'], "");
+            let reply = ask(server.address(), &format!("GET {path}")).await;
+            assert_eq!(reply.status, 200, "{path}");
+            assert!(!reply.body.is_empty(), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_answer_names_the_program() {
+    let server = server(Daemon::default()).await;
+    for page in ["/debug", "/nothing", "/debug/explain/a/b", "/healthz"] {
+        let reply = ask(server.address(), &format!("GET {page}")).await;
+        assert!(
+            reply.head.contains("server: pumice-scheduler/"),
+            "{}",
+            reply.head
+        );
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,152 @@
+//! `pumice queues`: what queues have, may have, and wait for.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+use pumice_engine::view::{QueueView, QueuesView, WaitingJob};
+
+use super::{BAD, Connection, HEAD, amounts, brief, print};
+use crate::output::columns;
+
+/// Arguments of `pumice queues`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Asks and prints.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let scheduler = arguments.connection.open()?;
+    let view: QueuesView = scheduler.get_known(&["queues"])?;
+    print(&view, arguments.connection.output, |out, view| {
+        table(out, view)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line a queue.
+pub fn table(out: &mut dyn Write, view: &QueuesView) -> anyhow::Result<()> {
+    let count = |counts: &std::collections::BTreeMap<String, usize>, names: &[&str]| -> String {
+        let counts = names.iter().filter_map(|name| counts.get(*name));
+        counts.sum::<usize>().to_string()
+    };
+    let rows = view.queues.iter().map(|queue| {
+        [
+            queue.name.clone(),
+            queue.state.clone(),
+            queue.weight.to_string(),
+            format!("{:.2}", queue.share),
+            count(&queue.pod_groups, &["Pending"]),
+            count(&queue.pod_groups, &["Inqueue"]),
+            count(&queue.pod_groups, &["Running", "Unknown"]),
+            count(&queue.pods, &["Pending", "Allocated", "Pipelined"]),
+            count(&queue.pods, &["Running", "Bound", "Binding"]),
+            amounts(&queue.allocated),
+            amounts(&queue.deserved),
+            amounts(&queue.capability),
+        ]
+    });
+    let head = [
+        "NAME",
+        "STATE",
+        "WEIGHT",
+        "SHARE",
+        "PENDING",
+        "INQUEUE",
+        "RUNNING",
+        "PODS-WAIT",
+        "PODS-RUN",
+        "ALLOCATED",
+        "DESERVED",
+        "CAPABILITY",
+    ];
+    columns(out, head, rows.collect())?;
+    let hidden = view.total.saturating_sub(view.queues.len());
+    if hidden > 0 {
+        writeln!(out, "… and {hidden} more")?;
+    }
+    Ok(())
+}
+
+/// The amounts of one queue, resource by resource.
+pub fn resources(out: &mut dyn Write, view: &QueueView) -> anyhow::Result<()> {
+    let kinds = [
+        &view.allocated,
+        &view.deserved,
+        &view.capability,
+        &view.guarantee,
+        &view.inqueue,
+    ];
+    let names: BTreeSet<&String> = kinds.iter().flat_map(|kind| kind.keys()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let rows = names.into_iter().map(|name| {
+        let of = |at: usize| {
+            kinds[at]
+                .get(name)
+                .cloned()
+                .unwrap_or_else(|| "-".to_owned())
+        };
+        [name.clone(), of(0), of(1), of(2), of(3), of(4)]
+    });
+    writeln!(out)?;
+    let head = [
+        "RESOURCE",
+        "ALLOCATED",
+        "DESERVED",
+        "CAPABILITY",
+        "GUARANTEE",
+        "RESERVED",
+    ];
+    columns(out, head, rows.collect())
+}
+
+/// Jobs that wait, in their order.
+pub fn waiting(
+    out: &mut dyn Write,
+    total: usize,
+    first: &[WaitingJob],
+    of_many_queues: bool,
+) -> anyhow::Result<()> {
+    if total == 0 {
+        writeln!(out, "\nNothing waits.")?;
+        return Ok(());
+    }
+    writeln!(out, "\n{HEAD}WAITING{HEAD:#}")?;
+    let rows = first.iter().map(|job| {
+        [
+            if of_many_queues {
+                job.queue.clone()
+            } else {
+                String::new()
+            },
+            job.position.to_string(),
+            job.name.clone(),
+            job.phase.clone().unwrap_or_else(|| "-".to_owned()),
+            job.priority.to_string(),
+            job.pending.to_string(),
+            job.min_member.to_string(),
+            amounts(&job.asks),
+            brief(&job.message),
+        ]
+    });
+    let head = [
+        "QUEUE", "#", "JOB", "PHASE", "PRIO", "PODS", "MIN", "ASKS", "WHY",
+    ];
+    if of_many_queues {
+        columns(out, head, rows.collect())?;
+    } else {
+        let [_, rest @ ..] = head;
+        let rows = rows.map(|[_, rest @ ..]| rest);
+        columns(out, rest, rows.collect())?;
+    }
+    let hidden = total.saturating_sub(first.len());
+    if hidden > 0 {
+        writeln!(out, "{BAD}… and {hidden} more jobs{BAD:#}")?;
+    }
+    Ok(())
+}

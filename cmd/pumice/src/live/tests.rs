@@ -1,0 +1,296 @@
+//! What tables look like, and the keys of what is printed for scripts.
+
+use std::collections::BTreeMap;
+
+use pumice_engine::view::{
+    CardPod, CardView, ClusterView, JobOfPod, JobView, NodeView, Place, PodView, QueueView,
+    QueuesView, SameReason, TopView, Usage, WaitingJob, WaitingView,
+};
+use serde_json::Value;
+
+use super::{MAX_REASON, brief, cards, escaped, explain, ordinal, top};
+
+fn text(table: impl FnOnce(&mut dyn std::io::Write) -> anyhow::Result<()>) -> String {
+    let mut out = Vec::new();
+    table(&mut out).expect("written");
+    anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
+}
+
+fn amounts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let own = |(name, amount): &(&str, &str)| ((*name).to_owned(), (*amount).to_owned());
+    pairs.iter().map(own).collect()
+}
+
+fn place() -> Place {
+    Place {
+        position: 3,
+        waiting: 17,
+        queue: "training".to_owned(),
+        first: Some("team-b/large".to_owned()),
+    }
+}
+
+fn pod() -> PodView {
+    PodView {
+        pod: "team-a/train-0".to_owned(),
+        scheduled_by_us: true,
+        status: "Pending".to_owned(),
+        asks: amounts(&[("cpu", "4"), ("nvidia.com/gpu", "2")]),
+        reason: Some("Unschedulable".to_owned()),
+        message: Some("0/8 nodes are unavailable: 8 Insufficient cpu.".to_owned()),
+        job: Some(JobOfPod {
+            name: "team-a/train".to_owned(),
+            queue: "training".to_owned(),
+            phase: Some("Inqueue".to_owned()),
+            min_member: 4,
+            tasks: 4,
+            ..JobOfPod::default()
+        }),
+        place: Some(place()),
+        changes: vec!["more cpu".to_owned(), "more pods".to_owned()],
+        ..PodView::default()
+    }
+}
+
+#[test]
+fn a_waiting_pod_is_explained_line_by_line() {
+    let expected = "\
+pod team-a/train-0  Pending: Unschedulable
+  PodGroup  team-a/train, Inqueue, 0 of 4 pods placed, needs 4
+  Queue     training, 3rd of 17 waiting (first: team-b/large)
+  Asks      cpu 4, nvidia.com/gpu 2
+  Why       0/8 nodes are unavailable: 8 Insufficient cpu.
+  To change more cpu
+            more pods
+";
+    assert_eq!(text(|out| explain::pod_table(out, &pod())), expected);
+}
+
+#[test]
+fn a_job_is_explained_with_its_pods_by_reason() {
+    let view = JobView {
+        kind: "PodGroup".to_owned(),
+        name: "team-a/train".to_owned(),
+        queue: "training".to_owned(),
+        phase: Some("Inqueue".to_owned()),
+        min_member: 5,
+        pods: BTreeMap::from([("Pending".to_owned(), 5)]),
+        reason: Some("NotEnoughResources".to_owned()),
+        message: Some("the cluster is full".to_owned()),
+        waiting: vec![SameReason {
+            reason: "Unschedulable".to_owned(),
+            message: "no node".to_owned(),
+            count: 4,
+            pods: vec!["train-0".to_owned(), "train-1".to_owned()],
+        }],
+        not_told: 1,
+        ..JobView::default()
+    };
+    let expected = "\
+PodGroup team-a/train  Inqueue, not ready
+  Pods      5 Pending; needs 5 at the same time
+  Queue     training
+  Priority  0
+  Holds     -
+  Asks      -
+  Why       the cluster is full
+
+WAITING PODS
+  train-0, train-1 and 2 more
+    Unschedulable: no node
+  … and 1 more
+";
+    assert_eq!(text(|out| explain::job_table(out, &view)), expected);
+}
+
+fn queue() -> QueueView {
+    QueueView {
+        name: "training".to_owned(),
+        state: "Open".to_owned(),
+        weight: 2,
+        share: 0.5,
+        allocated: amounts(&[("cpu", "2")]),
+        capability: amounts(&[("cpu", "4")]),
+        pod_groups: BTreeMap::from([("Inqueue".to_owned(), 1), ("Running".to_owned(), 1)]),
+        pods: BTreeMap::from([("Pending".to_owned(), 1), ("Running".to_owned(), 2)]),
+        waiting: 1,
+        first: vec![WaitingJob {
+            position: 1,
+            name: "team-a/train".to_owned(),
+            queue: "training".to_owned(),
+            pending: 1,
+            min_member: 1,
+            message: "queue limit".to_owned(),
+            ..WaitingJob::default()
+        }],
+        ..QueueView::default()
+    }
+}
+
+#[test]
+fn a_queue_is_explained_with_its_limits_and_what_waits() {
+    let expected = "\
+queue training  Open
+  Share     weight 2, priority 0, share 0.50
+  PodGroups 1 Inqueue, 1 Running
+  Pods      1 Pending, 2 Running
+
+RESOURCE  ALLOCATED  DESERVED  CAPABILITY  GUARANTEE  RESERVED
+cpu       2          -         4           -          -
+
+WAITING
+#  JOB           PHASE  PRIO  PODS  MIN  ASKS  WHY
+1  team-a/train  -      0     1     1    -     queue limit
+";
+    assert_eq!(text(|out| explain::queue_table(out, &queue())), expected);
+}
+
+#[test]
+fn the_glance_shows_cluster_queues_nodes_and_what_waits() {
+    let usage = |resource: &str, used: &str, allocatable: &str, percent| Usage {
+        resource: resource.to_owned(),
+        used: used.to_owned(),
+        allocatable: allocatable.to_owned(),
+        percent,
+    };
+    let view = TopView {
+        cluster: ClusterView {
+            nodes: 1,
+            schedulable: 1,
+            pods_on_nodes: 2,
+            pods_waiting: 1,
+            jobs_waiting: 1,
+            resources: vec![usage("cpu", "2", "4", 50)],
+        },
+        queues: QueuesView {
+            total: 1,
+            queues: vec![queue()],
+        },
+        nodes: vec![NodeView {
+            name: "gpu-1".to_owned(),
+            status: "Ready".to_owned(),
+            pods: 2,
+            resources: vec![usage("cpu", "2", "4", 50), usage("x.com/gpu", "1", "8", 13)],
+            cards: 2,
+            cards_in_use: 1,
+            cards_unhealthy: 1,
+        }],
+        waiting: WaitingView {
+            total: 1,
+            pods: 1,
+            first: queue().first,
+        },
+        cycle: 7,
+    };
+    let expected = "\
+1 nodes (1 take pods), 2 pods on nodes, 1 pods of 1 jobs wait
+RESOURCE  USED  ALLOCATABLE
+cpu       2     4            50%
+
+QUEUES
+NAME      STATE  WEIGHT  SHARE  PENDING  INQUEUE  RUNNING  PODS-WAIT  PODS-RUN  ALLOCATED  DESERVED  CAPABILITY
+training  Open   2       0.50   0        1        1        1          2         cpu 2      -         cpu 4
+
+NODES
+NAME   STATUS  PODS  CPU  MEMORY  CARDS                    OTHER
+gpu-1  Ready   2     2/4  -       1/2 in use, 1 unhealthy  x.com/gpu 1/8
+
+WAITING
+QUEUE     #  JOB           PHASE  PRIO  PODS  MIN  ASKS  WHY
+training  1  team-a/train  -      0     1     1    -     queue limit
+";
+    assert_eq!(text(|out| top::table(out, &view)), expected);
+}
+
+#[test]
+fn a_card_is_a_line_with_its_pods() {
+    let card = CardView {
+        node: "gpu-1".to_owned(),
+        family: "vgpu".to_owned(),
+        id: "GPU-aa".to_owned(),
+        kind: "V100".to_owned(),
+        mode: "hami-core".to_owned(),
+        memory_used: 3000,
+        memory: 32768,
+        cores_used: 50,
+        cores: 100,
+        sharers: 1,
+        slots: Some(10),
+        healthy: true,
+        pods: vec![CardPod {
+            pod: "ns/a".to_owned(),
+            memory: 3000,
+            cores: 50,
+            certain: true,
+        }],
+        ..CardView::default()
+    };
+    let view = pumice_engine::view::CardsView {
+        total: 3,
+        cards: vec![card],
+    };
+    let expected = "\
+NODE   CARD  ID      TYPE  MODE       MEMORY      CORES   SHARERS  HEALTH   PODS
+gpu-1  0     GPU-aa  V100  hami-core  3000/32768  50/100  1/10     healthy  ns/a
+… and 2 more; name a node to see its cards
+";
+    assert_eq!(text(|out| cards::table(out, &view)), expected);
+}
+
+/// Keys that scripts may rely on.
+#[test]
+fn keys_for_scripts_are_stable() {
+    let keys = |value: Value| -> String {
+        let object = value.as_object().cloned().unwrap_or_default();
+        object.keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    let json = |view: Value, expected: &str| assert_eq!(keys(view), expected);
+    json(
+        serde_json::to_value(pod()).expect("JSON"),
+        "asks changes cycle job message node place pod reason scheduledByUs status uid",
+    );
+    json(
+        serde_json::to_value(place()).expect("JSON"),
+        "first position queue waiting",
+    );
+    json(
+        serde_json::to_value(queue()).expect("JSON"),
+        "allocated capability deserved first guarantee inqueue name overused podGroups pods \
+         priority reclaimable share state waiting weight",
+    );
+    json(
+        serde_json::to_value(JobView::default()).expect("JSON"),
+        "allocated asks changes cycle kind minMember minResources name notTold pods priority queue \
+         ready waiting",
+    );
+    json(
+        serde_json::to_value(TopView::default()).expect("JSON"),
+        "cluster cycle nodes queues waiting",
+    );
+    json(
+        serde_json::to_value(CardView::default()).expect("JSON"),
+        "cores coresUsed family healthy id index memory memoryUsed mode node pods sharers type",
+    );
+}
+
+#[test]
+fn places_are_counted_as_people_count() {
+    let words = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal);
+    let expected = [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th",
+    ];
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn what_is_no_name_makes_no_other_path() {
+    assert_eq!(escaped("web-0.a_b"), "web-0.a_b");
+    assert_eq!(escaped("../x?y z"), "..%2Fx%3Fy%20z");
+}
+
+#[test]
+fn long_reasons_are_cut_in_lists() {
+    assert_eq!(brief("short"), "short");
+    let long = "ä".repeat(MAX_REASON + 1);
+    assert_eq!(brief(&long).chars().count(), MAX_REASON + 1);
+}

@@ -1,0 +1,93 @@
+//! `pumice top`: the cluster at a glance.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+use pumice_engine::view::{ClusterView, NodeView, TopView, Usage};
+
+use super::queues::{self, waiting};
+use super::{BAD, Connection, GOOD, HEAD, print};
+use crate::output::columns;
+
+/// Arguments of `pumice top`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Asks and prints.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let scheduler = arguments.connection.open()?;
+    let view: TopView = scheduler.get_known(&["top"])?;
+    print(&view, arguments.connection.output, |out, view| {
+        table(out, view)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn table(out: &mut dyn Write, view: &TopView) -> anyhow::Result<()> {
+    cluster(out, &view.cluster)?;
+    writeln!(out, "\n{HEAD}QUEUES{HEAD:#}")?;
+    queues::table(out, &view.queues)?;
+    writeln!(out, "\n{HEAD}NODES{HEAD:#}")?;
+    let rows = view.nodes.iter().map(row).collect();
+    let head = ["NAME", "STATUS", "PODS", "CPU", "MEMORY", "CARDS", "OTHER"];
+    columns(out, head, rows)?;
+    let hidden = view.cluster.nodes.saturating_sub(view.nodes.len());
+    if hidden > 0 {
+        writeln!(out, "… and {hidden} more")?;
+    }
+    waiting(out, view.waiting.total, &view.waiting.first, true)
+}
+
+fn cluster(out: &mut dyn Write, view: &ClusterView) -> anyhow::Result<()> {
+    let colour = if view.pods_waiting == 0 { GOOD } else { BAD };
+    writeln!(
+        out,
+        "{HEAD}{} nodes{HEAD:#} ({} take pods), {} pods on nodes, {colour}{} pods of {} jobs \
+         wait{colour:#}",
+        view.nodes, view.schedulable, view.pods_on_nodes, view.pods_waiting, view.jobs_waiting
+    )?;
+    let rows = view.resources.iter().map(|usage| {
+        [
+            usage.resource.clone(),
+            usage.used.clone(),
+            usage.allocatable.clone(),
+            format!("{}%", usage.percent),
+        ]
+    });
+    columns(out, ["RESOURCE", "USED", "ALLOCATABLE", ""], rows.collect())
+}
+
+fn row(node: &NodeView) -> [String; 7] {
+    let of = |usage: &Usage| format!("{}/{}", usage.used, usage.allocatable);
+    let main = |name: &str| {
+        let usage = node.resources.iter().find(|usage| usage.resource == name);
+        usage.map_or("-".to_owned(), of)
+    };
+    let other: Vec<String> = node
+        .resources
+        .iter()
+        .filter(|usage| usage.resource.contains('/'))
+        .map(|usage| format!("{} {}", usage.resource, of(usage)))
+        .collect();
+    let cards = match (node.cards, node.cards_unhealthy) {
+        (0, _) => "-".to_owned(),
+        (all, 0) => format!("{}/{all} in use", node.cards_in_use),
+        (all, bad) => format!("{}/{all} in use, {bad} unhealthy", node.cards_in_use),
+    };
+    [
+        node.name.clone(),
+        node.status.clone(),
+        node.pods.to_string(),
+        main("cpu"),
+        main("memory"),
+        cards,
+        match other.is_empty() {
+            true => "-".to_owned(),
+            false => other.join(", "),
+        },
+    ]
+}

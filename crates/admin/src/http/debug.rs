@@ -1,0 +1,156 @@
+//! The pages below `/debug`: what the scheduler sees, for people and for `pumice explain`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Path, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use serde_json::json;
+
+use super::routes::{Shared, json, later, level, set_level};
+use super::{Endpoints, Page};
+
+/// The pages, with what each tells.
+const PAGES: [(&str, &str); 9] = [
+    (
+        "/debug/top",
+        "the cluster, its queues, nodes with cards, the first waiting jobs",
+    ),
+    (
+        "/debug/explain/{namespace}/{pod}",
+        "one pod: why it waits, its place, what would help",
+    ),
+    (
+        "/debug/jobs/{namespace}/{name}",
+        "one PodGroup, or the one of a Job of that name",
+    ),
+    (
+        "/debug/queues",
+        "all queues: allocated, deserved, capability, what waits",
+    ),
+    (
+        "/debug/queues/{name}",
+        "one queue and the first jobs that wait in it",
+    ),
+    (
+        "/debug/cards",
+        "shared cards of all nodes, and who holds them",
+    ),
+    ("/debug/cards/{node}", "shared cards of one node"),
+    (
+        "/debug/decisions",
+        "the last decisions, and the first jobs that wait",
+    ),
+    (
+        "/debug/loglevel",
+        "the verbosity of the log; PUT ?v=N changes it",
+    ),
+];
+
+const NO_PROFILE: &str = "this program is not written in Go and has no pprof pages; \
+    use /metrics, or `perf` on the process\n";
+
+const NOT_LOCAL: &str = "/debug shows the names of pods of all namespaces, so it is answered only \
+    to clients on the same machine; reach it with `pumice explain` or `kubectl port-forward`\n";
+
+const HOW_TO_EXPLAIN: &str = "of which pod? /debug/explain/{namespace}/{pod}; of a job: \
+    /debug/jobs/{namespace}/{name}; of a queue: /debug/queues/{name}\n";
+
+/// All of them.
+pub(super) fn router(open: bool) -> Router<Arc<Endpoints>> {
+    Router::new()
+        .route("/", get(index))
+        .route("/explain", get(how_to_explain))
+        .route("/explain/{namespace}/{pod}", get(explain))
+        .route("/jobs/{namespace}/{name}", get(job))
+        .route("/queues", get(queues))
+        .route("/queues/{name}", get(queue))
+        .route("/cards", get(cards))
+        .route("/cards/{node}", get(cards_of))
+        .route("/top", get(top))
+        .route("/decisions", get(decisions))
+        .route("/loglevel", get(level).put(set_level))
+        .route_layer(middleware::from_fn_with_state(open, local_only))
+        .route("/pprof", any(no_profile))
+        .route("/pprof/", any(no_profile))
+        .route("/pprof/{*page}", any(no_profile))
+}
+
+async fn local_only(
+    State(open): State<bool>,
+    ConnectInfo(client): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if open || client.ip().to_canonical().is_loopback() {
+        return next.run(request).await;
+    }
+    (StatusCode::FORBIDDEN, NOT_LOCAL).into_response()
+}
+
+pub(super) async fn index() -> Response {
+    let pages = PAGES.map(|(path, about)| json!({ "path": path, "about": about }));
+    json(&json!({
+        "program": "pumice-scheduler",
+        "version": env!("CARGO_PKG_VERSION"),
+        "pages": pages,
+    }))
+}
+
+async fn how_to_explain() -> (StatusCode, &'static str) {
+    (StatusCode::NOT_FOUND, HOW_TO_EXPLAIN)
+}
+
+async fn page(shared: &Endpoints, page: Page) -> Response {
+    match shared.answers.page(page).await {
+        Ok(Ok(value)) => json(&value),
+        Ok(Err(absent)) => (StatusCode::NOT_FOUND, format!("{absent}\n")).into_response(),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn explain(
+    State(shared): Shared,
+    Path((namespace, name)): Path<(String, String)>,
+) -> Response {
+    page(&shared, Page::Pod { namespace, name }).await
+}
+
+async fn job(State(shared): Shared, Path((namespace, name)): Path<(String, String)>) -> Response {
+    page(&shared, Page::Job { namespace, name }).await
+}
+
+async fn queues(State(shared): Shared) -> Response {
+    page(&shared, Page::Queues).await
+}
+
+async fn queue(State(shared): Shared, Path(name): Path<String>) -> Response {
+    page(&shared, Page::Queue(name)).await
+}
+
+async fn cards(State(shared): Shared) -> Response {
+    page(&shared, Page::Cards(None)).await
+}
+
+async fn cards_of(State(shared): Shared, Path(node): Path<String>) -> Response {
+    page(&shared, Page::Cards(Some(node))).await
+}
+
+async fn top(State(shared): Shared) -> Response {
+    page(&shared, Page::Top).await
+}
+
+async fn decisions(State(shared): Shared) -> Response {
+    match shared.answers.decisions().await {
+        Ok(value) => json(&value),
+        Err(unanswered) => later(&unanswered),
+    }
+}
+
+async fn no_profile() -> (StatusCode, &'static str) {
+    (StatusCode::NOT_IMPLEMENTED, NO_PROFILE)
+}

@@ -1,0 +1,143 @@
+//! From names to objects, and near names where there is none.
+
+use std::collections::BTreeSet;
+
+use pumice_conf::nearest;
+use pumice_model::{JobIx, QueueIx, TaskIx};
+use thiserror::Error;
+
+use crate::Engine;
+
+/// Names looked at in search of a near one.
+const MOST_NAMES: usize = 20_000;
+
+/// Objects of the same name in other namespaces that are told.
+const MOST_ELSEWHERE: usize = 3;
+
+/// Characters of the UID that a controller hangs on the name of the PodGroup of a Job.
+const UID_CHARS: usize = 36;
+
+/// What was asked for is not known here.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.text())]
+pub struct Absent {
+    /// What, with its name: `pod a/web-0`.
+    pub what: String,
+    /// Why that may be.
+    pub why: &'static str,
+    /// Names that are known and near.
+    pub near: Vec<String>,
+}
+
+impl Absent {
+    fn text(&self) -> String {
+        let mut text = format!("{} is not known here: {}", self.what, self.why);
+        if !self.near.is_empty() {
+            text.push_str(&format!("; did you mean {}?", self.near.join(" or ")));
+        }
+        text
+    }
+}
+
+impl Engine {
+    pub(super) fn find_pod(&self, namespace: &str, name: &str) -> Result<TaskIx, Absent> {
+        let state = &self.state;
+        let inside = |ix: &TaskIx| state.names.text(state.task(*ix).namespace) == namespace;
+        let mut elsewhere = Vec::new();
+        for (ix, task) in state.tasks() {
+            if &*task.name != name {
+                continue;
+            }
+            if inside(&ix) {
+                return Ok(ix);
+            }
+            if elsewhere.len() < MOST_ELSEWHERE {
+                elsewhere.push(state.task_key(ix));
+            }
+        }
+        let own = state.tasks().filter(|(ix, _)| inside(ix));
+        let names = own.map(|(_, task)| &*task.name);
+        Err(Absent {
+            what: format!("pod {namespace}/{name}"),
+            why: "it does not exist, was created only just now, or belongs to another scheduler",
+            near: near(namespace, name, names, elsewhere),
+        })
+    }
+
+    /// A PodGroup or a bare pod of that name; else the PodGroup of a workload of that name.
+    pub(super) fn find_job(&self, namespace: &str, name: &str) -> Result<JobIx, Absent> {
+        let state = &self.state;
+        if let Some(ix) = state.job_by_key(namespace, name) {
+            return Ok(ix);
+        }
+        let inside = |ix: JobIx| state.names.text(state.job(ix).namespace) == namespace;
+        let mut jobs = state.jobs();
+        if let Some((ix, _)) = jobs.find(|(ix, _)| inside(*ix) && self.is_of_workload(*ix, name)) {
+            return Ok(ix);
+        }
+        let other = state.jobs().filter(|(_, job)| &*job.name == name);
+        let other = other.take(MOST_ELSEWHERE);
+        let elsewhere = other.map(|(ix, _)| state.job_key(ix)).collect();
+        let own = state.jobs().filter(|(ix, _)| inside(*ix));
+        Err(Absent {
+            what: format!("job {namespace}/{name}"),
+            why: "there is neither a PodGroup nor a pod of this scheduler of that name, nor a \
+                  workload whose pods it knows",
+            near: near(namespace, name, own.map(|(_, job)| &*job.name), elsewhere),
+        })
+    }
+
+    /// Whether the PodGroup was made for a workload of that name (`<name>-<uid>`), or the first pod
+    /// of the job is owned by one.
+    fn is_of_workload(&self, ix: JobIx, name: &str) -> bool {
+        let job = self.state.job(ix);
+        let uid = job.name.strip_prefix(name);
+        let uid = uid.and_then(|rest| rest.strip_prefix('-'));
+        if uid.is_some_and(|uid| uid.len() == UID_CHARS) {
+            return true;
+        }
+        let Some(first) = job.tasks.first() else {
+            return false;
+        };
+        let mut owners = self.state.task(*first).owners.iter();
+        owners.any(|(_, owner)| self.state.names.text(*owner) == name)
+    }
+
+    pub(super) fn find_queue(&self, name: &str) -> Result<QueueIx, Absent> {
+        let state = &self.state;
+        state.queue_by_name(name).ok_or_else(|| {
+            let names = state.queues().map(|(_, queue)| queue.object.name.as_str());
+            Absent {
+                what: format!("queue {name}"),
+                why: "it does not exist, or was set aside as broken",
+                near: nearest(name, names)
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect(),
+            }
+        })
+    }
+}
+
+/// The nearest name of the same namespace, and the same name of others.
+fn near<'a>(
+    namespace: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+    elsewhere: Vec<String>,
+) -> Vec<String> {
+    let nearest = nearest(name, names.take(MOST_NAMES));
+    let nearest = nearest.map(|near| format!("{namespace}/{near}"));
+    let all: BTreeSet<String> = nearest.into_iter().chain(elsewhere).collect();
+    all.into_iter().collect()
+}
+
+/// A node that is not known.
+pub(super) fn no_node<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Absent {
+    let nearest = nearest(name, names.take(MOST_NAMES));
+    Absent {
+        what: format!("node {name}"),
+        why: "it does not exist, or the scheduler was told to leave it out",
+        near: nearest.map(str::to_owned).into_iter().collect(),
+    }
+}

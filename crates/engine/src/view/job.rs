@@ -1,0 +1,224 @@
+//! One job: its gang, its place, and why its pods wait.
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::GroupPhase;
+use pumice_model::resource::PODS;
+use pumice_model::{JobIx, Origin, TaskIx, TaskStatus};
+use serde::{Deserialize, Serialize};
+
+use super::find::Absent;
+use super::place::Place;
+use super::shape::{Quantities, Time, quantities};
+use crate::Engine;
+
+/// Pods of one job whose reasons are told.
+const MOST_PODS: usize = 100;
+
+/// Names told of pods that wait for the same reason.
+const MOST_NAMES: usize = 3;
+
+/// One job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobView {
+    /// `PodGroup`, or `Pod` for a pod without one.
+    pub kind: String,
+    /// `namespace/name`.
+    pub name: String,
+    /// Queue.
+    pub queue: String,
+    /// Phase of the PodGroup; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Priority.
+    pub priority: i32,
+    /// When it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<Time>,
+    /// Pods it must have before any starts.
+    pub min_member: i32,
+    /// Pods by status.
+    pub pods: BTreeMap<String, usize>,
+    /// Enough pods are placed.
+    pub ready: bool,
+    /// `minResources`.
+    pub min_resources: Quantities,
+    /// What its pods hold.
+    pub allocated: Quantities,
+    /// What its pending pods ask.
+    pub asks: Quantities,
+    /// Why it waits, in one word; `None` when it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Where it stands in its queue, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What would have to change, a sentence each; any one of them may be enough.
+    pub changes: Vec<String>,
+    /// The first pods that wait, those with the same reason together.
+    pub waiting: Vec<SameReason>,
+    /// Pods that wait and are not told of.
+    #[serde(default)]
+    pub not_told: usize,
+    /// The last cycle.
+    pub cycle: u64,
+}
+
+/// Pods that wait for the same reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SameReason {
+    /// Reason.
+    pub reason: String,
+    /// Message, without the name of the pod.
+    pub message: String,
+    /// How many there are.
+    pub count: usize,
+    /// Names of the first of them, without namespace.
+    pub pods: Vec<String>,
+}
+
+/// Name of a phase.
+pub(super) fn phase_name(phase: GroupPhase) -> &'static str {
+    match phase {
+        GroupPhase::Pending => "Pending",
+        GroupPhase::Inqueue => "Inqueue",
+        GroupPhase::Running => "Running",
+        GroupPhase::Unknown => "Unknown",
+        GroupPhase::Completed => "Completed",
+    }
+}
+
+impl Engine {
+    pub(super) fn job_view(&self, namespace: &str, name: &str) -> Result<JobView, Absent> {
+        let ix = self.find_job(namespace, name)?;
+        let job = self.state.job(ix);
+        let statuses = job.tasks.iter().map(|task| self.state.task(*task).status);
+        let mut pods: BTreeMap<String, usize> = BTreeMap::new();
+        statuses.for_each(|status| *pods.entry(status.name().to_owned()).or_insert(0) += 1);
+        let why = self.why_waiting(ix);
+        let mut asks = job.pending.clamped();
+        asks.set(PODS, 0);
+        let waiting = self.same_reasons(ix);
+        let told: usize = waiting.iter().map(|same| same.count).sum();
+        Ok(JobView {
+            kind: match job.origin {
+                Origin::BarePod => "Pod".to_owned(),
+                _ => "PodGroup".to_owned(),
+            },
+            name: self.state.job_key(ix),
+            queue: self.state.names.text(job.queue_name).to_owned(),
+            phase: job.group().map(|_| phase_name(job.status.phase).to_owned()),
+            priority: job.priority,
+            created: Time::of(job.created_s),
+            min_member: job.min_available,
+            pods,
+            ready: job.is_ready(),
+            min_resources: quantities(&self.state, &job.min_resources_or_zero()),
+            allocated: quantities(&self.state, &job.allocated),
+            asks: quantities(&self.state, &asks),
+            reason: why.as_ref().map(|why| why.0.to_owned()),
+            message: why.map(|why| why.1),
+            place: self.place_of(ix),
+            changes: self.changes_for_job(ix),
+            not_told: self.pending_pods(ix).saturating_sub(told),
+            waiting,
+            cycle: self.cycle,
+        })
+    }
+
+    /// Why a job waits: the word of its condition, and the reason behind it.
+    pub(super) fn why_waiting(&self, ix: JobIx) -> Option<(&'static str, String)> {
+        let job = self.state.job(ix);
+        if job.group().is_none()
+            && let [only] = job.tasks[..]
+        {
+            return self.why_pending(only).map(|why| (why.reason, why.message));
+        }
+        let waits = job.is_pending() || self.pending_pods(ix) > 0;
+        if !waits || job.is_ready() && self.pending_pods(ix) == 0 {
+            return None;
+        }
+        if let Some(why) = self.origin_reason(ix) {
+            return Some((self.condition_word(ix), why));
+        }
+        let first = self.first_pods(ix).into_iter().next();
+        let why = first.and_then(|task| self.why_pending(task));
+        match why {
+            Some(why) => Some((why.reason, why.message)),
+            None => Some((self.condition_word(ix), self.group_message(ix))),
+        }
+    }
+
+    fn condition_word(&self, ix: JobIx) -> &'static str {
+        match self.chain.job_valid(&self.state, ix) {
+            Err(invalid) => invalid.reason,
+            Ok(()) => "NotEnoughResources",
+        }
+    }
+
+    /// The first waiting pods of a job by name.
+    pub(super) fn first_pods(&self, ix: JobIx) -> Vec<TaskIx> {
+        let waits = |task: &TaskIx| {
+            let status = self.state.task(*task).status;
+            matches!(
+                status,
+                TaskStatus::Pending | TaskStatus::Allocated | TaskStatus::Pipelined
+            )
+        };
+        let tasks = self.state.job(ix).tasks.iter().copied();
+        let mut pods: Vec<TaskIx> = tasks.filter(waits).collect();
+        let name = |ix: &TaskIx| {
+            let task = self.state.task(*ix);
+            (task.name_index, &task.name)
+        };
+        if pods.len() > MOST_PODS {
+            pods.select_nth_unstable_by(MOST_PODS, |l, r| name(l).cmp(&name(r)));
+            pods.truncate(MOST_PODS);
+        }
+        pods.sort_unstable_by(|l, r| name(l).cmp(&name(r)));
+        pods
+    }
+
+    fn same_reasons(&self, ix: JobIx) -> Vec<SameReason> {
+        let mut all: Vec<SameReason> = Vec::new();
+        for task in self.first_pods(ix) {
+            let Some(why) = self.why_pending(task) else {
+                continue;
+            };
+            let name = self.state.task(task).name.to_string();
+            let message = self.without_name(task, &why.message);
+            let known = all
+                .iter_mut()
+                .find(|same| same.reason == why.reason && same.message == message);
+            match known {
+                Some(same) => {
+                    same.count += 1;
+                    if same.pods.len() < MOST_NAMES {
+                        same.pods.push(name);
+                    }
+                }
+                None => all.push(SameReason {
+                    reason: why.reason.to_owned(),
+                    message,
+                    count: 1,
+                    pods: vec![name],
+                }),
+            }
+        }
+        all
+    }
+
+    /// So that pods with the same reason come together.
+    fn without_name(&self, task: TaskIx, message: &str) -> String {
+        let key = self.state.task_key(task);
+        let name = &self.state.task(task).name;
+        message
+            .replacen(&format!("Pod {key} can"), "the pod can", 1)
+            .replacen(&format!("Task {name} with"), "the task with", 1)
+    }
+}

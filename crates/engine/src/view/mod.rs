@@ -1,0 +1,108 @@
+//! What the engine knows, as data for people who ask: why a pod, a job or a queue waits, its place
+//! in the queue, what would have to change; queues, nodes and cards at a glance.
+//!
+//! ```text
+//!  Ask ──► find (or Absent, with near names) ──► View: strings and numbers, no index of ours
+//!             place:  JobOrder among the waiting jobs of the queue
+//!             remedy: notes of the last cycle, as what would have to change
+//! ```
+//!
+//! A view is made when somebody asks, on the thread that decides, so each has a bound: a look at
+//! every job and pod once, texts for at most the first [`MOST_ROWS`] of anything. What is left out is
+//! counted.
+
+mod cards;
+mod find;
+mod job;
+mod place;
+mod pod;
+mod queues;
+mod remedy;
+mod shape;
+mod top;
+
+use serde::{Deserialize, Serialize};
+
+pub use cards::{CardPod, CardView, CardsView};
+pub use find::Absent;
+pub use job::{JobView, SameReason};
+pub use place::{Place, WaitingJob, WaitingView};
+pub use pod::{JobOfPod, PodView};
+pub use queues::{QueueView, QueuesView};
+pub use shape::{Quantities, Time};
+pub use top::{ClusterView, NodeView, TopView, Usage};
+
+use crate::Engine;
+
+/// Most rows of one kind in a view: more than anybody reads, few enough to be made at once.
+pub const MOST_ROWS: usize = 500;
+
+/// Waiting jobs told of one queue, and of the cluster.
+pub const MOST_WAITING: usize = 20;
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// One pod.
+    Pod {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+    },
+    /// One job: a PodGroup, or the workload it belongs to, or a pod without PodGroup.
+    Job {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+    },
+    /// One queue and the first jobs that wait in it.
+    Queue(String),
+    /// All queues.
+    Queues,
+    /// Cards of all nodes, or of one.
+    Cards(Option<String>),
+    /// The cluster, its queues, nodes and the first waiting jobs.
+    Top,
+    /// The first waiting jobs.
+    Waiting,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum View {
+    /// To [`Ask::Pod`].
+    Pod(Box<PodView>),
+    /// To [`Ask::Job`].
+    Job(Box<JobView>),
+    /// To [`Ask::Queue`].
+    Queue(Box<QueueView>),
+    /// To [`Ask::Queues`].
+    Queues(QueuesView),
+    /// To [`Ask::Cards`].
+    Cards(CardsView),
+    /// To [`Ask::Top`].
+    Top(Box<TopView>),
+    /// To [`Ask::Waiting`].
+    Waiting(WaitingView),
+}
+
+impl Engine {
+    /// Answers as of the last cycle.
+    ///
+    /// # Errors
+    /// What is asked for is not known here.
+    pub fn view(&self, ask: &Ask) -> Result<View, Absent> {
+        Ok(match ask {
+            Ask::Pod { namespace, name } => View::Pod(Box::new(self.pod_view(namespace, name)?)),
+            Ask::Job { namespace, name } => View::Job(Box::new(self.job_view(namespace, name)?)),
+            Ask::Queue(name) => View::Queue(Box::new(self.queue_view_of(name)?)),
+            Ask::Queues => View::Queues(self.queues_view()),
+            Ask::Cards(node) => View::Cards(self.cards_view(node.as_deref())?),
+            Ask::Top => View::Top(Box::new(self.top_view())),
+            Ask::Waiting => View::Waiting(self.waiting_view()),
+        })
+    }
+}

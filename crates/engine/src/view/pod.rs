@@ -1,0 +1,110 @@
+//! One pod.
+
+use pumice_model::TaskIx;
+use serde::{Deserialize, Serialize};
+
+use super::find::Absent;
+use super::job::phase_name;
+use super::place::Place;
+use super::shape::{Quantities, Time, quantities};
+use crate::Engine;
+
+/// One pod, as the scheduler sees it at this moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodView {
+    /// `namespace/name`.
+    pub pod: String,
+    /// UID.
+    pub uid: String,
+    /// Its `schedulerName` is one of ours.
+    pub scheduled_by_us: bool,
+    /// Status, in the scheduler's words.
+    pub status: String,
+    /// The node it is on, or would be on.
+    pub node: Option<String>,
+    /// When it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<Time>,
+    /// What it asks.
+    pub asks: Quantities,
+    /// Why it waits, in one word; `None` when it does not.
+    pub reason: Option<String>,
+    /// Why it waits.
+    pub message: Option<String>,
+    /// The job it belongs to.
+    pub job: Option<JobOfPod>,
+    /// Where its job stands in the queue, while the pod waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What would have to change, a sentence each; any one of them may be enough.
+    pub changes: Vec<String>,
+    /// The last cycle.
+    pub cycle: u64,
+}
+
+/// The job of a pod in brief.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobOfPod {
+    /// `namespace/name` of its PodGroup, or of the pod that has none.
+    pub name: String,
+    /// Queue.
+    pub queue: String,
+    /// Phase of the PodGroup; `None` without one.
+    pub phase: Option<String>,
+    /// Pods it must have before any starts.
+    pub min_member: i32,
+    /// Pods it has.
+    pub tasks: usize,
+    /// Pods on nodes or finished.
+    pub placed: i32,
+    /// Enough pods are placed.
+    pub ready: bool,
+}
+
+impl Engine {
+    pub(super) fn pod_view(&self, namespace: &str, name: &str) -> Result<PodView, Absent> {
+        let ix = self.find_pod(namespace, name)?;
+        let state = &self.state;
+        let task = state.task(ix);
+        let why = self.why_pending(ix);
+        let waits = why.is_some();
+        Ok(PodView {
+            pod: state.task_key(ix),
+            uid: task.uid.to_string(),
+            scheduled_by_us: task.ours,
+            status: task.status.name().to_owned(),
+            node: task.node.map(|node| state.nodes.object(node).name.clone()),
+            created: Time::of(task.created_s),
+            asks: quantities(state, &state.shape(ix).request),
+            reason: why.as_ref().map(|why| why.reason.to_owned()),
+            message: why.map(|why| why.message),
+            job: self.job_of_pod(ix),
+            place: task
+                .job
+                .filter(|_| waits)
+                .and_then(|job| self.place_of(job)),
+            changes: if waits {
+                self.changes_for_pod(ix)
+            } else {
+                Vec::new()
+            },
+            cycle: self.cycle,
+        })
+    }
+
+    fn job_of_pod(&self, ix: TaskIx) -> Option<JobOfPod> {
+        let ix = self.state.task(ix).job?;
+        let job = self.state.job(ix);
+        Some(JobOfPod {
+            name: self.state.job_key(ix),
+            queue: self.state.names.text(job.queue_name).to_owned(),
+            phase: job.group().map(|_| phase_name(job.status.phase).to_owned()),
+            min_member: job.min_available,
+            tasks: job.tasks.len(),
+            placed: job.scheduled(),
+            ready: job.is_ready(),
+        })
+    }
+}

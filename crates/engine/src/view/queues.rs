@@ -1,0 +1,206 @@
+//! Queues: what they have, may have, and wait for.
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::{Amounts, GroupPhase, QueueState};
+use pumice_model::resource::display_amount;
+use pumice_model::{QueueIx, ResVec, TaskStatus};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::find::Absent;
+use super::job::phase_name;
+use super::place::WaitingJob;
+use super::shape::{Quantities, named, quantities};
+use super::{MOST_ROWS, MOST_WAITING};
+use crate::Engine;
+use crate::report::queue_totals;
+
+/// One queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueView {
+    /// Name.
+    pub name: String,
+    /// `Open`, `Closed`, `Closing` or `Unknown`.
+    pub state: String,
+    /// `spec.parent`; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub parent: String,
+    /// `spec.weight`.
+    pub weight: i64,
+    /// `spec.priority`.
+    pub priority: i32,
+    /// `spec.reclaimable`.
+    pub reclaimable: bool,
+    /// What its jobs and those of the queues below it hold.
+    pub allocated: Quantities,
+    /// What it deserves; empty without a plugin that divides the cluster.
+    pub deserved: Quantities,
+    /// `spec.capability`.
+    pub capability: Quantities,
+    /// `spec.guarantee.resource`.
+    pub guarantee: Quantities,
+    /// What its admitted jobs reserve.
+    pub inqueue: Quantities,
+    /// Share of what it deserves.
+    pub share: f64,
+    /// It has at least all it deserves.
+    pub overused: bool,
+    /// PodGroups by phase.
+    pub pod_groups: BTreeMap<String, usize>,
+    /// Pods by status.
+    pub pods: BTreeMap<String, usize>,
+    /// Jobs that wait.
+    pub waiting: usize,
+    /// The first of them; told where one queue was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<WaitingJob>,
+}
+
+/// All queues.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuesView {
+    /// Queues there are.
+    pub total: usize,
+    /// The first ones by name.
+    pub queues: Vec<QueueView>,
+}
+
+/// Sums over the jobs of a queue.
+#[derive(Default)]
+struct Counts {
+    groups: [usize; 5],
+    pods: BTreeMap<&'static str, usize>,
+    waiting: usize,
+}
+
+const PHASES: [GroupPhase; 5] = [
+    GroupPhase::Pending,
+    GroupPhase::Inqueue,
+    GroupPhase::Running,
+    GroupPhase::Unknown,
+    GroupPhase::Completed,
+];
+
+const STATUSES: [TaskStatus; 10] = [
+    TaskStatus::Pending,
+    TaskStatus::Allocated,
+    TaskStatus::Pipelined,
+    TaskStatus::Binding,
+    TaskStatus::Bound,
+    TaskStatus::Running,
+    TaskStatus::Releasing,
+    TaskStatus::Succeeded,
+    TaskStatus::Failed,
+    TaskStatus::Unknown,
+];
+
+impl Engine {
+    pub(super) fn queues_view(&self) -> QueuesView {
+        let mut all: Vec<QueueIx> = self.state.queues().map(|(ix, _)| ix).collect();
+        all.sort_unstable_by_key(|ix| &self.state.queue(*ix).object.name);
+        let total = all.len();
+        all.truncate(MOST_ROWS);
+        let (counts, held) = (self.counts(), queue_totals(&self.state));
+        let queues = all.into_iter().map(|ix| self.queue_row(ix, &counts, &held));
+        QueuesView {
+            total,
+            queues: queues.collect(),
+        }
+    }
+
+    pub(super) fn queue_view_of(&self, name: &str) -> Result<QueueView, Absent> {
+        let ix = self.find_queue(name)?;
+        let mut queue = self.queue_row(ix, &self.counts(), &queue_totals(&self.state));
+        let waiting = self.waiting_by_queue();
+        let jobs = waiting.get(&Some(ix)).map_or(&[][..], Vec::as_slice);
+        queue.first = self.first_waiting(jobs, MOST_WAITING);
+        Ok(queue)
+    }
+
+    fn counts(&self) -> FxHashMap<QueueIx, Counts> {
+        let mut counts: FxHashMap<QueueIx, Counts> = FxHashMap::default();
+        for (_, job) in self.state.jobs() {
+            let Some(queue) = job.queue else { continue };
+            let of = counts.entry(queue).or_default();
+            if job.group().is_some() {
+                of.groups[job.status.phase as usize] += 1;
+            }
+            for status in STATUSES {
+                let count = job.count(status).max(0) as usize;
+                if count > 0 {
+                    *of.pods.entry(status.name()).or_insert(0) += count;
+                }
+            }
+        }
+        for (queue, jobs) in self.waiting_by_queue() {
+            if let Some(queue) = queue {
+                counts.entry(queue).or_default().waiting = jobs.len();
+            }
+        }
+        counts
+    }
+
+    fn queue_row(
+        &self,
+        ix: QueueIx,
+        counts: &FxHashMap<QueueIx, Counts>,
+        held: &FxHashMap<QueueIx, ResVec>,
+    ) -> QueueView {
+        let queue = self.state.queue(ix);
+        let view = self.queue_view(ix).unwrap_or_default();
+        let nothing = Counts::default();
+        let of = counts.get(&ix).unwrap_or(&nothing);
+        let phases = PHASES
+            .iter()
+            .map(|phase| (phase, of.groups[*phase as usize]));
+        let phases = phases.filter(|(_, count)| *count > 0);
+        // Where nothing is asked of a resource the shares of queues carry dust.
+        let deserved = view.deserved.iter().filter(|(_, amount)| *amount >= 0.1);
+        QueueView {
+            name: queue.object.name.clone(),
+            state: state_name(queue.object.state).to_owned(),
+            parent: queue.object.parent.clone(),
+            weight: queue.object.weight,
+            priority: queue.object.priority,
+            reclaimable: queue.object.reclaimable,
+            allocated: quantities(&self.state, held.get(&ix).unwrap_or(&queue.allocated)),
+            deserved: named(
+                &self.state,
+                deserved
+                    .filter(|(ix, _)| *ix != pumice_model::resource::PODS)
+                    .map(|(ix, amount)| (*ix, *amount as i64)),
+            ),
+            capability: as_written(&queue.object.capability),
+            guarantee: as_written(&queue.object.guarantee),
+            inqueue: quantities(&self.state, &view.inqueue),
+            share: view.share,
+            overused: view.overused,
+            pod_groups: phases
+                .map(|(phase, count)| (phase_name(*phase).to_owned(), count))
+                .collect(),
+            pods: of.pods.iter().map(|(k, n)| ((*k).to_owned(), *n)).collect(),
+            waiting: of.waiting,
+            first: Vec::new(),
+        }
+    }
+}
+
+/// Amounts of an object, zeros included.
+fn as_written(amounts: &Amounts) -> Quantities {
+    let amounts = amounts.iter();
+    amounts
+        .map(|(name, amount)| (name.clone(), display_amount(name, *amount)))
+        .collect()
+}
+
+fn state_name(state: QueueState) -> &'static str {
+    match state {
+        QueueState::Open => "Open",
+        QueueState::Closed => "Closed",
+        QueueState::Closing => "Closing",
+        QueueState::Unknown => "Unknown",
+    }
+}

@@ -1,0 +1,228 @@
+//! What would have to change for a pod or a job to be placed, from what the last cycle noted.
+
+use pumice_framework::session::Unplaced;
+use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
+use pumice_model::object::Gates;
+use pumice_model::resource::display_amount;
+use pumice_model::{JobIx, TaskIx, TaskStatus};
+
+use super::shape::list;
+use crate::Engine;
+use crate::never::only_queue_is_in_the_way;
+
+impl Engine {
+    /// For a job: for its gang, then for the pod that was tried first.
+    pub(super) fn changes_for_job(&self, ix: JobIx) -> Vec<String> {
+        if self.why_waiting(ix).is_none() {
+            return Vec::new();
+        }
+        let mut changes = Vec::new();
+        let note = self.notes.get(&ix);
+        if let Some(skip) = note.and_then(|note| note.skip.as_ref()) {
+            self.change_for_skip(ix, skip, &mut changes);
+            return changes;
+        }
+        let tried = note.and_then(|note| note.unplaced.first());
+        let tried = tried.map(|(task, _)| *task);
+        let known = tried.filter(|task| self.state.find_task(*task).is_some());
+        let first = known.or_else(|| self.first_pods(ix).first().copied());
+        if let Some(task) = first {
+            changes = self.changes_for_pod(task);
+        } else if let Some(refusal) = note.and_then(|note| note.refusal.as_ref()) {
+            self.changes_for_refusal(ix, refusal, &mut changes);
+        }
+        changes
+    }
+
+    /// For a pod that waits.
+    pub(super) fn changes_for_pod(&self, ix: TaskIx) -> Vec<String> {
+        let mut changes = Vec::new();
+        let task = self.state.task(ix);
+        let Some(job) = task.job else { return changes };
+        if let Some(hold) = self.state.hold(ix) {
+            let seconds = hold.until_s.saturating_sub(self.now_s).max(0);
+            changes.push(format!("nothing: it is tried again in {seconds} s"));
+            return changes;
+        }
+        let note = self.notes.get(&job);
+        // Whatever its queue says.
+        if let Some(excess) = self.excess(ix).filter(|_| only_queue_is_in_the_way(note)) {
+            changes.push(format!(
+                "a larger node has to come, or the pod to ask less: {excess}"
+            ));
+            return changes;
+        }
+        if let Some(skip) = note.and_then(|note| note.skip.as_ref()) {
+            self.change_for_skip(job, skip, &mut changes);
+            return changes;
+        }
+        if task.gates != Gates::None {
+            changes.push("its scheduling gates have to be removed".to_owned());
+            return changes;
+        }
+        if let Some(note) = note {
+            self.changes_noted(ix, job, note, &mut changes);
+        }
+        changes
+    }
+
+    fn changes_noted(&self, ix: TaskIx, job: JobIx, note: &JobNote, changes: &mut Vec<String>) {
+        let unplaced = note.unplaced.iter().find(|(task, _)| *task == ix);
+        // Others of the gang stand in its way, or it was not reached.
+        let first = note.unplaced.first();
+        let noted = unplaced.or(first);
+        match noted {
+            Some((_, Unplaced::NoNode(error))) => self.change_for_nodes(error, changes),
+            _ => {}
+        }
+        if let Some(refusal) = &note.refusal {
+            self.changes_for_refusal(job, refusal, changes);
+        }
+        self.change_for_gang(job, changes);
+    }
+
+    fn change_for_skip(&self, ix: JobIx, skip: &Skip, changes: &mut Vec<String>) {
+        let key = self.state.job_key(ix);
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        match skip {
+            Skip::NoGroup => changes.push(format!(
+                "PodGroup {key} has to be created, or the pod's annotation \
+                 scheduling.k8s.io/group-name removed"
+            )),
+            Skip::NoQueue => changes.push(format!(
+                "queue {queue} has to be created, or another one named"
+            )),
+            Skip::NotEnqueued(refusal) => self.changes_for_refusal(ix, refusal, changes),
+            Skip::Overused(overruns) => {
+                let of = overruns.iter().filter(|overrun| overrun.asked > 0);
+                changes.extend(of.map(|overrun| self.change_for_overrun(ix, overrun)));
+            }
+            Skip::Postponed => changes.push("nothing: it goes on in the next cycle".to_owned()),
+            Skip::Invalid(_) => {
+                let job = self.state.job(ix);
+                let missing = job.min_available - job.valid();
+                if missing > 0 {
+                    changes.push(format!(
+                        "{missing} more {} of the gang to be created (it needs {}, there are {}), or \
+                         minMember lowered",
+                        pods(missing, "has", "have"),
+                        job.min_available,
+                        job.valid().max(0)
+                    ));
+                }
+            }
+            // Their texts say it.
+            _ => {}
+        }
+    }
+
+    /// What the node that comes nearest would need.
+    fn change_for_nodes(&self, error: &FitError, changes: &mut Vec<String>) {
+        let Some(miss) = &error.nearest else { return };
+        match &miss.devices {
+            Some(devices) => changes.push(format!("nearest: {devices}")),
+            None if !miss.short.is_empty() => {
+                let short: Vec<_> = miss.short.iter().map(|s| (s.resource, s.short)).collect();
+                changes.push(format!(
+                    "{} more would have to be free on node {}, which comes nearest",
+                    list(&self.state, &short),
+                    self.state.nodes.object(miss.node).name
+                ));
+            }
+            None => {}
+        }
+    }
+
+    fn changes_for_refusal(&self, ix: JobIx, refusal: &Refusal, changes: &mut Vec<String>) {
+        let overruns = refusal.overruns().iter();
+        changes.extend(overruns.map(|overrun| self.change_for_overrun(ix, overrun)));
+        if let Refusal::NotOpen(_) = refusal {
+            let queue = self.state.names.text(self.state.job(ix).queue_name);
+            changes.push(format!(
+                "queue {queue} has to be opened, or another one named"
+            ));
+        }
+    }
+
+    /// What of one limit stands in the way.
+    fn change_for_overrun(&self, ix: JobIx, overrun: &Overrun) -> String {
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let name = self.state.resources.name(overrun.resource);
+        let show = |amount: i64| display_amount(name, amount);
+        let (limit, total) = (show(overrun.limit), show(overrun.total));
+        let asked = show(overrun.asked);
+        if overrun.is_for_ever() {
+            return match overrun.bound {
+                Bound::Capability if overrun.asked > overrun.limit => format!(
+                    "spec.capability of queue {queue} has to be raised, or less be asked: {asked} \
+                     {name} are asked, the limit is {limit}"
+                ),
+                _ => format!(
+                    "the cluster has to grow, or less be asked: {asked} {name} are asked, there are \
+                     {total} in all"
+                ),
+            };
+        }
+        let taken = overrun.used.saturating_add(overrun.reserved);
+        let missing = taken.saturating_add(overrun.asked);
+        let missing = show(missing.saturating_sub(overrun.limit).max(0));
+        let sum = match overrun.reserved {
+            0 => format!("{} are held, {asked} are asked", show(overrun.used)),
+            reserved => format!(
+                "{} are held, {} reserved for admitted jobs, {asked} are asked",
+                show(overrun.used),
+                show(reserved)
+            ),
+        };
+        match overrun.bound {
+            Bound::Capability => format!(
+                "{missing} {name} of queue {queue} have to be given back, or its spec.capability \
+                 raised: the limit is {limit}, {sum}"
+            ),
+            Bound::Guarantees => format!(
+                "{missing} {name} of queue {queue} have to be given back, or guarantees of other \
+                 queues lowered: they leave {limit}, {sum}"
+            ),
+            Bound::Deserved => format!(
+                "{missing} {name} of queue {queue} have to be given back, or it has to deserve more \
+                 (a larger weight, a larger cluster): it deserves {limit} of {total}, {sum}"
+            ),
+            Bound::Cluster => format!(
+                "{missing} {name} have to become free in the cluster: there are {total} in all, {sum}"
+            ),
+        }
+    }
+
+    /// How many pods of the gang still lack a place.
+    fn change_for_gang(&self, ix: JobIx, changes: &mut Vec<String>) {
+        let job = self.state.job(ix);
+        let short = self.short_of(ix);
+        let could = self.notes.get(&ix).map_or(0, |note| note.discarded.len());
+        if job.min_available > 1 && short > 0 && self.chain.has_gangs() {
+            let releasing = job.count(TaskStatus::Pipelined);
+            let mut text = format!(
+                "{short} more {} of its gang have to find a place at the same time (it needs {}, {} \
+                 hold one",
+                pods(short, "", "").trim_end(),
+                job.min_available,
+                job.ready()
+            );
+            if could > 0 {
+                text.push_str(&format!(", {could} could have one"));
+            }
+            if releasing > 0 {
+                text.push_str(&format!(", {releasing} wait for pods that are ending"));
+            }
+            text.push(')');
+            changes.push(text);
+        }
+    }
+}
+
+/// `pod has`, `pods have`.
+fn pods(count: i32, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("pod {one}"),
+        _ => format!("pods {many}"),
+    }
+}

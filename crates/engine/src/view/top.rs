@@ -1,0 +1,196 @@
+//! The cluster at a glance.
+
+use pumice_model::object::TaintEffect;
+use pumice_model::resource::display_amount;
+use pumice_model::{NodeIx, TaskStatus};
+use serde::{Deserialize, Serialize};
+
+use super::place::WaitingView;
+use super::queues::QueuesView;
+use crate::Engine;
+
+/// Nodes told of.
+const MOST_NODES: usize = 50;
+
+/// The cluster, its queues, nodes and the first waiting jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TopView {
+    /// Sums.
+    pub cluster: ClusterView,
+    /// Queues.
+    pub queues: QueuesView,
+    /// The first nodes: those with shared cards, then those with other devices, then by name.
+    pub nodes: Vec<NodeView>,
+    /// Jobs that wait.
+    pub waiting: WaitingView,
+    /// The last cycle.
+    pub cycle: u64,
+}
+
+/// Sums over the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterView {
+    /// Nodes.
+    pub nodes: usize,
+    /// Nodes that take pods.
+    pub schedulable: usize,
+    /// Pods that hold resources.
+    pub pods_on_nodes: usize,
+    /// Pods of this scheduler that wait.
+    pub pods_waiting: usize,
+    /// Jobs that wait.
+    pub jobs_waiting: usize,
+    /// Resources, cpu and memory first.
+    pub resources: Vec<Usage>,
+}
+
+/// How much of a resource is in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Resource.
+    pub resource: String,
+    /// In use, as a quantity.
+    pub used: String,
+    /// There is, as a quantity.
+    pub allocatable: String,
+    /// Used, in percent.
+    pub percent: i64,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeView {
+    /// Name.
+    pub name: String,
+    /// `Ready`, `Cordoned`, `NotReady` or `Tainted`.
+    pub status: String,
+    /// Pods that hold resources on it.
+    pub pods: usize,
+    /// Resources, cpu and memory first.
+    pub resources: Vec<Usage>,
+    /// Shared cards it has.
+    pub cards: usize,
+    /// Of them, cards that somebody uses.
+    pub cards_in_use: usize,
+    /// Of them, cards that may not be given out.
+    pub cards_unhealthy: usize,
+}
+
+impl Engine {
+    pub(super) fn top_view(&self) -> TopView {
+        let waiting = self.waiting_view();
+        TopView {
+            cluster: self.cluster_view(&waiting),
+            queues: self.queues_view(),
+            nodes: self.nodes_view(),
+            waiting,
+            cycle: self.cycle,
+        }
+    }
+
+    fn cluster_view(&self, waiting: &WaitingView) -> ClusterView {
+        let nodes = &self.state.nodes;
+        let takes = |node: &NodeIx| self.node_status(*node) == "Ready";
+        let sum = |column: Option<&[i64]>| -> i64 {
+            let cells = column.unwrap_or_default().iter();
+            cells.fold(0, |sum: i64, cell| sum.saturating_add(*cell))
+        };
+        let resources = self.state.resources.in_order().iter();
+        let resources = resources.filter_map(|ix| {
+            let (used, all) = (nodes.used.column(*ix), nodes.allocatable.column(*ix));
+            usage(self.state.resources.name(*ix), sum(used), sum(all))
+        });
+        ClusterView {
+            nodes: nodes.len(),
+            schedulable: nodes.indices().filter(takes).count(),
+            pods_on_nodes: nodes.indices().map(|node| nodes.tasks(node).len()).sum(),
+            pods_waiting: waiting.pods,
+            jobs_waiting: waiting.total,
+            resources: resources.collect(),
+        }
+    }
+
+    fn nodes_view(&self) -> Vec<NodeView> {
+        let nodes = &self.state.nodes;
+        let resources = &self.state.resources;
+        let has_devices = |node: NodeIx| {
+            let extended = |ix: &&pumice_model::ResIx| resources.name(**ix).contains('/');
+            let mut names = resources.in_order().iter().filter(extended);
+            names.any(|ix| nodes.allocatable.get(*ix, node) > 0)
+        };
+        let mut all: Vec<(bool, bool, NodeIx)> = nodes
+            .indices()
+            .map(|node| {
+                let mut families = nodes.devices[node.at()].families();
+                let has_cards = families.any(|(_, cards)| !cards.cards.is_empty());
+                (!has_cards, !has_devices(node), node)
+            })
+            .collect();
+        all.sort_unstable();
+        all.truncate(MOST_NODES);
+        all.into_iter()
+            .map(|(_, _, node)| self.node_view(node))
+            .collect()
+    }
+
+    fn node_view(&self, node: NodeIx) -> NodeView {
+        let nodes = &self.state.nodes;
+        let families = nodes.devices[node.at()].families();
+        let cards: Vec<_> = families.flat_map(|(_, cards)| &cards.cards).collect();
+        let resources = self.state.resources.in_order().iter().filter_map(|ix| {
+            let (used, all) = (nodes.used.get(*ix, node), nodes.allocatable.get(*ix, node));
+            usage(self.state.resources.name(*ix), used, all)
+        });
+        let holds =
+            |task: &&pumice_model::TaskIx| self.state.task(**task).status != TaskStatus::Pipelined;
+        NodeView {
+            name: nodes.object(node).name.clone(),
+            status: self.node_status(node).to_owned(),
+            pods: nodes.tasks(node).iter().filter(holds).count(),
+            resources: resources.collect(),
+            cards: cards.len(),
+            cards_in_use: cards.iter().filter(|card| card.used.slots > 0).count(),
+            cards_unhealthy: cards.iter().filter(|card| !card.usable).count(),
+        }
+    }
+
+    fn node_status(&self, node: NodeIx) -> &'static str {
+        let object = self.state.nodes.object(node);
+        let keeps_out = |effect| effect != TaintEffect::PreferNoSchedule;
+        let mut taints = object.taints.iter().filter(|taint| keeps_out(taint.effect));
+        let is_down = |key: &str| {
+            let down = [
+                "node.kubernetes.io/not-ready",
+                "node.kubernetes.io/unreachable",
+            ];
+            down.contains(&key)
+        };
+        if taints.clone().any(|taint| is_down(&taint.key)) {
+            "NotReady"
+        } else if object.unschedulable {
+            "Cordoned"
+        } else if taints.next().is_some() {
+            "Tainted"
+        } else {
+            "Ready"
+        }
+    }
+}
+
+/// A row, if there is any of the resource.
+fn usage(name: &str, used: i64, allocatable: i64) -> Option<Usage> {
+    let is_pods = name == "pods";
+    (!is_pods && (used != 0 || allocatable != 0)).then(|| Usage {
+        resource: name.to_owned(),
+        used: display_amount(name, used),
+        allocatable: display_amount(name, allocatable),
+        percent: match allocatable {
+            0 => 0,
+            all => (used as f64 * 100.0 / all as f64).round() as i64,
+        },
+    })
+}

@@ -1,0 +1,259 @@
+//! `pumice explain`, `top`, `queues` and `cards` through the API server to the leading scheduler.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use pumice_e2e::{
+    ConfigMount, Identity, Lab, LabGuard, NodeShape, PortForwarder, Scheduler, Setup, programs,
+    scratch,
+};
+use serde_json::{Value, json};
+
+use crate::{LIMIT, wait_running};
+
+/// Name of the scheduler's pod, which is its host name.
+const POD: &str = "volcano-scheduler-0";
+
+const CONF: &str = r#"actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+- plugins:
+  - name: predicates
+  - name: proportion
+  - name: deviceshare
+    arguments:
+      deviceshare.VGPUEnable: true
+"#;
+
+/// What a run of the tool came to.
+struct Run {
+    code: Option<i32>,
+    out: String,
+    error: String,
+}
+
+fn pumice(arguments: &[&str], kubeconfig: &Path) -> Result<Run> {
+    let output = Command::new(programs::ours("pumice")?)
+        .args(arguments)
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .context("run pumice")?;
+    Ok(Run {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        error: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+/// The output of a run that must succeed.
+fn shown(lab: &LabGuard, arguments: &[&str]) -> Result<String> {
+    let run = pumice(arguments, &lab.cluster().kubeconfig(Identity::Admin))?;
+    ensure!(
+        run.code == Some(0),
+        "{arguments:?}: {:?}\n{}",
+        run.code,
+        run.error
+    );
+    Ok(run.out)
+}
+
+fn ensure_says(text: &str, parts: &[&str]) -> Result<()> {
+    for part in parts {
+        ensure!(text.contains(part), "{part:?} is missing in:\n{text}");
+    }
+    Ok(())
+}
+
+/// A leader in a pod of a node whose kubelet forwards ports.
+fn leader_in_a_pod(lab: &LabGuard, forwarder: &PortForwarder) -> Result<Scheduler> {
+    lab.rest()
+        .create("/api/v1/nodes", &forwarder.node("control"))?;
+    let setup = Setup {
+        elects: true,
+        env: vec![("HOSTNAME".to_owned(), POD.to_owned())],
+        conf: Some(ConfigMount::new(&scratch("live")?, CONF)?.file()),
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": POD},
+        "spec": {
+            "nodeName": "control",
+            "serviceAccountName": "volcano-scheduler",
+            "containers": [{
+                "name": "scheduler", "image": "example.com/none",
+                "args": [format!("--listen-address=127.0.0.1:{}", scheduler.port())],
+            }],
+        },
+    });
+    lab.rest()
+        .create("/api/v1/namespaces/volcano-system/pods", &pod)?;
+    Ok(scheduler)
+}
+
+fn gpu_node() -> Value {
+    let mut node = NodeShape::default().object("gpu");
+    let register = "GPU-aa,10,32768,NVIDIA-Tesla V100,true,hami-core:";
+    node["metadata"]["annotations"] = json!({"volcano.sh/node-vgpu-register": register});
+    // Nothing else shall run there.
+    node["spec"] = json!({"taints": [{"key": "gpu", "effect": "NoSchedule"}]});
+    for part in ["allocatable", "capacity"] {
+        node["status"][part]["volcano.sh/vgpu-number"] = json!("10");
+        node["status"][part]["volcano.sh/vgpu-memory"] = json!("32768");
+    }
+    node
+}
+
+/// A queue at its capability, a gang that no cluster of this size can take.
+fn fill(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
+    lab.nodes(1, "4", "8Gi")?;
+    lab.rest().create("/api/v1/nodes", &gpu_node())?;
+    let queue = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+        "metadata": {"name": "training"},
+        "spec": {"weight": 1, "capability": {"cpu": "2", "memory": "64Gi"}},
+    });
+    let queues = "/apis/scheduling.volcano.sh/v1beta1/queues";
+    lab.rest().create(queues, &queue)?;
+    lab.gang("runs", "training", 2, 2)?;
+    wait_running(lab, scheduler, "runs-", 2)?;
+    lab.gang("limited", "training", 1, 1)?;
+    lab.gang("large", "default", 9, 9)
+}
+
+#[test]
+fn a_running_scheduler_explains_through_the_api_server() -> Result<()> {
+    let lab = Lab::take()?;
+    let forwarder = PortForwarder::start(lab.cluster())?;
+    let scheduler = leader_in_a_pod(&lab, &forwarder)?;
+    fill(&lab, &scheduler)?;
+    scheduler.eventually(LIMIT, "both gangs wait", || {
+        let queues: Value = serde_json::from_str(&shown(&lab, &["queues", "-o", "json"])?)?;
+        let waiting = |name: &str| {
+            let all = queues["queues"].as_array();
+            let found = all.and_then(|all| all.iter().find(|queue| queue["name"] == name));
+            found.is_some_and(|queue| queue["waiting"] == 1)
+        };
+        Ok((waiting("training") && waiting("default")).then_some(()))
+    })?;
+
+    let text = shown(&lab, &["explain", "large-0"])?;
+    let of_gang = [
+        "pod default/large-0",
+        "default/large",
+        "1st of 1 waiting",
+        "of its gang",
+    ];
+    ensure_says(&text, &of_gang)?;
+    let text = shown(&lab, &["explain", "job", "large"])?;
+    ensure_says(
+        &text,
+        &["PodGroup default/large", "9 Pending; needs 9", "To change"],
+    )?;
+
+    let text = shown(&lab, &["explain", "queue/training"])?;
+    ensure_says(
+        &text,
+        &["queue training", "Open", "default/limited", "CAPABILITY"],
+    )?;
+    let text = shown(&lab, &["explain", "pod/limited-0"])?;
+    let at_limit = ["queue training", "the limit is 2, 2 are held, 1 are asked"];
+    ensure_says(&text, &at_limit)?;
+    let queue = shown(&lab, &["explain", "queue/training", "--output", "json"])?;
+    let queue: Value = serde_json::from_str(&queue)?;
+    assert_eq!(queue["allocated"]["cpu"], "2");
+    assert_eq!(queue["capability"]["cpu"], "2");
+    assert_eq!(queue["first"][0]["name"], "default/limited");
+
+    let text = shown(&lab, &["cards"])?;
+    ensure_says(
+        &text,
+        &["GPU-aa", "hami-core", "0/32768", "0/10", "healthy"],
+    )?;
+    let text = shown(&lab, &["top"])?;
+    ensure_says(
+        &text,
+        &[
+            "3 nodes",
+            "QUEUES",
+            "NODES",
+            "control",
+            "Cordoned",
+            "default/large",
+        ],
+    )?;
+    ensure!(
+        forwarder.forwarded() > 0,
+        "nothing came through the kubelet"
+    );
+
+    // The same without the API server.
+    let address = format!("http://127.0.0.1:{}", scheduler.port());
+    let direct = shown(
+        &lab,
+        &[
+            "explain",
+            "queue/training",
+            "-o",
+            "json",
+            "--server",
+            &address,
+        ],
+    )?;
+    let direct: Value = serde_json::from_str(&direct)?;
+    assert_eq!(direct["allocated"], queue["allocated"]);
+    Ok(())
+}
+
+#[test]
+fn what_keeps_a_user_from_asking_is_said_with_what_to_do() -> Result<()> {
+    let lab = Lab::take()?;
+    let admin = lab.cluster().kubeconfig(Identity::Admin);
+    let refused = |arguments: &[&str], kubeconfig: &Path, parts: &[&str]| -> Result<()> {
+        let run = pumice(arguments, kubeconfig)?;
+        ensure!(run.code == Some(2), "{:?}\n{}", run.code, run.error);
+        ensure_says(&run.error, parts)
+    };
+    let none = ["there is no Lease volcano-system/volcano", "--server"];
+    refused(&["top"], &admin, &none)?;
+    let forwarder = PortForwarder::start(lab.cluster())?;
+    let scheduler = leader_in_a_pod(&lab, &forwarder)?;
+    lab.nodes(1, "4", "8Gi")?;
+    lab.gang("train", "default", 1, 1)?;
+    wait_running(&lab, &scheduler, "train-", 1)?;
+    let near = [
+        "pod default/train-1 is not known here",
+        "did you mean default/train-0?",
+    ];
+    refused(&["explain", "pod/train-1"], &admin, &near)?;
+    // The scheduler itself may read its lease and pods, but forward nothing.
+    let denied = ["grant the verbs get and create on pods/portforward in namespace volcano-system"];
+    let as_scheduler = lab.cluster().kubeconfig(Identity::Scheduler);
+    refused(&["queues"], &as_scheduler, &denied)?;
+    let port = ["port 1 of pod volcano-system/volcano-scheduler-0 cannot be reached"];
+    refused(&["top", "--port", "1"], &admin, &port)
+}
+
+#[test]
+fn a_standby_names_the_leader() -> Result<()> {
+    let lab = Lab::take()?;
+    let elects = |host: &str| Setup {
+        elects: true,
+        env: vec![("HOSTNAME".to_owned(), host.to_owned())],
+        ..Setup::default()
+    };
+    let leader = Scheduler::start(lab.cluster(), &elects("first"))?;
+    leader.eventually(LIMIT, "the first one leads", || {
+        Ok((leader.get("/debug/top")?.0 == 200).then_some(()))
+    })?;
+    let standby = Scheduler::start(lab.cluster(), &elects("second"))?;
+    standby.eventually(LIMIT, "the standby names the leader", || {
+        let (status, text) = standby.get("/debug/top")?;
+        ensure!(status == 503, "{status}: {text}");
+        Ok(text.contains("the leader is first_").then_some(()))
+    })
+}
