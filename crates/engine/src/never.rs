@@ -2,8 +2,8 @@
 //! owner has to know.
 
 use pumice_devices::View;
-use pumice_framework::reason::NO_NODES;
 use pumice_framework::JobNote;
+use pumice_framework::reason::NO_NODES;
 use pumice_model::resource::display_amount;
 use pumice_model::{DemandIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;

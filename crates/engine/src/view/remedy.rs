@@ -8,7 +8,6 @@ use pumice_model::{JobIx, TaskIx, TaskStatus};
 
 use super::shape::list;
 use crate::Engine;
-use crate::never::only_queue_is_in_the_way;
 
 impl Engine {
     /// For a job: for its gang, then for the pod that was tried first.
@@ -45,14 +44,16 @@ impl Engine {
             return changes;
         }
         let note = self.notes.get(&job);
+        let skip = note.and_then(|note| note.skip.as_ref());
         // Whatever its queue says.
-        if let Some(excess) = self.excess(ix).filter(|_| only_queue_is_in_the_way(note)) {
+        let only_queue = skip.is_none_or(Skip::is_of_queue);
+        if let Some(excess) = self.excess(ix).filter(|_| only_queue) {
             changes.push(format!(
                 "a larger node has to come, or the pod to ask less: {excess}"
             ));
             return changes;
         }
-        if let Some(skip) = note.and_then(|note| note.skip.as_ref()) {
+        if let Some(skip) = skip {
             self.change_for_skip(job, skip, &mut changes);
             return changes;
         }
