@@ -62,6 +62,7 @@ configurations:
   arguments: {predicateErrorCacheEnable: false}
 tiers:
 - plugins:
+  - name: gang
   - name: overcommit
     arguments: {overcommit-factor: "1.5"}
   - name: predicates

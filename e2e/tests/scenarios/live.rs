@@ -125,22 +125,25 @@ fn fill(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
     lab.gang("large", "default", 9, 9)
 }
 
-#[test]
-fn a_running_scheduler_explains_through_the_api_server() -> Result<()> {
-    let lab = Lab::take()?;
-    let forwarder = PortForwarder::start(lab.cluster())?;
-    let scheduler = leader_in_a_pod(&lab, &forwarder)?;
-    fill(&lab, &scheduler)?;
+fn both_gangs_wait(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
     scheduler.eventually(LIMIT, "both gangs wait", || {
-        let queues: Value = serde_json::from_str(&shown(&lab, &["queues", "-o", "json"])?)?;
+        let queues: Value = serde_json::from_str(&shown(lab, &["queues", "-o", "json"])?)?;
         let waiting = |name: &str| {
             let all = queues["queues"].as_array();
             let found = all.and_then(|all| all.iter().find(|queue| queue["name"] == name));
             found.is_some_and(|queue| queue["waiting"] == 1)
         };
         Ok((waiting("training") && waiting("default")).then_some(()))
-    })?;
+    })
+}
 
+#[test]
+fn a_running_scheduler_explains_through_the_api_server() -> Result<()> {
+    let lab = Lab::take()?;
+    let forwarder = PortForwarder::start(lab.cluster())?;
+    let scheduler = leader_in_a_pod(&lab, &forwarder)?;
+    fill(&lab, &scheduler)?;
+    both_gangs_wait(&lab, &scheduler)?;
     let text = shown(&lab, &["explain", "large-0"])?;
     let of_gang = [
         "pod default/large-0",

@@ -72,9 +72,8 @@ impl Engine {
         // Others of the gang stand in its way, or it was not reached.
         let first = note.unplaced.first();
         let noted = unplaced.or(first);
-        match noted {
-            Some((_, Unplaced::NoNode(error))) => self.change_for_nodes(error, changes),
-            _ => {}
+        if let Some((_, Unplaced::NoNode(error))) = noted {
+            self.change_for_nodes(error, changes);
         }
         if let Some(refusal) = &note.refusal {
             self.changes_for_refusal(job, refusal, changes);

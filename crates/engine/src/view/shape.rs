@@ -24,10 +24,11 @@ impl Time {
 
 /// All amounts other than 0, without `pods`.
 pub(super) fn quantities(state: &State, amounts: &ResVec) -> Quantities {
-    let amounts = amounts.iter().map(|(ix, amount)| (ix, amount));
     named(
         state,
-        amounts.filter(|(ix, _)| *ix != pumice_model::resource::PODS),
+        amounts
+            .iter()
+            .filter(|(ix, _)| *ix != pumice_model::resource::PODS),
     )
 }
 

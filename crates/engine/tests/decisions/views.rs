@@ -14,7 +14,7 @@ fn pod_view(engine: &Engine, name: &str) -> PodView {
     };
     match engine.view(&ask) {
         Ok(View::Pod(view)) => *view,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
@@ -25,28 +25,28 @@ fn job_view(engine: &Engine, name: &str) -> JobView {
     };
     match engine.view(&ask) {
         Ok(View::Job(view)) => *view,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
 fn queue_view(engine: &Engine, name: &str) -> QueueView {
     match engine.view(&Ask::Queue(name.to_owned())) {
         Ok(View::Queue(view)) => *view,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
 fn cards_view(engine: &Engine, node: Option<&str>) -> CardsView {
     match engine.view(&Ask::Cards(node.map(str::to_owned))) {
         Ok(View::Cards(view)) => view,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
 fn top_view(engine: &Engine) -> TopView {
     match engine.view(&Ask::Top) {
         Ok(View::Top(view)) => *view,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 

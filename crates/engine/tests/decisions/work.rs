@@ -43,7 +43,7 @@ fn run(cluster: &mut Cluster) -> Vec<Vec<String>> {
             return cycles;
         }
     }
-    panic!("it goes on after {MANY} cycles");
+    unreachable!("it goes on after {MANY} cycles");
 }
 
 #[test]

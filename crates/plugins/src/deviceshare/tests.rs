@@ -12,7 +12,7 @@ fn file(entry: &str) -> Outcome {
     let lines = entry.lines().map(|line| format!("    {line}\n"));
     let entry: String = lines.collect();
     let text = format!(
-        "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: predicates\n  \
+        "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: gang\n  \
          - name: deviceshare\n{entry}"
     );
     parse(&text, &REGISTRY)

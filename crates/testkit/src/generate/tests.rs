@@ -140,6 +140,7 @@ fn identity(object: &Delta) -> String {
         Delta::DeviceConfig {
             namespace, name, ..
         } => format!("config map {namespace}/{name}"),
+        Delta::GroupController(_) => "controller of PodGroups".to_owned(),
         other => panic!("not an object: {other:?}"),
     }
 }
