@@ -7,10 +7,10 @@
 //!  a class asks: Query ───────────┘          └─► Counter: per node, kept in step by `shift`
 //! ```
 //!
-//! A [`Counter`] adds up, per node, what the placed pods weigh for one [`Query`]. Counters are made
+//! A `Counter` adds up, per node, what the placed pods weigh for one [`Query`]. Counters are made
 //! when a class first asks and are exact under undo. Who asks sums them up by topology domain and
 //! catches up through the nodes' touch log. Which pods a term selects is found through its labels
-//! ([`anchor`]), so terms that select nobody cost nothing but themselves.
+//! (`anchor`), so terms that select nobody cost nothing but themselves.
 
 mod anchor;
 mod counter;

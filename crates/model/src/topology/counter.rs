@@ -16,7 +16,7 @@ use crate::shape::RulesIx;
 /// Most counters kept at a time; beyond it all are dropped and made again when asked for.
 pub const MAX_COUNTERS: usize = 1 << 14;
 
-/// Dense index of a [`Counter`].
+/// Dense index of a `Counter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CounterIx(pub u32);
 
