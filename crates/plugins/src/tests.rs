@@ -62,7 +62,6 @@ configurations:
   arguments: {predicateErrorCacheEnable: false}
 tiers:
 - plugins:
-  - name: gang
   - name: overcommit
     arguments: {overcommit-factor: "1.5"}
   - name: predicates
@@ -101,7 +100,8 @@ tiers:
       binpack.resources.example.com/foo: 3
 "#;
     let outcome = pumice_conf::parse(text, &REGISTRY);
-    assert_eq!(outcome.diagnostics, []);
+    let codes: Vec<&str> = outcome.diagnostics.iter().map(|d| d.code).collect();
+    assert_eq!(codes, ["W0111-no-gang"]);
     let chain = build(
         &outcome.config.expect("a configuration"),
         &mut ReasonTable::default(),
