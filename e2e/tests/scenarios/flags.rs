@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 use pumice_e2e::{ConfigMount, Lab, Scheduler, Setup, programs, scratch};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{LIMIT, PODS, QUIET, bare_pod, stays_pending, wait_running};
 
@@ -128,6 +128,18 @@ fn a_dry_run_decides_and_writes_nothing() -> Result<()> {
         let (status, text) = scheduler.get("/debug/decisions")?;
         ensure!(status == 200, "{status}: {text}");
         Ok(text.contains("only-shown").then_some(()))
+    })?;
+    lab.rest().create(PODS, &bare_pod("waits", Some("40")))?;
+    scheduler.eventually(LIMIT, "what waits is shown beside the decisions", || {
+        let (_, text) = scheduler.get("/debug/decisions")?;
+        let shown: Value = serde_json::from_str(&text)?;
+        let time = shown["decisions"][0]["time"].as_str().unwrap_or_default();
+        ensure!(
+            time.ends_with('Z'),
+            "a time as RFC 3339 writes it: {time:?}"
+        );
+        let first = &shown["waiting"]["first"][0];
+        Ok((first["name"] == "default/waits").then_some(()))
     })?;
     stays_pending(&lab, "only-shown")?;
     assert_eq!(lines()?, before, "writes of a dry run");

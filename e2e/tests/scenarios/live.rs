@@ -164,7 +164,7 @@ fn a_running_scheduler_explains_through_the_api_server() -> Result<()> {
         &["queue training", "Open", "default/limited", "CAPABILITY"],
     )?;
     let text = shown(&lab, &["explain", "pod/limited-0"])?;
-    let at_limit = ["queue training", "the limit is 2, 2 are held, 1 are asked"];
+    let at_limit = ["queue training", "limit 2, held 2, asked 1"];
     ensure_says(&text, &at_limit)?;
     let queue = shown(&lab, &["explain", "queue/training", "--output", "json"])?;
     let queue: Value = serde_json::from_str(&queue)?;

@@ -154,12 +154,11 @@ impl Engine {
         if overrun.is_for_ever() {
             return match overrun.bound {
                 Bound::Capability if overrun.asked > overrun.limit => format!(
-                    "spec.capability of queue {queue} has to be raised, or less be asked: {asked} \
-                     {name} are asked, the limit is {limit}"
+                    "spec.capability of queue {queue} has to be raised, or less {name} be asked \
+                     (limit {limit}, asked {asked})"
                 ),
                 _ => format!(
-                    "the cluster has to grow, or less be asked: {asked} {name} are asked, there are \
-                     {total} in all"
+                    "the cluster has to grow, or less {name} be asked ({total} in all, asked {asked})"
                 ),
             };
         }
@@ -167,28 +166,28 @@ impl Engine {
         let missing = taken.saturating_add(overrun.asked);
         let missing = show(missing.saturating_sub(overrun.limit).max(0));
         let sum = match overrun.reserved {
-            0 => format!("{} are held, {asked} are asked", show(overrun.used)),
+            0 => format!("held {}, asked {asked}", show(overrun.used)),
             reserved => format!(
-                "{} are held, {} reserved for admitted jobs, {asked} are asked",
+                "held {}, reserved for admitted jobs {}, asked {asked}",
                 show(overrun.used),
                 show(reserved)
             ),
         };
         match overrun.bound {
             Bound::Capability => format!(
-                "{missing} {name} of queue {queue} have to be given back, or its spec.capability \
-                 raised: the limit is {limit}, {sum}"
+                "queue {queue} has to give back {missing} {name}, or its spec.capability be raised \
+                 (limit {limit}, {sum})"
             ),
             Bound::Guarantees => format!(
-                "{missing} {name} of queue {queue} have to be given back, or guarantees of other \
-                 queues lowered: they leave {limit}, {sum}"
+                "queue {queue} has to give back {missing} {name}, or guarantees of other queues be \
+                 lowered (they leave {limit}, {sum})"
             ),
             Bound::Deserved => format!(
-                "{missing} {name} of queue {queue} have to be given back, or it has to deserve more \
-                 (a larger weight, a larger cluster): it deserves {limit} of {total}, {sum}"
+                "queue {queue} has to give back {missing} {name}, or to deserve more by a larger \
+                 weight or cluster (deserved {limit} of {total}, {sum})"
             ),
             Bound::Cluster => format!(
-                "{missing} {name} have to become free in the cluster: there are {total} in all, {sum}"
+                "{missing} {name} has to become free in the cluster ({total} in all, {sum})"
             ),
         }
     }

@@ -189,10 +189,8 @@ fn a_queue_at_its_capability_says_what_would_have_to_be_given_back() {
     cluster.cycle();
     let view = pod_view(&cluster.engine, "waits-0");
     let parts = [
-        "1 cpu of queue training",
-        "limit is 4",
-        "3 are held",
-        "2 are asked",
+        "queue training has to give back 1 cpu",
+        "limit 4, held 3, asked 2",
     ];
     assert!(says(&view.changes, &parts), "{view:#?}");
     let queue = queue_view(&cluster.engine, "training");
