@@ -14,7 +14,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ("pumice-model", &["devices"]),
     ("pumice-framework", &["conf", "devices", "model"]),
     ("pumice-plugins", &["conf", "devices", "framework", "model"]),
-    ("pumice-actions", &["devices", "framework", "model"]),
+    ("pumice-actions", &["conf", "devices", "framework", "model"]),
     (
         "pumice-engine",
         &[
@@ -49,7 +49,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     (
         "pumice",
         &[
-            "cluster", "conf", "devices", "engine", "ingest", "model", "plugins", "sim",
+            "cluster", "conf", "devices", "engine", "ingest", "model", "sim",
         ],
     ),
     (
