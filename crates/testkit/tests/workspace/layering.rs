@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::metadata;
 
 /// What each crate of ours may use of ours.
-const ALLOWED: [(&str, &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("pumice-api", &[]),
     ("pumice-conf", &[]),
     ("pumice-devices", &[]),
@@ -53,18 +53,20 @@ const ALLOWED: [(&str, &[&str]); 17] = [
         ],
     ),
     (
-        "pumice-scheduler",
+        "pumice-daemon",
         &[
             "admin", "cluster", "conf", "devices", "engine", "ingest", "model", "plugins",
         ],
     ),
+    ("pumice-scheduler", &["daemon"]),
     ("pumice-e2e", &["api", "controllers", "sim"]),
 ];
 
 /// The packages that may touch the outside world.
-const OUTSIDE: [&str; 5] = [
+const OUTSIDE: [&str; 6] = [
     "pumice",
     "pumice-scheduler",
+    "pumice-daemon",
     "pumice-cluster",
     "pumice-admin",
     "pumice-e2e",
