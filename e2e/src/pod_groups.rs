@@ -23,8 +23,8 @@ const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/volcano-system/lea
 pub struct PodGroupSetup {
     /// Makes a pod's PodGroup this long after it saw the pod; `None` never does.
     pub delay: Option<Duration>,
-    /// Duration of its lease in seconds.
-    pub lease_s: u32,
+    /// Duration of its lease in seconds; `None` as with `--leader-elect=false`: it has none.
+    pub lease_s: Option<u32>,
 }
 
 /// A task that renews the lease of Volcano's controllers and makes PodGroups. Ends when dropped.
@@ -56,11 +56,14 @@ impl Drop for PodGroupController {
 
 /// Makes or renews the lease. Its time is a stamp that nobody may compare with a clock.
 async fn renew(rest: &Rest, setup: PodGroupSetup, number: u64) -> Result<()> {
+    let Some(duration) = setup.lease_s else {
+        return Ok(());
+    };
     let (hour, minute, second) = (number / 3600 % 24, number / 60 % 60, number % 60);
     let renewed = format!("2001-01-01T{hour:02}:{minute:02}:{second:02}.000000Z");
     let spec = json!({
         "holderIdentity": "controller_1",
-        "leaseDurationSeconds": setup.lease_s,
+        "leaseDurationSeconds": duration,
         "renewTime": renewed,
     });
     let path = format!("{LEASES}/vc-controller-manager");

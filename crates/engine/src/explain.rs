@@ -198,10 +198,10 @@ impl Engine {
         let owner = owner.map_or_else(String::new, |(kind, name)| {
             format!(" of {} {}", names.text(*kind), names.text(*name))
         });
-        let lease = self.state.group_controller().unwrap_or_default();
-        let controller = lease.rsplit('/').next().unwrap_or_default();
+        let sign = self.state.group_controller().unwrap_or_default();
+        let controller = sign.rsplit('/').next().unwrap_or_default();
         format!(
-            "waits for its PodGroup: {controller} is alive (lease {lease}) and makes one for \
+            "waits for its PodGroup: {controller} is alive ({sign}) and makes one for \
              pods{owner}. If none comes, see in its log whether it runs the pg-controller for this \
              pod's schedulerName, or set {GROUP_NAME} on the pods; a scheduler started with \
              --podgroup-controller-lease=none does not wait"

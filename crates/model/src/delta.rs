@@ -58,8 +58,8 @@ pub enum Delta {
         /// Text under its key `device-config.yaml`.
         text: Option<String>,
     },
-    /// Whether a controller is at work that makes PodGroups for pods that name none: what it is
-    /// known by, for messages, or `None`.
+    /// Whether a controller is at work that makes PodGroups for pods that name none: the sign of it
+    /// for messages (`lease NAMESPACE/NAME`, `pod NAMESPACE/NAME`), or `None`.
     GroupController(Option<String>),
     /// A PodGroup was added or changed (identity: namespace, name).
     GroupApply(Box<GroupObject>),

@@ -56,7 +56,7 @@ fn controller(lab: &LabGuard, setup: PodGroupSetup) -> PodGroupController {
 /// One that makes PodGroups a second after the pods.
 const USUAL: PodGroupSetup = PodGroupSetup {
     delay: Some(Duration::from_secs(1)),
-    lease_s: 15,
+    lease_s: Some(15),
 };
 
 fn pods(lab: &LabGuard) -> Result<Vec<Value>> {
@@ -137,7 +137,7 @@ fn a_pod_says_what_it_waits_for_until_the_podgroup_controller_is_gone() -> Resul
         &lab,
         PodGroupSetup {
             delay: None,
-            lease_s: 1,
+            lease_s: Some(1),
         },
     );
     let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
@@ -156,4 +156,37 @@ fn a_pod_says_what_it_waits_for_until_the_podgroup_controller_is_gone() -> Resul
     stays_pending(&lab, "w-")?;
     drop(controller);
     wait_bound(&lab, &scheduler, "w-", 3)
+}
+
+#[test]
+fn controllers_without_election_are_known_by_their_pod() -> Result<()> {
+    const OF_VOLCANO: &str = "/api/v1/namespaces/volcano-system/pods";
+    let lab = Lab::take()?;
+    lab.nodes(3, "1", "8Gi")?;
+    let container = json!({"name": "main", "image": "example.com/vc-controller-manager"});
+    let pod = json!({
+        "metadata": {"name": "volcano-controllers-a", "labels": {"app": "volcano-controller"}},
+        "spec": {"nodeName": "n-0", "containers": [container]},
+    });
+    lab.rest().create(OF_VOLCANO, &pod)?;
+    let name = "pod volcano-system/volcano-controllers-a";
+    let _controller = controller(
+        &lab,
+        PodGroupSetup {
+            lease_s: None,
+            ..USUAL
+        },
+    );
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    scheduler.eventually(LIMIT, "the controllers are found", || {
+        Ok(scheduler.log().contains(name).then_some(()))
+    })?;
+    create(&lab, "Job")?;
+    wait_grouped(&lab, &scheduler)?;
+    stays_pending(&lab, "w-")?;
+    lab.rest()
+        .delete_now(&format!("{OF_VOLCANO}/volcano-controllers-a"))?;
+    let more = pumice_e2e::NodeShape::default().object("more");
+    lab.rest().create("/api/v1/nodes", &more)?;
+    wait_running(&lab, &scheduler, "w-", 4)
 }

@@ -2,10 +2,14 @@
 //!
 //! ```text
 //!  GET Lease, every 2 s ─► changed: alive
-//!                          as before for its duration and a handover: not alive
-//!                          none: not alive
+//!                          as before for its duration and a handover, or none: ask for its pods
 //!                          no answer: as it was, and the time does not count
+//!  LIST its pods        ─► one is ready: alive
+//!                          none for a handover: not alive
 //! ```
+//!
+//! Volcano's charts start the controllers with `--leader-elect=false`: then there is no Lease, and
+//! what shows them at work is their pod, known by its label in the namespace of the Lease.
 //!
 //! As in the election, nobody compares a foreign clock: a Lease counts from when it was *seen* to
 //! change, and one that is seen for the first time counts as renewed. It is read instead of
@@ -14,7 +18,9 @@
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, Client};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
 use pumice_model::Delta;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout};
@@ -23,69 +29,26 @@ use tracing::{info, warn};
 use super::outbox::Closed;
 use super::status::Place;
 use super::{Input, KindState, Pace};
-use crate::lease::{Mono, Record, record};
+use crate::lease::{Mono, record};
+
+use seen::{Seen, is_ready};
+
+mod seen;
+
+/// What Volcano's manifests call the pods of its controllers.
+const POD_LABEL: &str = "app=volcano-controller";
 
 /// Name on the board of kinds.
 pub(super) const KIND: &str = "Lease";
-
-/// Duration of a Lease that does not tell it.
-const USUAL_LEASE: Duration = Duration::from_secs(15);
-
-/// A longer duration is not believed: pods would wait that long for a controller that is gone.
-const LONGEST_LEASE: Duration = Duration::from_secs(60);
-
-/// How long after its Lease has run out, or was released, a controller counts as alive: another
-/// replica, or the one that is started in its place, takes the Lease within this time.
-const HANDOVER: Duration = Duration::from_secs(10);
 
 /// Denials in a row after which the gate no longer waits: an API server that is starting denies
 /// everything for a moment.
 const DENIALS_TO_BELIEVE: u32 = 5;
 
-/// What was seen of the Lease.
-#[derive(Debug, Default)]
-struct Seen {
-    last: Option<Record>,
-    /// How long the API server was seen to have nothing newer.
-    unchanged: Duration,
-    /// When it last answered, and whether the last request had an answer.
-    answered: Option<Mono>,
-}
-
-impl Seen {
-    /// The API server showed this Lease, or that there is none.
-    fn saw(&mut self, record: Option<Record>, now: Mono) {
-        self.denied(now);
-        if self.last != record {
-            self.last = record;
-            self.unchanged = Duration::ZERO;
-        }
-    }
-
-    /// The API server answered, and did not show the Lease: there is no news of it.
-    fn denied(&mut self, now: Mono) {
-        if let Some(before) = self.answered.replace(now) {
-            self.unchanged += before.until(now);
-        }
-    }
-
-    /// There was no answer. The controller could not renew its Lease either: the time since the last
-    /// answer does not count.
-    fn missed(&mut self) {
-        self.answered = None;
-    }
-
-    fn is_alive(&self) -> bool {
-        self.last.as_ref().is_some_and(|record| {
-            let lease = record.duration.unwrap_or(USUAL_LEASE).min(LONGEST_LEASE);
-            self.unchanged < lease + HANDOVER
-        })
-    }
-}
-
-/// Looks at the Lease as long as somebody listens.
+/// Looks at the Lease, and the pods, as long as somebody listens.
 pub(super) struct Looks {
     leases: Api<Lease>,
+    pods: Api<Pod>,
     namespace: String,
     name: String,
     pace: Pace,
@@ -93,7 +56,8 @@ pub(super) struct Looks {
     place: Place,
     started: Instant,
     seen: Seen,
-    told_alive: bool,
+    /// What was last reported: the sign of life, in words.
+    reported: Option<String>,
     failures: u32,
     denials: u32,
 }
@@ -108,7 +72,8 @@ impl Looks {
         place: Place,
     ) -> Self {
         Self {
-            leases: Api::namespaced(client, namespace),
+            leases: Api::namespaced(client.clone(), namespace),
+            pods: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             pace,
@@ -116,7 +81,7 @@ impl Looks {
             place,
             started: Instant::now(),
             seen: Seen::default(),
-            told_alive: false,
+            reported: None,
             failures: 0,
             denials: 0,
         }
@@ -145,11 +110,37 @@ impl Looks {
             Ok(Err(error)) => self.failed(crate::client::describe(&error)),
             Err(_) => self.failed(format!("no answer within {:?}", self.pace.answer)),
         };
-        self.tell().await?;
-        if self.failures == 0 || self.denials >= DENIALS_TO_BELIEVE {
+        let wait = match self.seen.is_renewed() || !self.is_settled() {
+            true => wait,
+            false => self.look_for_pods().await.unwrap_or(wait),
+        };
+        self.report().await?;
+        if self.is_settled() {
             self.settle().await?;
         }
         Ok(wait)
+    }
+
+    /// Whether the API server has said all it will.
+    fn is_settled(&self) -> bool {
+        self.failures == 0 || self.denials >= DENIALS_TO_BELIEVE
+    }
+
+    /// Looks for a ready pod of the controller. Returns how long to wait if that was not possible.
+    async fn look_for_pods(&mut self) -> Option<Duration> {
+        let which = ListParams::default().labels(POD_LABEL).match_any();
+        let error = match timeout(self.pace.answer, self.pods.list(&which)).await {
+            Ok(Ok(pods)) => {
+                let ready = pods.items.iter().find(|pod| is_ready(pod));
+                self.seen.pod(ready.map(ResourceExt::name_any));
+                return None;
+            }
+            Ok(Err(error)) => crate::client::describe(&error),
+            Err(_) => format!("no answer within {:?}", self.pace.answer),
+        };
+        let namespace = &self.namespace;
+        let error = format!("pods with label {POD_LABEL} in namespace {namespace}: {error}");
+        Some(self.failed(error))
     }
 
     fn found(&mut self, lease: Option<Lease>, now: Mono) -> Duration {
@@ -159,7 +150,7 @@ impl Looks {
         });
         self.place.set_objects(usize::from(lease.is_some()));
         self.place.contact();
-        self.seen.saw(lease.as_ref().map(record), now);
+        self.seen.lease(lease.as_ref().map(record), now);
         (self.failures, self.denials) = (0, 0);
         self.pace.lease
     }
@@ -192,24 +183,35 @@ impl Looks {
         self.pace.retry(KIND, self.failures)
     }
 
-    /// Tells whether the controller is alive, when that is news.
-    async fn tell(&mut self) -> Result<(), Closed> {
-        let alive = self.seen.is_alive();
-        if alive == self.told_alive {
+    /// Reports whether the controller is alive, when that is news.
+    async fn report(&mut self) -> Result<(), Closed> {
+        let sign = self.sign();
+        if sign == self.reported {
             return Ok(());
         }
-        self.told_alive = alive;
-        let lease = format!("{}/{}", self.namespace, self.name);
-        match alive {
-            true => info!(
-                "Lease {lease} is renewed: pods that have a controller wait for their PodGroup"
+        match &sign {
+            Some(sign) => info!(
+                "PodGroups are made by a controller ({sign}): pods that have a controller wait for \
+                 theirs"
             ),
-            false => {
-                info!("Lease {lease} is not renewed: pods without PodGroup are jobs of their own")
-            }
+            None => info!(
+                "no controller makes PodGroups (Lease {}/{} is not renewed, and no pod with label \
+                 {POD_LABEL} is ready there): pods without PodGroup are jobs of their own",
+                self.namespace, self.name
+            ),
         }
-        let delta = Delta::GroupController(alive.then_some(lease));
-        self.send(Input::Deltas(vec![delta])).await
+        self.reported.clone_from(&sign);
+        self.send(Input::Deltas(vec![Delta::GroupController(sign)]))
+            .await
+    }
+
+    /// What shows that the controller is alive, in words.
+    fn sign(&self) -> Option<String> {
+        if self.seen.is_renewed() {
+            return Some(format!("lease {}/{}", self.namespace, self.name));
+        }
+        let pod = self.seen.working_pod()?;
+        Some(format!("pod {}/{pod}", self.namespace))
     }
 
     /// The Lease no longer holds up the gate; the last kind says so.
@@ -222,81 +224,5 @@ impl Looks {
 
     async fn send(&self, input: Input) -> Result<(), Closed> {
         self.inputs.send(input).await.map_err(|_| Closed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(seconds: u64) -> Mono {
-        Mono(Duration::from_secs(seconds))
-    }
-
-    fn renewed(stamp: i64) -> Option<Record> {
-        Some(Record {
-            holder: "controller".to_owned(),
-            duration: Some(Duration::from_secs(15)),
-            renewed_us: Some(stamp),
-            transitions: 1,
-        })
-    }
-
-    #[test]
-    fn a_lease_is_alive_until_it_was_seen_unchanged_for_its_duration_and_a_handover() {
-        let mut seen = Seen::default();
-        assert!(!seen.is_alive());
-        // Its own stamps, of whatever clock, mean nothing.
-        seen.saw(renewed(-5), at(100));
-        assert!(seen.is_alive(), "the first look is like a change");
-        for second in (102..124).step_by(2) {
-            seen.saw(renewed(-5), at(second));
-            assert!(seen.is_alive(), "second {second}");
-        }
-        seen.saw(renewed(-5), at(126));
-        assert!(!seen.is_alive());
-        seen.saw(renewed(-4), at(128));
-        assert!(seen.is_alive());
-        seen.saw(None, at(130));
-        assert!(!seen.is_alive(), "there is none any more");
-    }
-
-    #[test]
-    fn a_released_lease_is_alive_for_a_handover() {
-        let mut seen = Seen::default();
-        seen.saw(renewed(1), at(0));
-        let released = Record {
-            duration: Some(Duration::from_secs(1)),
-            ..Record::default()
-        };
-        for (second, alive) in [(2, true), (12, true), (13, false)] {
-            seen.saw(Some(released.clone()), at(second));
-            assert_eq!(seen.is_alive(), alive, "second {second}");
-        }
-    }
-
-    #[test]
-    fn time_without_answers_does_not_count_and_denials_are_no_news() {
-        let mut seen = Seen::default();
-        seen.saw(renewed(1), at(0));
-        seen.missed();
-        seen.saw(renewed(1), at(600));
-        assert!(seen.is_alive(), "the API server was away");
-        seen.denied(at(624));
-        assert!(seen.is_alive());
-        seen.denied(at(626));
-        assert!(!seen.is_alive());
-    }
-
-    #[test]
-    fn an_absurd_duration_is_not_believed() {
-        let mut seen = Seen::default();
-        let mut record = renewed(1);
-        if let Some(record) = &mut record {
-            record.duration = Some(Duration::from_secs(1 << 40));
-        }
-        seen.saw(record.clone(), at(0));
-        seen.saw(record, at(71));
-        assert!(!seen.is_alive());
     }
 }

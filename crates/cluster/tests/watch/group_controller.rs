@@ -9,7 +9,7 @@ use crate::setup::{Setup, options, watch};
 const LEASE: &str =
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases/vc-controller-manager";
 
-const ALIVE: &str = "group controller Some(\"volcano-system/vc-controller-manager\")";
+const ALIVE: &str = "group controller Some(\"lease volcano-system/vc-controller-manager\")";
 
 fn lease(holder: &str, renewed: &str) -> Answer {
     let spec: Value = json!({
@@ -22,7 +22,23 @@ fn lease(holder: &str, renewed: &str) -> Answer {
     }))
 }
 
+const PODS: &str = "/api/v1/namespaces/volcano-system/pods";
+
+/// A list with one pod of the controllers.
+fn pods(ready: &str) -> Answer {
+    let metadata = json!({"namespace": "volcano-system", "name": "volcano-controllers-a"});
+    let conditions = json!([{"type": "Ready", "status": ready}]);
+    let pod = json!({"metadata": metadata, "status": {"conditions": conditions}});
+    let metadata = json!({"resourceVersion": "1"});
+    List(json!({"apiVersion": "v1", "kind": "PodList", "metadata": metadata, "items": [pod]}))
+}
+
 async fn beside(script: Vec<Answer>) -> Setup {
+    let no_pods = List(json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": []}));
+    beside_pods(script, vec![no_pods; 9]).await
+}
+
+async fn beside_pods(script: Vec<Answer>, pods: Vec<Answer>) -> Setup {
     let name = (
         "volcano-system".to_owned(),
         "vc-controller-manager".to_owned(),
@@ -31,7 +47,7 @@ async fn beside(script: Vec<Answer>) -> Setup {
         group_controller: Some(name),
         ..options()
     };
-    watch(options, vec![(LEASE, script)]).await
+    watch(options, vec![(LEASE, script), (PODS, pods)]).await
 }
 
 fn missing() -> Answer {
@@ -89,4 +105,38 @@ async fn an_api_server_without_an_answer_changes_nothing() {
         ["group controller None"],
         "once deleted"
     );
+}
+
+#[tokio::test]
+async fn a_ready_pod_of_a_controller_without_lease_shows_it_at_work() {
+    let script = vec![missing(), missing()];
+    let mut setup = beside_pods(script, vec![pods("False"), pods("True")]).await;
+    let told = ["group controller Some(\"pod volcano-system/volcano-controllers-a\")"];
+    assert_eq!(setup.deltas().await, told);
+    let asked = setup.server.requests(PODS);
+    let query = &asked[0];
+    assert!(
+        query.contains("labelSelector=app%3Dvolcano-controller"),
+        "{query}"
+    );
+    assert!(
+        query.contains("resourceVersion=0"),
+        "from the cache: {query}"
+    );
+}
+
+#[tokio::test]
+async fn pods_that_cannot_be_looked_for_hold_up_the_gate_and_are_named() {
+    let away = Status(500, "etcd is away");
+    let setup = beside_pods(vec![missing(); 9], vec![away; 3]).await;
+    let status = setup
+        .until("Lease", |status| {
+            matches!(status.state, KindState::Failing { .. })
+        })
+        .await;
+    let KindState::Failing { error } = status.state else {
+        panic!("{:?}", status.state);
+    };
+    let says = "pods with label app=volcano-controller in namespace volcano-system";
+    assert!(error.contains(says), "{error}");
 }

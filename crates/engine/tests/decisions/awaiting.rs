@@ -5,10 +5,10 @@ use pumice_model::{Delta, TaskStatus};
 
 use crate::cluster::*;
 
-const LEASE: &str = "volcano-system/vc-controller-manager";
+const SIGN: &str = "lease volcano-system/vc-controller-manager";
 
 fn alive() -> Delta {
-    Delta::GroupController(Some(LEASE.to_owned()))
+    Delta::GroupController(Some(SIGN.to_owned()))
 }
 
 fn dead() -> Delta {

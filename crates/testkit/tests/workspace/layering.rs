@@ -30,9 +30,10 @@ fn allowed() -> BTreeMap<String, BTreeSet<&'static str>> {
 }
 
 /// The packages that may touch the outside world.
-const OUTSIDE: [&str; 5] = [
+const OUTSIDE: [&str; 6] = [
     "pumice",
     "pumice-scheduler",
+    "pumice-daemon",
     "pumice-cluster",
     "pumice-admin",
     "pumice-e2e",

@@ -10,15 +10,15 @@ use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 use rustc_hash::FxHashMap;
 
-use super::{Out, Teller};
+use super::{Out, Publisher};
 
 /// Annotations, by UID of the pod that needs them.
-pub type Owed = FxHashMap<String, (PodRef, Annotations)>;
+pub type PendingCleanups = FxHashMap<String, (PodRef, Annotations)>;
 type Annotations = Vec<(&'static str, &'static str)>;
 
 /// What a pod on a node says.
 #[derive(Debug, Default, PartialEq)]
-struct Sight {
+struct PluginProgress {
     /// Its turns.
     turns: Vec<u64>,
     /// Some plugin has not answered.
@@ -29,41 +29,41 @@ struct Sight {
     cleanup: Annotations,
 }
 
-fn sight(pod: &PodObject) -> Sight {
+fn progress(pod: &PodObject) -> PluginProgress {
     let value = |key: &str| {
         let found = pod.records.iter().find(|(known, _)| known == key);
         found.map(|(_, value)| value.as_str())
     };
-    let mut sight = Sight {
+    let mut progress = PluginProgress {
         ended: matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed),
-        ..Sight::default()
+        ..PluginProgress::default()
     };
     for protocol in protocols() {
         let turn = protocol.turn_key.and_then(value);
-        sight
+        progress
             .turns
             .extend(turn.and_then(|turn| turn.parse::<u64>().ok()));
         if !protocol.is_busy(value) {
             continue;
         }
-        sight.busy = true;
+        progress.busy = true;
         let is_there = |(key, wanted): &(&str, &str)| value(key) == Some(*wanted);
         // A pod that is deleted before it starts is not started any more (spec/04 R24).
         let dies = pod.deleting && pod.phase == PodPhase::Pending;
-        if pod.ours && (sight.ended || dies) && !protocol.cleanup.iter().all(is_there) {
-            sight.cleanup.extend(protocol.cleanup);
+        if pod.ours && (progress.ended || dies) && !protocol.cleanup.iter().all(is_there) {
+            progress.cleanup.extend(protocol.cleanup);
         }
     }
-    sight
+    progress
 }
 
-impl Teller {
+impl Publisher {
     /// Takes note of what a change says about device plugins.
     pub fn watch_plugins(&mut self, delta: &Delta) {
         match delta {
             Delta::PodApply(pod) => self.see_pod(pod),
             Delta::PodDelete(uid) => {
-                self.owed.remove(uid);
+                self.cleanups.remove(uid);
                 if let Out::Effects(effects) = &self.out {
                     effects.pod_gone(uid);
                 }
@@ -81,15 +81,15 @@ impl Teller {
         let Some(node) = &pod.node else {
             return;
         };
-        let sight = sight(pod);
+        let progress = progress(pod);
         if let Out::Effects(effects) = &self.out {
-            for turn in &sight.turns {
+            for turn in &progress.turns {
                 effects.saw_turn(node, *turn);
             }
-            effects.pod_seen(&pod.uid, node, sight.busy, sight.ended);
+            effects.pod_seen(&pod.uid, node, progress.busy, progress.ended);
         }
-        if sight.cleanup.is_empty() {
-            self.owed.remove(&pod.uid);
+        if progress.cleanup.is_empty() {
+            self.cleanups.remove(&pod.uid);
             return;
         }
         let whose = PodRef {
@@ -97,7 +97,8 @@ impl Teller {
             name: pod.name.clone(),
             uid: pod.uid.clone(),
         };
-        self.owed.insert(pod.uid.clone(), (whose, sight.cleanup));
+        self.cleanups
+            .insert(pod.uid.clone(), (whose, progress.cleanup));
     }
 
     /// Tells the engine which Bindings are held back. Returns whether that is news.
@@ -123,7 +124,7 @@ impl Teller {
     /// Cleans up after pods that ended while their plugin had not answered. For a replica that may
     /// write.
     pub fn clean_up(&mut self) {
-        for (_, (pod, annotations)) in std::mem::take(&mut self.owed) {
+        for (_, (pod, annotations)) in std::mem::take(&mut self.cleanups) {
             self.write(Write::CleanUp { pod, annotations });
         }
     }
@@ -169,13 +170,13 @@ mod tests {
             (Failed, &cleaned, (true, true, false)),
         ];
         for (phase, records, wanted) in cases {
-            let sight = sight(&pod(phase, records));
+            let progress = progress(&pod(phase, records));
             let cleaned_up = match wanted.2 {
                 true => &CLEANUP[..],
                 false => &[],
             };
-            assert_eq!(sight.cleanup, cleaned_up, "{phase:?} {records:?}");
-            assert_eq!((sight.busy, sight.ended), (wanted.0, wanted.1));
+            assert_eq!(progress.cleanup, cleaned_up, "{phase:?} {records:?}");
+            assert_eq!((progress.busy, progress.ended), (wanted.0, wanted.1));
         }
     }
 
@@ -186,7 +187,7 @@ mod tests {
                 deleting: true,
                 ..pod(phase, &[LIST, TURN, BUSY])
             };
-            assert_eq!(sight(&dying).cleanup, cleaned_up, "{phase:?}");
+            assert_eq!(progress(&dying).cleanup, cleaned_up, "{phase:?}");
         }
     }
 
@@ -196,9 +197,9 @@ mod tests {
         for (said, busy) in [(None, true), (Some("false"), true), (Some("true"), false)] {
             let said = said.map(|said| ("volcano.sh/gpu-assigned", said));
             let records: Vec<(&str, &str)> = said.into_iter().chain([time]).collect();
-            let sight = sight(&pod(PodPhase::Failed, &records));
-            assert_eq!((sight.busy, sight.turns), (busy, vec![]));
-            assert!(sight.cleanup.is_empty());
+            let progress = progress(&pod(PodPhase::Failed, &records));
+            assert_eq!((progress.busy, progress.turns), (busy, vec![]));
+            assert!(progress.cleanup.is_empty());
         }
     }
 
@@ -212,7 +213,7 @@ mod tests {
             ("18446744073709551616", vec![]),
         ] {
             let pod = pod(PodPhase::Pending, &[("volcano.sh/vgpu-time", text)]);
-            assert_eq!(sight(&pod).turns, wanted);
+            assert_eq!(progress(&pod).turns, wanted);
         }
     }
 
@@ -222,17 +223,17 @@ mod tests {
             ours: false,
             ..pod(PodPhase::Failed, &[LIST, TURN, BUSY])
         };
-        let sight = sight(&theirs);
-        assert!(sight.busy && sight.cleanup.is_empty());
+        let progress = progress(&theirs);
+        assert!(progress.busy && progress.cleanup.is_empty());
     }
 
     #[test]
     fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
         let mut bench = Bench::new([]);
         let ended = Delta::PodApply(Box::new(pod(PodPhase::Failed, &[LIST, TURN, BUSY])));
-        bench.teller.watch_plugins(&ended);
+        bench.publisher.watch_plugins(&ended);
         assert!(bench.written().is_empty());
-        bench.teller.clean_up();
+        bench.publisher.clean_up();
         let wanted = Write::CleanUp {
             pod: PodRef {
                 namespace: "ns".to_owned(),
@@ -242,14 +243,14 @@ mod tests {
             annotations: CLEANUP.to_vec(),
         };
         assert_eq!(bench.written(), [wanted]);
-        bench.teller.clean_up();
+        bench.publisher.clean_up();
         assert!(bench.written().is_empty());
 
-        bench.teller.watch_plugins(&ended);
+        bench.publisher.watch_plugins(&ended);
         bench
-            .teller
+            .publisher
             .watch_plugins(&Delta::PodDelete("a".to_owned()));
-        bench.teller.clean_up();
+        bench.publisher.clean_up();
         assert!(bench.written().is_empty());
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use crate::notices::{Notice, Topic};
 
 /// What was published of each kind, and when a start that waits was last told of.
-pub struct Watching {
+pub struct WatchMetrics {
     counted: FxHashMap<&'static str, Counted>,
     patience: Duration,
     told_at: Instant,
@@ -29,7 +29,7 @@ struct Counted {
     diverged: u64,
 }
 
-impl Watching {
+impl WatchMetrics {
     /// Tells what a start waits for after this time (`--resource-sync-timeout`), and again each
     /// time it is over.
     pub fn new(patience: Duration, notices: mpsc::Sender<Notice>) -> Self {
@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn every_restart_and_lost_event_is_counted_once() {
         let metrics = Metrics::new().expect("metrics");
-        let mut watching = Watching::new(Duration::ZERO, mpsc::channel(1).0);
+        let mut watch_metrics = WatchMetrics::new(Duration::ZERO, mpsc::channel(1).0);
         for (watches, diverged) in [(0, 0), (1, 0), (3, 2), (3, 2), (4, 3)] {
-            watching.publish(&metrics, &[kind(watches, diverged, KindState::Synced)]);
+            watch_metrics.publish(&metrics, &[kind(watches, diverged, KindState::Synced)]);
         }
         let text = metrics.text().expect("text");
         for line in [
@@ -167,14 +167,14 @@ mod tests {
     fn missing_definitions_are_told_once_and_taken_back() {
         let metrics = Metrics::new().expect("metrics");
         let (notices, mut told) = mpsc::channel(4);
-        let mut watching = Watching::new(Duration::ZERO, notices);
+        let mut watch_metrics = WatchMetrics::new(Duration::ZERO, notices);
         let queue = |state| KindStatus {
             kind: "Queue",
             ..kind(0, 0, state)
         };
         let states = [KindState::Absent, KindState::Absent, KindState::Synced];
         for state in states {
-            watching.publish(&metrics, &[queue(state)]);
+            watch_metrics.publish(&metrics, &[queue(state)]);
         }
         let message = told.try_recv().expect("told").message.expect("a text");
         assert!(message.starts_with("Queue not installed"), "{message}");
@@ -185,21 +185,24 @@ mod tests {
 
     #[test]
     fn a_start_that_waits_long_says_for_what() {
-        let mut watching = Watching::new(Duration::from_secs(60), mpsc::channel(1).0);
+        let mut watch_metrics = WatchMetrics::new(Duration::from_secs(60), mpsc::channel(1).0);
         let error = "forbidden; grant list".to_owned();
         let waits = [kind(0, 0, KindState::Failing { error })];
-        assert_eq!(watching.overdue(&waits), None);
-        watching.told_at = watching
+        assert_eq!(watch_metrics.overdue(&waits), None);
+        watch_metrics.told_at = watch_metrics
             .told_at
             .checked_sub(Duration::from_secs(60))
             .expect("a time");
-        let told = watching.overdue(&waits);
+        let told = watch_metrics.overdue(&waits);
         assert_eq!(told.as_deref(), Some("Pod: forbidden; grant list"));
-        assert_eq!(watching.overdue(&waits), None);
-        watching.told_at = watching
+        assert_eq!(watch_metrics.overdue(&waits), None);
+        watch_metrics.told_at = watch_metrics
             .told_at
             .checked_sub(Duration::from_secs(60))
             .expect("a time");
-        assert_eq!(watching.overdue(&[kind(1, 0, KindState::Synced)]), None);
+        assert_eq!(
+            watch_metrics.overdue(&[kind(1, 0, KindState::Synced)]),
+            None
+        );
     }
 }

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 
 use pumice_engine::Engine;
 
-use super::Teller;
+use super::Publisher;
 
 /// Seconds before a status that was given up is made anew.
 const PAUSE_S: i64 = 60;
 
-/// Whose status.
+/// StatusOwner status.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum StatusOwner {
     /// A PodGroup, by namespace and name.
     Group(String, String),
     /// A pod's condition, by UID.
@@ -25,11 +25,11 @@ pub enum Whose {
 
 /// Statuses that were given up, the first due first.
 #[derive(Debug, Default)]
-pub struct Again(VecDeque<(i64, Whose)>);
+pub struct StatusRetries(VecDeque<(i64, StatusOwner)>);
 
-impl Again {
+impl StatusRetries {
     /// Given up at `now_s`.
-    pub fn push(&mut self, now_s: i64, whose: Whose) {
+    pub fn push(&mut self, now_s: i64, whose: StatusOwner) {
         self.0.push_back((now_s + PAUSE_S, whose));
     }
 
@@ -38,7 +38,7 @@ impl Again {
         self.0.front().map(|(due_s, _)| *due_s)
     }
 
-    fn pop(&mut self, now_s: i64) -> Option<Whose> {
+    fn pop(&mut self, now_s: i64) -> Option<StatusOwner> {
         let due = self.due_s().is_some_and(|due_s| due_s <= now_s);
         due.then(|| self.0.pop_front())
             .flatten()
@@ -46,18 +46,18 @@ impl Again {
     }
 }
 
-impl Teller {
+impl Publisher {
     /// Makes those statuses anew whose pause is over.
     pub(super) fn try_again(&mut self, engine: &mut Engine, now_s: i64) {
-        while let Some(whose) = self.again.pop(now_s) {
+        while let Some(whose) = self.retries.pop(now_s) {
             match whose {
-                Whose::Group(namespace, name) => {
+                StatusOwner::Group(namespace, name) => {
                     if let Some(job) = engine.state().job_by_key(&namespace, &name) {
                         self.write_group(engine, job);
                     }
                 }
-                Whose::Pod(uid) => engine.pod_report_failed(&uid),
-                Whose::Queue(name) => engine.queue_report_failed(&name),
+                StatusOwner::Pod(uid) => engine.pod_report_failed(&uid),
+                StatusOwner::Queue(name) => engine.queue_report_failed(&name),
             }
         }
     }

@@ -6,8 +6,8 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::journal::Journal;
-use crate::teller::Out;
-use crate::teller::tests::{apply, config, gang, member, node, queue};
+use crate::publish::Out;
+use crate::publish::tests::{apply, config, gang, member, node, queue};
 
 /// The question with which a configuration is taken over.
 fn taken(config: Config) -> Question {
@@ -36,14 +36,14 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     let (inputs, input_receiver) = mpsc::channel(16);
     let (questions, question_receiver) = mpsc::channel(16);
     let (outcomes, outcome_receiver) = mpsc::unbounded_channel();
-    let ears = Ears {
+    let channels = Channels {
         inputs: input_receiver,
         outcomes: outcome_receiver,
         questions: question_receiver,
         term: TermWatch::always(),
         picture: Picture::default(),
     };
-    let manner = Manner {
+    let options = CoreOptions {
         default_queue: "default".to_owned(),
         ignored_provisioners: Vec::new(),
         period: Duration::from_secs(3600),
@@ -56,8 +56,14 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
     let clock = Clock::start();
-    let teller = Teller::new(Out::Nowhere, journal.clone(), metrics, clock);
-    let core = Core::new(manner, ears, teller, Arc::new(Status::default()), clock);
+    let publisher = Publisher::new(Out::Nowhere, journal.clone(), metrics, clock);
+    let core = Core::new(
+        options,
+        channels,
+        publisher,
+        Arc::new(Status::default()),
+        clock,
+    );
     let bench = Bench {
         inputs,
         questions,

@@ -1,11 +1,11 @@
 //! Turns decisions and reports of the engine into writes, and keeps the books they need.
 
-mod again;
-pub mod cards;
-mod devices;
+pub mod device_gauges;
 mod failures;
 mod gangs;
 mod numbers;
+mod plugin_progress;
+mod status_retries;
 mod timing;
 
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ pub enum Out {
 }
 
 /// Tells the outside.
-pub struct Teller {
+pub struct Publisher {
     out: Out,
     journal: Arc<Journal>,
     metrics: Arc<Metrics>,
@@ -56,11 +56,11 @@ pub struct Teller {
     /// Gangs that were bound in part when last looked at.
     partial: FxHashSet<JobIx>,
     numbers: numbers::Numbers,
-    again: again::Again,
+    retries: status_retries::StatusRetries,
     /// Objects that cannot be read, by kind: namespace and name.
     unreadable: FxHashMap<String, FxHashSet<(String, String)>>,
     /// Clean-ups that wait for the right to write.
-    owed: devices::Owed,
+    cleanups: plugin_progress::PendingCleanups,
     /// Decisions of a dry run, oldest first: second and UID.
     dry: VecDeque<(i64, String)>,
     failures_logged: failures::Logged,
@@ -91,8 +91,8 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
     })
 }
 
-impl Teller {
-    /// A teller with empty books.
+impl Publisher {
+    /// A publisher with empty books.
     pub fn new(out: Out, journal: Arc<Journal>, metrics: Arc<Metrics>, clock: Clock) -> Self {
         Self {
             out,
@@ -103,9 +103,9 @@ impl Teller {
             unwritten: FxHashSet::default(),
             partial: FxHashSet::default(),
             numbers: numbers::Numbers::default(),
-            again: again::Again::default(),
+            retries: status_retries::StatusRetries::default(),
             unreadable: FxHashMap::default(),
-            owed: devices::Owed::default(),
+            cleanups: plugin_progress::PendingCleanups::default(),
             dry: VecDeque::new(),
             failures_logged: failures::Logged::default(),
         }
@@ -172,15 +172,15 @@ impl Teller {
         }
     }
 
-    /// When [`Teller::report`] is due although nothing happens, in seconds since the epoch.
+    /// When [`Publisher::report`] is due although nothing happens, in seconds since the epoch.
     pub fn due_s(&self) -> Option<i64> {
         let dry = self.dry.front().map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
-        let due = [dry, self.again.due_s()];
+        let due = [dry, self.retries.due_s()];
         due.into_iter().flatten().min()
     }
 
     /// Writes what a cycle decided.
-    pub fn tell(&mut self, engine: &Engine, decisions: &Decisions, now: f64) {
+    pub fn publish(&mut self, engine: &Engine, decisions: &Decisions, now: f64) {
         let state = engine.state();
         for bind in &decisions.binds {
             let pod = pod_ref(engine, bind.task);
@@ -262,7 +262,7 @@ impl Teller {
     }
 
     /// Takes note of how a write ended.
-    pub fn hear(&mut self, engine: &Engine, outcome: &Outcome) {
+    pub fn on_outcome(&mut self, engine: &Engine, outcome: &Outcome) {
         match outcome {
             Outcome::Bound { pod, node } => {
                 self.failures.remove(&pod.uid);
@@ -300,19 +300,19 @@ impl Teller {
             } => {
                 let key = (namespace.clone(), name.clone());
                 self.unwritten.remove(&key);
-                let whose = again::Whose::Group(key.0, key.1);
-                self.again.push(self.clock.now_s(), whose);
+                let whose = status_retries::StatusOwner::Group(key.0, key.1);
+                self.retries.push(self.clock.now_s(), whose);
                 self.failures_logged.warn("PodGroup", || {
                     format!("status of PodGroup {namespace}/{name} not written: {message}")
                 });
             }
             Outcome::ConditionFailed { pod } => {
-                let whose = again::Whose::Pod(pod.uid.clone());
-                self.again.push(self.clock.now_s(), whose);
+                let whose = status_retries::StatusOwner::Pod(pod.uid.clone());
+                self.retries.push(self.clock.now_s(), whose);
             }
             Outcome::QueueStatusFailed { name } => {
-                let whose = again::Whose::Queue(name.clone());
-                self.again.push(self.clock.now_s(), whose);
+                let whose = status_retries::StatusOwner::Queue(name.clone());
+                self.retries.push(self.clock.now_s(), whose);
             }
             Outcome::EvictFailed { pod, message } => {
                 self.failures_logged.warn("eviction", || {
@@ -417,7 +417,7 @@ impl Teller {
         self.give_up_gangs(engine, now_s);
         self.tell_devices(engine);
         self.numbers.publish(&self.metrics, engine);
-        cards::publish(&self.metrics, engine);
+        device_gauges::publish(&self.metrics, engine);
     }
 
     /// Takes back decisions of a dry run that the other scheduler did not follow.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pumice_admin::log::Every;
 use pumice_cluster::effects::{BindFailure, PodRef, Write};
 
-use super::Teller;
+use super::Publisher;
 
 /// Failures of one kind are logged this often, with how many there were.
 const LOGGED_EVERY: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ fn name(failure: &BindFailure) -> &'static str {
     }
 }
 
-impl Teller {
+impl Publisher {
     /// Seconds before a pod whose Binding failed is placed again: doubles with every failure.
     pub fn retry_after_s(&mut self, uid: &str, (first, most): (i64, i64)) -> i64 {
         // Pods that are gone leave their entries behind; the table is small unless much fails.

@@ -16,18 +16,18 @@ use pumice_cluster::watch::{self, Input, WatchOptions};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
-use crate::answers::Desk;
+use crate::admin_api::AdminApi;
 use crate::clock::Clock;
 use crate::conf::{self, Follower, InUse};
-use crate::core::{Core, Ears, Manner, Question};
+use crate::decide::{Channels, Core, CoreOptions, Question};
 use crate::device_config;
-use crate::ending::Ending;
 use crate::journal::Journal;
 use crate::notices::{self, Notice, Notices};
+use crate::publish::{Meters, Out, Publisher};
 use crate::settings::{Settings, Sharding};
+use crate::shutdown::Shutdown;
 use crate::status::Status;
-use crate::teller::{Meters, Out, Teller};
-use crate::watching::{self, Watching};
+use crate::watch_metrics::{self, WatchMetrics};
 use crate::{identity, signals};
 
 /// Changes that may wait for the deciding thread before the watch waits too.
@@ -88,7 +88,7 @@ impl Daemon {
             user_agent: concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")).to_owned(),
         };
         let metrics = Metrics::new()?;
-        metrics.declare_cards(&crate::teller::cards::families())?;
+        metrics.declare_cards(&crate::publish::device_gauges::families())?;
         let daemon = Self {
             clients: client::connect(&options).await?,
             settings,
@@ -114,7 +114,7 @@ impl Daemon {
         let (stop, stopped) = cell::channel(false);
         let (elector, term) = self.elect(stopped)?;
         let (input_sender, inputs) = mpsc::channel(INPUTS);
-        tokio::spawn(watching::probe(input_sender.clone(), WATCH_NUMBERS));
+        tokio::spawn(watch_metrics::probe(input_sender.clone(), WATCH_NUMBERS));
         let (watch, sight) = self.watch(input_sender)?;
         // Bounded by what the core has handed in, since each write has one outcome: binds by
         // `max_binds`, the rest by pods and groups. A limit of its own could make both sides wait.
@@ -123,24 +123,24 @@ impl Daemon {
         let queue_gone = Arc::new(Notify::new());
         self.make_queues(&term, Arc::clone(&queue_gone));
         tokio::spawn(level_socket(self.level.clone(), term.clone()));
-        let ears = Ears {
+        let channels = Channels {
             inputs,
             outcomes,
             questions,
             term: term.clone(),
             picture: watch.picture(),
         };
-        let mut core = self.start_core(ears, effects.clone(), queue_gone)?;
+        let mut core = self.start_core(channels, effects.clone(), queue_gone)?;
         let notices = self.write_notices(effects.clone(), &term);
         let mut follower = self.follow_configuration(core_sender.clone(), notices.clone());
-        let ending = Ending {
+        let shutdown = Shutdown {
             core: core_sender,
             effects,
             stop,
             elector,
         };
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
-        let mut watching = Watching::new(patience, notices);
+        let mut watch_metrics = WatchMetrics::new(patience, notices);
         let mut numbers = tokio::time::interval(WATCH_NUMBERS);
         let lost = lost(term.clone());
         tokio::pin!(lost);
@@ -161,14 +161,14 @@ impl Daemon {
                     Err(_) => anyhow!("the deciding thread failed; its message is above"),
                 }),
                 () = &mut lost => {
-                    ending.lost().await;
+                    shutdown.lost().await;
                     return Err(self.lease_lost());
                 }
-                _ = numbers.tick() => self.publish_watch(&mut watching, &watch, &term),
+                _ = numbers.tick() => self.publish_watch(&mut watch_metrics, &watch, &term),
             }
         };
         tokio::select! {
-            () = ending.orderly() => {}
+            () = shutdown.orderly() => {}
             name = end.next() => tracing::warn!("{name} again: ending at once"),
         }
         result
@@ -176,7 +176,7 @@ impl Daemon {
 
     async fn serve(&self, core: mpsc::Sender<Question>) -> anyhow::Result<Vec<http::Server>> {
         let serving = &self.settings.flags.serving;
-        let desk = Desk {
+        let api = AdminApi {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             journal: Arc::clone(&self.journal),
@@ -185,7 +185,7 @@ impl Daemon {
         };
         let endpoints = Endpoints {
             metrics: serving.enable_metrics.then(|| Arc::clone(&self.metrics)),
-            answers: Arc::new(desk),
+            answers: Arc::new(api),
             level: self.level.clone(),
             debug_open: self.settings.flags.ours.debug_open,
         };
@@ -214,10 +214,10 @@ impl Daemon {
             return Ok((None, TermWatch::always()));
         };
         let (elector, term) = Elector::new(self.clients.lease.clone(), settings)?;
-        let shutdown = async move {
+        let stop = async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         };
-        Ok((Some(tokio::spawn(elector.run(shutdown))), term))
+        Ok((Some(tokio::spawn(elector.run(stop))), term))
     }
 
     /// Starts to watch, and what is known of the API server.
@@ -318,18 +318,18 @@ impl Daemon {
 
     fn start_core(
         &self,
-        ears: Ears,
+        channels: Channels,
         effects: Option<Arc<Effects>>,
         queue_gone: Arc<Notify>,
     ) -> anyhow::Result<CoreThread> {
         let flags = &self.settings.flags;
-        let teller = Teller::new(
+        let publisher = Publisher::new(
             effects.map_or(Out::Nowhere, Out::Effects),
             Arc::clone(&self.journal),
             Arc::clone(&self.metrics),
             self.clock,
         );
-        let manner = Manner {
+        let options = CoreOptions {
             default_queue: flags.scheduling.default_queue.clone(),
             ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
             period: flags.scheduling.schedule_period,
@@ -348,7 +348,7 @@ impl Daemon {
             .name("engine".to_owned())
             .spawn(move || {
                 // The engine is made here: it never leaves its thread.
-                let core = Core::new(manner, ears, teller, status, clock);
+                let core = Core::new(options, channels, publisher, status, clock);
                 runtime.block_on(core.run());
                 let _ = sender.send(());
             })
@@ -413,12 +413,17 @@ impl Daemon {
         )
     }
 
-    fn publish_watch(&self, watching: &mut Watching, watch: &watch::WatchHandle, term: &TermWatch) {
+    fn publish_watch(
+        &self,
+        watch_metrics: &mut WatchMetrics,
+        watch: &watch::WatchHandle,
+        term: &TermWatch,
+    ) {
         let leads = term.is_leader() && !self.settings.flags.ours.dry_run;
         self.metrics.leader(leads);
         let kinds = watch.kinds();
-        watching.publish(&self.metrics, &kinds);
-        if let Some(waits) = watching.overdue(&kinds) {
+        watch_metrics.publish(&self.metrics, &kinds);
+        if let Some(waits) = watch_metrics.overdue(&kinds) {
             tracing::warn!("nothing is scheduled yet, the first lists are not complete: {waits}");
         }
     }

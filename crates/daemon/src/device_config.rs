@@ -10,7 +10,7 @@ use pumice_plugins::deviceshare;
 use tokio::sync::{mpsc, watch as cell};
 use tokio::time::{Instant, timeout_at};
 
-use crate::core::Question;
+use crate::decide::Question;
 
 /// Key of the ConfigMap.
 const KEY: &str = "device-config.yaml";

@@ -191,7 +191,8 @@ pub struct Ours {
     #[arg(long, default_value = "5m", value_parser = duration, value_name = "DURATION")]
     pub partial_gang_deadline: Duration,
     /// Lease (NAMESPACE/NAME) of the controller that makes PodGroups for pods that name none. While it
-    /// is renewed, pods that have a controller wait for theirs; none: they never do
+    /// is renewed, or a pod with label app=volcano-controller is ready in NAMESPACE, pods that have a
+    /// controller wait for theirs; none: they never do
     #[arg(
         long,
         default_value = "volcano-system/vc-controller-manager",

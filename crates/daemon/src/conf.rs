@@ -15,7 +15,7 @@ use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
 use pumice_plugins::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::core::Question;
+use crate::decide::Question;
 use crate::device_config::{self, Place};
 use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;

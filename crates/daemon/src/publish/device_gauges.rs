@@ -7,7 +7,7 @@ use pumice_devices::FAMILIES;
 use pumice_engine::Engine;
 use pumice_model::{DeviceNote, NoteAbout};
 
-use super::Teller;
+use super::Publisher;
 
 /// Families of gauges of all kinds of devices.
 pub fn families() -> Vec<CardFamily> {
@@ -60,7 +60,7 @@ fn about(about: NoteAbout) -> ObjectRef {
     }
 }
 
-impl Teller {
+impl Publisher {
     /// Tells owners what was found about their devices.
     pub fn tell_devices(&mut self, engine: &mut Engine) {
         for DeviceNote { about: whose, text } in engine.take_device_notes() {

@@ -14,13 +14,13 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::core::Question;
+use crate::decide::Question;
 
 /// Longest time for requests under way after the order to end.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// What is ended in order.
-pub struct Ending {
+pub struct Shutdown {
     /// The deciding thread.
     pub core: mpsc::Sender<Question>,
     /// The writers; none in a dry run.
@@ -31,7 +31,7 @@ pub struct Ending {
     pub elector: Option<JoinHandle<()>>,
 }
 
-impl Ending {
+impl Shutdown {
     /// The lease is another's: takes no part in the election any more.
     pub async fn lost(self) {
         self.release().await;
@@ -77,26 +77,26 @@ impl Ending {
 mod tests {
     use super::*;
 
-    fn beside_an_ending(test: impl AsyncFnOnce(Ending, mpsc::Receiver<Question>)) {
+    fn beside_a_shutdown(test: impl AsyncFnOnce(Shutdown, mpsc::Receiver<Question>)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .expect("a runtime");
         let (core, questions) = mpsc::channel(4);
-        let ending = Ending {
+        let shutdown = Shutdown {
             core,
             effects: None,
             stop: watch::Sender::new(false),
             elector: None,
         };
-        runtime.block_on(test(ending, questions));
+        runtime.block_on(test(shutdown, questions));
     }
 
     #[test]
     fn the_lease_is_released_after_the_deciding_thread_rests() {
-        beside_an_ending(async |ending, mut questions| {
-            let stop = ending.stop.subscribe();
-            let ended = tokio::spawn(ending.orderly());
+        beside_a_shutdown(async |shutdown, mut questions| {
+            let stop = shutdown.stop.subscribe();
+            let ended = tokio::spawn(shutdown.orderly());
             for _ in 0..2 {
                 let Some(Question::Rest(reply)) = questions.recv().await else {
                     panic!("an order to rest");
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn a_lost_lease_ends_the_candidacy_and_waits_for_nothing() {
-        beside_an_ending(async |ending, mut questions| {
-            let stop = ending.stop.subscribe();
-            ending.lost().await;
+        beside_a_shutdown(async |shutdown, mut questions| {
+            let stop = shutdown.stop.subscribe();
+            shutdown.lost().await;
             assert!(*stop.borrow());
             assert!(questions.recv().await.is_none());
         });

@@ -9,12 +9,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::conf::InUse;
-use crate::core::{NoView, Question};
+use crate::decide::{NoView, Question};
 use crate::journal::Journal;
 use crate::status::Status;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.
-pub struct Desk {
+pub struct AdminApi {
     /// How the daemon is doing.
     pub status: Arc<Status>,
     /// Configuration in use.
@@ -27,7 +27,7 @@ pub struct Desk {
     pub clock: Clock,
 }
 
-impl Answers for Desk {
+impl Answers for AdminApi {
     fn ready(&self) -> Result<(), Vec<String>> {
         self.status.ready()
     }
@@ -70,7 +70,7 @@ impl Answers for Desk {
     }
 }
 
-impl Desk {
+impl AdminApi {
     async fn view(&self, ask: Ask) -> Result<View, NoView> {
         let (reply, answer) = oneshot::channel();
         let ended = || NoView::NotNow("the scheduler is stopping".to_owned());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  watch ──► inputs ───┐
-//!  effects ► outcomes ─┼─► apply all that is there ─► cycle ─► Teller ─► effects
+//!  effects ► outcomes ─┼─► apply all that is there ─► cycle ─► Publisher ─► effects
 //!  HTTP, signals ──────┘        (only when every list is complete, the configuration is
 //!                                valid, and this replica may write)
 //! ```
@@ -28,9 +28,9 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::device_config::{self, Place};
+use crate::publish::Publisher;
 use crate::settings::Sharding;
 use crate::status::Status;
-use crate::teller::Teller;
 
 /// Most inputs applied before the next look at everything else.
 const BUNDLE: usize = 4096;
@@ -85,7 +85,7 @@ pub enum NoView {
 }
 
 /// Where the thread hears from others.
-pub struct Ears {
+pub struct Channels {
     /// Changes of the cluster.
     pub inputs: mpsc::Receiver<Input>,
     /// How writes ended.
@@ -99,7 +99,7 @@ pub struct Ears {
 }
 
 /// How the thread goes about its work.
-pub struct Manner {
+pub struct CoreOptions {
     /// Queue of PodGroups and pods that name none.
     pub default_queue: String,
     /// Provisioners whose volumes do not count against node limits.
@@ -128,8 +128,8 @@ pub struct Core {
     resting: bool,
     /// What decisions are made from was followed before the last inputs were taken in.
     followed: bool,
-    ears: Ears,
-    teller: Teller,
+    channels: Channels,
+    publisher: Publisher,
     status: Arc<Status>,
     clock: Clock,
     period: Duration,
@@ -151,38 +151,38 @@ pub struct Core {
 impl Core {
     /// A thread that decides nothing until it gets a configuration.
     pub fn new(
-        manner: Manner,
-        ears: Ears,
-        teller: Teller,
+        options: CoreOptions,
+        channels: Channels,
+        publisher: Publisher,
         status: Arc<Status>,
         clock: Clock,
     ) -> Self {
-        let mut engine = Engine::new(&Config::default(), &manner.default_queue);
-        engine.ignore_provisioners(manner.ignored_provisioners);
-        let lifetime_s = i64::try_from(manner.event_lifetime.as_secs());
+        let mut engine = Engine::new(&Config::default(), &options.default_queue);
+        engine.ignore_provisioners(options.ignored_provisioners);
+        let lifetime_s = i64::try_from(options.event_lifetime.as_secs());
         engine.set_event_lifetime_s(lifetime_s.unwrap_or(i64::MAX));
-        let deadline_s = manner.gang_deadline.as_secs();
+        let deadline_s = options.gang_deadline.as_secs();
         engine.set_partial_gang_deadline(i64::try_from(deadline_s).unwrap_or(i64::MAX));
-        engine.limit_work(manner.job_work_limit);
+        engine.limit_work(options.job_work_limit);
         Self {
             engine,
             configured: None,
             devices: (None, true),
             resting: false,
             followed: true,
-            ears,
-            teller,
+            channels,
+            publisher,
             status,
             clock,
-            period: manner.period.max(SHORTEST_PAUSE),
+            period: options.period.max(SHORTEST_PAUSE),
             last_cycle: Instant::now(),
             last_took: Duration::ZERO,
             report_due: None,
             looked_at_waits: Instant::now(),
             changed: false,
-            default_queue: manner.default_queue,
-            queue_gone: manner.queue_gone,
-            sharding: manner.sharding,
+            default_queue: options.default_queue,
+            queue_gone: options.queue_gone,
+            sharding: options.sharding,
             shard: None,
             shard_status: None,
         }
@@ -196,11 +196,11 @@ impl Core {
             tokio::select! {
                 biased;
                 _ = tokio::time::sleep_until(wake) => {}
-                Some(outcome) = self.ears.outcomes.recv() => self.hear(outcome),
-                Some(question) = self.ears.questions.recv() => self.answer(question),
-                () = self.ears.term.changed() => self.changed = true,
-                () = self.ears.picture.changed() => self.changed = true,
-                count = self.ears.inputs.recv_many(&mut bundle, BUNDLE) => {
+                Some(outcome) = self.channels.outcomes.recv() => self.on_outcome(outcome),
+                Some(question) = self.channels.questions.recv() => self.answer(question),
+                () = self.channels.term.changed() => self.changed = true,
+                () = self.channels.picture.changed() => self.changed = true,
+                count = self.channels.inputs.recv_many(&mut bundle, BUNDLE) => {
                     if count == 0 {
                         return;
                     }
@@ -208,16 +208,16 @@ impl Core {
             }
             // Asked before, so that what was missed is taken in before it is decided from.
             self.see();
-            self.take_in(&mut bundle);
+            self.drain(&mut bundle);
             self.take_back();
             self.status.tick(self.clock.ticks_ms());
-            self.act();
+            self.run_due();
         }
     }
 
     /// Whether what decisions are made from is followed.
     fn see(&mut self) {
-        let lost = self.ears.picture.lost();
+        let lost = self.channels.picture.lost();
         let followed = lost.is_empty();
         let kinds = || {
             let kind =
@@ -235,7 +235,7 @@ impl Core {
         }
         self.followed = followed;
         self.changed = true;
-        self.teller.stopped(!followed);
+        self.publisher.stopped(!followed);
         if followed {
             self.status.set_lost(None);
             tracing::info!("what happens is followed again: deciding goes on");
@@ -249,14 +249,14 @@ impl Core {
     /// certainly cannot come true.
     fn take_back(&mut self) {
         for outdated in self.engine.outdated() {
-            self.teller.recall(&outdated.uid, &outdated.why);
+            self.publisher.recall(&outdated.uid, &outdated.why);
         }
     }
 
     /// Everything that has arrived, up to a bundle of each.
-    fn take_in(&mut self, bundle: &mut Vec<Input>) {
+    fn drain(&mut self, bundle: &mut Vec<Input>) {
         while bundle.len() < BUNDLE
-            && let Ok(input) = self.ears.inputs.try_recv()
+            && let Ok(input) = self.channels.inputs.try_recv()
         {
             bundle.push(input);
         }
@@ -264,8 +264,8 @@ impl Core {
             self.apply(input);
         }
         for _ in 0..BUNDLE {
-            match self.ears.outcomes.try_recv() {
-                Ok(outcome) => self.hear(outcome),
+            match self.channels.outcomes.try_recv() {
+                Ok(outcome) => self.on_outcome(outcome),
                 Err(_) => break,
             }
         }
@@ -283,18 +283,18 @@ impl Core {
                     {
                         self.queue_gone.notify_one();
                     }
-                    self.teller.watch_plugins(&delta);
-                    self.teller.correct(&self.engine, &mut delta);
+                    self.publisher.watch_plugins(&delta);
+                    self.publisher.correct(&self.engine, &mut delta);
                     self.engine.apply(delta);
                 }
                 self.changed = true;
             }
-            Input::Problems { about, problems } => self.teller.report_problems(about, &problems),
-            Input::Shard(view) => self.share(view),
-            Input::Probe(sent) => self.teller.input_waited(sent.elapsed()),
+            Input::Problems { about, problems } => self.publisher.report_problems(about, &problems),
+            Input::Shard(view) => self.apply_shard_view(view),
+            Input::Probe(sent) => self.publisher.input_waited(sent.elapsed()),
             Input::Synced => {
-                if self.teller.is_dry_run() {
-                    self.imagine_queues();
+                if self.publisher.is_dry_run() {
+                    self.assume_default_queues();
                 }
                 self.status.set_synced(true);
                 self.changed = true;
@@ -303,7 +303,7 @@ impl Core {
     }
 
     /// A dry run decides as if the queues were there that a real one makes.
-    fn imagine_queues(&mut self) {
+    fn assume_default_queues(&mut self) {
         for (name, reclaimable) in [("root", false), (self.default_queue.as_str(), true)] {
             if self.engine.state().queue_by_name(name).is_none() {
                 self.engine.apply(Delta::QueueApply(Box::new(QueueObject {
@@ -317,7 +317,7 @@ impl Core {
     }
 
     /// The nodes of the own shard changed.
-    fn share(&mut self, view: ShardView) {
+    fn apply_shard_view(&mut self, view: ShardView) {
         if view.missing {
             tracing::error!(
                 "there is no NodeShard of this scheduler's name: its last nodes are kept; see \
@@ -349,7 +349,7 @@ impl Core {
         }
     }
 
-    fn hear(&mut self, outcome: Outcome) {
+    fn on_outcome(&mut self, outcome: Outcome) {
         let Outcome::BindFailed {
             pod,
             node,
@@ -357,7 +357,7 @@ impl Core {
             message,
         } = outcome
         else {
-            self.teller.hear(&self.engine, &outcome);
+            self.publisher.on_outcome(&self.engine, &outcome);
             return;
         };
         if failure == BindFailure::Outdated {
@@ -368,8 +368,8 @@ impl Core {
             );
             return self.unplace(pod.uid, message, 0);
         }
-        let wait_s = self.teller.retry_after_s(&pod.uid, RETRY);
-        self.teller.bind_failed(&pod, &node, &failure, &message);
+        let wait_s = self.publisher.retry_after_s(&pod.uid, RETRY);
+        self.publisher.bind_failed(&pod, &node, &failure, &message);
         self.unplace(pod.uid, message, wait_s);
     }
 
@@ -418,8 +418,8 @@ impl Core {
             let why = "the first lists of the API server are not complete";
             return Err(NoView::NotNow(why.to_owned()));
         }
-        if !self.teller.may_write(&self.ears.term) {
-            return Err(NoView::NotNow(match self.ears.term.holder() {
+        if !self.publisher.may_write(&self.channels.term) {
+            return Err(NoView::NotNow(match self.channels.term.holder() {
                 Some(holder) => format!("this replica stands by; the leader is {holder}"),
                 None => "this replica stands by; there is no leader".to_owned(),
             }));
@@ -464,7 +464,7 @@ impl Core {
             && self.followed
             && self.devices.1
             && self.status.synced()
-            && self.teller.may_write(&self.ears.term)
+            && self.publisher.may_write(&self.channels.term)
     }
 
     /// When to look again although nothing arrives.
@@ -486,9 +486,9 @@ impl Core {
         wake
     }
 
-    /// When the engine or the teller has something to do although nothing happens.
+    /// When the engine or the publisher has something to do although nothing happens.
     fn due_s(&self) -> Option<i64> {
-        let due = [self.engine.wake_at_s(), self.teller.due_s()];
+        let due = [self.engine.wake_at_s(), self.publisher.due_s()];
         due.into_iter().flatten().min()
     }
 
@@ -497,7 +497,7 @@ impl Core {
     }
 
     /// A cycle and a report, when they are due.
-    fn act(&mut self) {
+    fn run_due(&mut self) {
         let now = Instant::now();
         let period_over = now >= self.last_cycle + self.period;
         if !self.may_decide() {
@@ -506,15 +506,15 @@ impl Core {
             }
             return;
         }
-        self.teller.clean_up();
+        self.publisher.clean_up();
         if now >= self.looked_at_waits + REPORT_PERIOD {
             self.looked_at_waits = now;
-            if self.teller.follow_bind_waits(&mut self.engine) {
+            if self.publisher.follow_bind_waits(&mut self.engine) {
                 self.report_due = Some(now);
             }
         }
         if let Some(status) = self.shard_status.take() {
-            self.teller.write_shard(status);
+            self.publisher.write_shard(status);
         }
         let due = self.due_s().is_some_and(|at| at <= self.clock.now_s());
         if period_over || due || self.changed && now >= self.cycle_from() {
@@ -526,7 +526,7 @@ impl Core {
         }
         if self.report_due.is_some_and(|due| due <= Instant::now()) {
             self.report_due = None;
-            self.teller.report(&mut self.engine, self.clock.now_s());
+            self.publisher.report(&mut self.engine, self.clock.now_s());
         }
     }
 
@@ -542,12 +542,12 @@ impl Core {
         let start = Instant::now();
         self.changed = false;
         let now_s = self.clock.now_s();
-        let decisions = self.teller.observed_cycle(&mut self.engine, now_s);
-        self.teller
-            .tell(&self.engine, &decisions, self.clock.unix_s());
+        let decisions = self.publisher.observed_cycle(&mut self.engine, now_s);
+        self.publisher
+            .publish(&self.engine, &decisions, self.clock.unix_s());
         self.last_cycle = Instant::now();
         self.last_took = start.elapsed();
-        self.teller.cycle_took(self.last_took, &decisions);
+        self.publisher.cycle_took(self.last_took, &decisions);
         if !decisions.skipped && self.report_due.is_none() {
             self.report_due = Some(self.last_cycle + REPORT_PERIOD);
         }

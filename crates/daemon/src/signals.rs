@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::core::Question;
+use crate::decide::Question;
 
 /// Waits for the signals that end the daemon.
 pub struct End {

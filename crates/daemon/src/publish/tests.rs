@@ -79,9 +79,9 @@ fn runs(owned: bool, pod: PodObject) -> Delta {
     })
 }
 
-/// A teller whose writes a test sees, and an engine.
+/// A publisher whose writes a test sees, and an engine.
 pub struct Bench {
-    pub teller: Teller,
+    pub publisher: Publisher,
     engine: Engine,
     writes: Receiver<Write>,
 }
@@ -95,7 +95,7 @@ impl Bench {
         engine.set_partial_gang_deadline(300);
         deltas.into_iter().for_each(|delta| engine.apply(delta));
         Self {
-            teller: Teller::new(out, journal, metrics, clock),
+            publisher: Publisher::new(out, journal, metrics, clock),
             engine,
             writes,
         }
@@ -103,9 +103,10 @@ impl Bench {
 
     /// A cycle and a report; what was written.
     fn at(&mut self, now_s: i64) -> Vec<Write> {
-        let decisions = self.teller.observed_cycle(&mut self.engine, now_s);
-        self.teller.tell(&self.engine, &decisions, now_s as f64);
-        self.teller.report(&mut self.engine, now_s);
+        let decisions = self.publisher.observed_cycle(&mut self.engine, now_s);
+        self.publisher
+            .publish(&self.engine, &decisions, now_s as f64);
+        self.publisher.report(&mut self.engine, now_s);
         self.written()
     }
 
@@ -184,7 +185,7 @@ fn only_a_pod_that_still_waits_is_told_that_its_binding_failed() {
     };
     for (failure, told) in cases {
         let bench = Bench::new([]);
-        bench.teller.bind_failed(&pod, "n1", &failure, "no");
+        bench.publisher.bind_failed(&pod, "n1", &failure, "no");
         let written = bench.written();
         let condition = written
             .iter()
@@ -214,10 +215,10 @@ fn a_pod_bound_by_another_scheduler_says_so() {
     };
     let mut bench = Bench::new([]);
     let elsewhere = BindFailure::BoundElsewhere("n2".to_owned());
-    bench.teller.bind_failed(&pod, "n1", &elsewhere, "no");
+    bench.publisher.bind_failed(&pod, "n1", &elsewhere, "no");
     let node = "n1".to_owned();
     let same = Outcome::BoundByAnother { pod, node };
-    bench.teller.hear(&bench.engine, &same);
+    bench.publisher.on_outcome(&bench.engine, &same);
     let written = bench.written();
     let told = events(&written);
     assert_eq!(told.len(), 2, "{written:?}");
@@ -264,18 +265,18 @@ fn group_phases(writes: &[Write]) -> Vec<GroupPhase> {
 #[test]
 fn a_status_that_was_given_up_is_made_anew_after_a_pause() {
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
-    let now_s = bench.teller.clock.now_s();
+    let now_s = bench.publisher.clock.now_s();
     assert_eq!(group_phases(&bench.at(now_s)), [GroupPhase::Inqueue]);
     let failed = Outcome::GroupStatusFailed {
         namespace: "ns".to_owned(),
         name: "g".to_owned(),
         message: "no".to_owned(),
     };
-    bench.teller.hear(&bench.engine, &failed);
-    let due_s = bench.teller.due_s().expect("it is tried again");
+    bench.publisher.on_outcome(&bench.engine, &failed);
+    let due_s = bench.publisher.due_s().expect("it is tried again");
     assert!(group_phases(&bench.at(due_s - 1)).is_empty());
     assert_eq!(group_phases(&bench.at(due_s)), [GroupPhase::Inqueue]);
-    assert_eq!(bench.teller.due_s(), None);
+    assert_eq!(bench.publisher.due_s(), None);
 }
 
 #[test]
@@ -283,7 +284,7 @@ fn a_status_on_its_way_is_newer_than_the_one_a_watch_shows() {
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
     bench.at(10);
     let shown = |bench: &mut Bench, mut delta: Delta| {
-        bench.teller.correct(&bench.engine, &mut delta);
+        bench.publisher.correct(&bench.engine, &mut delta);
         match delta {
             Delta::GroupApply(group) => group.status.conditions.len(),
             other => panic!("{other:?}"),
@@ -318,7 +319,7 @@ fn the_series_of_a_job_go_when_its_index_means_another() {
     other.group = Some("h".to_owned());
     bench.engine.apply(apply(other));
     bench.at(20);
-    let text = bench.teller.metrics.text().expect("text");
+    let text = bench.publisher.metrics.text().expect("text");
     assert!(
         text.contains("job_name=\"h\"") && !text.contains("job_name=\"g\""),
         "{text}"
@@ -347,8 +348,8 @@ fn objects_that_cannot_be_read_are_counted_until_they_can() {
         ("b", &problems[..], 2),
         ("a", &[], 1),
     ] {
-        bench.teller.report_problems(about(name), problems);
-        let text = bench.teller.metrics.text().expect("text");
+        bench.publisher.report_problems(about(name), problems);
+        let text = bench.publisher.metrics.text().expect("text");
         let line = format!("pumice_unreadable_objects{{kind=\"Pod\"}} {count}");
         assert!(text.contains(&line), "{line} is not in\n{text}");
     }

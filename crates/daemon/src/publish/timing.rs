@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pumice_admin::metrics::{Metrics, OnSession};
 use pumice_engine::{Decisions, Engine, Observer, Stage};
 
-use super::{Out, Teller};
+use super::{Out, Publisher};
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
@@ -37,7 +37,7 @@ impl Observer for Stopwatch<'_> {
     }
 }
 
-impl Teller {
+impl Publisher {
     /// Runs a cycle with its parts timed.
     pub fn observed_cycle(&mut self, engine: &mut Engine, now_s: i64) -> Decisions {
         let mut stopwatch = Stopwatch {

@@ -6,9 +6,9 @@ use pumice_engine::{Engine, GivenUp};
 use pumice_model::JobIx;
 use rustc_hash::FxHashSet;
 
-use super::{Teller, group_ref, pod_ref};
+use super::{Publisher, group_ref, pod_ref};
 
-impl Teller {
+impl Publisher {
     /// Counts partial gangs and writes of those the engine gives up.
     pub(super) fn give_up_gangs(&mut self, engine: &mut Engine, now_s: i64) {
         let partial = engine.partial_gangs();
