@@ -27,7 +27,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
 pub use nearest::nearest;
-pub use registry::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry};
+pub use registry::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry, arg, arg_from};
 
 /// The key of the ConfigMap under which the configuration text is stored.
 pub const CONF_KEY: &str = "volcano-scheduler.conf";
