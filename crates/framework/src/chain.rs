@@ -65,81 +65,75 @@ struct Points {
 impl Points {
     /// Adds a plugin to the points it has. What only reports, and validity, has no switch.
     fn add(&mut self, at: (usize, usize), has: &Extensions<'_>, on: &Enabled) {
-        let put = |asked: &mut Asked, is_on: bool| {
-            if is_on {
+        let (ready, pipelined) = (has.job_ready.is_some(), has.job_pipelined.is_some());
+        let places = on.predicate || on.node_order;
+        let candidates = has.candidate_scores.is_some();
+        let points = [
+            (&mut self.job_order, has.job_order.is_some(), on.job_order),
+            (
+                &mut self.queue_order,
+                has.queue_order.is_some(),
+                on.queue_order,
+            ),
+            (
+                &mut self.task_order,
+                has.task_order.is_some(),
+                on.task_order,
+            ),
+            (
+                &mut self.sub_job_order,
+                has.sub_job_order.is_some(),
+                on.sub_job_order,
+            ),
+            (&mut self.job_ready, ready, on.job_ready),
+            (&mut self.sub_job_ready, ready, on.sub_job_ready),
+            (&mut self.job_pipelined, pipelined, on.job_pipelined),
+            (&mut self.sub_job_pipelined, pipelined, on.sub_job_pipelined),
+            (&mut self.job_valid, has.job_valid.is_some(), true),
+            (
+                &mut self.job_starving,
+                has.job_starving.is_some(),
+                on.job_starving,
+            ),
+            (
+                &mut self.admission,
+                has.admission.is_some(),
+                on.job_enqueued,
+            ),
+            (&mut self.overused, has.overused.is_some(), on.overused),
+            (
+                &mut self.allocatable,
+                has.allocatable.is_some(),
+                on.allocatable,
+            ),
+            (&mut self.signatures, has.class_signature.is_some(), places),
+            (
+                &mut self.node_filters,
+                has.node_filters.is_some(),
+                on.predicate,
+            ),
+            (
+                &mut self.node_scores,
+                has.node_scores.is_some(),
+                on.node_order,
+            ),
+            (
+                &mut self.domain_filters,
+                has.domain_filters.is_some(),
+                on.predicate,
+            ),
+            (&mut self.candidate_scores, candidates, on.node_order),
+            (&mut self.preemptable, has.victims.is_some(), on.preemptable),
+            (&mut self.reclaimable, has.victims.is_some(), on.reclaimable),
+            (&mut self.bind_steps, has.bind_steps.is_some(), on.predicate),
+            (&mut self.queue_views, has.queue_views.is_some(), true),
+            (&mut self.job_shares, has.job_shares.is_some(), true),
+        ];
+        for (asked, has, is_on) in points {
+            if has && is_on {
                 asked.push(at);
             }
-        };
-        let places = on.predicate || on.node_order;
-        let (ready, pipelined) = (has.job_ready.is_some(), has.job_pipelined.is_some());
-        put(&mut self.job_order, has.job_order.is_some() && on.job_order);
-        put(
-            &mut self.queue_order,
-            has.queue_order.is_some() && on.queue_order,
-        );
-        put(
-            &mut self.task_order,
-            has.task_order.is_some() && on.task_order,
-        );
-        put(
-            &mut self.sub_job_order,
-            has.sub_job_order.is_some() && on.sub_job_order,
-        );
-        put(&mut self.job_ready, ready && on.job_ready);
-        put(&mut self.sub_job_ready, ready && on.sub_job_ready);
-        put(&mut self.job_pipelined, pipelined && on.job_pipelined);
-        put(
-            &mut self.sub_job_pipelined,
-            pipelined && on.sub_job_pipelined,
-        );
-        put(&mut self.job_valid, has.job_valid.is_some());
-        put(
-            &mut self.job_starving,
-            has.job_starving.is_some() && on.job_starving,
-        );
-        put(
-            &mut self.admission,
-            has.admission.is_some() && on.job_enqueued,
-        );
-        put(&mut self.overused, has.overused.is_some() && on.overused);
-        put(
-            &mut self.allocatable,
-            has.allocatable.is_some() && on.allocatable,
-        );
-        put(
-            &mut self.signatures,
-            has.class_signature.is_some() && places,
-        );
-        put(
-            &mut self.node_filters,
-            has.node_filters.is_some() && on.predicate,
-        );
-        put(
-            &mut self.node_scores,
-            has.node_scores.is_some() && on.node_order,
-        );
-        put(
-            &mut self.domain_filters,
-            has.domain_filters.is_some() && on.predicate,
-        );
-        put(
-            &mut self.candidate_scores,
-            has.candidate_scores.is_some() && on.node_order,
-        );
-        put(
-            &mut self.preemptable,
-            has.victims.is_some() && on.preemptable,
-        );
-        put(
-            &mut self.reclaimable,
-            has.victims.is_some() && on.reclaimable,
-        );
-        put(
-            &mut self.bind_steps,
-            has.bind_steps.is_some() && on.predicate,
-        );
-        put(&mut self.queue_views, has.queue_views.is_some());
-        put(&mut self.job_shares, has.job_shares.is_some());
+        }
     }
 }
 
