@@ -21,8 +21,8 @@ pub mod report;
 pub mod view;
 pub mod waiting;
 
-use pumice_actions::{Kernel, find};
-use pumice_conf::Config;
+use pumice_actions::{Action, Kernel};
+use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved, Work};
@@ -38,6 +38,21 @@ pub use pumice_framework::{Observer, Stage};
 use report::ReportLog;
 pub use report::{GroupEvent, PodReport, Reports};
 use waiting::Serviceable;
+
+/// Everything a configuration may name, built or not.
+pub static REGISTRY: Registry = Registry {
+    plugins: pumice_plugins::SPECS,
+    actions: pumice_actions::SPECS,
+};
+
+/// The actions of a checked configuration, each with its arguments.
+fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
+    let named = config.actions.iter();
+    let arguments = |name: &String| config.configuration(name).cloned().unwrap_or_default();
+    named
+        .filter_map(|name| Some((pumice_actions::find(name)?, arguments(name))))
+        .collect()
+}
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +79,7 @@ impl Decisions {
 /// The scheduler without its surroundings.
 pub struct Engine {
     state: State,
-    actions: Vec<String>,
+    actions: Vec<(&'static Action, Arguments)>,
     chain: PluginChain,
     kernel: Kernel,
     work: Work,
@@ -97,7 +112,7 @@ impl Engine {
         state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         Self {
             state,
-            actions: config.actions.clone(),
+            actions: actions(config),
             chain,
             kernel: Kernel::new(reasons),
             work: Work::default(),
@@ -130,7 +145,7 @@ impl Engine {
         self.state
             .set_device_settings(pumice_plugins::deviceshare::settings(config));
         self.configurations += 1;
-        self.actions.clone_from(&config.actions);
+        self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
         let noted = std::mem::take(&mut self.notes);
         noted.keys().for_each(|ix| self.report_log.look_at(*ix));
@@ -301,18 +316,19 @@ impl Engine {
         let mut session = Session::open(
             &mut self.state,
             &mut self.chain,
-            &self.actions,
+            self.actions
+                .iter()
+                .any(|(action, _)| action.spec.name == "enqueue"),
             CycleInfo { now_s },
             observer,
         );
         session.work = std::mem::take(&mut self.work);
         observer.end(Stage::Open);
-        for action in &self.actions {
-            // The configuration was checked against the list of actions.
-            if let Some(action) = find(action) {
-                let stage = Stage::Action(action.name);
+        for (action, arguments) in &self.actions {
+            if let Some(run) = action.run {
+                let stage = Stage::Action(action.spec.name);
                 observer.begin(stage);
-                (action.run)(&mut session, &mut self.kernel);
+                run(&mut session, &mut self.kernel, arguments);
                 observer.end(stage);
             }
         }

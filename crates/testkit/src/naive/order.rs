@@ -1,4 +1,4 @@
-//! Who comes first: queues, jobs, sub-jobs and tasks (spec/01 §5; S2).
+//! Who comes first: queues, jobs, sub-jobs and tasks (spec/01 §5).
 
 use std::cmp::Ordering;
 
