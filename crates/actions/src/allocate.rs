@@ -13,7 +13,7 @@
 
 use std::rc::Rc;
 
-use pumice_framework::session::Unplaced;
+use pumice_framework::Unplaced;
 use pumice_framework::{Bound, FitError, Overrun, QueueView, Session, Skip};
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
@@ -72,7 +72,7 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
         let Some(job) = jobs.next_job(session, queue) else {
             continue;
         };
-        let others_decided = !session.binds.is_empty();
+        let others_decided = !session.plan.binds.is_empty();
         if session.work.lets_others_go(job, others_decided) {
             session.postpone(job);
         } else if turn(session, kernel, queue, job, &mut worksheets) {
@@ -218,11 +218,10 @@ pub(crate) fn try_task(
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
-    let found = kernel.choose(session.state, session.chain, task);
+    let found = kernel.best(session.state, session.chain, task);
     session.work.spend(job, kernel.take_effort());
     match found {
-        Ok(choice) if choice.idle => session.allocate(task, choice.node),
-        Ok(choice) => session.pipeline(task, choice.node),
+        Ok(choice) => session.place(task, choice),
         Err(error) => {
             note_no_node(session, job, task, error);
             return goes_on_after_failure(session, job, sub_job);

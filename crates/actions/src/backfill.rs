@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use pumice_framework::Session;
-use pumice_framework::session::Unplaced;
+use pumice_framework::Unplaced;
 use pumice_model::JobIx;
 
 use crate::by_queue::ByQueue;
@@ -32,7 +32,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     }
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
-            let others_decided = !session.binds.is_empty();
+            let others_decided = !session.plan.binds.is_empty();
             if session.work.is_full() || session.work.lets_others_go(job, others_decided) {
                 session.postpone(job);
             } else {
@@ -52,10 +52,10 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             session.postpone(job);
             break;
         }
-        let found = kernel.choose(session.state, session.chain, task);
+        let found = kernel.best(session.state, session.chain, task);
         session.work.spend(job, kernel.take_effort());
         match found {
-            Ok(choice) if choice.idle => session.allocate(task, choice.node),
+            Ok(choice) if choice.idle => session.allocate(task, choice),
             Ok(_) => continue,
             Err(error) => {
                 // Not noted for the role: what failed beside placements that are undone here says

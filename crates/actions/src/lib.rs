@@ -17,5 +17,5 @@ mod registry;
 mod sub_jobs;
 mod worksheet;
 
-pub use kernel::{Choice, Kernel};
+pub use kernel::Kernel;
 pub use registry::{ACTIONS, Action, SPECS, find};

@@ -23,11 +23,11 @@ pub mod waiting;
 
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
-use pumice_framework::session::Bind;
+use pumice_framework::Bind;
 use pumice_framework::{
-    JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Unobserved, Work,
+    Eviction, JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Unobserved, Work,
 };
-use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use bind_waits::BindWait;
@@ -60,6 +60,10 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
 pub struct Decisions {
     /// Pods to bind, in the order of the decisions.
     pub binds: Vec<Bind>,
+    /// Pods to evict, Releasing in the state; none while no built action evicts.
+    pub evictions: Vec<Eviction>,
+    /// Pods that wait on a node for those evicted for them.
+    pub nominations: Vec<(TaskIx, NodeIx)>,
     /// Jobs whose PodGroup status changed; the new one is in the state.
     pub groups: Vec<JobIx>,
     /// The cycle was skipped: nothing has changed since the last one, which changed nothing.
@@ -73,7 +77,7 @@ pub struct Decisions {
 impl Decisions {
     /// Nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.binds.is_empty() && self.groups.is_empty()
+        self.binds.is_empty() && self.evictions.is_empty() && self.groups.is_empty()
     }
 }
 
@@ -336,7 +340,7 @@ impl Engine {
                 observer.end(stage);
             }
         }
-        let binds = std::mem::take(&mut session.binds);
+        let plan = std::mem::take(&mut session.plan);
         self.kept = std::mem::take(&mut session.kept);
         let notes = std::mem::take(&mut session.notes);
         self.work = std::mem::take(&mut session.work);
@@ -347,13 +351,15 @@ impl Engine {
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
         // A bare pod that was admitted shows in no decision.
-        let settled = binds.is_empty()
+        let settled = plan.is_empty()
             && groups.is_empty()
             && !postponed
             && phase_changes == self.state.phase_changes();
         self.settled = settled.then(|| self.state.generation());
         Decisions {
-            binds,
+            binds: plan.binds,
+            evictions: plan.evictions,
+            nominations: plan.nominations,
             groups,
             skipped: false,
             settled,

@@ -11,7 +11,8 @@
 //! * [`points`]: what plugins can say, one small trait an extension point.
 //! * [`chain`]: the configured plugins in tiers, asked by the rules of [`tiers`].
 //! * [`domain_sum`], [`topology_keys`]: counts by topology domain, for filters and scores made of them.
-//! * [`session`]: one cycle's transaction and its notes on every job.
+//! * [`session`]: one cycle; [`transaction`]: its steps and their undo, and what was decided.
+//! * [`outcome`]: what a cycle found out about a job.
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
@@ -20,6 +21,7 @@
 pub mod chain;
 pub mod domain_sum;
 pub mod observer;
+pub mod outcome;
 pub mod plugin;
 pub mod points;
 pub mod reason;
@@ -27,16 +29,19 @@ pub mod refusal;
 pub mod session;
 pub mod tiers;
 pub mod topology_keys;
+pub mod transaction;
 pub mod work;
 
 pub use chain::PluginChain;
 pub use domain_sum::DomainSum;
 pub use observer::{Observer, Stage, Unobserved};
+pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Events, Plugin, Step};
 pub use points::{Class, Extensions, Invalid, QueueView};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};
-pub use session::{JobNote, Session, Skip};
+pub use session::Session;
 pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;
+pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan};
 pub use work::Work;

@@ -3,7 +3,7 @@
 //! ```text
 //!  Delta ──► State::apply ──► nodes (columns)  tasks  jobs  queues  shapes  topology counters
 //!                               ▲
-//!  a cycle's decisions ─────────┘ State::move_task, and back: exact inverses of each other
+//!  a cycle's decisions ─────────┘ State::place, and back: exact inverses of each other
 //! ```
 //!
 //! [`State`] is the only owner. It is updated in place; nothing ever copies the cluster. Every
@@ -36,6 +36,6 @@ pub use node::{NodeIx, Nodes};
 pub use queue::{Queue, QueueIx};
 pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, RulesIx, Shape, ShapeIx};
-pub use state::State;
+pub use state::{Placement, State};
 pub use task::{Task, TaskIx, TaskStatus};
 pub use volume::{Need, NeedIx, VolumeStep, Volumes};

@@ -39,6 +39,7 @@ pub use matching::Conflicts;
 pub use need::{ClaimNeed, Need, NeedIx, OpenClaim};
 use reach::{Limits, ReachIx, Reaches};
 use users::TaskVolumes;
+pub use users::VolumePlan;
 
 /// Provisioners whose volumes never count against the limits of a node (spec/01 §1.1).
 const IGNORED_PROVISIONERS: [&str; 2] = ["rancher.io/local-path", "hostpath.csi.k8s.io"];

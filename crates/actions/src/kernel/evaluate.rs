@@ -9,7 +9,7 @@ use pumice_framework::{Class, PluginChain, ReasonId, ReasonTable, SetId};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
-use super::Choice;
+use super::Found;
 use super::devices::DeviceCheck;
 
 /// Nodes looked at in one go.
@@ -171,7 +171,7 @@ impl Program {
         table: &mut ReasonTable,
         block: &mut Block,
         passes: impl Fn(usize) -> bool,
-    ) -> Option<Choice> {
+    ) -> Option<Found> {
         if !self.fixed.normalised.is_empty() {
             return None;
         }
@@ -197,13 +197,13 @@ impl Program {
             }
         }
         let [idle, future] = best;
-        let choice = |idle: bool| {
-            move |(_, node): (f64, usize)| Choice {
+        let found = |idle: bool| {
+            move |(_, node): (f64, usize)| Found {
                 node: NodeIx(node as u32),
                 idle,
             }
         };
-        idle.map(choice(true)).or(future.map(choice(false)))
+        idle.map(found(true)).or(future.map(found(false)))
     }
 
     fn fit(&self, nodes: &Nodes, range: Range<usize>, verdict: &mut [Verdict]) {

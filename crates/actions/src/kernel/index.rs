@@ -5,7 +5,7 @@ use pumice_framework::{FitError, ReasonTable, SetId};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
-use super::Choice;
+use super::Found;
 use super::cells::CellFilters;
 use super::evaluate::{BLOCK, Block, Program, Verdict};
 use super::group::Group;
@@ -317,25 +317,25 @@ impl ClassIndex {
     }
 
     /// The best node. [`ClassIndex::catch_up`] must have been called.
-    pub fn best(&mut self, state: &State) -> Option<Choice> {
+    pub fn best(&mut self, state: &State) -> Option<Found> {
         if self.parts.is_some() {
             return self.best_of_whole_picture(state);
         }
         let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
-            return Some(Choice {
+            return Some(Found {
                 node: NodeIx(node),
                 idle: true,
             });
         }
         let (node, _) = self.future.as_mut()?.best(layout)?;
-        Some(Choice {
+        Some(Found {
             node: NodeIx(node),
             idle: false,
         })
     }
 
-    fn best_of_whole_picture(&mut self, state: &State) -> Option<Choice> {
+    fn best_of_whole_picture(&mut self, state: &State) -> Option<Found> {
         let sums = self.candidate_sums();
         self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
@@ -348,7 +348,7 @@ impl ClassIndex {
                 .map(|node| node as u32)
                 .collect();
             if let Some(node) = self.best_among(state, &candidates) {
-                return Some(Choice {
+                return Some(Found {
                     node: NodeIx(node),
                     idle: wanted == Verdict::IDLE,
                 });

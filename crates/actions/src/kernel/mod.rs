@@ -24,7 +24,7 @@ mod wide_max;
 use std::rc::Rc;
 
 use pumice_framework::points::{ClassKey, Counting, Signature, StaticPart};
-use pumice_framework::{Class, FitError, PluginChain, ReasonId, ReasonTable, TopologyKeys};
+use pumice_framework::{Choice, Class, FitError, PluginChain, ReasonId, ReasonTable, TopologyKeys};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{DemandIx, NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -51,9 +51,9 @@ const UNITS_PER_MATCH: u64 = 8;
 /// Units of work of one test of a node by the rules of a class.
 const UNITS_PER_RULE: u64 = 4;
 
-/// A node for a task.
+/// A node for a task, before it is decided what the task takes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub(crate) struct Found {
     /// The node.
     pub node: NodeIx,
     /// It has room now; otherwise once resources are released.
@@ -152,16 +152,30 @@ impl Kernel {
         }
     }
 
-    /// The best node for a pending task.
+    /// The best place for a pending task.
     ///
     /// # Errors
     /// Why no node fits.
-    pub fn choose(
+    pub fn best(
         &mut self,
         state: &mut State,
         chain: &PluginChain,
         task: TaskIx,
     ) -> Result<Choice, FitError> {
+        let found = self.best_node(state, chain, task)?;
+        Ok(Choice {
+            node: found.node,
+            idle: found.idle,
+            takes: state.choose_placement(task, found.node, !found.idle),
+        })
+    }
+
+    fn best_node(
+        &mut self,
+        state: &mut State,
+        chain: &PluginChain,
+        task: TaskIx,
+    ) -> Result<Found, FitError> {
         self.forget_if_stale(state);
         let (id, class) = self.class_of(state, chain, task);
         if let Some(everywhere) = self.refusal(state, chain, id, &class) {
@@ -183,7 +197,7 @@ impl Kernel {
                 only_once = is_alone(state, &class);
                 let class = class.make(state);
                 match self.meet(state, chain, class, only_once) {
-                    Met::Choice(choice) => return Ok(choice),
+                    Met::Found(found) => return Ok(found),
                     Met::Index(index) => index,
                 }
             }
@@ -225,7 +239,7 @@ impl Kernel {
         let scan = only_once && candidates.is_empty();
         let scan = scan.then(|| self.scan(state, &program, cells.as_ref()));
         if let Some(found) = scan.flatten() {
-            return Met::Choice(found);
+            return Met::Found(found);
         }
         let index = ClassIndex::new(state, program, cells, candidates);
         Met::Index(Box::new(index))
@@ -349,7 +363,7 @@ impl Kernel {
         state: &State,
         program: &Program,
         cells: Option<&CellFilters>,
-    ) -> Option<Choice> {
+    ) -> Option<Found> {
         self.effort += state.nodes.len() as u64;
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
         match cells {
@@ -396,7 +410,7 @@ impl ClassRef {
 
 /// What the first question about a class brings.
 enum Met {
-    Choice(Choice),
+    Found(Found),
     Index(Box<ClassIndex>),
 }
 

@@ -1,6 +1,6 @@
 //! What would have to change for a pod or a job to be placed, from what the last cycle noted.
 
-use pumice_framework::session::Unplaced;
+use pumice_framework::Unplaced;
 use pumice_framework::{Bound, FitError, JobNote, Overrun, Refusal, Skip};
 use pumice_model::object::Gates;
 use pumice_model::resource::display_amount;

@@ -17,7 +17,7 @@ mod not_tried;
 mod refusal;
 mod text;
 
-use pumice_framework::session::Unplaced;
+use pumice_framework::Unplaced;
 use pumice_framework::{FitError, JobNote, Refusal, Skip};
 use pumice_model::object::Gates;
 use pumice_model::state::Hold;

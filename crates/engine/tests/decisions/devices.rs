@@ -4,7 +4,7 @@
 use pumice_conf::parse;
 use pumice_devices::{MarkValue, NodeDevices, View};
 use pumice_engine::Engine;
-use pumice_framework::session::Bind;
+use pumice_framework::Bind;
 use pumice_model::object::{
     ContainerFacts, ContainerKind, GroupObject, GroupPhase, NodeObject, Pairs, PodObject,
     QueueObject, QueueState,

@@ -1,6 +1,7 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
 use super::devices::device_facts_differ;
+use super::placement::Entry;
 use super::{Hold, State};
 use crate::delta::Delta;
 use crate::device::DemandIx;
@@ -275,7 +276,7 @@ impl State {
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         let shape = self.shapes.share(self.task(ix).shape);
-        self.enter_node(ix, &shape);
+        self.enter_node(ix, &shape, Entry::default());
         self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }
@@ -285,7 +286,7 @@ impl State {
         self.generation += 1;
         self.lost.remove(&ix);
         let shape = self.shapes.share(self.task(ix).shape);
-        self.leave_node(ix, &shape);
+        self.leave_node(ix, &shape, false);
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         self.account(ix, status, node, -1);
         if let Some(job_ix) = self.task(ix).job {

@@ -250,24 +250,23 @@ impl State {
         let task = self.task(ix);
         let (status, node) = (task.status, task.node);
         if let (Some(load), Some(node)) = (status.load(), node) {
-            self.enter_devices(ix, load, node);
+            self.enter_devices(ix, load, node, false);
         }
         self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }
 
-    /// Charges the devices of a task that enters a node: those it holds already, those its
-    /// annotations tell, or, for a placement, those that are best.
-    pub(super) fn enter_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) {
+    /// Charges the devices of a task that enters a node: those it keeps or was placed with, or those
+    /// its annotations tell.
+    pub(super) fn enter_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx, keeps: bool) {
         let task = &self.tasks[ix.at()];
         if !task.minds_devices() {
             return;
         }
         let known = self.tasks[ix.at()].holding.take();
         let holding = match self.tasks[ix.at()].status {
-            TaskStatus::Allocated | TaskStatus::Pipelined => {
-                known.or_else(|| self.choose_devices(ix, load, node))
-            }
+            _ if keeps => known,
+            TaskStatus::Allocated | TaskStatus::Pipelined => known,
             TaskStatus::Binding if known.is_some() => known,
             _ => self.read_devices(ix, node, known),
         };
@@ -289,11 +288,17 @@ impl State {
         }
     }
 
-    fn choose_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx) -> Option<Box<Holding>> {
+    /// The best cards of a node for a task, of those that are free now or once pods are gone.
+    pub(super) fn choose_devices(
+        &mut self,
+        ix: TaskIx,
+        node: NodeIx,
+        later: bool,
+    ) -> Option<Box<Holding>> {
         let task = self.task(ix);
-        let view = match load {
-            Load::Pipelined => View::Future,
-            _ => View::Now,
+        let view = match later {
+            true => View::Future,
+            false => View::Now,
         };
         let demand = self.devices.demand(task.demand).clone();
         let parts = demand.choose(&self.nodes.devices[node.at()], view)?;

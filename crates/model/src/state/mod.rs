@@ -7,6 +7,7 @@ mod devices;
 mod dump;
 mod hold;
 mod jobs;
+mod placement;
 mod seal;
 mod sweep;
 mod volumes;
@@ -19,25 +20,26 @@ use slab::Slab;
 use crate::device::DeviceBooks;
 use crate::intern::{Interner, Sym};
 use crate::job::{Job, JobIx, Origin, RoleCount};
-use crate::node::{Burden, NodeIx, Nodes};
+use crate::node::{NodeIx, Nodes};
 use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
 use crate::resource::{ResIx, ResVec, ResourceNames, WideSum};
 use crate::shape::{RulesIx, Shape, Shapes};
 use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
-use crate::volume::{NeedIx, OnNode, Volumes};
+use crate::volume::Volumes;
 
 use changes::Changes;
 pub(crate) use changes::Marks;
 
 pub use hold::Hold;
+pub use placement::Placement;
 pub use sweep::Footprint;
 
 /// The cluster.
 ///
 /// Reading is free for everybody; the only changes are [`State::apply`] + [`State::seal`] (what
-/// happened outside) and [`State::move_task`] and the status setters (what a cycle decides).
+/// happened outside) and [`State::place`], [`State::move_task`] and the status setters (what a cycle decides).
 pub struct State {
     /// Interned strings.
     pub names: Interner,
@@ -228,36 +230,6 @@ impl State {
         (self.nodes.static_epoch(), self.topology.epoch())
     }
 
-    /// Gives a task a new status and node, and brings the node, the job, the queue and the topology
-    /// counters in step. Calling it with the old status and node undoes it exactly.
-    pub fn move_task(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>) {
-        let (old_status, old_node) = (self.task(ix).status, self.task(ix).node);
-        if (old_status, old_node) == (status, node) {
-            return;
-        }
-        self.generation += 1;
-        let shape = self.shapes.share(self.task(ix).shape);
-        let same_place = old_node == node
-            && old_status.load() == status.load()
-            && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
-        if !same_place {
-            self.leave_node(ix, &shape);
-        }
-        self.account(ix, old_status, old_node, -1);
-        let task = &mut self.tasks[ix.at()];
-        task.status = status;
-        task.node = node;
-        if status == TaskStatus::Pending {
-            (task.holding, task.records) = (None, None);
-            task.joined_bound = false;
-        }
-        if !same_place {
-            self.enter_node(ix, &shape);
-        }
-        self.account(ix, status, node, 1);
-        self.touch_job_of(ix);
-    }
-
     /// The job of a task, if it has one, has changed.
     fn touch_job_of(&mut self, ix: TaskIx) {
         if let Some(job) = self.task(ix).job {
@@ -265,59 +237,14 @@ impl State {
         }
     }
 
-    fn leave_node(&mut self, ix: TaskIx, shape: &Shape) {
-        let task = &self.tasks[ix.at()];
-        let (Some(node), Some(load)) = (task.node, task.status.load()) else {
-            return;
-        };
-        let (slot, terminating) = (task.node_slot, task.is_terminating());
-        self.topology.shift(
-            &self.names,
-            shape.rules,
-            task.appearance,
-            terminating,
-            node,
-            -1,
-        );
-        let has_volumes = task.volumes != NeedIx::NONE;
-        let volumes = has_volumes.then(|| self.volumes.burden(ix));
-        let burden = burden(shape, volumes.as_deref());
-        if let Some(moved) = self.nodes.take(node, slot, load, &burden) {
-            self.tasks[moved.at()].node_slot = slot;
-        }
-        self.leave_devices(ix, load, node);
-        if has_volumes {
-            self.leave_volumes(ix);
-        }
-    }
-
-    fn enter_node(&mut self, ix: TaskIx, shape: &Shape) {
-        let task = &self.tasks[ix.at()];
-        let (Some(node), Some(load)) = (task.node, task.status.load()) else {
-            return;
-        };
-        let terminating = task.is_terminating();
-        self.topology.shift(
-            &self.names,
-            shape.rules,
-            task.appearance,
-            terminating,
-            node,
-            1,
-        );
-        let has_volumes = task.volumes != NeedIx::NONE;
-        if has_volumes {
-            self.enter_volumes(ix);
-        }
-        self.enter_devices(ix, load, node);
-        let volumes = has_volumes.then(|| self.volumes.burden(ix));
-        let burden = burden(shape, volumes.as_deref());
-        let slot = self.nodes.put(node, ix, load, &burden);
-        self.tasks[ix.at()].node_slot = slot;
-    }
-
     /// Adds (`by` = 1) or removes (`by` = −1) a task's share of its job and queue.
-    fn account(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
+    pub(super) fn account(
+        &mut self,
+        ix: TaskIx,
+        status: TaskStatus,
+        node: Option<NodeIx>,
+        by: i32,
+    ) {
         let task = &self.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
         let charge = match &task.holding {
@@ -427,16 +354,6 @@ impl State {
             }
         };
         &mut job.roles[at]
-    }
-}
-
-fn burden<'a>(shape: &'a Shape, volumes: Option<&'a OnNode>) -> Burden<'a> {
-    Burden {
-        request: &shape.request,
-        nonzero_cpu_milli: shape.nonzero_cpu_milli,
-        nonzero_memory_bytes: shape.nonzero_memory_bytes,
-        ports: &shape.ports,
-        volumes,
     }
 }
 

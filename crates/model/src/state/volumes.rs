@@ -1,8 +1,10 @@
 //! Storage objects, and the needs of tasks that follow from them.
 
 use super::State;
+use super::placement::Entry;
 use crate::delta::Delta;
 use crate::task::{TaskIx, TaskStatus};
+use crate::volume::VolumePlan;
 
 impl State {
     /// Applies a change of a storage object; others are none of its business.
@@ -42,9 +44,9 @@ impl State {
             }
             let retained = self.volumes.retain_claims(ix);
             let shape = self.shapes.share(self.task(ix).shape);
-            self.leave_node(ix, &shape);
+            self.leave_node(ix, &shape, false);
             self.renew_needs(&[ix]);
-            self.enter_node(ix, &shape);
+            self.enter_node(ix, &shape, Entry::default());
             let others = self.volumes.release_claims(ix, retained);
             self.renew_needs(&others);
         }
@@ -60,8 +62,9 @@ impl State {
         }
     }
 
-    /// A task with volumes is about to enter its node.
-    pub(super) fn enter_volumes(&mut self, ix: TaskIx) {
+    /// A task with volumes is about to enter its node, with the plan of the decision. A placement that
+    /// only comes back, because storage objects have changed, is planned anew.
+    pub(super) fn enter_volumes(&mut self, ix: TaskIx, plan: Option<VolumePlan>) {
         let task = &self.tasks[ix.at()];
         let Some(node) = task.node else { return };
         let decides = matches!(
@@ -69,7 +72,11 @@ impl State {
             TaskStatus::Allocated | TaskStatus::Pipelined | TaskStatus::Binding
         );
         let need = task.volumes;
-        let others = self.volumes.enter(ix, need, &self.nodes, node, decides);
+        let plan = decides.then(|| {
+            let anew = || self.volumes.plan(ix, need, &self.nodes, node);
+            plan.unwrap_or_else(anew)
+        });
+        let others = self.volumes.enter(ix, need, plan);
         self.renew_needs(&others);
     }
 

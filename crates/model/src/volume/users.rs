@@ -41,6 +41,10 @@ pub(crate) fn has_volumes(pod: &PodObject) -> bool {
     !(pod.claims.is_empty() && pod.disks.is_empty() && pod.inline_volumes.is_empty())
 }
 
+/// What a placement decides about open claims: by number of the claim among those of the pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VolumePlan(Vec<(usize, Assumption)>);
+
 impl Volumes {
     /// Whether a pod is known with exactly these volumes.
     pub(crate) fn knows(&self, task: TaskIx, pod: &PodObject) -> bool {
@@ -156,23 +160,19 @@ impl Volumes {
         volumes.map_or_else(super::attached::nothing, |volumes| volumes.on_node.clone())
     }
 
-    /// A pod enters a node. With `decides` the scheduler has chosen it: open claims get a volume
-    /// there or are to be provisioned for it. Returns pods whose need may have changed.
+    /// A pod enters a node. With a plan the scheduler has chosen it: the claims of the plan get their
+    /// volumes. Returns pods whose need may have changed.
     pub(crate) fn enter(
         &mut self,
         task: TaskIx,
         need: NeedIx,
-        nodes: &Nodes,
-        node: NodeIx,
-        decides: bool,
+        plan: Option<VolumePlan>,
     ) -> Vec<TaskIx> {
         let claims = self.claims_of(task);
         let keeps = self.tasks.get(&task).is_some_and(|volumes| volumes.keeps);
         let need = self.needs.get(need.0).clone();
-        let decided = match decides {
-            true => self.assume(task, &need, nodes, node),
-            false => Vec::new(),
-        };
+        let decides = plan.is_some();
+        let decided = self.assume(&claims, plan.unwrap_or_default());
         let mut others = Vec::new();
         for ix in &claims {
             let claim = &mut self.claims[ix.at()];
@@ -192,29 +192,39 @@ impl Volumes {
         others
     }
 
-    /// Decides about the open claims that nobody has decided about, and names them.
-    fn assume(&mut self, task: TaskIx, need: &Need, nodes: &Nodes, node: NodeIx) -> Vec<ClaimIx> {
+    /// Chooses for the open claims of a pod that nobody has decided about, if it goes to a node: a
+    /// volume there, or that one is provisioned for it.
+    pub(crate) fn plan(
+        &self,
+        task: TaskIx,
+        need: NeedIx,
+        nodes: &Nodes,
+        node: NodeIx,
+    ) -> VolumePlan {
         let claims = self.claims_of(task);
+        let need = self.needs.get(need.0);
         let undecided =
             |(at, _): (usize, &OpenClaim)| self.claims[claims[at].at()].assumed.is_none();
         if need.claims.len() != claims.len() || !need.open().any(undecided) {
-            return Vec::new();
+            return VolumePlan::default();
         }
         let matcher = Matcher::new(self, need);
         // Without a plan (the filter is off) nothing is promised.
         let Ok(plan) = matcher.plan(nodes, node) else {
-            return Vec::new();
+            return VolumePlan::default();
         };
-        let plan: Vec<(usize, Assumption)> = plan
-            .into_iter()
-            .map(|(at, fate)| match fate {
-                Fate::Bind(volume) => (at, Assumption::Volume(volume.to_owned())),
-                Fate::Provision => (at, Assumption::Provision(nodes.object(node).name.clone())),
-            })
-            .collect();
-        drop(matcher);
+        let assumption = |fate| match fate {
+            Fate::Bind(volume) => Assumption::Volume(volume.to_owned()),
+            Fate::Provision => Assumption::Provision(nodes.object(node).name.clone()),
+        };
+        let plan = plan.into_iter().map(|(at, fate)| (at, assumption(fate)));
+        VolumePlan(plan.collect())
+    }
+
+    /// Books a plan; the claims it decided about.
+    fn assume(&mut self, claims: &[ClaimIx], plan: VolumePlan) -> Vec<ClaimIx> {
         let mut decided = Vec::new();
-        for (at, assumption) in plan {
+        for (at, assumption) in plan.0 {
             let ix = claims[at];
             if self.claims[ix.at()].assumed.is_some() {
                 continue;

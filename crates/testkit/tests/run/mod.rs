@@ -5,7 +5,7 @@ mod storage;
 use pumice_conf::{Config, parse};
 use pumice_devices::MarkValue;
 use pumice_engine::Engine;
-use pumice_framework::session::Bind;
+use pumice_framework::Bind;
 use pumice_model::Delta;
 use pumice_model::object::{Pairs, QueueObject};
 

@@ -1,0 +1,119 @@
+//! What a cycle found out about a job, for conditions and explanations.
+
+use std::rc::Rc;
+
+use pumice_model::{Job, NodeIx, Origin, Sym, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+use crate::points::Invalid;
+use crate::reason::FitError;
+use crate::refusal::{Overrun, Overruns, Refusal};
+
+/// Why a job was not looked at, or not to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// Its PodGroup does not exist.
+    NoGroup,
+    /// Its PodGroup is about to be made.
+    AwaitsGroup,
+    /// Its queue does not exist.
+    NoQueue,
+    /// It asks for a network topology, which this version does not place.
+    Topology,
+    /// What its waiting pods ask of devices can be served nowhere: a pod, and why.
+    Unserved(String),
+    /// Not admitted by `enqueue`.
+    NotEnqueued(Refusal),
+    /// It can never be ready as it is.
+    Invalid(Invalid),
+    /// Its queue has all it deserves: of each resource its waiting pods ask, how much.
+    Overused(Overruns),
+    /// The cycle ended before its turn, or its turn before it was placed: more than the limit of
+    /// work was needed. It goes on in the next cycle.
+    Postponed,
+}
+
+impl Skip {
+    /// What it says besides amounts.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let resources = |all: &Overruns| -> Overruns {
+            let nothing = |overrun: &Overrun| Overrun {
+                limit: 0,
+                total: 0,
+                used: 0,
+                reserved: 0,
+                asked: 0,
+                ..*overrun
+            };
+            all.iter().map(nothing).collect()
+        };
+        match (self, other) {
+            (Self::NotEnqueued(one), Self::NotEnqueued(other)) => one.gist() == other.gist(),
+            (Self::Overused(one), Self::Overused(other)) => resources(one) == resources(other),
+            _ => self == other,
+        }
+    }
+
+    /// The queue, or the size of the cluster, is all that keeps the job from being tried.
+    pub fn is_of_queue(&self) -> bool {
+        matches!(self, Self::NotEnqueued(_) | Self::Overused(_))
+    }
+
+    /// Why a job is skipped that has no PodGroup where there has to be one.
+    pub fn without_group(job: &Job) -> Option<Self> {
+        match job.origin {
+            Origin::Missing => Some(Self::NoGroup),
+            Origin::Awaited => Some(Self::AwaitsGroup),
+            Origin::Group(_) | Origin::BarePod => None,
+        }
+    }
+}
+
+/// Why one task found no place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unplaced {
+    /// No node fits.
+    NoNode(Rc<FitError>),
+    /// A task of the same role found no node before.
+    RoleFailed,
+}
+
+/// What a cycle notes about a job, for conditions and explanations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobNote {
+    /// Why it was skipped.
+    pub skip: Option<Skip>,
+    /// Why its queue refused tasks (the first refusal).
+    pub refusal: Option<Refusal>,
+    /// Tasks that found no place, in the order they were tried.
+    pub unplaced: Vec<(TaskIx, Unplaced)>,
+    /// Roles and sub-jobs of those that found no node, each once.
+    pub failed_roles: Vec<(Sym, u16)>,
+    /// Placements of transactions that were taken back: status and node they had.
+    pub discarded: FxHashMap<TaskIx, (TaskStatus, NodeIx)>,
+}
+
+impl JobNote {
+    /// Why the job was not admitted, if that is why it was skipped.
+    pub fn enqueue_refusal(&self) -> Option<&Refusal> {
+        match &self.skip {
+            Some(Skip::NotEnqueued(refusal)) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// Whether two notes differ in nothing but amounts of refusals, which move with every pod that
+    /// is placed in the queue.
+    pub fn differs_in_amounts_only(&self, other: &Self) -> bool {
+        let gist = |refusal: Option<&Refusal>| refusal.map(Refusal::gist);
+        let skips_alike = match (&self.skip, &other.skip) {
+            (Some(one), Some(other)) => one.says_the_same(other),
+            (one, other) => one.is_none() == other.is_none(),
+        };
+        skips_alike
+            && gist(self.refusal.as_ref()) == gist(other.refusal.as_ref())
+            && self.unplaced == other.unplaced
+            && self.failed_roles == other.failed_roles
+            && self.discarded == other.discarded
+    }
+}

@@ -1,0 +1,238 @@
+//! The transaction of a cycle: steps as values, each with its exact inverse.
+//!
+//! ```text
+//!  checkpoint ─► allocate · pipeline · evict ─┬─ undo_to      the inverse of each, newest first
+//!                                             ├─ commit_from  decisions: the Plan
+//!                                             └─ keep_from    stand for the rest of the cycle
+//! ```
+//!
+//! A step is applied to the state at once and all plugins are told ([`Step`]). What a placement takes,
+//! node, devices and volumes, was chosen before and is part of it ([`Choice`]).
+
+use pumice_devices::Marks;
+use pumice_model::{JobIx, NodeIx, Placement, TaskIx, TaskStatus, VolumeStep};
+
+use crate::plugin::Step;
+use crate::session::Session;
+
+/// A place for a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The node.
+    pub node: NodeIx,
+    /// It has room now; otherwise once resources are released.
+    pub idle: bool,
+    /// What the task takes there besides room.
+    pub takes: Placement,
+}
+
+/// A step, with what its inverse needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// A pending task was placed on a node.
+    Allocate { task: TaskIx, node: NodeIx },
+    /// A pending task waits on a node for resources that are being released.
+    Pipeline { task: TaskIx, node: NodeIx },
+    /// A task on a node is Releasing; it was `from` before.
+    Evict { task: TaskIx, from: TaskStatus },
+}
+
+/// A position in the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint(usize);
+
+/// A decision: this pod goes to this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bind {
+    /// Task.
+    pub task: TaskIx,
+    /// Node.
+    pub node: NodeIx,
+    /// What to write first, so that its claims become bound; then they have to be waited for.
+    pub volumes: Vec<VolumeStep>,
+    /// What it writes for its devices, if it has some.
+    pub devices: Option<Box<Marks>>,
+}
+
+/// A decision: this pod is to be evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eviction {
+    /// Task, Releasing in the state.
+    pub task: TaskIx,
+    /// What it was before: its status again if it cannot be evicted.
+    pub from: TaskStatus,
+}
+
+/// What a cycle decided, in the order of the decisions. PodGroup phases stand in the state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Pods to bind.
+    pub binds: Vec<Bind>,
+    /// Pods to evict.
+    pub evictions: Vec<Eviction>,
+    /// Pods that wait on a node for those that were evicted for them.
+    pub nominations: Vec<(TaskIx, NodeIx)>,
+}
+
+impl Plan {
+    /// Nothing is to be written.
+    pub fn is_empty(&self) -> bool {
+        self.binds.is_empty() && self.evictions.is_empty() && self.nominations.is_empty()
+    }
+}
+
+impl Session<'_> {
+    /// The position to come back to.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.steps.len())
+    }
+
+    /// Number of steps since a checkpoint.
+    pub fn steps_since(&self, checkpoint: Checkpoint) -> usize {
+        self.steps.len() - checkpoint.0
+    }
+
+    /// Gives a pending task its place: Allocated where there is room now, otherwise Pipelined.
+    pub fn place(&mut self, task: TaskIx, choice: Choice) {
+        match choice.idle {
+            true => self.allocate(task, choice),
+            false => self.pipeline(task, choice),
+        }
+    }
+
+    /// Places a pending task on a node.
+    pub fn allocate(&mut self, task: TaskIx, choice: Choice) {
+        let node = choice.node;
+        self.enter(task, TaskStatus::Allocated, choice);
+        self.steps.push(Op::Allocate { task, node });
+    }
+
+    /// Lets a pending task wait on a node for resources that are being released.
+    pub fn pipeline(&mut self, task: TaskIx, choice: Choice) {
+        let node = choice.node;
+        self.enter(task, TaskStatus::Pipelined, choice);
+        self.steps.push(Op::Pipeline { task, node });
+    }
+
+    fn enter(&mut self, task: TaskIx, status: TaskStatus, choice: Choice) {
+        self.state.place(task, status, choice.node, choice.takes);
+        self.chain.observe(self.state, Step::Placed(task));
+    }
+
+    /// Evicts a task that holds a place: what it has is being released from now on.
+    pub fn evict(&mut self, task: TaskIx) {
+        let from = self.state.task(task).status;
+        self.chain.observe(self.state, Step::Evicting(task));
+        self.state.evict(task);
+        self.steps.push(Op::Evict { task, from });
+    }
+
+    /// Takes back every step since a checkpoint, newest first.
+    pub fn undo_to(&mut self, checkpoint: Checkpoint) {
+        while self.steps.len() > checkpoint.0 {
+            match self.steps.pop() {
+                Some(Op::Allocate { task, node }) => {
+                    self.undo_placement(task, TaskStatus::Allocated, node);
+                }
+                Some(Op::Pipeline { task, node }) => {
+                    self.undo_placement(task, TaskStatus::Pipelined, node);
+                }
+                Some(Op::Evict { task, from }) => self.restore(task, from),
+                None => return,
+            }
+        }
+    }
+
+    fn undo_placement(&mut self, task: TaskIx, status: TaskStatus, node: NodeIx) {
+        self.chain.observe(self.state, Step::Leaving(task));
+        self.state.move_task(task, TaskStatus::Pending, None);
+        if let Some(job) = self.state.task(task).job {
+            self.note(job).discarded.insert(task, (status, node));
+        }
+    }
+
+    fn restore(&mut self, task: TaskIx, from: TaskStatus) {
+        self.state.restore(task, from);
+        self.chain.observe(self.state, Step::Restored(task));
+    }
+
+    /// Makes every step since a checkpoint a decision. Pipelined tasks stay pipelined; those for which
+    /// pods are evicted are nominated.
+    pub fn commit_from(&mut self, checkpoint: Checkpoint) {
+        let steps: Vec<Op> = self.steps.drain(checkpoint.0..).collect();
+        let evicts = steps.iter().any(|op| matches!(op, Op::Evict { .. }));
+        for op in steps {
+            match op {
+                Op::Allocate { task, node } => self.decide(task, node),
+                Op::Pipeline { task, node } => {
+                    self.kept.push(task);
+                    if evicts {
+                        self.plan.nominations.push((task, node));
+                    }
+                }
+                Op::Evict { task, from } => self.plan.evictions.push(Eviction { task, from }),
+            }
+        }
+    }
+
+    /// Makes placements of a job that were left standing decisions as well: it has become ready.
+    pub fn commit_kept(&mut self, job: JobIx) {
+        let of_job = |task: &TaskIx| {
+            let task = self.state.task(*task);
+            task.job == Some(job) && task.status == TaskStatus::Allocated
+        };
+        let (ready, kept) = self.kept.iter().partition(|task| of_job(task));
+        self.kept = kept;
+        let ready: Vec<TaskIx> = ready;
+        for task in ready {
+            if let Some(node) = self.state.task(task).node {
+                self.decide(task, node);
+            }
+        }
+    }
+
+    fn decide(&mut self, task: TaskIx, node: NodeIx) {
+        let mut devices = None;
+        if self.state.task(task).minds_devices() {
+            // What fits has devices; should it ever not, nothing is bound without them.
+            if self.state.lacks_devices(task) {
+                self.kept.push(task);
+                return;
+            }
+            self.state.note_device_warnings(task);
+            devices = Some(Box::new(self.state.device_marks(task)));
+        }
+        self.state.move_task(task, TaskStatus::Binding, Some(node));
+        let volumes = match self.chain.volume_timeout_s() {
+            Some(_) => self.state.volumes.steps(task),
+            None => Vec::new(),
+        };
+        self.plan.binds.push(Bind {
+            task,
+            node,
+            volumes,
+            devices,
+        });
+        if let Some(job) = self.state.task(task).job
+            && let Some(note) = self.notes.get_mut(&job)
+        {
+            note.discarded.remove(&task);
+        }
+    }
+
+    /// Leaves placements since a checkpoint standing for the rest of the cycle, undecided. Evictions
+    /// among them are taken back: nobody is evicted without a decision.
+    pub fn keep_from(&mut self, checkpoint: Checkpoint) {
+        let steps: Vec<Op> = self.steps.drain(checkpoint.0..).collect();
+        for op in &steps {
+            if let Op::Allocate { task, .. } | Op::Pipeline { task, .. } = op {
+                self.kept.push(*task);
+            }
+        }
+        for op in steps.into_iter().rev() {
+            if let Op::Evict { task, from } = op {
+                self.restore(task, from);
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Tasks on nodes: what a decision takes there, and the books of every step.
+//!
+//! ```text
+//!  choose_placement ─► Placement ─► place ─► Allocated, Pipelined ─► move_task: Binding, or back: Pending
+//!                                            Running … ─► evict ─► Releasing ─► restore
+//! ```
+//!
+//! What is chosen is chosen in [`State::choose_placement`], which changes nothing; the rest only books,
+//! and every step has its exact inverse.
+
+use super::State;
+use crate::device::Holding;
+use crate::node::{Burden, NodeIx};
+use crate::shape::Shape;
+use crate::task::{TaskIx, TaskStatus};
+use crate::volume::{NeedIx, OnNode, VolumePlan};
+
+/// What a task takes on a node besides room.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Placement {
+    /// Cards, if it asks for some and they are there.
+    pub devices: Option<Box<Holding>>,
+    /// Volumes for its open claims.
+    pub volumes: VolumePlan,
+}
+
+/// How a task enters a node.
+#[derive(Default)]
+pub(super) struct Entry {
+    /// What was decided about its volumes.
+    pub volumes: Option<VolumePlan>,
+    /// It was there before, with the same devices and volumes.
+    pub keeps: bool,
+}
+
+impl State {
+    /// Chooses devices and volumes for a task on a node: of what is there now, or, with `later`, once
+    /// resources are released.
+    pub fn choose_placement(&mut self, ix: TaskIx, node: NodeIx, later: bool) -> Placement {
+        let need = self.task(ix).volumes;
+        let volumes = match need == NeedIx::NONE {
+            true => VolumePlan::default(),
+            false => self.volumes.plan(ix, need, &self.nodes, node),
+        };
+        let devices = match self.task(ix).minds_devices() {
+            true => self.choose_devices(ix, node, later),
+            false => None,
+        };
+        Placement { devices, volumes }
+    }
+
+    /// Places a pending task on a node, Allocated or Pipelined, with what was chosen for it there.
+    /// The inverse is [`State::move_task`] to Pending.
+    pub fn place(&mut self, ix: TaskIx, status: TaskStatus, node: NodeIx, placement: Placement) {
+        self.tasks[ix.at()].holding = placement.devices;
+        let entry = Entry {
+            volumes: Some(placement.volumes),
+            keeps: false,
+        };
+        self.shift_task(ix, status, Some(node), entry);
+    }
+
+    /// Evicts a task: it is Releasing on its node, with the devices and volumes it has. The inverse is
+    /// [`State::restore`] with the status it had.
+    pub fn evict(&mut self, ix: TaskIx) {
+        self.restore(ix, TaskStatus::Releasing);
+    }
+
+    /// Gives a task that was evicted its status back.
+    pub fn restore(&mut self, ix: TaskIx, status: TaskStatus) {
+        let node = self.task(ix).node;
+        let entry = Entry {
+            volumes: None,
+            keeps: true,
+        };
+        self.shift_task(ix, status, node, entry);
+    }
+
+    /// Gives a task a new status and node. Calling it with the old status and node undoes it, but for
+    /// a placement's devices and volumes, which only [`State::place`] brings.
+    pub fn move_task(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>) {
+        self.shift_task(ix, status, node, Entry::default());
+    }
+
+    /// Brings the node, the job, the queue and the topology counters in step with a new status and
+    /// node.
+    fn shift_task(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, entry: Entry) {
+        let (old_status, old_node) = (self.task(ix).status, self.task(ix).node);
+        if (old_status, old_node) == (status, node) {
+            return;
+        }
+        self.generation += 1;
+        let shape = self.shapes.share(self.task(ix).shape);
+        let same_place = old_node == node
+            && old_status.load() == status.load()
+            && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
+        if !same_place {
+            self.leave_node(ix, &shape, entry.keeps);
+        }
+        self.account(ix, old_status, old_node, -1);
+        let task = &mut self.tasks[ix.at()];
+        task.status = status;
+        task.node = node;
+        if status == TaskStatus::Pending {
+            (task.holding, task.records) = (None, None);
+            task.joined_bound = false;
+        }
+        if !same_place {
+            self.enter_node(ix, &shape, entry);
+        }
+        self.account(ix, status, node, 1);
+        self.touch_job_of(ix);
+    }
+
+    pub(super) fn leave_node(&mut self, ix: TaskIx, shape: &Shape, keeps: bool) {
+        let task = &self.tasks[ix.at()];
+        let (Some(node), Some(load)) = (task.node, task.status.load()) else {
+            return;
+        };
+        let (slot, terminating) = (task.node_slot, task.is_terminating());
+        self.topology.shift(
+            &self.names,
+            shape.rules,
+            task.appearance,
+            terminating,
+            node,
+            -1,
+        );
+        let has_volumes = task.volumes != NeedIx::NONE;
+        let volumes = has_volumes.then(|| self.volumes.burden(ix));
+        let burden = burden(shape, volumes.as_deref());
+        if let Some(moved) = self.nodes.take(node, slot, load, &burden) {
+            self.tasks[moved.at()].node_slot = slot;
+        }
+        self.leave_devices(ix, load, node);
+        if has_volumes && !keeps {
+            self.leave_volumes(ix);
+        }
+    }
+
+    pub(super) fn enter_node(&mut self, ix: TaskIx, shape: &Shape, entry: Entry) {
+        let task = &self.tasks[ix.at()];
+        let (Some(node), Some(load)) = (task.node, task.status.load()) else {
+            return;
+        };
+        let terminating = task.is_terminating();
+        self.topology.shift(
+            &self.names,
+            shape.rules,
+            task.appearance,
+            terminating,
+            node,
+            1,
+        );
+        let has_volumes = task.volumes != NeedIx::NONE;
+        if has_volumes && !entry.keeps {
+            self.enter_volumes(ix, entry.volumes);
+        }
+        self.enter_devices(ix, load, node, entry.keeps);
+        let volumes = has_volumes.then(|| self.volumes.burden(ix));
+        let burden = burden(shape, volumes.as_deref());
+        let slot = self.nodes.put(node, ix, load, &burden);
+        self.tasks[ix.at()].node_slot = slot;
+    }
+}
+
+fn burden<'a>(shape: &'a Shape, volumes: Option<&'a OnNode>) -> Burden<'a> {
+    Burden {
+        request: &shape.request,
+        nonzero_cpu_milli: shape.nonzero_cpu_milli,
+        nonzero_memory_bytes: shape.nonzero_memory_bytes,
+        ports: &shape.ports,
+        volumes,
+    }
+}
