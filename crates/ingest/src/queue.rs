@@ -1,10 +1,15 @@
 //! Queue, PriorityClass and Namespace (spec/03 B1, spec/01 §3.7, spec/02 §5.1).
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::{Queue, keys};
-use pumice_model::object::{NamespaceObject, PriorityClassObject, QueueObject, QueueState};
+use pumice_api::queue::{Affinity, NodeGroups as WireGroups};
+use pumice_api::{Queue, ResourceList, keys};
+use pumice_model::object::{
+    GroupLimits, NamespaceObject, NodeGroups, PriorityClassObject, QueueObject, QueueState,
+};
 
 use crate::problem::{Path, Problem, Problems};
 use crate::{amount, meta};
@@ -56,8 +61,49 @@ pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<Problem>> {
         hierarchy,
         hierarchy_weights,
         allocated,
+        affinity: spec.affinity.as_ref().map(node_groups),
+        group_limits: group_limits(&queue.metadata),
     };
     problems.or(out)
+}
+
+fn node_groups(affinity: &Affinity) -> NodeGroups {
+    let lists = |groups: Option<&WireGroups>| {
+        let groups = groups.cloned().unwrap_or_default();
+        (
+            groups.required_during_scheduling_ignored_during_execution,
+            groups.preferred_during_scheduling_ignored_during_execution,
+        )
+    };
+    let (required, preferred) = lists(affinity.node_group_affinity.as_ref());
+    let (excluded, avoided) = lists(affinity.node_group_anti_affinity.as_ref());
+    NodeGroups {
+        required,
+        preferred,
+        excluded,
+        avoided,
+    }
+}
+
+/// Limits that cannot be read do not make the queue unreadable: plugin `nodegroup` says so of its pods.
+fn group_limits(wire: &ObjectMeta) -> GroupLimits {
+    let Some(text) = meta::annotation(wire, keys::NODE_GROUP_LIMITS) else {
+        return GroupLimits::None;
+    };
+    let Ok(groups) = serde_json::from_str::<BTreeMap<String, ResourceList>>(text) else {
+        return GroupLimits::Unreadable;
+    };
+    let mut problems = Problems::default();
+    let mut limits = Vec::new();
+    for (group, list) in &groups {
+        let path = Path::root(keys::NODE_GROUP_LIMITS);
+        let amounts = amount::amounts(Some(list), path.field(group), &mut problems);
+        limits.push((group.clone(), amounts));
+    }
+    match problems.or(limits) {
+        Ok(limits) => GroupLimits::Of(limits),
+        Err(_) => GroupLimits::Unreadable,
+    }
 }
 
 fn state(text: &str, problems: &mut Problems) -> QueueState {

@@ -9,7 +9,8 @@ mod group;
 mod volume;
 
 pub use group::{
-    GroupCondition, GroupObject, GroupPhase, GroupStatus, QueueObject, QueueState, SubGroupPolicy,
+    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NodeGroups, QueueObject,
+    QueueState, SubGroupPolicy,
 };
 pub use volume::{
     AccessModes, AttachmentObject, ClaimObject, ClaimRef, CsiCapacityObject, CsiDriverObject,

@@ -4,7 +4,7 @@
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► PluginChain
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit
-//!   nodes             predicates · nodeorder · binpack
+//!   nodes             predicates · nodeorder · binpack · nodegroup
 //!   settings          deviceshare (its work is done by the families of pumice-devices)
 //!   victims (later)   conformance
 //! ```
@@ -20,6 +20,7 @@ pub mod deviceshare;
 pub mod drf;
 pub mod gang;
 mod inter_pod_affinity;
+pub mod nodegroup;
 pub mod nodeorder;
 pub mod overcommit;
 pub mod predicates;

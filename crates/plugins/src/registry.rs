@@ -6,8 +6,8 @@ use pumice_conf::{PluginConf, PluginSpec};
 use pumice_framework::{Plugin, ReasonTable};
 
 use crate::{
-    binpack, conformance, deviceshare, drf, gang, nodeorder, overcommit, predicates, priority,
-    proportion,
+    binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
+    priority, proportion,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -63,6 +63,7 @@ const LIST: [Entry; 24] = [
     nodeorder::ENTRY,
     binpack::ENTRY,
     deviceshare::ENTRY,
+    nodegroup::ENTRY,
     Entry::not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
@@ -80,7 +81,6 @@ const LIST: [Entry; 24] = [
         "Moves jobs forward that have waited longer than their SLA.",
     ),
     Entry::not_built("tdm", "Shares revocable nodes by time of day."),
-    Entry::not_built("nodegroup", "Ties queues to groups of nodes."),
     Entry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
     Entry::not_built(
         "task-topology",

@@ -186,4 +186,36 @@ pub struct QueueObject {
     pub hierarchy_weights: Vec<f64>,
     /// `status.allocated` as last seen.
     pub allocated: Amounts,
+    /// Groups of nodes it may use; `None` when `spec.affinity` is absent.
+    pub affinity: Option<NodeGroups>,
+    /// Annotation `volcano.sh/nodegroup-resource-limits`.
+    pub group_limits: GroupLimits,
+}
+
+/// `spec.affinity` of a queue: names of groups of nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct NodeGroups {
+    /// Required affinity.
+    pub required: Vec<String>,
+    /// Preferred affinity, best first.
+    pub preferred: Vec<String>,
+    /// Required anti-affinity.
+    pub excluded: Vec<String>,
+    /// Preferred anti-affinity.
+    pub avoided: Vec<String>,
+}
+
+/// How much a queue may have in groups of nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum GroupLimits {
+    /// As much as there is.
+    #[default]
+    None,
+    /// What was written cannot be read.
+    Unreadable,
+    /// By group: of the named resources at most this.
+    Of(Vec<(String, Amounts)>),
 }

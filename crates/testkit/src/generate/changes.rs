@@ -411,6 +411,8 @@ impl Changing {
             3 => (queue.capability, queue.guarantee) = (other.capability, other.guarantee),
             4 => queue.state = self.rng.pick(&[QueueState::Open, QueueState::Closed]),
             5 => {
+                (queue.affinity, queue.parent) = (other.affinity, other.parent);
+                queue.group_limits = other.group_limits;
                 queue.hierarchy = other.hierarchy;
                 queue.hierarchy_weights = other.hierarchy_weights;
             }

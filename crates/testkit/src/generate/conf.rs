@@ -60,6 +60,8 @@ pub fn conf_text(seed: u64) -> String {
 
 fn random_conf(rng: &mut Rng) -> String {
     let hierarchy = rng.one_in(4);
+    // A source of its own: everything else is the same with and without groups of nodes.
+    let mut of_groups = Rng::new(rng.clone().next(), 14);
     let mut names: Vec<&str> = PLUGINS
         .iter()
         .copied()
@@ -75,6 +77,9 @@ fn random_conf(rng: &mut Rng) -> String {
     if rng.one_in(2) {
         rng.shuffle(&mut names);
     }
+    if of_groups.one_in(6) {
+        names.insert(of_groups.below(names.len() + 1), "nodegroup");
+    }
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
     let mut starts_tier = true;
     for name in names {
@@ -84,6 +89,10 @@ fn random_conf(rng: &mut Rng) -> String {
         let _ = writeln!(text, "  - name: {name}");
         if name == "drf" && hierarchy {
             text.push_str("    enableHierarchy: true\n");
+        }
+        if name == "nodegroup" {
+            node_groups(&mut of_groups, &mut text);
+            continue;
         }
         for (key, plugins) in SWITCHES {
             // Without it a queue above its share is only held back by Overused.
@@ -96,6 +105,21 @@ fn random_conf(rng: &mut Rng) -> String {
         starts_tier = rng.one_in(3);
     }
     text
+}
+
+/// Switches and arguments of `nodegroup`.
+fn node_groups(rng: &mut Rng, text: &mut String) {
+    for key in ["enablePredicate", "enableNodeOrder"] {
+        if rng.one_in(8) {
+            let _ = writeln!(text, "    {key}: false");
+        }
+    }
+    if rng.one_in(3) {
+        text.push_str("    enableHierarchy: true\n");
+    }
+    let (strict, ordered) = (rng.one_in(2), rng.one_in(2));
+    let _ = writeln!(text, "    arguments:\n      strict: {strict}");
+    let _ = writeln!(text, "      enablePreferredOrder: {ordered}");
 }
 
 /// Of `deviceshare`: one in how many configurations has it, key, values.

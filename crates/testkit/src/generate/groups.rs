@@ -1,7 +1,8 @@
 //! Queues and PodGroups.
 
 use pumice_model::object::{
-    GroupCondition, GroupObject, GroupPhase, QueueObject, QueueState, SubGroupPolicy,
+    GroupCondition, GroupLimits, GroupObject, GroupPhase, NodeGroups, QueueObject, QueueState,
+    SubGroupPolicy,
 };
 
 use super::nodes::{NAMESPACES, is};
@@ -67,7 +68,44 @@ pub fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])
         queue.hierarchy = place.0.iter().map(|part| (*part).to_owned()).collect();
         queue.hierarchy_weights = place.1.to_vec();
     }
+    let mut own = Rng::new(rng.clone().next(), 15);
+    node_groups(&mut own, &mut queue);
     queue
+}
+
+/// Names of groups of nodes.
+pub const NODE_GROUPS: &[&str] = &["g1", "g2", "g3"];
+
+/// Groups of nodes a queue may use, and how much of them.
+fn node_groups(rng: &mut Rng, queue: &mut QueueObject) {
+    let list = |rng: &mut Rng, odds: usize| -> Vec<String> {
+        let number = if rng.one_in(odds) {
+            rng.between(1, 3)
+        } else {
+            0
+        };
+        let names = (0..number).map(|_| rng.pick(NODE_GROUPS).to_owned());
+        names.collect()
+    };
+    if !rng.one_in(3) {
+        queue.affinity = Some(NodeGroups {
+            required: list(rng, 2),
+            preferred: list(rng, 2),
+            excluded: list(rng, 6),
+            avoided: list(rng, 4),
+        });
+    }
+    if rng.one_in(3) {
+        let group = rng.pick(NODE_GROUPS).to_owned();
+        let limits = vec![("cpu".to_owned(), rng.pick(&[1000, 3000, 6000]))];
+        queue.group_limits = GroupLimits::Of(vec![(group, limits)]);
+    }
+    if rng.one_in(24) {
+        queue.group_limits = GroupLimits::Unreadable;
+    }
+    if rng.one_in(3) {
+        queue.parent = rng.pick(&["root", "default", "q1", "q2"]).to_owned();
+    }
 }
 
 /// PodGroups without minResources, which depend on their pods.

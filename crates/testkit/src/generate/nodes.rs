@@ -6,6 +6,7 @@ use pumice_model::object::{
     Taint, TaintEffect, WorkloadObject,
 };
 
+use super::groups::NODE_GROUPS;
 use super::rng::Rng;
 use super::{GPU, MIB, Theme, pairs};
 
@@ -50,6 +51,10 @@ pub fn node(rng: &mut Rng, theme: &Theme, index: usize, cores: i64) -> NodeObjec
     }
     if rng.one_in(2) {
         labels.push(("disk", rng.pick(&["ssd", "hdd"])));
+    }
+    let mut own = Rng::new(rng.clone().next(), 16);
+    if !own.one_in(4) {
+        labels.push(("volcano.sh/nodegroup-name", own.pick(NODE_GROUPS)));
     }
     let cores = if theme.uniform || rng.one_in(2) {
         cores

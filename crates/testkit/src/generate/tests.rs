@@ -82,6 +82,13 @@ static REGISTRY: Registry = Registry {
                 arg("deviceshare.ScheduleWeight", ArgKind::Int),
             ],
         ),
+        plugin(
+            "nodegroup",
+            &[
+                arg("strict", ArgKind::Bool),
+                arg("enablePreferredOrder", ArgKind::Bool),
+            ],
+        ),
     ],
     actions: &[action("enqueue"), action("allocate"), action("backfill")],
 };

@@ -17,6 +17,7 @@ mod enqueue;
 mod filters;
 mod gates;
 mod hdrf;
+mod node_groups;
 mod order;
 mod place;
 mod queue_share;

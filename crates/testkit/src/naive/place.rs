@@ -5,6 +5,7 @@ use pumice_model::object::NodeObject;
 use super::Cycle;
 use super::devices::{self, View};
 use super::filters::Filters;
+use super::node_groups;
 use super::scores;
 use super::state::{Status, Task, fits};
 use super::volumes;
@@ -29,6 +30,7 @@ fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
         .map(|node| &**node)
         .filter(|node| fits(&request, &world.future_idle(node)))
         .filter(|node| filters.pass(node))
+        .filter(|node| node_groups::pass(cycle, task, node))
         .filter(|node| devices::choose(cycle, task, node, View::Future).is_some())
         .collect();
     let is_idle = |node: &&NodeObject| {

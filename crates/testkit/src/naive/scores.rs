@@ -8,7 +8,7 @@ use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 use super::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
-use super::{affinity, spread};
+use super::{affinity, node_groups, spread};
 
 const GPU: &str = "nvidia.com/gpu";
 const MIB: i64 = 1024 * 1024;
@@ -25,13 +25,19 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
             *sum += score;
         }
     }
-    let mut sums: Vec<f64> = whole.into_iter().map(|sum| sum as f64).collect();
-    for plugin in asked.iter().filter(|plugin| plugin.name == "binpack") {
-        for (sum, node) in sums.iter_mut().zip(nodes) {
-            *sum += binpack(&cycle.world, &plugin.arguments, task, node);
+    let mut fractions = vec![0.0; nodes.len()];
+    for plugin in asked {
+        for (sum, node) in fractions.iter_mut().zip(nodes) {
+            *sum += match plugin.name.as_str() {
+                "binpack" => binpack(&cycle.world, &plugin.arguments, task, node),
+                "nodegroup" => node_groups::score(cycle, plugin, task, node),
+                _ => 0.0,
+            };
         }
     }
-    sums
+    let sums = whole.into_iter().zip(fractions);
+    sums.map(|(whole, fraction)| whole as f64 + fraction)
+        .collect()
 }
 
 /// A scorer's answer for the candidates in their order; `None` when it has nothing to say.

@@ -3,7 +3,7 @@
 use pumice_conf::{Config, Enabled, Value};
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Gates, GroupObject, NodeObject, PodObject, QueueObject, QueueState, WorkloadObject,
+    Gates, GroupLimits, GroupObject, NodeObject, PodObject, QueueObject, QueueState, WorkloadObject,
 };
 
 use super::{SEEDS, cluster, config};
@@ -94,6 +94,12 @@ const REMOVALS: &[(&str, Removal)] = &[
     ("queue weights", Queue(|queue| queue.weight = 1)),
     ("queue priorities", Queue(|queue| queue.priority = 0)),
     ("hierarchy", Queue(|queue| queue.hierarchy.clear())),
+    ("node groups", Queue(|queue| queue.affinity = None)),
+    (
+        "group limits",
+        Queue(|queue| queue.group_limits = GroupLimits::None),
+    ),
+    ("parents", Queue(|queue| queue.parent.clear())),
     (
         "default spread",
         Workload(|workload| workload.selector = None),
@@ -109,6 +115,7 @@ const PLUGINS: &[&str] = &[
     "proportion",
     "nodeorder",
     "binpack",
+    "nodegroup",
 ];
 
 const ARGUMENTS: &[(&str, &str, Value)] = &[
@@ -122,6 +129,8 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     ("nodeorder", "podtopologyspread.weight", Value::Int(0)),
     ("nodeorder", "imagelocality.weight", Value::Int(0)),
     ("binpack", "binpack.cpu", Value::Int(0)),
+    ("nodegroup", "strict", Value::Bool(true)),
+    ("nodegroup", "enablePreferredOrder", Value::Bool(false)),
     ("binpack", "binpack.resources", Value::Str(String::new())),
     (
         "predicates",
