@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Delta, Delta, … ──► Engine::apply ──► State
-//!                      Engine::cycle(now) ──► actions in order ──► close: PodGroup status
+//!                      Engine::cycle(now) ──► actions in order ──► PodGroup status
 //!                             │
 //!                             └──► Decisions: binds, changed PodGroups
 //! ```
@@ -10,37 +10,35 @@
 //! The engine is pure and deterministic: time is an argument, the same inputs give the same
 //! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
 
-mod close;
+mod bind_waits;
 pub mod devices;
-pub mod explain;
-pub mod gist;
 mod give_up;
-mod never;
-pub mod numbers;
+pub mod metrics_snapshot;
 pub mod outdated;
 mod partial;
-mod refusal;
+mod pod_group_status;
 pub mod report;
 pub mod view;
-mod waits;
+pub mod waiting;
 
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
-use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
-use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Unobserved, Work};
+use pumice_framework::{
+    JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Unobserved, Work,
+};
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use bind_waits::BindWait;
+use bind_waits::BindWaits;
 pub use give_up::GivenUp;
-use never::Serviceable;
-pub use numbers::{JobNumbers, Numbers, QueueNumbers};
+pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage};
-use report::Telling;
+use report::ReportLog;
 pub use report::{GroupEvent, PodReport, Reports};
-pub use waits::BindWait;
-use waits::BindWaits;
+use waiting::Serviceable;
 
 /// Everything a configuration may name, built or not.
 pub static REGISTRY: Registry = Registry {
@@ -95,8 +93,8 @@ pub struct Engine {
     /// Epochs of nodes and queues at the last close.
     closed_epoch: Option<(u64, u64)>,
     partial: PartialGangs,
-    telling: Telling,
-    /// Jobs looked at since [`Engine::numbers`] was last asked.
+    report_log: ReportLog,
+    /// Jobs looked at since [`Engine::metrics_snapshot`] was last asked.
     uncounted: FxHashSet<JobIx>,
     /// Jobs with a PodGroup and pods that are not ready.
     unready: FxHashSet<JobIx>,
@@ -127,7 +125,7 @@ impl Engine {
             now_s: 0,
             closed_epoch: None,
             partial: PartialGangs::default(),
-            telling: Telling::default(),
+            report_log: ReportLog::default(),
             uncounted: FxHashSet::default(),
             unready: FxHashSet::default(),
             devices_told: devices::Told::default(),
@@ -151,7 +149,7 @@ impl Engine {
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
         let noted = std::mem::take(&mut self.notes);
-        noted.keys().for_each(|ix| self.telling.look_at(*ix));
+        noted.keys().for_each(|ix| self.report_log.look_at(*ix));
         self.state.forget_unwritten_admissions();
         self.partial.forget_unless(self.chain.has_gangs());
         self.closed_epoch = None;
@@ -181,7 +179,7 @@ impl Engine {
             _ => None,
         };
         if let Delta::QueueDelete(name) = &delta {
-            self.telling.queue_gone(name, self.now_s);
+            self.report_log.queue_gone(name, self.now_s);
         }
         if let Delta::BindFailed { uid, .. } = &delta {
             self.tell_unplaced(uid);
@@ -194,7 +192,7 @@ impl Engine {
         };
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
-            self.telling.forget_pod(task);
+            self.report_log.forget_pod(task);
             self.forget_note(task, job);
         } else if self.state.task(task).job != job {
             self.forget_note(task, job);
@@ -208,7 +206,7 @@ impl Engine {
         };
         let task = self.state.task(ix);
         if task.status == TaskStatus::Binding && task.node.is_some() {
-            self.chain.unplaced(&self.state, ix);
+            self.chain.observe(&self.state, Step::Leaving(ix));
         }
     }
 
@@ -249,7 +247,7 @@ impl Engine {
         if epoch != self.state.nodes.static_epoch() && !self.notes.is_empty() {
             // Notes name nodes by index, which may mean other nodes now, and somebody may ask.
             let noted = std::mem::take(&mut self.notes);
-            noted.keys().for_each(|ix| self.telling.look_at(*ix));
+            noted.keys().for_each(|ix| self.report_log.look_at(*ix));
             self.closed_epoch = None;
         }
     }
@@ -288,8 +286,10 @@ impl Engine {
     /// was too young, or a gang is to be given up. Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
-        let due_s = [self.telling.due_s(), self.partial.setbacks.next_s];
-        release_s.chain(due_s.into_iter().flatten()).min()
+        let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
+        let plugins_s = self.chain.wake_at_s();
+        let due_s = due_s.into_iter().chain([plugins_s]).flatten();
+        release_s.chain(due_s).min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
@@ -301,7 +301,8 @@ impl Engine {
     pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
-        if self.settled == Some(self.state.generation()) {
+        let awake = self.chain.wake_at_s().is_some_and(|at_s| at_s <= now_s);
+        if self.settled == Some(self.state.generation()) && !awake {
             let groups = self.close_due(now_s);
             return Decisions {
                 groups,
@@ -322,7 +323,7 @@ impl Engine {
             self.actions
                 .iter()
                 .any(|(action, _)| action.spec.name == "enqueue"),
-            CycleInfo { now_s },
+            now_s,
             observer,
         );
         session.work = std::mem::take(&mut self.work);
@@ -366,7 +367,7 @@ impl Engine {
             // Its pod may be gone, and its place may have been given to another.
             let status = self.state.find_task(task).map(|task| task.status);
             if matches!(status, Some(TaskStatus::Allocated | TaskStatus::Pipelined)) {
-                self.chain.unplaced(&self.state, task);
+                self.chain.observe(&self.state, Step::Leaving(task));
                 self.state.move_task(task, TaskStatus::Pending, None);
             }
         }
