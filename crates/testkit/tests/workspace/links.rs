@@ -29,9 +29,17 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
 
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#'));
-    let mut anchors: BTreeSet<String> = headings
-        .map(|line| anchor(line.trim_start_matches('#')))
-        .collect();
+    let mut anchors = BTreeSet::new();
+    for heading in headings {
+        let name = anchor(heading.trim_start_matches('#'));
+        // The second heading of a name is name-1, and so on.
+        let mut numbered = (1..).map(|number| format!("{name}-{number}"));
+        if anchors.contains(&name) {
+            anchors.extend(numbered.find(|name| !anchors.contains(name)));
+        } else {
+            anchors.insert(name);
+        }
+    }
     for (at, mark) in text.match_indices("<a id=\"") {
         let name = text[at + mark.len()..]
             .split('"')
