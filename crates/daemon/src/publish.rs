@@ -293,15 +293,15 @@ impl Publisher {
                     self.unwritten.remove(&(namespace.clone(), name.clone()));
                 }
             }
+            Outcome::GroupStatusNotNeeded { namespace, name } => {
+                self.group_not_written(namespace, name);
+            }
             Outcome::GroupStatusFailed {
                 namespace,
                 name,
                 message,
             } => {
-                let key = (namespace.clone(), name.clone());
-                self.unwritten.remove(&key);
-                let whose = status_retries::StatusOwner::Group(key.0, key.1);
-                self.retries.push(self.clock.now_s(), whose);
+                self.group_not_written(namespace, name);
                 self.failures_logged.warn("PodGroup", || {
                     format!("status of PodGroup {namespace}/{name} not written: {message}")
                 });
@@ -322,6 +322,15 @@ impl Publisher {
             Outcome::BoundByAnother { pod, node } => self.tell_rival(pod, node, node),
             Outcome::Evicted { .. } | Outcome::BindFailed { .. } => {}
         }
+    }
+
+    /// The newest status of a PodGroup is not on the API server: it is made anew later, should there
+    /// be that PodGroup still.
+    fn group_not_written(&mut self, namespace: &str, name: &str) {
+        let key = (namespace.to_owned(), name.to_owned());
+        self.unwritten.remove(&key);
+        let whose = status_retries::StatusOwner::Group(key.0, key.1);
+        self.retries.push(self.clock.now_s(), whose);
     }
 
     /// A pod waits: as its condition and as an event.

@@ -280,6 +280,19 @@ fn a_status_that_was_given_up_is_made_anew_after_a_pause() {
 }
 
 #[test]
+fn a_status_of_a_group_that_is_gone_keeps_nobody_waiting() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    bench.at(10);
+    let (namespace, name) = ("ns".to_owned(), "g".to_owned());
+    let gone = Outcome::GroupStatusNotNeeded { namespace, name };
+    bench.publisher.on_outcome(&bench.engine, &gone);
+    // What a watch shows is believed again.
+    let mut shown = gang(1);
+    bench.publisher.correct(&bench.engine, &mut shown);
+    assert_eq!(shown, gang(1));
+}
+
+#[test]
 fn a_status_on_its_way_is_newer_than_the_one_a_watch_shows() {
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
     bench.at(10);
