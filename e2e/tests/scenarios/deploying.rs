@@ -159,10 +159,14 @@ fn who_may_edit_a_namespace_may_write_jobs_and_pod_groups_there_and_no_queues() 
 fn who_is_bound_to_the_role_of_explain_may_forward_a_port_and_no_more() -> Result<()> {
     let cluster = Cluster::start(Options::default())?;
     run(&cluster, "Plain manifests", 0)?;
-    let of_jane = ["-n", "volcano-system", "--as=jane"];
     let may = |verb: &str, what: &str| {
-        let question = [&["auth", "can-i", verb, what, "-q"], &of_jane[..]].concat();
-        cluster.kubectl(&question, "").is_ok()
+        // To kubectl a slash is TYPE/NAME.
+        let (resource, part) = what.split_once('/').unwrap_or((what, ""));
+        let part = format!("--subresource={part}");
+        let question = ["auth", "can-i", verb, resource, &part, "-q", "--as=jane"];
+        cluster
+            .kubectl(&[&question[..], &["-n", "volcano-system"]].concat(), "")
+            .is_ok()
     };
     assert!(!may("create", "pods/portforward"), "not yet");
     run(&cluster, "What users may do", 1)?;
