@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::metadata;
 
 /// What each crate of ours may use of ours.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("pumice-api", &[]),
     ("pumice-conf", &[]),
     ("pumice-devices", &[]),
@@ -26,6 +26,17 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "plugins",
         ],
     ),
+    (
+        "pumice-decider",
+        &[
+            "conf",
+            "controllers",
+            "devices",
+            "engine",
+            "model",
+            "plugins",
+        ],
+    ),
     ("pumice-ingest", &["api", "devices", "model"]),
     ("pumice-controllers", &["api"]),
     (
@@ -34,6 +45,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "api",
             "conf",
             "controllers",
+            "decider",
             "devices",
             "engine",
             "ingest",
@@ -55,7 +67,8 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     (
         "pumice-daemon",
         &[
-            "admin", "cluster", "conf", "devices", "engine", "ingest", "model", "plugins",
+            "admin", "cluster", "conf", "decider", "devices", "engine", "ingest", "model",
+            "plugins",
         ],
     ),
     ("pumice-scheduler", &["daemon"]),
