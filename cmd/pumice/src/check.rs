@@ -20,7 +20,7 @@ pub struct Arguments {
 
 /// Checks a file.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let outcome = parse_bytes(&read(&arguments.file)?, &pumice_plugins::REGISTRY);
+    let outcome = parse_bytes(&read(&arguments.file)?, &pumice_engine::REGISTRY);
     let name = arguments.file.display().to_string();
     print_diagnostics(&name, &outcome);
     let count = |severity| {
@@ -71,7 +71,7 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// The configuration has errors, which were printed.
 pub fn configuration(name: &str, bytes: &[u8]) -> anyhow::Result<Config> {
-    accepted(name, parse_bytes(bytes, &pumice_plugins::REGISTRY))
+    accepted(name, parse_bytes(bytes, &pumice_engine::REGISTRY))
 }
 
 /// The configuration of a check; findings go to standard error.

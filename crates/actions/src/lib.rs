@@ -13,38 +13,9 @@ mod by_queue;
 pub mod enqueue;
 mod heap;
 pub mod kernel;
+mod registry;
 mod sub_jobs;
 mod worksheet;
 
-use pumice_framework::Session;
-
 pub use kernel::{Choice, Kernel};
-
-/// An action: its name in the configuration and what it does.
-pub struct Action {
-    /// Name.
-    pub name: &'static str,
-    /// Runs it once.
-    pub run: fn(&mut Session, &mut Kernel),
-}
-
-/// All actions of this version.
-pub static ACTIONS: &[Action] = &[
-    Action {
-        name: "enqueue",
-        run: |session, _| enqueue::run(session),
-    },
-    Action {
-        name: "allocate",
-        run: allocate::run,
-    },
-    Action {
-        name: "backfill",
-        run: backfill::run,
-    },
-];
-
-/// The action with a name.
-pub fn find(name: &str) -> Option<&'static Action> {
-    ACTIONS.iter().find(|action| action.name == name)
-}
+pub use registry::{ACTIONS, Action, SPECS, find};

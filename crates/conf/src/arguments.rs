@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::duration::parse_go_duration;
-use crate::scalar::{Scalar, parse_bool_text, resolve_plain};
+use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve_plain};
 
 /// The value of an argument.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -16,8 +16,8 @@ use crate::diagnostic::Findings;
 use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
 use crate::registry::Registry;
-use crate::scalar::shorten;
-use crate::tree::{Data, Node};
+use pumice_yaml::scalar::shorten;
+use pumice_yaml::tree::{Data, Node};
 
 use fields::{expect_text, fields, report_unknown, wrong_type};
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use pumice_yaml::Origin;
+use pumice_yaml::tree::{Location, Node};
 use serde::Serialize;
 
 /// Findings kept per severity; a file with more of them has one cause behind most.
@@ -110,6 +112,29 @@ impl Finding {
         self.see = Some((text, offset));
         self
     }
+
+    /// The finding as people see it, in the file that the checked text stands in.
+    pub(crate) fn diagnostic(self, origin: &Origin<'_>) -> Diagnostic {
+        let excerpt = origin.excerpt(self.start, self.end);
+        let see = self
+            .see
+            .map(|(text, offset)| format!("{text} line {}", origin.locate(offset).line));
+        let help = match (see, self.help) {
+            (Some(see), Some(help)) => Some(format!("{see}; {help}")),
+            (see, help) => see.or(help),
+        };
+        Diagnostic {
+            severity: self.severity,
+            code: self.code,
+            message: self.message,
+            line: excerpt.location.line,
+            column: excerpt.location.column,
+            excerpt: excerpt.text,
+            excerpt_column: excerpt.column,
+            width: excerpt.width,
+            help,
+        }
+    }
 }
 
 /// Where a finding is: a byte range of the checked text.
@@ -119,8 +144,8 @@ pub(crate) struct Place {
     pub(crate) end: usize,
 }
 
-impl From<&crate::tree::Node<'_>> for Place {
-    fn from(node: &crate::tree::Node<'_>) -> Self {
+impl From<&Node<'_>> for Place {
+    fn from(node: &Node<'_>) -> Self {
         Self {
             start: node.location.offset,
             end: node.end,
@@ -128,8 +153,8 @@ impl From<&crate::tree::Node<'_>> for Place {
     }
 }
 
-impl From<crate::tree::Location> for Place {
-    fn from(location: crate::tree::Location) -> Self {
+impl From<Location> for Place {
+    fn from(location: Location) -> Self {
         Self {
             start: location.offset,
             end: location.offset,

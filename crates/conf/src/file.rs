@@ -9,11 +9,11 @@ use crate::check;
 use crate::config::Config;
 use crate::diagnostic::{Findings, Place};
 use crate::nearest::nearest;
-use crate::origin::Source;
 use crate::registry::Registry;
-use crate::scalar::{Scalar, resolve, shorten};
-use crate::tree::{self, Budget, Data, Node, TreeError, TreeErrorKind};
 use crate::{CONF_KEY, MAX_BYTES, Outcome};
+use pumice_yaml::Origin;
+use pumice_yaml::scalar::{Scalar, resolve, shorten};
+use pumice_yaml::tree::{self, Budget, Data, Node, TreeError, TreeErrorKind};
 
 /// Nodes of all documents of a file together, so that many small alias bombs do not add up.
 const MAX_FILE_NODES: usize = 4 * Budget::CONF.nodes;
@@ -42,7 +42,7 @@ pub fn parse_bytes(bytes: &[u8], registry: &Registry) -> Outcome {
                 )
                 .help("save the file in the UTF-8 encoding");
             // The replacement characters stand behind the place only, so offsets agree up to it.
-            finish(None, vec![(Source::whole(&lossy), found)])
+            finish(None, vec![(Origin::whole(&lossy), found)])
         }
     }
 }
@@ -61,11 +61,11 @@ pub fn parse(text: &str, registry: &Registry) -> Outcome {
     let scan = Scan::read(text, true, &mut found);
     if !scan.is_manifest {
         let config = scan.check_plain(registry, &mut found);
-        return finish(config, vec![(Source::whole(text), found)]);
+        return finish(config, vec![(Origin::whole(text), found)]);
     }
     let Some(first) = scan.confs.first() else {
         scan.report_absent(&mut found);
-        return finish(None, vec![(Source::whole(text), found)]);
+        return finish(None, vec![(Origin::whole(text), found)]);
     };
     for other in &scan.confs[1..] {
         found
@@ -80,7 +80,7 @@ pub fn parse(text: &str, registry: &Registry) -> Outcome {
     let (config, inner, inner_found) = check_scalar(text, first, registry, &mut found);
     finish(
         config,
-        vec![(Source::whole(text), found), (inner, inner_found)],
+        vec![(Origin::whole(text), found), (inner, inner_found)],
     )
 }
 
@@ -93,7 +93,7 @@ pub fn parse_node(source: &str, node: &Node<'_>, registry: &Registry) -> Outcome
     let (config, inner, inner_found) = check_scalar(source, node, registry, &mut found);
     finish(
         config,
-        vec![(Source::whole(source), found), (inner, inner_found)],
+        vec![(Origin::whole(source), found), (inner, inner_found)],
     )
 }
 
@@ -103,8 +103,8 @@ fn check_scalar<'a>(
     node: &Node<'_>,
     registry: &Registry,
     found: &mut Findings,
-) -> (Option<Config>, Source<'a>, Findings) {
-    let source = Source::inside(file, node);
+) -> (Option<Config>, Origin<'a>, Findings) {
+    let source = Origin::inside(file, node);
     let mut inner = Findings::default();
     let text = match resolve(node) {
         Some(Ok(Scalar::Str(text))) => text,
@@ -131,7 +131,7 @@ fn check_scalar<'a>(
 fn too_large(bytes: usize) -> Outcome {
     let mut found = Findings::default();
     report_size(bytes, &mut found);
-    finish(None, vec![(Source::whole(""), found)])
+    finish(None, vec![(Origin::whole(""), found)])
 }
 
 fn report_size(bytes: usize, found: &mut Findings) {
@@ -141,11 +141,11 @@ fn report_size(bytes: usize, found: &mut Findings) {
         .help("give only the scheduler configuration or its ConfigMap");
 }
 
-fn finish(config: Option<Config>, parts: Vec<(Source<'_>, Findings)>) -> Outcome {
+fn finish(config: Option<Config>, parts: Vec<(Origin<'_>, Findings)>) -> Outcome {
     let mut diagnostics = Vec::new();
     for (source, found) in parts {
         let findings = found.into_sorted().into_iter();
-        diagnostics.extend(findings.map(|finding| source.diagnostic(finding)));
+        diagnostics.extend(findings.map(|finding| finding.diagnostic(&source)));
     }
     diagnostics.sort_by_key(|found| (found.line, found.column));
     let outcome = Outcome {

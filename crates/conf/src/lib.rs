@@ -1,13 +1,13 @@
 //! Text of `volcano-scheduler.conf` to a checked configuration, with diagnostics.
 //!
 //! ```text
-//! bytes ─► text ─► tree (located YAML nodes) ─► file (plain conf, or found inside a ConfigMap)
+//! bytes ─► text ─► yaml (located nodes) ─► file (plain conf, or found inside a ConfigMap)
 //!                                                 │
 //!                         registry (what exists) ─┴─► check ─► Config
 //!                                                       └────► Diagnostics (file line and column)
 //! ```
 //!
-//! Scalars are typed by YAML 1.1 as Go's yaml.v2 reads it (spec/01 §2.1). Every problem of a file
+//! Every problem of a file
 //! is reported in one pass; only a YAML syntax error ends the search. A configuration comes out
 //! if and only if no diagnostic is an error. The crate knows no plugin: names, arguments and
 //! defaults come from the [`Registry`] the caller passes.
@@ -19,10 +19,7 @@ mod diagnostic;
 mod duration;
 mod file;
 mod nearest;
-mod origin;
 mod registry;
-pub mod scalar;
-pub mod tree;
 
 pub use arguments::{Arguments, Value};
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
@@ -30,7 +27,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
 pub use nearest::nearest;
-pub use registry::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry};
+pub use registry::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry, arg, arg_from};
 
 /// The key of the ConfigMap under which the configuration text is stored.
 pub const CONF_KEY: &str = "volcano-scheduler.conf";

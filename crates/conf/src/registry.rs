@@ -62,6 +62,33 @@ impl ArgSpec {
     }
 }
 
+/// An argument without limits.
+#[must_use]
+pub const fn arg(
+    name: &'static str,
+    kind: ArgKind,
+    default: &'static str,
+    doc: &'static str,
+) -> ArgSpec {
+    ArgSpec {
+        name,
+        kind,
+        default,
+        min: None,
+        max: None,
+        doc,
+    }
+}
+
+/// The argument with a smallest sensible value.
+#[must_use]
+pub const fn arg_from(min: f64, spec: ArgSpec) -> ArgSpec {
+    ArgSpec {
+        min: Some(min),
+        ..spec
+    }
+}
+
 /// What holds for arguments beyond their kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum ArgRule {

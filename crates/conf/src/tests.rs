@@ -2,14 +2,13 @@
 
 mod arguments;
 mod diagnostics;
+mod durations;
 mod embedded;
 mod examples;
 mod fuzz;
 mod part_diagnostics;
 mod rules;
-mod scalars;
 mod switches;
-mod trees;
 
 use crate::{ActionSpec, ArgKind, ArgSpec, Config, PluginSpec, Registry, parse};
 

@@ -13,7 +13,7 @@ use pumice_admin::reload::{self, Reload};
 use pumice_cluster::config_map;
 use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
 use pumice_decider::{DeviceConfigPlace, device_config_place};
-use pumice_plugins::REGISTRY;
+use pumice_engine::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::decide::Command;

@@ -4,6 +4,7 @@ use pumice_model::write::Write;
 
 /// Something to be done outside.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are writes")]
 pub enum Effect {
     /// To be written; how it ended comes back as an [`pumice_model::write::Outcome`].
     Write(Write),

@@ -26,8 +26,8 @@ pub mod report;
 pub mod view;
 mod waits;
 
-use pumice_actions::{Kernel, find};
-use pumice_conf::Config;
+use pumice_actions::{Action, Kernel};
+use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
 use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Work};
@@ -44,6 +44,21 @@ use report::Telling;
 pub use report::{GroupEvent, PodReport, Reports};
 pub use waits::BindWait;
 use waits::BindWaits;
+
+/// Everything a configuration may name, built or not.
+pub static REGISTRY: Registry = Registry {
+    plugins: pumice_plugins::SPECS,
+    actions: pumice_actions::SPECS,
+};
+
+/// The actions of a checked configuration, each with its arguments.
+fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
+    let named = config.actions.iter();
+    let arguments = |name: &String| config.configuration(name).cloned().unwrap_or_default();
+    named
+        .filter_map(|name| Some((pumice_actions::find(name)?, arguments(name))))
+        .collect()
+}
 
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +85,7 @@ impl Decisions {
 /// The scheduler without its surroundings.
 pub struct Engine {
     state: State,
-    actions: Vec<String>,
+    actions: Vec<(&'static Action, Arguments)>,
     chain: PluginChain,
     kernel: Kernel,
     work: Work,
@@ -105,7 +120,7 @@ impl Engine {
         state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         Self {
             state,
-            actions: config.actions.clone(),
+            actions: actions(config),
             chain,
             kernel: Kernel::new(reasons),
             work: Work::default(),
@@ -140,7 +155,7 @@ impl Engine {
         self.state
             .set_device_settings(pumice_plugins::deviceshare::settings(config));
         self.configurations += 1;
-        self.actions.clone_from(&config.actions);
+        self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
         let noted = std::mem::take(&mut self.notes);
         noted.keys().for_each(|ix| self.telling.look_at(*ix));
@@ -338,18 +353,19 @@ impl Engine {
         let mut session = Session::open(
             &mut self.state,
             &mut self.chain,
-            &self.actions,
+            self.actions
+                .iter()
+                .any(|(action, _)| action.spec.name == "enqueue"),
             CycleInfo { now_s },
             observer,
         );
         session.work = std::mem::take(&mut self.work);
         observer.end(Stage::Open);
-        for action in &self.actions {
-            // The configuration was checked against the list of actions.
-            if let Some(action) = find(action) {
-                let stage = Stage::Action(action.name);
+        for (action, arguments) in &self.actions {
+            if let Some(run) = action.run {
+                let stage = Stage::Action(action.spec.name);
                 observer.begin(stage);
-                (action.run)(&mut session, &mut self.kernel);
+                run(&mut session, &mut self.kernel, arguments);
                 observer.end(stage);
             }
         }

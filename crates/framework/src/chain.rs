@@ -109,7 +109,8 @@ impl PluginChain {
         }
     }
 
-    /// Gangs that are bound in part, then JobOrder, then creation, then UID.
+    /// Gangs that are bound in part, then JobOrder, then creation, then the key
+    /// ([`State::job_key_order`]).
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         let partial = |job: JobIx| self.has_gangs && state.job(job).is_partial();
         let answers = self
@@ -120,8 +121,10 @@ impl PluginChain {
             .then_with(|| tiers::first_difference(answers))
             .then_with(|| {
                 let (l, r) = (state.job(left), state.job(right));
-                (l.created_s, &l.uid, left).cmp(&(r.created_s, &r.uid, right))
+                l.created_s.cmp(&r.created_s)
             })
+            .then_with(|| state.job_key_order(left, right))
+            .then_with(|| left.cmp(&right))
     }
 
     /// QueueOrder, then creation, then name.

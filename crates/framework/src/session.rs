@@ -153,8 +153,8 @@ pub struct Session<'a> {
     pub chain: &'a mut PluginChain,
     /// Time.
     pub cycle: CycleInfo,
-    /// Names of the actions of the configuration.
-    pub actions: &'a [String],
+    /// Whether `enqueue` is among the actions; otherwise nobody else admits jobs.
+    pub has_enqueue: bool,
     /// Decisions so far.
     pub binds: Vec<Bind>,
     /// Placements that stand until the cycle ends, without a decision.
@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
     pub fn open(
         state: &'a mut State,
         chain: &'a mut PluginChain,
-        actions: &'a [String],
+        has_enqueue: bool,
         cycle: CycleInfo,
         observer: &mut dyn Observer,
     ) -> Self {
@@ -181,7 +181,7 @@ impl<'a> Session<'a> {
             state,
             chain,
             cycle,
-            actions,
+            has_enqueue,
             binds: Vec::new(),
             kept: Vec::new(),
             notes: FxHashMap::default(),
@@ -307,11 +307,6 @@ impl<'a> Session<'a> {
         self.skip(job, Skip::Postponed);
     }
 
-    /// Whether `enqueue` is among the actions.
-    pub fn has_enqueue(&self) -> bool {
-        self.actions.iter().any(|action| action == "enqueue")
-    }
-
     /// The jobs actions other than enqueue look at: group and queue exist, admitted, valid. Without
     /// `enqueue` waiting jobs are admitted here. Others are noted with the reason.
     pub fn active_jobs(&mut self, wanted: impl Fn(&State, JobIx) -> bool) -> Vec<JobIx> {
@@ -333,7 +328,7 @@ impl<'a> Session<'a> {
             return false;
         }
         let (waits, wants_topology) = (job.is_pending(), job.wants_topology());
-        if waits && self.has_enqueue() {
+        if waits && self.has_enqueue {
             return false;
         }
         if waits {

@@ -99,7 +99,8 @@ pub struct Job {
     pub namespace: Sym,
     /// PodGroup name, or the pod's name for a bare pod.
     pub name: Box<str>,
-    /// UID: last resort of the job order.
+    /// UID of the PodGroup, which tells it from a later one of the same name; `podgroup-` and the
+    /// pod's UID for a pod without one.
     pub uid: Box<str>,
     /// Creation, seconds since the epoch.
     pub created_s: i64,
@@ -225,6 +226,14 @@ impl Job {
         match &self.origin {
             Origin::Group(group) => Some(group),
             _ => None,
+        }
+    }
+
+    /// Name of its PodGroup; for a pod without one the name that Volcano's controller would give it.
+    pub fn group_name(&self) -> &str {
+        match self.origin {
+            Origin::Group(_) | Origin::Missing => &self.name,
+            Origin::BarePod | Origin::Awaited => &self.uid,
         }
     }
 

@@ -2,21 +2,21 @@
 
 use std::ops::Range;
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec};
+use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
 use pumice_framework::{Class, NodeScore, Plugin, Points};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use crate::columns;
-use crate::registry::{arg, arg_from};
+use crate::registry::Entry;
 
 const WEIGHT: &str = "binpack.weight";
 const WEIGHT_CPU: &str = "binpack.cpu";
 const WEIGHT_MEMORY: &str = "binpack.memory";
 const LISTED: &str = "binpack.resources";
 
-/// Entry of the registry.
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "binpack",
     summary: "Prefers nodes that end up fuller.",
@@ -64,6 +64,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Binpack::new(&conf.arguments)));
 
 /// The plugin.
 pub struct Binpack {

@@ -8,7 +8,9 @@
 use pumice_conf::PluginSpec;
 use pumice_framework::{Plugin, Points};
 
-/// Entry of the registry.
+use crate::registry::Entry;
+
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "conformance",
     summary: "Protects critical pods and those of kube-system from eviction.",
@@ -16,6 +18,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Conformance));
 
 /// The plugin.
 pub struct Conformance;

@@ -6,12 +6,12 @@
 //! the score off like weight 0. `enablePredicate: false` has no effect: a pod placed without regard
 //! to its devices would be bound without any.
 
-use pumice_conf::{ArgKind, ArgRule, ArgSpec, Arguments, Config, PluginSpec, Value};
+use pumice_conf::{ArgKind, ArgRule, ArgSpec, Arguments, Config, PluginSpec, Value, arg, arg_from};
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{Policy, Settings};
 use pumice_framework::{Plugin, Points};
 
-use crate::registry::{arg, arg_from};
+use crate::registry::Entry;
 
 const GPU_MEMORY: &str = "deviceshare.GPUSharingEnable";
 const GPU_NUMBER: &str = "deviceshare.GPUNumberEnable";
@@ -38,7 +38,7 @@ const MOST_WEIGHT: i64 = 1_000_000;
 /// Most exclusivity rules: a pod remembers those it matches in 64 bits.
 const MOST_RULES: usize = 64;
 
-/// Entry of the registry.
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "deviceshare",
     summary: "Shares accelerators among pods.",
@@ -46,6 +46,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: ARG_RULES,
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(DeviceShare));
 
 const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, default, doc)

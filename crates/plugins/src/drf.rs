@@ -14,7 +14,9 @@ use pumice_model::{Job, JobIx, QueueIx, State, TaskIx};
 
 use tree::Tree;
 
-/// Entry of the registry.
+use crate::registry::Entry;
+
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "drf",
     summary: "Orders jobs by dominant share, and with enableHierarchy queues by a tree of shares.",
@@ -22,6 +24,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Drf::new(conf.enabled.hierarchy)));
 
 /// The plugin.
 pub struct Drf {

@@ -11,7 +11,9 @@ use pumice_framework::{Invalid, Plugin, Points, Vote};
 use pumice_model::job::{RoleCount, SubJob};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
-/// Entry of the registry.
+use crate::registry::Entry;
+
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "gang",
     summary: "Starts a job with minMember pods or not at all.",
@@ -19,6 +21,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Gang));
 
 /// The plugin.
 pub struct Gang;

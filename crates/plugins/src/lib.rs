@@ -1,7 +1,7 @@
 //! The built-in plugins, one module each, and their static list.
 //!
 //! ```text
-//!   REGISTRY ──► pumice-conf checks the file ──► Config ──► build ──► PluginChain
+//!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► PluginChain
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit
 //!   nodes             predicates · nodeorder · binpack
@@ -11,7 +11,7 @@
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
 //! plugin keeps only what it derives when a cycle opens: shares of the cluster, limits,
-//! reservations. To add a plugin: one module, one line in [`registry`], one in [`build`].
+//! reservations. To add a plugin: one module, and its line in [`registry`].
 
 pub mod binpack;
 mod columns;
@@ -31,7 +31,7 @@ use pumice_conf::{Config, PluginConf};
 use pumice_framework::chain::Member;
 use pumice_framework::{Plugin, PluginChain, ReasonTable};
 
-pub use registry::REGISTRY;
+pub use registry::{Entry, PLUGINS, SPECS};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.
@@ -49,19 +49,8 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> PluginChain {
 
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.
 fn make(conf: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
-    Some(match conf.name.as_str() {
-        "priority" => Box::new(priority::Priority),
-        "gang" => Box::new(gang::Gang),
-        "conformance" => Box::new(conformance::Conformance),
-        "overcommit" => Box::new(overcommit::Overcommit::new(&conf.arguments)),
-        "drf" => Box::new(drf::Drf::new(conf.enabled.hierarchy)),
-        "predicates" => Box::new(predicates::Predicates::new(&conf.arguments, reasons)),
-        "proportion" => Box::new(proportion::Proportion::default()),
-        "nodeorder" => Box::new(nodeorder::NodeOrder::new(&conf.arguments)),
-        "binpack" => Box::new(binpack::Binpack::new(&conf.arguments)),
-        "deviceshare" => Box::new(deviceshare::DeviceShare),
-        _ => return None,
-    })
+    let build = registry::find(&conf.name)?.build?;
+    Some(build(conf, reasons))
 }
 
 #[cfg(test)]

@@ -14,14 +14,14 @@ mod balanced;
 mod images;
 mod requested;
 
-use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec};
+use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec, arg};
 use pumice_framework::node_points::{Class, NodeScore, Normalised, PodPoints, StaticPart};
 use pumice_framework::{Plugin, Points};
 use pumice_model::object::NodeObject;
 use pumice_model::selector::{node_term_holds, untolerated_preferences};
 use pumice_model::{Rules, State};
 
-use crate::registry::arg;
+use crate::registry::Entry;
 use balanced::Balanced;
 use requested::{Prefer, Requested};
 
@@ -41,7 +41,7 @@ const fn weight(name: &'static str, default: &'static str, doc: &'static str) ->
     arg(name, ArgKind::Int, default, doc)
 }
 
-/// Entry of the registry.
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "nodeorder",
     summary: "The Kubernetes scorers, weighted and summed.",
@@ -78,6 +78,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(NodeOrder::new(&conf.arguments)));
 
 /// The plugin: the weights of its scorers.
 pub struct NodeOrder {

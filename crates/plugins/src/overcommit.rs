@@ -1,16 +1,16 @@
 //! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec};
+use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
 use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Points, Refusal, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
-use crate::registry::{arg, arg_from};
+use crate::registry::Entry;
 use crate::reservation::{self, amount, is_within};
 
 const FACTOR: &str = "overcommit-factor";
 const DEFAULT_FACTOR: f64 = 1.2;
 
-/// Entry of the registry.
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "overcommit",
     summary: "Limits how many jobs are admitted compared with the size of the cluster.",
@@ -26,6 +26,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Overcommit::new(&conf.arguments)));
 
 /// The plugin.
 pub struct Overcommit {

@@ -8,7 +8,7 @@ mod volumes;
 
 use std::ops::Range;
 
-use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec};
+use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec, arg, arg_from};
 use pumice_framework::node_points::{Class, NodeFilter, PodPoints, StaticPart};
 use pumice_framework::{Plugin, Points, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::HostPort;
@@ -21,7 +21,7 @@ use pumice_model::{NodeIx, Nodes, Rules, State};
 use volumes::{VolumeReasons, VolumeSwitches};
 
 use crate::columns;
-use crate::registry::{arg, arg_from};
+use crate::registry::Entry;
 
 const NODE_AFFINITY: &str = "predicate.NodeAffinityEnable";
 const NODE_PORTS: &str = "predicate.NodePortsEnable";
@@ -44,7 +44,7 @@ const fn switch(name: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, "true", doc)
 }
 
-/// Entry of the registry.
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "predicates",
     summary: "The Kubernetes filters: taints, affinity, ports, volumes, spread, pod count.",
@@ -103,6 +103,11 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, reasons| {
+    Box::new(Predicates::new(&conf.arguments, reasons))
+});
 
 /// The plugin.
 pub struct Predicates {

@@ -9,7 +9,9 @@ use pumice_conf::PluginSpec;
 use pumice_framework::{Plugin, Points};
 use pumice_model::{JobIx, State, TaskIx};
 
-/// Entry of the registry.
+use crate::registry::Entry;
+
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "priority",
     summary: "Orders jobs and tasks by priority.",
@@ -17,6 +19,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Priority));
 
 /// The plugin.
 pub struct Priority;

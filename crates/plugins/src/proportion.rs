@@ -20,10 +20,12 @@ use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 use crate::reservation::{self, amount, is_within};
 use filling::Claim;
 
+use crate::registry::Entry;
+
 /// Amounts closer than this count as equal (spec/02 §0.1).
 pub(crate) const EPSILON: f64 = 0.1;
 
-/// Entry of the registry.
+/// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "proportion",
     summary: "Divides the cluster among queues by weight.",
@@ -31,6 +33,9 @@ pub const SPEC: PluginSpec = PluginSpec {
     rules: &[],
     built: true,
 };
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Proportion::default()));
 
 /// The plugin.
 #[derive(Default)]

@@ -1,213 +1,122 @@
-//! What a configuration may name: every plugin and action of Volcano, and whether it is built here.
+//! The one list of plugins: every plugin of Volcano, and how it is made if it is built here.
 //!
-//! The specs of built plugins stand in their modules.
+//! What a built plugin reads from the configuration stands in its module.
 
-use pumice_conf::{ActionSpec, ArgKind, ArgSpec, PluginSpec, Registry};
+use pumice_conf::{PluginConf, PluginSpec};
+use pumice_framework::{Plugin, ReasonTable};
 
 use crate::{
     binpack, conformance, deviceshare, drf, gang, nodeorder, overcommit, predicates, priority,
     proportion,
 };
 
-/// The static list against which configurations are checked.
-pub static REGISTRY: Registry = Registry {
-    plugins: PLUGINS,
-    actions: ACTIONS,
-};
+/// Makes a plugin from its checked configuration; its filter reasons go into the table.
+pub type Build = fn(&PluginConf, &mut ReasonTable) -> Box<dyn Plugin>;
 
-const PLUGINS: &[PluginSpec] = &[
-    priority::SPEC,
-    gang::SPEC,
-    conformance::SPEC,
-    overcommit::SPEC,
-    drf::SPEC,
-    predicates::SPEC,
-    proportion::SPEC,
-    nodeorder::SPEC,
-    binpack::SPEC,
-    deviceshare::SPEC,
-    not_built(
+/// One plugin of the list.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Name, summary and arguments: what a configuration is checked against.
+    pub spec: PluginSpec,
+    /// Makes it; none for a plugin that Volcano has and this version has not.
+    pub build: Option<Build>,
+}
+
+impl Entry {
+    /// A plugin that is built here.
+    pub(crate) const fn new(spec: PluginSpec, build: Build) -> Self {
+        Self {
+            spec: PluginSpec {
+                built: true,
+                ..spec
+            },
+            build: Some(build),
+        }
+    }
+
+    const fn not_built(name: &'static str, summary: &'static str) -> Self {
+        let spec = PluginSpec {
+            name,
+            summary,
+            args: &[],
+            rules: &[],
+            built: false,
+        };
+        Self { spec, build: None }
+    }
+}
+
+/// The list. To add a plugin: a module with an `ENTRY`, and its line here.
+pub static PLUGINS: &[Entry] = &LIST;
+
+/// The specs of [`PLUGINS`], in the same order.
+pub static SPECS: &[PluginSpec] = &specs();
+
+const LIST: [Entry; 24] = [
+    priority::ENTRY,
+    gang::ENTRY,
+    conformance::ENTRY,
+    overcommit::ENTRY,
+    drf::ENTRY,
+    predicates::ENTRY,
+    proportion::ENTRY,
+    nodeorder::ENTRY,
+    binpack::ENTRY,
+    deviceshare::ENTRY,
+    Entry::not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
     ),
-    not_built(
+    Entry::not_built(
         "pdb",
         "Protects pods covered by a PodDisruptionBudget from eviction.",
     ),
-    not_built(
+    Entry::not_built(
         "resourcequota",
         "Admits jobs only within the ResourceQuota of their namespace.",
     ),
-    not_built(
+    Entry::not_built(
         "sla",
         "Moves jobs forward that have waited longer than their SLA.",
     ),
-    not_built("tdm", "Shares revocable nodes by time of day."),
-    not_built("nodegroup", "Ties queues to groups of nodes."),
-    not_built("numa-aware", "Aligns cpus with NUMA nodes."),
-    not_built(
+    Entry::not_built("tdm", "Shares revocable nodes by time of day."),
+    Entry::not_built("nodegroup", "Ties queues to groups of nodes."),
+    Entry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
+    Entry::not_built(
         "task-topology",
         "Places tasks of a job near to or far from each other.",
     ),
-    not_built(
+    Entry::not_built(
         "network-topology-aware",
         "Places jobs within the network topology.",
     ),
-    not_built(
+    Entry::not_built(
         "resource-strategy-fit",
         "Scores nodes by a strategy per resource.",
     ),
-    not_built("usage", "Scores and filters nodes by their measured usage."),
-    not_built(
+    Entry::not_built("usage", "Scores and filters nodes by their measured usage."),
+    Entry::not_built(
         "rescheduling",
         "Evicts pods so that they are placed better.",
     ),
-    not_built(
+    Entry::not_built(
         "cdp",
         "Protects pods from eviction for a time after their start.",
     ),
-    not_built("extender", "Asks an HTTP service."),
+    Entry::not_built("extender", "Asks an HTTP service."),
 ];
 
-const ERROR_CACHE: ArgSpec = arg(
-    "predicateErrorCacheEnable",
-    ArgKind::Bool,
-    "true",
-    "Accepted without effect: filter verdicts are always shared between equal pods, exactly.",
-);
-
-const GANG_EVICTION: &[ArgSpec] = &[
-    arg_from(
-        1.0,
-        arg(
-            "maxDomains",
-            ArgKind::Int,
-            "8",
-            "Most topology domains looked at.",
-        ),
-    ),
-    arg(
-        "allowWholeBundle",
-        ArgKind::Bool,
-        "true",
-        "Whether whole gangs may be evicted.",
-    ),
-];
-
-const ACTIONS: &[ActionSpec] = &[
-    ActionSpec {
-        name: "enqueue",
-        summary: "Admits jobs: lets PodGroups leave phase Pending.",
-        args: &[],
-        built: true,
-    },
-    ActionSpec {
-        name: "allocate",
-        summary: "Places the pods of admitted jobs, gang by gang.",
-        args: &[ERROR_CACHE],
-        built: true,
-    },
-    ActionSpec {
-        name: "backfill",
-        summary: "Places pods that request no resources.",
-        args: &[ERROR_CACHE],
-        built: true,
-    },
-    ActionSpec {
-        name: "preempt",
-        summary: "Evicts pods of lower priority in the same queue.",
-        args: &[
-            ERROR_CACHE,
-            arg(
-                "enableTopologyAwarePreemption",
-                ArgKind::Bool,
-                "false",
-                "Simulates evictions.",
-            ),
-            arg(
-                "topologyAwarePreemptWorkerNum",
-                ArgKind::Int,
-                "16",
-                "Parallel simulations.",
-            ),
-            arg(
-                "minCandidateNodesPercentage",
-                ArgKind::Int,
-                "10",
-                "Fewest nodes, in percent.",
-            ),
-            arg(
-                "minCandidateNodesAbsolute",
-                ArgKind::Int,
-                "1",
-                "Fewest nodes.",
-            ),
-            arg(
-                "maxCandidateNodesAbsolute",
-                ArgKind::Int,
-                "100",
-                "Most nodes.",
-            ),
-        ],
-        built: false,
-    },
-    ActionSpec {
-        name: "reclaim",
-        summary: "Evicts pods of queues that have more than they deserve.",
-        args: &[ERROR_CACHE],
-        built: false,
-    },
-    ActionSpec {
-        name: "shuffle",
-        summary: "Evicts the pods that plugins such as rescheduling name.",
-        args: &[],
-        built: false,
-    },
-    ActionSpec {
-        name: "gangpreempt",
-        summary: "Preempts for whole gangs.",
-        args: GANG_EVICTION,
-        built: false,
-    },
-    ActionSpec {
-        name: "gangreclaim",
-        summary: "Reclaims for whole gangs.",
-        args: GANG_EVICTION,
-        built: false,
-    },
-];
-
-/// An argument without limits.
-pub(crate) const fn arg(
-    name: &'static str,
-    kind: ArgKind,
-    default: &'static str,
-    doc: &'static str,
-) -> ArgSpec {
-    ArgSpec {
-        name,
-        kind,
-        default,
-        min: None,
-        max: None,
-        doc,
+const fn specs() -> [PluginSpec; LIST.len()] {
+    let mut specs = [LIST[0].spec; LIST.len()];
+    let mut at = 1;
+    while at < LIST.len() {
+        specs[at] = LIST[at].spec;
+        at += 1;
     }
+    specs
 }
 
-/// An argument with a smallest sensible value.
-pub(crate) const fn arg_from(min: f64, spec: ArgSpec) -> ArgSpec {
-    ArgSpec {
-        min: Some(min),
-        ..spec
-    }
-}
-
-const fn not_built(name: &'static str, summary: &'static str) -> PluginSpec {
-    PluginSpec {
-        name,
-        summary,
-        args: &[],
-        rules: &[],
-        built: false,
-    }
+/// The entry with a name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    PLUGINS.iter().find(|entry| entry.spec.name == name)
 }

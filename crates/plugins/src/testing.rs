@@ -1,11 +1,34 @@
 //! Small clusters for the tests of this crate, written in the words of the specification.
 
+use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Registry, arg};
 use pumice_framework::{Class, CycleInfo, Plugin};
 use pumice_model::object::{
     Amounts, GroupObject, GroupPhase, GroupStatus, NodeObject, Pairs, PodObject, PodPhase,
     QueueObject, Taint, TaintEffect,
 };
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx};
+
+const ARGUMENTS: &[ArgSpec] = &[arg(
+    "predicateErrorCacheEnable",
+    ArgKind::Bool,
+    "true",
+    "Any argument of an action.",
+)];
+
+const fn action(name: &'static str) -> ActionSpec {
+    ActionSpec {
+        name,
+        summary: "An action.",
+        args: ARGUMENTS,
+        built: true,
+    }
+}
+
+/// The plugins, and actions for them to be configured with.
+pub static REGISTRY: Registry = Registry {
+    plugins: crate::SPECS,
+    actions: &[action("enqueue"), action("allocate"), action("backfill")],
+};
 
 /// `1c 500m 2Gi 64Mi gpu=2 pods=110 example.com/x=1` as amounts in stored units.
 pub fn amounts(text: &str) -> Amounts {

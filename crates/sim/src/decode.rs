@@ -4,8 +4,8 @@ mod fields;
 mod mismatch;
 
 use k8s_openapi::serde::de::DeserializeOwned;
-use pumice_conf::scalar::{Scalar, resolve};
-use pumice_conf::tree::{Data, Location, Node};
+use pumice_yaml::scalar::{Scalar, resolve};
+use pumice_yaml::tree::{Data, Location, Node};
 use serde_json::{Map, Number, Value};
 
 use fields::{Seen, Step, Unknown, Watched};

@@ -9,8 +9,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{Job, NodeShard, PodGroup, Queue};
-use pumice_conf::tree;
 use pumice_model::Delta;
+use pumice_yaml::tree;
 use serde::Deserialize;
 
 use crate::decode::{Mismatch, typed};

@@ -7,8 +7,8 @@ mod text;
 use std::collections::BTreeMap;
 
 use pumice_conf::CONF_KEY;
-use pumice_conf::tree::{Budget, Data, Location, Node, documents};
 use pumice_devices::geometry::CONFIG_KEY as DEVICE_KEY;
+use pumice_yaml::tree::{Budget, Data, Location, Node, documents};
 
 use crate::decode::{Mismatch, locate_dotted};
 use crate::manifest::{Kind, Manifest, read};

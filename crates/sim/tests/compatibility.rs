@@ -14,7 +14,7 @@ fn run(conf: &str, text: &str) -> Report {
 
 /// Likewise, as the scheduler with that NodeShard.
 fn run_sharded(conf: &str, text: &str, shard: Option<OwnShard>) -> Report {
-    let config = parse(conf, &pumice_plugins::REGISTRY)
+    let config = parse(conf, &pumice_engine::REGISTRY)
         .config
         .expect("a configuration");
     let source = Source {

@@ -17,7 +17,7 @@ fn cases() -> u32 {
 }
 
 fn config() -> Config {
-    parse(DEFAULT_CONF, &pumice_plugins::REGISTRY)
+    parse(DEFAULT_CONF, &pumice_engine::REGISTRY)
         .config
         .expect("the built-in one is valid")
 }

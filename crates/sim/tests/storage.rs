@@ -19,7 +19,7 @@ status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}
 ";
 
 fn run(mode: Mode, ignored: &[&str], text: &str) -> Report {
-    let config = parse(DEFAULT_CONF, &pumice_plugins::REGISTRY)
+    let config = parse(DEFAULT_CONF, &pumice_engine::REGISTRY)
         .config
         .expect("a configuration");
     let source = Source {

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use pumice_conf::{CONF_KEY, Config, DEFAULT_CONF};
-use pumice_plugins::REGISTRY;
+use pumice_engine::REGISTRY;
 use pumice_sim::reader::{Input, Source};
 use pumice_sim::report::ConfigSource;
 

@@ -1,7 +1,7 @@
 //! Evictions: events, conditions, deletion of exactly this pod (spec/01 §7.4).
 //!
 //! Unlike Volcano a pod that carries the conditions already is deleted all the same, and the
-//! deletion names the UID (quirks 42 and 43).
+//! deletion names the UID.
 
 use std::sync::Arc;
 use std::time::Duration;

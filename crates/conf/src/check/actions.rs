@@ -3,8 +3,8 @@
 use crate::diagnostic::{Findings, Place};
 use crate::nearest::nearest;
 use crate::registry::Registry;
-use crate::scalar::{Scalar, resolve, shorten};
-use crate::tree::{Data, Node, Style};
+use pumice_yaml::scalar::{Scalar, resolve, shorten};
+use pumice_yaml::tree::{Data, Node, Style};
 
 use super::fields::expect_text;
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::Findings;
-use crate::scalar::{resolve, shorten};
-use crate::tree::{Data, Node};
+use pumice_yaml::scalar::{resolve, shorten};
+use pumice_yaml::tree::{Data, Node};
 
 /// One key of a map and the value that counts.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ pub(super) fn expect_text<'n>(
     what: &str,
 ) -> Option<&'n str> {
     match resolve(node) {
-        Some(Ok(crate::scalar::Scalar::Null)) => Some(""),
+        Some(Ok(pumice_yaml::scalar::Scalar::Null)) => Some(""),
         Some(Ok(_)) => node.text(),
         Some(Err(mismatch)) => {
             found.error("E0014-tag-mismatch", node, mismatch.to_string());

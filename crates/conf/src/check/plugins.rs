@@ -6,8 +6,8 @@ use crate::config::{ENABLE_KEYS, PluginConf, Tier};
 use crate::diagnostic::{Findings, Place};
 use crate::nearest::nearest;
 use crate::registry::{PluginSpec, Registry, find_arg};
-use crate::scalar::{Scalar, parse_bool_text, resolve, shorten};
-use crate::tree::{Data, Node};
+use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve, shorten};
+use pumice_yaml::tree::{Data, Node};
 
 use super::fields::{Field, expect_text, fields, report_unknown, wrong_type};
 use super::values::read_arguments;

@@ -4,8 +4,8 @@ use crate::arguments::Arguments;
 use crate::diagnostic::{Findings, Place};
 use crate::nearest::nearest;
 use crate::registry::ArgRule;
-use crate::scalar::{Scalar, resolve, shorten};
-use crate::tree::{Entry, Node};
+use pumice_yaml::scalar::{Scalar, resolve, shorten};
+use pumice_yaml::tree::{Entry, Node};
 
 /// Checks the rules of a plugin on its arguments: `node` as they are written, `read` as they are
 /// understood.

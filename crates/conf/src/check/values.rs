@@ -5,8 +5,8 @@ use crate::diagnostic::Findings;
 use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
 use crate::registry::{ArgKind, ArgSpec, Registry, find_arg};
-use crate::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
-use crate::tree::{Data, Node};
+use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
+use pumice_yaml::tree::{Data, Node};
 
 use super::fields::{Field, fields, wrong_type};
 

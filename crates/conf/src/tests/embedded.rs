@@ -1,7 +1,7 @@
 //! Configurations inside ConfigMaps.
 
-use crate::tree::{Budget, documents};
 use crate::{DEFAULT_CONF, MAX_BYTES, parse, parse_bytes, parse_node};
+use pumice_yaml::tree::{Budget, documents};
 
 use super::{REGISTRY, codes, render};
 

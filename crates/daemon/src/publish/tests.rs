@@ -8,7 +8,7 @@ use super::*;
 
 /// The built-in configuration.
 pub fn config() -> Config {
-    let parsed = pumice_conf::parse(DEFAULT_CONF, &pumice_plugins::REGISTRY);
+    let parsed = pumice_conf::parse(DEFAULT_CONF, &pumice_engine::REGISTRY);
     parsed.config.expect("the built-in configuration is valid")
 }
 

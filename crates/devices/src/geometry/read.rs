@@ -1,6 +1,7 @@
-//! Text to [`DeviceConfig`], with all problems told in one pass.
+//! Text to [`DeviceConfig`], with all problems in one pass, each with its line and column.
 
-use serde_yaml::{Mapping, Value};
+use pumice_yaml::scalar::{Scalar, resolve};
+use pumice_yaml::tree::{Budget, Data, Entry, Location, Node, documents};
 
 use crate::text::shorten;
 
@@ -36,12 +37,10 @@ const NAMES: [NameKey; 4] = [
 ];
 
 pub(super) fn read(text: &str) -> Result<DeviceConfig, Vec<String>> {
-    let document: Value = match serde_yaml::from_str(text) {
-        Ok(document) => document,
-        Err(error) => {
-            let problem = format!("no valid YAML: {error}; correct the text");
-            return Err(vec![problem]);
-        }
+    let document = match only_document(text) {
+        Ok(Some(document)) => document,
+        Ok(None) => return Ok(DeviceConfig::default()),
+        Err(problem) => return Err(vec![problem]),
     };
     let mut reader = Reader::default();
     let mut config = DeviceConfig::default();
@@ -58,13 +57,30 @@ pub(super) fn read(text: &str) -> Result<DeviceConfig, Vec<String>> {
     }
 }
 
+fn only_document(text: &str) -> Result<Option<Node<'_>>, String> {
+    let invalid = |location: Location, what: &str| {
+        let Location { line, column, .. } = location;
+        format!("line {line}, column {column}: no valid YAML: {what}; correct the text")
+    };
+    let mut documents = documents(text, Budget::CONF);
+    let first = match documents.next().transpose() {
+        Ok(first) => first,
+        Err(error) => return Err(invalid(error.location, &error.kind.to_string())),
+    };
+    match documents.next() {
+        None => Ok(first),
+        Some(Ok(second)) => Err(invalid(second.location, "a second document")),
+        Some(Err(error)) => Err(invalid(error.location, &error.kind.to_string())),
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     problems: Vec<String>,
 }
 
 impl Reader {
-    fn nvidia(&mut self, section: &Mapping) -> NvidiaConfig {
+    fn nvidia(&mut self, section: &Node<'_>) -> NvidiaConfig {
         let mut read = NvidiaConfig::default();
         for (key, target, may_be_empty) in NAMES {
             let path = format!("nvidia.{key}");
@@ -74,7 +90,7 @@ impl Reader {
                 *target(&mut read) = name;
             }
         }
-        self.check_distinct(&mut read);
+        self.check_distinct(section, &mut read);
         if let Some(value) = field(section, "deviceCoreScaling") {
             read.core_scaling = self
                 .scaling(value, "nvidia.deviceCoreScaling")
@@ -94,10 +110,16 @@ impl Reader {
         read
     }
 
-    fn resource_name(&mut self, value: &Value, path: &str, may_be_empty: bool) -> Option<String> {
+    fn resource_name(
+        &mut self,
+        value: &Node<'_>,
+        path: &str,
+        may_be_empty: bool,
+    ) -> Option<String> {
         let name = self.text(value, path)?;
         if name.is_empty() && !may_be_empty {
             self.problem(
+                value,
                 path,
                 "is empty",
                 "name a resource, or remove the key for the default",
@@ -106,14 +128,14 @@ impl Reader {
         }
         if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
             let what = format!("`{}` contains a blank", shorten(name));
-            self.problem(path, &what, "write the name of an extended resource");
+            self.problem(value, path, &what, "write the name of an extended resource");
             return None;
         }
         Some(name.to_owned())
     }
 
     /// One resource cannot be asked for two things.
-    fn check_distinct(&mut self, read: &mut NvidiaConfig) {
+    fn check_distinct(&mut self, section: &Node<'_>, read: &mut NvidiaConfig) {
         let names = NAMES.map(|(key, target, _)| (key, target(read).clone()));
         for (at, (key, name)) in names.iter().enumerate() {
             let mut before = names[..at].iter();
@@ -121,12 +143,14 @@ impl Reader {
                 && let Some((other, _)) = before.find(|(_, known)| known == name)
             {
                 let what = format!("`{}` is the name in {other} already", shorten(name));
-                self.problem(&format!("nvidia.{key}"), &what, "give each its own name");
+                let at = section.get(key).unwrap_or(section);
+                let path = format!("nvidia.{key}");
+                self.problem(at, &path, &what, "give each its own name");
             }
         }
     }
 
-    fn geometries(&mut self, value: &Value) -> Vec<ModelGeometry> {
+    fn geometries(&mut self, value: &Node<'_>) -> Vec<ModelGeometry> {
         let path = "nvidia.knownMigGeometries";
         let mut read = Vec::new();
         for (at, entry) in self.list(value, path).iter().enumerate() {
@@ -141,7 +165,7 @@ impl Reader {
         read
     }
 
-    fn models(&mut self, entry: &Mapping, path: &str) -> Vec<String> {
+    fn models(&mut self, entry: &Node<'_>, path: &str) -> Vec<String> {
         let path = format!("{path}.models");
         let mut read = Vec::new();
         for (at, model) in self
@@ -153,7 +177,7 @@ impl Reader {
             match self.text(model, &path).map(str::trim) {
                 Some("") => {
                     let help = "write a part of the type of the cards, such as A100-PCIE-40GB";
-                    self.problem(&path, "is empty and would match every card", help);
+                    self.problem(model, &path, "is empty and would match every card", help);
                 }
                 Some(model) => read.push(model.to_owned()),
                 None => {}
@@ -162,7 +186,7 @@ impl Reader {
         read
     }
 
-    fn groups(&mut self, entry: &Mapping, path: &str) -> Vec<Group> {
+    fn groups(&mut self, entry: &Node<'_>, path: &str) -> Vec<Group> {
         let path = format!("{path}.allowedGeometries");
         let mut read: Vec<Group> = Vec::new();
         let groups = self.required_list(entry, "allowedGeometries", &path);
@@ -177,6 +201,7 @@ impl Reader {
             {
                 let what = format!("`{name}` names an earlier group of the same models already");
                 self.problem(
+                    group,
                     &format!("{path}.group"),
                     &what,
                     "give each group its own name",
@@ -191,19 +216,24 @@ impl Reader {
         read
     }
 
-    fn group_name(&mut self, group: &Mapping, path: &str) -> Option<String> {
+    fn group_name(&mut self, group: &Node<'_>, path: &str) -> Option<String> {
         let path = format!("{path}.group");
         let name = self.required_text(group, "group", &path)?;
         let unfit = |c: char| RESERVED.contains(&c) || c.is_whitespace() || c.is_control();
         if let Some(bad) = name.chars().find(|&c| unfit(c)) {
             let what = format!("`{}` contains `{}`", shorten(name), bad.escape_default());
-            self.problem(&path, &what, "use a name without blanks and - [ ] , : ;");
+            self.problem(
+                group,
+                &path,
+                &what,
+                "use a name without blanks and - [ ] , : ;",
+            );
             return None;
         }
         Some(name.to_owned())
     }
 
-    fn instances(&mut self, group: &Mapping, path: &str) -> Vec<Instance> {
+    fn instances(&mut self, group: &Node<'_>, path: &str) -> Vec<Instance> {
         let path = format!("{path}.geometries");
         let mut read = Vec::new();
         let mut partitions = 0;
@@ -228,149 +258,175 @@ impl Reader {
         if partitions > MOST_PARTITIONS {
             let what = format!("has {partitions} partitions in all");
             let help = format!("a card cannot have more than {MOST_PARTITIONS}");
-            self.problem(&path, &what, &help);
+            self.problem(group, &path, &what, &help);
         }
         read
     }
 
-    fn map<'v>(&mut self, value: &'v Value, path: &str) -> Option<&'v Mapping> {
-        match untagged(value) {
-            Value::Mapping(map) => Some(map),
-            Value::Null if path == DOCUMENT => None,
-            other => {
-                let what = format!("must be a map, not {}", describe(other));
-                self.problem(path, &what, "write `key: value` lines below it");
-                None
+    fn map<'v, 'a>(&mut self, value: &'v Node<'a>, path: &str) -> Option<&'v Node<'a>> {
+        let Data::Map(entries) = &value.data else {
+            if path != DOCUMENT || !value.is_null() {
+                let what = format!("must be a map, not {}", describe(value));
+                self.problem(value, path, &what, "write `key: value` lines below it");
+            }
+            return None;
+        };
+        let own = || entries.iter().filter(|entry| !entry.merged);
+        for (at, entry) in own().enumerate() {
+            let same = |earlier: &&Entry<'_>| earlier.key.text() == entry.key.text();
+            if let Some(earlier) = own().take(at).find(same) {
+                let name = shorten(entry.key.text().unwrap_or_default());
+                let line = earlier.key.location.line;
+                let what = format!("the key `{name}` stands in line {line} already");
+                self.problem(&entry.key, path, &what, "keep one of them");
             }
         }
+        Some(value)
     }
 
-    fn list<'v>(&mut self, value: &'v Value, path: &str) -> &'v [Value] {
-        match untagged(value) {
-            Value::Sequence(list) if list.len() > MOST_ENTRIES => {
+    fn list<'v, 'a>(&mut self, value: &'v Node<'a>, path: &str) -> &'v [Node<'a>] {
+        match &value.data {
+            Data::List(list) if list.len() > MOST_ENTRIES => {
                 let what = format!("has {} entries", list.len());
-                self.problem(path, &what, &format!("keep at most {MOST_ENTRIES}"));
+                self.problem(value, path, &what, &format!("keep at most {MOST_ENTRIES}"));
                 &[]
             }
-            Value::Sequence(list) => list,
-            other => {
-                let what = format!("must be a list, not {}", describe(other));
-                self.problem(path, &what, "write lines that begin with `-` below it");
+            Data::List(list) => list,
+            _ => {
+                let what = format!("must be a list, not {}", describe(value));
+                self.problem(
+                    value,
+                    path,
+                    &what,
+                    "write lines that begin with `-` below it",
+                );
                 &[]
             }
         }
     }
 
-    fn required_list<'v>(&mut self, map: &'v Mapping, key: &str, path: &str) -> &'v [Value] {
+    fn required_list<'v, 'a>(
+        &mut self,
+        map: &'v Node<'a>,
+        key: &str,
+        path: &str,
+    ) -> &'v [Node<'a>] {
         let Some(value) = field(map, key) else {
-            self.problem(path, "is missing", "add a list with at least one entry");
+            self.problem(
+                map,
+                path,
+                "is missing",
+                "add a list with at least one entry",
+            );
             return &[];
         };
-        if matches!(untagged(value), Value::Sequence(list) if list.is_empty()) {
-            self.problem(path, "is empty", "add at least one entry");
+        if value.items().is_some_and(<[_]>::is_empty) {
+            self.problem(value, path, "is empty", "add at least one entry");
         }
         self.list(value, path)
     }
 
-    fn text<'v>(&mut self, value: &'v Value, path: &str) -> Option<&'v str> {
-        match untagged(value) {
-            Value::String(text) => Some(text),
-            other => {
-                let what = format!("must be a text, not {}", describe(other));
-                self.problem(path, &what, "put it into quotes");
-                None
-            }
+    fn text<'v>(&mut self, value: &'v Node<'_>, path: &str) -> Option<&'v str> {
+        if let Some(Ok(Scalar::Str(text))) = resolve(value) {
+            return Some(text);
         }
+        let what = format!("must be a text, not {}", describe(value));
+        self.problem(value, path, &what, "put it into quotes");
+        None
     }
 
-    fn required_text<'v>(&mut self, map: &'v Mapping, key: &str, path: &str) -> Option<&'v str> {
-        let text = match field(map, key) {
+    fn required_text<'v>(&mut self, map: &'v Node<'_>, key: &str, path: &str) -> Option<&'v str> {
+        let value = field(map, key);
+        let text = match value {
             Some(value) => self.text(value, path)?,
             None => "",
         };
         if text.is_empty() {
-            self.problem(path, "is missing or empty", "give a name");
+            self.problem(
+                value.unwrap_or(map),
+                path,
+                "is missing or empty",
+                "give a name",
+            );
             return None;
         }
         Some(text)
     }
 
     /// A whole number, quoted or not.
-    fn whole(&mut self, value: &Value, path: &str, least: i64, most: i64) -> Option<i64> {
-        let number = match untagged(value) {
-            Value::Number(number) => number.as_i64().or_else(|| {
-                let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
-                // Beyond this, whole numbers and floats are no longer one to one.
-                (float.abs() < 9e15).then_some(float as i64)
-            }),
-            Value::String(text) => text.trim().parse().ok(),
+    fn whole(&mut self, value: &Node<'_>, path: &str, least: i64, most: i64) -> Option<i64> {
+        let number = match resolve(value) {
+            Some(Ok(Scalar::Int(number))) => Some(number),
+            // Beyond this, whole numbers and floats are no longer one to one.
+            Some(Ok(Scalar::Float(float))) if float.fract() == 0.0 && float.abs() < 9e15 => {
+                Some(float as i64)
+            }
+            Some(Ok(Scalar::Str(text))) => text.trim().parse().ok(),
             _ => None,
         };
         let help = format!("write a whole number from {least} to {most}");
         let Some(number) = number else {
-            let what = format!("must be a whole number, not {}", describe(untagged(value)));
-            self.problem(path, &what, &help);
+            let what = format!("must be a whole number, not {}", describe(value));
+            self.problem(value, path, &what, &help);
             return None;
         };
         if !(least..=most).contains(&number) {
-            self.problem(path, &format!("{number} cannot be used"), &help);
+            self.problem(value, path, &format!("{number} cannot be used"), &help);
             return None;
         }
         Some(number)
     }
 
-    fn required_whole(&mut self, map: &Mapping, key: &str, path: &str, most: i64) -> Option<i64> {
+    fn required_whole(&mut self, map: &Node<'_>, key: &str, path: &str, most: i64) -> Option<i64> {
         let path = format!("{path}.{key}");
         let Some(value) = field(map, key) else {
             let help = format!("write a whole number from 1 to {most}");
-            self.problem(&path, "is missing", &help);
+            self.problem(map, &path, "is missing", &help);
             return None;
         };
         self.whole(value, &path, 1, most)
     }
 
-    fn scaling(&mut self, value: &Value, path: &str) -> Option<f64> {
+    fn scaling(&mut self, value: &Node<'_>, path: &str) -> Option<f64> {
         const MOST: f64 = 1000.0;
-        let number = match untagged(value) {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => text.trim().parse().ok(),
+        let number = match resolve(value) {
+            Some(Ok(Scalar::Int(number))) => Some(number as f64),
+            Some(Ok(Scalar::Float(number))) => Some(number),
+            Some(Ok(Scalar::Str(text))) => text.trim().parse().ok(),
             _ => None,
         };
         let fits = |number: &f64| *number > 0.0 && *number <= MOST;
         let number = number.filter(fits);
         if number.is_none() {
-            let what = format!("{} cannot be used", describe(untagged(value)));
+            let what = format!("{} cannot be used", describe(value));
             let help = format!("write a number above 0 and up to {MOST}; 1 means no scaling");
-            self.problem(path, &what, &help);
+            self.problem(value, path, &what, &help);
         }
         number
     }
 
-    fn problem(&mut self, path: &str, what: &str, help: &str) {
-        self.problems.push(format!("{path}: {what}; {help}"));
+    fn problem(&mut self, at: &Node<'_>, path: &str, what: &str, help: &str) {
+        let Location { line, column, .. } = at.location;
+        let problem = format!("line {line}, column {column}: {path}: {what}; {help}");
+        self.problems.push(problem);
     }
 }
 
 /// The value of a key; a key without a value counts as absent.
-fn field<'v>(map: &'v Mapping, key: &str) -> Option<&'v Value> {
+fn field<'v, 'a>(map: &'v Node<'a>, key: &str) -> Option<&'v Node<'a>> {
     map.get(key).filter(|value| !value.is_null())
 }
 
-fn untagged(value: &Value) -> &Value {
-    match value {
-        Value::Tagged(tagged) => untagged(&tagged.value),
-        plain => plain,
-    }
-}
-
-fn describe(value: &Value) -> String {
-    match value {
-        Value::Null => "nothing".to_owned(),
-        Value::Bool(value) => format!("the truth value {value}"),
-        Value::Number(number) => format!("the number {number}"),
-        Value::String(text) => format!("the text `{}`", shorten(text)),
-        Value::Sequence(_) => "a list".to_owned(),
-        Value::Mapping(_) => "a map".to_owned(),
-        Value::Tagged(_) => "a tagged value".to_owned(),
+fn describe(value: &Node<'_>) -> String {
+    let text = || shorten(value.text().unwrap_or_default());
+    match resolve(value) {
+        None if value.items().is_some() => "a list".to_owned(),
+        None => "a map".to_owned(),
+        Some(Ok(Scalar::Null)) => "nothing".to_owned(),
+        Some(Ok(Scalar::Bool(_))) => format!("the truth value {}", text()),
+        Some(Ok(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_))) => {
+            format!("the number {}", text())
+        }
+        Some(Ok(Scalar::Str(_)) | Err(_)) => format!("the text `{}`", text()),
     }
 }

@@ -2,8 +2,19 @@
 
 use super::*;
 
-fn problems(text: &str) -> Vec<String> {
+/// Problems with their places.
+fn located(text: &str) -> Vec<String> {
     DeviceConfig::parse(text).expect_err(text)
+}
+
+/// Problems without their places.
+fn problems(text: &str) -> Vec<String> {
+    let what = |problem: &String| {
+        let (place, what) = problem.split_once(": ").expect(problem);
+        assert!(place.starts_with("line "), "{problem}");
+        what.to_owned()
+    };
+    located(text).iter().map(what).collect()
 }
 
 #[test]
@@ -110,7 +121,10 @@ fn an_empty_list_of_geometries_switches_the_built_in_ones_off() {
 fn a_problem_names_its_path_and_what_to_do() {
     for (text, expected) in [
         ("nvidia: [", "no valid YAML:"),
-        ("nvidia: {a: 1}\nnvidia: {a: 2}", "no valid YAML:"),
+        (
+            "nvidia: {a: 1}\nnvidia: {a: 2}",
+            "the document: the key `nvidia` stands in line 1 already;",
+        ),
         ("a: 1\n---\nb: 2", "no valid YAML:"),
         ("- nvidia", "the document: must be a map, not a list;"),
         ("nvidia: 3", "nvidia: must be a map, not the number 3;"),
@@ -166,9 +180,24 @@ fn a_problem_names_its_path_and_what_to_do() {
 }
 
 #[test]
-fn a_syntax_error_names_its_line() {
-    let found = problems("nvidia:\n  resourceCountName: [\n");
-    assert!(found[0].contains("line 3"), "{found:?}");
+fn a_problem_names_line_and_column() {
+    for (text, place) in [
+        ("nvidia:\n  resourceCountName: [\n", "line 2, column 22: "),
+        ("nvidia: {a: 1}\nnvidia: {a: 2}", "line 2, column 1: "),
+        ("a: 1\n---\nb: 2", "line 3, column 1: "),
+        ("nvidia:\n  gpuMemoryFactor: x", "line 2, column 20: "),
+        (
+            "nvidia:\n  knownMigGeometries:\n  - models: []",
+            "line 3, column 13: ",
+        ),
+        (
+            "nvidia:\n  knownMigGeometries:\n  - x: 1",
+            "line 3, column 5: ",
+        ),
+    ] {
+        let found = located(text);
+        assert!(found[0].starts_with(place), "{text}: {found:?}");
+    }
 }
 
 #[test]

@@ -96,7 +96,7 @@ struct Run {
 pub struct Table {
     /// Name of each group, and how many partitions it has.
     groups: Vec<(String, u16)>,
-    /// By memory, then group, then position: the first that will do is the best fit (R19).
+    /// By memory, then group, then position: the first that will do is the best fit (spec/04 R19).
     runs: Vec<Run>,
 }
 

@@ -186,7 +186,7 @@ impl Cluster {
 
     /// An empty cluster with the default queue, under a configuration.
     pub fn under(conf: &str) -> Self {
-        let config = parse(conf, &pumice_plugins::REGISTRY)
+        let config = parse(conf, &pumice_engine::REGISTRY)
             .config
             .expect("a configuration");
         let cluster = Self {

@@ -272,7 +272,7 @@ fn an_engine_fed_from_the_dump_knows_the_cards_of_bindings_on_their_way() {
 }
 
 pub fn config(text: &str) -> pumice_conf::Config {
-    let outcome = parse(text, &pumice_plugins::REGISTRY);
+    let outcome = parse(text, &pumice_engine::REGISTRY);
     outcome.config.expect("a configuration")
 }
 

@@ -14,6 +14,7 @@ mod placement;
 mod queues;
 mod reasons;
 mod reports;
+mod ties;
 mod views;
 mod volumes;
 mod work;

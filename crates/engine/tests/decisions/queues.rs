@@ -149,7 +149,7 @@ fn a_bare_pod_that_changes_its_queue_wakes_the_scheduler() {
 #[test]
 fn another_configuration_holds_from_the_next_cycle_on() {
     let config = |conf: &str| {
-        let outcome = parse(conf, &pumice_plugins::REGISTRY);
+        let outcome = parse(conf, &pumice_engine::REGISTRY);
         outcome.config.expect("a configuration")
     };
     let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)

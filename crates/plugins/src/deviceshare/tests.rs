@@ -5,7 +5,7 @@ mod examples;
 use pumice_conf::{Outcome, Severity, parse};
 
 use super::*;
-use crate::REGISTRY;
+use crate::testing::REGISTRY;
 
 /// A configuration with these lines below the entry of deviceshare.
 fn file(entry: &str) -> Outcome {

@@ -1,5 +1,5 @@
 use k8s_openapi::api::core::v1::Pod;
-use pumice_conf::tree::{Budget, Node, documents};
+use pumice_yaml::tree::{Budget, Node, documents};
 
 use super::{locate_dotted, to_json, typed};
 

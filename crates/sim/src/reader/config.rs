@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use pumice_conf::tree::{Data, Node};
 use pumice_conf::{CONF_KEY, Outcome, Registry, parse, parse_node};
+use pumice_yaml::tree::{Data, Node};
 
 use super::{Input, Source, object_name, place, text};
 use crate::problem::Place;

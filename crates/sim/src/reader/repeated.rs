@@ -1,7 +1,7 @@
 //! Keys given twice in one map: the API server refuses such objects, and most often a line `---`
 //! between two objects was forgotten.
 
-use pumice_conf::tree::{Data, Entry, Location, Node};
+use pumice_yaml::tree::{Data, Entry, Location, Node};
 
 /// A key that is given twice.
 #[derive(Debug, PartialEq, Eq)]

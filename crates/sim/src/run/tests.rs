@@ -47,7 +47,7 @@ status: {phase: Running}
 ";
 
 fn config() -> Config {
-    parse(DEFAULT_CONF, &pumice_plugins::REGISTRY)
+    parse(DEFAULT_CONF, &pumice_engine::REGISTRY)
         .config
         .expect("valid")
 }

@@ -15,8 +15,8 @@ pub const IMAGES: &[(&str, i64)] = &[("small:latest", 60), ("big:latest", 900), 
 /// The applications pods are labelled with.
 pub const APPS: &[&str] = &["web", "db", "cache"];
 
-/// The namespaces pods are in.
-pub const NAMESPACES: &[&str] = &["ns0", "ns1"];
+/// The namespaces pods are in. `ns-1/g` comes before `ns/g`, as `-` comes before `/`.
+pub const NAMESPACES: &[&str] = &["ns", "ns-1"];
 
 pub fn nodes(rng: &mut Rng, theme: &Theme) -> Vec<NodeObject> {
     let number = match (theme.is_wide(), theme.tight) {

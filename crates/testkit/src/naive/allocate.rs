@@ -136,7 +136,7 @@ fn allocate_plain_job(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bo
 }
 
 /// One round of a job with sub-groups (spec/01 §6.2.3) within the whole cluster. Best-effort
-/// members that no sub-job placed for itself come last, while the job is not ready (S9).
+/// members that no sub-job placed for itself come last, while the job is not ready.
 fn allocate_job_with_sub_groups(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
     let before = cycle.world.clone();
     cycle.failed.retain(|(other, _, _)| other != job);

@@ -1,4 +1,4 @@
-//! Places tasks that request nothing (spec/01 §6.3; S9).
+//! Places tasks that request nothing (spec/01 §6.3).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! vGPUs as spec/04 words them (§5 to §9, R6 to R20), for pods of which one container asks for some.
+//! vGPUs by the rules alone (spec/04 §5 to §9, R6 to R20), for pods of which one container asks
+//! for some.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -85,7 +86,7 @@ impl Ask {
 }
 
 /// What counts for the queue of a pod besides cpu and the like: memory and cores of all its cards
-/// (R29), as far as they are known.
+/// (spec/04 R29), as far as they are known.
 pub fn charged(task: &Task) -> Res {
     let mut amounts = super::state::to_res(&task.pod.request);
     amounts.remove(PERCENTAGE);

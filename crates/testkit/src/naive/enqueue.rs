@@ -1,4 +1,4 @@
-//! Lets jobs out of Pending (spec/01 §6.1; S15).
+//! Lets jobs out of Pending (spec/01 §6.1).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! When a job may start: counting rules of gang scheduling and how plugins' votes are combined
-//! (spec/01 §3.4, §5; spec/02 §2; S9).
+//! (spec/01 §3.4, §5; spec/02 §2).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Dominant shares of jobs, and of queues in a hierarchy: plugin `drf` (spec/02 §5; S6).
+//! Dominant shares of jobs, and of queues in a hierarchy: plugin `drf` (spec/02 §5).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

@@ -56,7 +56,7 @@ pub struct Outcome {
 /// Runs `cycles` scheduling cycles over the objects, of which only `…Apply` deltas count.
 ///
 /// Queues `default_queue` and `root` exist with weight 1 even when no object names them. Between
-/// two cycles no kubelet acts: a committed pod is Bound, a pipelined one Pending again (S18).
+/// two cycles no kubelet acts: a committed pod is Bound, a pipelined one Pending again.
 #[must_use]
 pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
     let mut world = World::new(objects, default_queue);

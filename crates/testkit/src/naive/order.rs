@@ -1,4 +1,4 @@
-//! Who comes first: queues, jobs, sub-jobs and tasks (spec/01 §5; S2).
+//! Who comes first: queues, jobs, sub-jobs and tasks (spec/01 §5).
 
 use std::cmp::Ordering;
 
@@ -75,16 +75,8 @@ fn complete_jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
             return order;
         }
     }
-    let uid = |key: &str| {
-        let group = &cycle.world.jobs[key].group;
-        if group.uid.is_empty() {
-            key.to_owned()
-        } else {
-            group.uid.clone()
-        }
-    };
-    let created = left.group.created_s.cmp(&right.group.created_s);
-    created.then_with(|| uid(l).cmp(&uid(r)))
+    // A key is `namespace/name`; that of a pod without PodGroup ends with `podgroup-` and its UID.
+    (left.group.created_s, l).cmp(&(right.group.created_s, r))
 }
 
 /// Sub-jobs of one job.

@@ -1,5 +1,5 @@
-//! What a queue may have and what may leave Pending: `proportion` (spec/02 §7; S7) and
-//! `overcommit` (spec/02 §4; S8).
+//! What a queue may have and what may leave Pending: `proportion` (spec/02 §7) and
+//! `overcommit` (spec/02 §4).
 //!
 //! Weights, requests and reservations are those of the cycle's start; what is allocated is live.
 

@@ -20,7 +20,7 @@ pub fn status_of(pod: &PodObject) -> Status {
     }
 }
 
-/// The group that stands for a pod without one (S12).
+/// The group that stands for a pod without one.
 pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
     GroupObject {
         namespace: pod.namespace.clone(),

@@ -1,4 +1,4 @@
-//! Which node is best: the scorers of `nodeorder` (spec/02 §8) and `binpack` (§9; S3).
+//! Which node is best: the scorers of `nodeorder` (spec/02 §8) and `binpack` (§9).
 
 use std::collections::BTreeMap;
 
@@ -212,7 +212,7 @@ pub fn image_locality(world: &World, pod: &PodObject, node: &NodeObject) -> i64 
     100 * (sum - min) / (max - min)
 }
 
-/// Score of `binpack` (spec/02 §9; S3).
+/// Score of `binpack` (spec/02 §9).
 pub fn binpack(world: &World, arguments: &Arguments, task: &Task, node: &NodeObject) -> f64 {
     let weight = |name: &str| match arguments.int(name) {
         Some(weight) if weight >= 0 => weight,

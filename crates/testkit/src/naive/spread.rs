@@ -81,7 +81,7 @@ impl Counts {
     }
 }
 
-/// The constraints that score a pod without any of its own (S21).
+/// The constraints that score a pod without any of its own.
 fn system_defaults(world: &World, pod: &PodObject) -> Vec<SpreadConstraint> {
     let mut selector = Selector::default();
     for workload in &world.workloads {

@@ -122,7 +122,7 @@ impl Task {
 /// A PodGroup, or what stands for one around a bare pod.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The group; for a bare pod a made-up one (S12).
+    /// The group; for a bare pod a made-up one.
     pub group: GroupObject,
     /// Queue after the default is filled in.
     pub queue: String,
@@ -185,7 +185,7 @@ pub fn sub(from: &mut Res, other: &Res) {
     }
 }
 
-/// Every dimension that is really requested fits (S5).
+/// Every dimension that is really requested fits.
 pub fn fits(request: &Res, room: &Res) -> bool {
     request
         .iter()
@@ -363,7 +363,7 @@ impl World {
     }
 
     /// Undoes what does not outlive a cycle: placements that were not committed become Pending,
-    /// committed ones Bound (S18).
+    /// committed ones Bound.
     pub fn next_cycle(&mut self) {
         let mut taken_back = Vec::new();
         for (uid, task) in &mut self.tasks {
@@ -386,7 +386,7 @@ impl World {
         }
     }
 
-    /// Jobs with an existing queue: the others are left out of everything (S11).
+    /// Jobs with an existing queue: the others are left out of everything.
     pub fn session_jobs(&self) -> impl Iterator<Item = (&String, &Job)> {
         self.jobs
             .iter()

@@ -1,4 +1,4 @@
-//! What the end of a cycle writes on PodGroups (spec/01 §4.4; S10, S14).
+//! What the end of a cycle writes on PodGroups (spec/01 §4.4).
 
 use pumice_model::object::{GroupCondition, GroupPhase};
 

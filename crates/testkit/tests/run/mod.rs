@@ -16,7 +16,7 @@ pub const DEFAULT_QUEUE: &str = "default";
 
 /// The checked form of a generated configuration.
 pub fn config(text: &str) -> Config {
-    let outcome = parse(text, &pumice_plugins::REGISTRY);
+    let outcome = parse(text, &pumice_engine::REGISTRY);
     outcome.config.expect("generated configurations are valid")
 }
 

@@ -6,74 +6,28 @@ use cargo_metadata::{DependencyKind, Package};
 
 use super::metadata;
 
-/// What each crate of ours may use of ours.
-const ALLOWED: [(&str, &[&str]); 19] = [
-    ("pumice-api", &[]),
-    ("pumice-conf", &[]),
-    ("pumice-devices", &[]),
-    ("pumice-model", &["devices"]),
-    ("pumice-framework", &["conf", "devices", "model"]),
-    ("pumice-plugins", &["conf", "devices", "framework", "model"]),
-    ("pumice-actions", &["devices", "framework", "model"]),
-    (
-        "pumice-engine",
-        &[
-            "actions",
-            "conf",
-            "devices",
-            "framework",
-            "model",
-            "plugins",
-        ],
-    ),
-    (
-        "pumice-decider",
-        &[
-            "conf",
-            "controllers",
-            "devices",
-            "engine",
-            "model",
-            "plugins",
-        ],
-    ),
-    ("pumice-ingest", &["api", "devices", "model"]),
-    ("pumice-controllers", &["api"]),
-    (
-        "pumice-sim",
-        &[
-            "api",
-            "conf",
-            "controllers",
-            "decider",
-            "devices",
-            "engine",
-            "ingest",
-            "model",
-        ],
-    ),
-    (
-        "pumice-cluster",
-        &["api", "controllers", "devices", "ingest", "model"],
-    ),
-    ("pumice-admin", &["conf"]),
-    ("pumice-testkit", &["conf", "devices", "model"]),
-    (
-        "pumice",
-        &[
-            "cluster", "conf", "devices", "engine", "ingest", "model", "plugins", "sim",
-        ],
-    ),
-    (
-        "pumice-daemon",
-        &[
-            "admin", "cluster", "conf", "decider", "devices", "engine", "ingest", "model",
-            "plugins",
-        ],
-    ),
-    ("pumice-scheduler", &["daemon"]),
-    ("pumice-e2e", &["api", "controllers", "sim"]),
-];
+const ARCHITECTURE: &str = include_str!("../../../../docs/ARCHITECTURE.md");
+
+/// What each crate of ours may use of ours: the rows ``| `folder` | what it is | may use |``.
+fn allowed() -> BTreeMap<String, BTreeSet<&'static str>> {
+    let mut allowed = BTreeMap::new();
+    for row in ARCHITECTURE.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [folder, _, used] = cells[..] else {
+            continue;
+        };
+        let folder = folder.trim_start_matches("| ").trim_matches('`');
+        let name = match folder.split_once('/') {
+            Some(("crates", name)) => format!("pumice-{name}"),
+            Some(("cmd", name)) => name.to_owned(),
+            None => format!("pumice-{folder}"),
+            Some(_) => continue,
+        };
+        let used = used.trim_end_matches(" |").split(", ");
+        allowed.insert(name, used.filter(|&used| used != "–").collect());
+    }
+    allowed
+}
 
 /// The packages that may touch the outside world.
 const OUTSIDE: [&str; 6] = [
@@ -118,21 +72,21 @@ fn normal_dependencies(package: &Package) -> BTreeSet<&str> {
 }
 
 #[test]
-fn every_crate_uses_only_the_crates_below_it() {
+fn every_crate_uses_only_the_crates_that_the_map_names() {
     let metadata = metadata();
-    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.into_iter().collect();
+    let allowed = allowed();
     for package in metadata.workspace_packages() {
         let name = package.name.as_str();
         let below = allowed
             .get(name)
-            .unwrap_or_else(|| panic!("{name} is missing in ALLOWED"));
-        for used in normal_dependencies(package) {
-            if let Some(ours) = used.strip_prefix("pumice-") {
-                assert!(below.contains(&ours), "{name} must not use {used}");
-            }
-        }
+            .unwrap_or_else(|| panic!("{name} is missing in the map of docs/ARCHITECTURE.md"));
+        let used: BTreeSet<&str> = normal_dependencies(package)
+            .into_iter()
+            .filter_map(|used| used.strip_prefix("pumice-"))
+            .collect();
+        assert_eq!(used, *below, "{name}, and what docs/ARCHITECTURE.md says");
     }
-    assert_eq!(metadata.workspace_packages().len(), ALLOWED.len());
+    assert_eq!(metadata.workspace_packages().len(), allowed.len());
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! The workspace itself: its layers and what it is built from.
+//! The workspace itself: its layers, what it is built from, and that its documents are true.
 
+mod citations;
 mod dependencies;
 mod layering;
 
@@ -26,4 +27,36 @@ fn metadata() -> Metadata {
         )
         .exec()
         .expect("cargo metadata works in a workspace that builds")
+}
+
+/// Root of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn read(relative: &str) -> String {
+    std::fs::read_to_string(format!("{ROOT}/{relative}")).expect(relative)
+}
+
+/// Files of the repository with these endings, by their path from the root.
+fn files(endings: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(format!("{ROOT}/{folder}")).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name().into_string().expect("a UTF-8 name");
+            let path = format!("{folder}{name}");
+            if entry.path().is_dir() {
+                if name != "target" && !name.starts_with('.') {
+                    folders.push(path + "/");
+                }
+            } else if endings
+                .iter()
+                .any(|ending| path.ends_with(&format!(".{ending}")))
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
 }

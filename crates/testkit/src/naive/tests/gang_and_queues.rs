@@ -140,7 +140,7 @@ fn hierarchical_queues_are_ordered_as_in_the_table_and_equal_weighted_shares_by_
         ..queue(name, 1)
     };
     // (running of sci, dev, prod; pending each; order). In the third row dev and prod have equal
-    // weighted shares up to rounding (S6), so names decide.
+    // weighted shares up to rounding, so names decide.
     for (counts, pending, expected) in [
         ([2, 1, 6], 5, ["dev", "prod", "sci"]),
         ([4, 1, 1], 5, ["prod", "dev", "sci"]),

@@ -168,7 +168,8 @@ pub(crate) fn describe(node: &Node<'_>) -> String {
 }
 
 /// A text fit for one line of a message: at most 60 characters, no control characters.
-pub(crate) fn shorten(text: &str) -> String {
+#[must_use]
+pub fn shorten(text: &str) -> String {
     const LIMIT: usize = 60;
     let mut short = String::new();
     for (count, letter) in text.chars().enumerate() {

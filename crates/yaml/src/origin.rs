@@ -1,20 +1,19 @@
-//! From a place in the checked text to line, column and excerpt of the given file.
+//! From a place in a text to line, column and excerpt of the file the text stands in.
 //!
 //! A configuration inside a ConfigMap is a scalar of the outer file: its lines are indented
-//! (block scalar) or escaped (`kubectl get -o json`). [`Source`] knows for each byte of the inner
+//! (block scalar) or escaped (`kubectl get -o json`). [`Origin`] knows for each byte of the inner
 //! text where it stands outside.
 
-use crate::diagnostic::{Diagnostic, Finding};
-use crate::tree::{Data, Node, Style, locate};
+use crate::tree::{Data, Location, Node, Style, locate};
 
 /// Longest excerpt in characters.
 const EXCERPT_CHARS: usize = 80;
 /// Characters of it in front of the place.
 const EXCERPT_LEAD: usize = 30;
 
-/// Where the bytes of the checked text stand in the file.
-enum Origin {
-    /// The checked text is the file.
+/// Where the bytes of the text stand in the file.
+enum Offsets {
+    /// The text is the file.
     Whole,
     /// Outer offset of each inner byte.
     Mapped(Vec<u32>),
@@ -22,22 +21,38 @@ enum Origin {
     Fixed(usize),
 }
 
-/// The file and the part of it that is checked.
-pub(crate) struct Source<'a> {
-    file: &'a str,
-    origin: Origin,
+/// A part of a file as a message shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Where the part begins in the file.
+    pub location: Location,
+    /// Its first line, or what stands around the column when the line is very long.
+    pub text: String,
+    /// Column of the part within `text`, counted from 1.
+    pub column: u32,
+    /// Characters of `text` that belong to the part, at least 1.
+    pub width: u32,
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn whole(file: &'a str) -> Self {
+/// A text and the file it stands in.
+pub struct Origin<'a> {
+    file: &'a str,
+    offsets: Offsets,
+}
+
+impl<'a> Origin<'a> {
+    /// A text that is a file.
+    #[must_use]
+    pub fn whole(file: &'a str) -> Self {
         Self {
             file,
-            origin: Origin::Whole,
+            offsets: Offsets::Whole,
         }
     }
 
     /// The text of a scalar of `file`.
-    pub(crate) fn inside(file: &'a str, scalar: &Node<'_>) -> Self {
+    #[must_use]
+    pub fn inside(file: &'a str, scalar: &Node<'_>) -> Self {
         let start = scalar.location.offset;
         let mapped = match &scalar.data {
             Data::Scalar {
@@ -56,24 +71,32 @@ impl<'a> Source<'a> {
         };
         Self {
             file,
-            origin: mapped.map_or(Origin::Fixed(start), Origin::Mapped),
+            offsets: mapped.map_or(Offsets::Fixed(start), Offsets::Mapped),
         }
     }
 
     fn outer(&self, offset: usize) -> usize {
-        match &self.origin {
-            Origin::Whole => offset,
-            Origin::Fixed(start) => *start,
-            Origin::Mapped(map) => match map.get(offset).or(map.last()) {
+        match &self.offsets {
+            Offsets::Whole => offset,
+            Offsets::Fixed(start) => *start,
+            Offsets::Mapped(map) => match map.get(offset).or(map.last()) {
                 Some(outer) => *outer as usize,
                 None => 0,
             },
         }
     }
 
-    pub(crate) fn diagnostic(&self, finding: Finding) -> Diagnostic {
-        let at = locate(self.file, self.outer(finding.start));
-        let end = locate(self.file, self.outer(finding.end.max(finding.start)));
+    /// The place in the file of a byte offset of the text.
+    #[must_use]
+    pub fn locate(&self, offset: usize) -> Location {
+        locate(self.file, self.outer(offset))
+    }
+
+    /// What the file shows of the bytes from `start` to `end` of the text.
+    #[must_use]
+    pub fn excerpt(&self, start: usize, end: usize) -> Excerpt {
+        let at = self.locate(start);
+        let end = self.locate(end.max(start));
         let line_start = self.file[..at.offset]
             .rfind(['\n', '\r'])
             .map_or(0, |place| place + 1);
@@ -112,23 +135,11 @@ impl<'a> Source<'a> {
             .saturating_sub(excerpt_column)
             .max(1);
         let width = end_column.saturating_sub(column).clamp(1, room);
-        let seen = finding.see.map(|(text, offset)| {
-            format!("{text} line {}", locate(self.file, self.outer(offset)).line)
-        });
-        let help = match (seen, finding.help) {
-            (Some(seen), Some(help)) => Some(format!("{seen}; {help}")),
-            (seen, help) => seen.or(help),
-        };
-        Diagnostic {
-            severity: finding.severity,
-            code: finding.code,
-            message: finding.message,
-            line: at.line,
-            column: at.column,
-            excerpt,
-            excerpt_column: u32::try_from(excerpt_column).unwrap_or(u32::MAX),
+        Excerpt {
+            location: at,
+            text: excerpt,
+            column: u32::try_from(excerpt_column).unwrap_or(u32::MAX),
             width: u32::try_from(width).unwrap_or(1),
-            help,
         }
     }
 }

@@ -1,0 +1,196 @@
+//! The one list of actions: every action of Volcano, and what it does if it is built here.
+
+use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Arguments, arg, arg_from};
+use pumice_framework::Session;
+
+use crate::kernel::Kernel;
+use crate::{allocate, backfill, enqueue};
+
+/// Runs an action once, with the arguments of its entry in `configurations`.
+pub type Run = fn(&mut Session, &mut Kernel, &Arguments);
+
+/// One action of the list.
+#[derive(Clone, Copy)]
+pub struct Action {
+    /// Name, summary and arguments: what a configuration is checked against.
+    pub spec: ActionSpec,
+    /// What it does; none for an action that Volcano has and this version has not.
+    pub run: Option<Run>,
+}
+
+/// The list. To add an action: a module with its function, and its entry here.
+pub static ACTIONS: &[Action] = &LIST;
+
+/// The specs of [`ACTIONS`], in the same order.
+pub static SPECS: &[ActionSpec] = &specs();
+
+const LIST: [Action; 8] = [
+    Action {
+        spec: ActionSpec {
+            name: "enqueue",
+            summary: "Admits jobs: lets PodGroups leave phase Pending.",
+            args: &[],
+            built: true,
+        },
+        run: Some(|session, _, _| enqueue::run(session)),
+    },
+    Action {
+        spec: ActionSpec {
+            name: "allocate",
+            summary: "Places the pods of admitted jobs, gang by gang.",
+            args: &[ERROR_CACHE],
+            built: true,
+        },
+        run: Some(|session, kernel, _| allocate::run(session, kernel)),
+    },
+    Action {
+        spec: ActionSpec {
+            name: "backfill",
+            summary: "Places pods that request no resources.",
+            args: &[ERROR_CACHE],
+            built: true,
+        },
+        run: Some(|session, kernel, _| backfill::run(session, kernel)),
+    },
+    Action {
+        spec: ActionSpec {
+            name: "preempt",
+            summary: "Evicts pods of lower priority in the same queue.",
+            args: &[
+                ERROR_CACHE,
+                arg(
+                    "enableTopologyAwarePreemption",
+                    ArgKind::Bool,
+                    "false",
+                    "Simulates evictions.",
+                ),
+                arg(
+                    "topologyAwarePreemptWorkerNum",
+                    ArgKind::Int,
+                    "16",
+                    "Parallel simulations.",
+                ),
+                arg(
+                    "minCandidateNodesPercentage",
+                    ArgKind::Int,
+                    "10",
+                    "Fewest nodes, in percent.",
+                ),
+                arg(
+                    "minCandidateNodesAbsolute",
+                    ArgKind::Int,
+                    "1",
+                    "Fewest nodes.",
+                ),
+                arg(
+                    "maxCandidateNodesAbsolute",
+                    ArgKind::Int,
+                    "100",
+                    "Most nodes.",
+                ),
+            ],
+            built: false,
+        },
+        run: None,
+    },
+    Action {
+        spec: ActionSpec {
+            name: "reclaim",
+            summary: "Evicts pods of queues that have more than they deserve.",
+            args: &[ERROR_CACHE],
+            built: false,
+        },
+        run: None,
+    },
+    Action {
+        spec: ActionSpec {
+            name: "shuffle",
+            summary: "Evicts the pods that plugins such as rescheduling name.",
+            args: &[],
+            built: false,
+        },
+        run: None,
+    },
+    Action {
+        spec: ActionSpec {
+            name: "gangpreempt",
+            summary: "Preempts for whole gangs.",
+            args: GANG_EVICTION,
+            built: false,
+        },
+        run: None,
+    },
+    Action {
+        spec: ActionSpec {
+            name: "gangreclaim",
+            summary: "Reclaims for whole gangs.",
+            args: GANG_EVICTION,
+            built: false,
+        },
+        run: None,
+    },
+];
+
+const fn specs() -> [ActionSpec; LIST.len()] {
+    let mut specs = [LIST[0].spec; LIST.len()];
+    let mut at = 1;
+    while at < LIST.len() {
+        specs[at] = LIST[at].spec;
+        at += 1;
+    }
+    specs
+}
+
+/// The action with a name.
+pub fn find(name: &str) -> Option<&'static Action> {
+    ACTIONS.iter().find(|action| action.spec.name == name)
+}
+
+const ERROR_CACHE: ArgSpec = arg(
+    "predicateErrorCacheEnable",
+    ArgKind::Bool,
+    "true",
+    "Accepted without effect: filter verdicts are always shared between equal pods, exactly.",
+);
+
+const GANG_EVICTION: &[ArgSpec] = &[
+    arg_from(
+        1.0,
+        arg(
+            "maxDomains",
+            ArgKind::Int,
+            "8",
+            "Most topology domains looked at.",
+        ),
+    ),
+    arg(
+        "allowWholeBundle",
+        ArgKind::Bool,
+        "true",
+        "Whether whole gangs may be evicted.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_as_built_is_what_can_be_run() {
+        for action in ACTIONS {
+            let name = action.spec.name;
+            assert_eq!(action.spec.built, action.run.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_listed_once_and_documented() {
+        let mut names = std::collections::BTreeSet::new();
+        for spec in SPECS {
+            assert!(names.insert(spec.name), "{} twice", spec.name);
+            assert!(spec.summary.ends_with('.'), "{}", spec.name);
+            let documented = |argument: &ArgSpec| argument.doc.ends_with('.');
+            assert!(spec.args.iter().all(documented), "{}", spec.name);
+        }
+    }
+}
