@@ -345,8 +345,9 @@ fn pod(phase: PodPhase, records: &[(&str, &str)]) -> PodObject {
 #[test]
 fn only_a_pod_of_ours_that_ended_before_its_plugin_answered_is_cleaned_up_after() {
     use PodPhase::{Failed, Pending, Running, Succeeded};
-    let cleaned = [CLEANUP[0], CLEANUP[1], BUSY];
-    let cases: [(PodPhase, &[(&str, &str)], bool); 8] = [
+    const CLEANED: [(&str, &str); 3] = [CLEANUP[0], CLEANUP[1], BUSY];
+    type Records = &'static [(&'static str, &'static str)];
+    let cases: [(PodPhase, Records, bool); 8] = [
         (Pending, &[], false),
         (Pending, &[LIST, TURN, BUSY], false),
         (Running, &[LIST, TURN, BUSY], false),
@@ -354,7 +355,7 @@ fn only_a_pod_of_ours_that_ended_before_its_plugin_answered_is_cleaned_up_after(
         (Failed, &[LIST, TURN, BUSY], true),
         (Succeeded, &[LIST, TURN, BUSY], true),
         (Failed, &[LIST, TURN, DONE], false),
-        (Failed, &cleaned, false),
+        (Failed, &CLEANED, false),
     ];
     for (phase, records, wanted) in cases {
         assert_eq!(
