@@ -200,31 +200,21 @@ fn headline(group: Option<&PodGroup>, pods: usize) -> String {
         1 => parts.push("1 pod pending".to_owned()),
         _ => parts.push(format!("{pods} pods pending")),
     }
-    let conditions = group
-        .map(|group| group.conditions.as_slice())
-        .unwrap_or_default();
-    let short = conditions
-        .iter()
-        .find(|c| c.kind == "Unschedulable" && c.status == "True");
-    let gang = short.and_then(|condition| condition.message.split_once(':'));
-    if let Some((gang, _)) = gang.filter(|(gang, _)| gang.ends_with("tasks in gang unschedulable"))
-    {
-        parts.push(gang.to_owned());
+    if let Some((short, tasks)) = group.and_then(|group| group.shortage) {
+        parts.push(format!("{short}/{tasks} tasks in gang unschedulable"));
     }
     parts.join(", ")
 }
 
 fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow::Result<()> {
-    let mut by_message: Vec<(&str, String, Vec<&str>)> = Vec::new();
-    let mut index: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    let mut by_message: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut index: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for pod in pods {
-        let message = without_name(pod);
-        let at = *index
-            .entry((&pod.reason, message.clone()))
-            .or_insert_with(|| {
-                by_message.push((&pod.reason, message, Vec::new()));
-                by_message.len() - 1
-            });
+        let message = pod.same_message.as_str();
+        let at = *index.entry((&pod.reason, message)).or_insert_with(|| {
+            by_message.push((&pod.reason, message, Vec::new()));
+            by_message.len() - 1
+        });
         by_message[at].2.push(short(&pod.pod));
     }
     for (reason, message, pods) in by_message {
@@ -234,15 +224,6 @@ fn pending_pods(out: &mut impl Write, pods: &[&Pending], named: bool) -> anyhow:
         writeln!(out, "    {reason}: {message}")?;
     }
     Ok(())
-}
-
-/// The message without the pod's own name, so that pods with the same reason come together.
-fn without_name(pod: &Pending) -> String {
-    let own = format!("Pod {} can", pod.pod);
-    let task = format!("Task {} with", short(&pod.pod));
-    pod.message
-        .replacen(&own, "Pod can", 1)
-        .replacen(&task, "Task with", 1)
 }
 
 fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {

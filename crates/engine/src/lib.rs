@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Delta, Delta, … ──► Engine::apply ──► State
-//!                      Engine::cycle(now) ──► actions in order ──► close: PodGroup status
+//!                      Engine::cycle(now) ──► actions in order ──► PodGroup status
 //!                             │
 //!                             └──► Decisions: binds, changed PodGroups
 //! ```
@@ -12,19 +12,16 @@
 
 mod assumed_status;
 mod bind_backoff;
-mod close;
+mod bind_waits;
 pub mod devices;
-pub mod explain;
-pub mod gist;
 mod give_up;
-mod never;
-pub mod numbers;
+pub mod metrics_snapshot;
 pub mod outdated;
 mod partial;
-mod refusal;
+mod pod_group_status;
 pub mod report;
 pub mod view;
-mod waits;
+pub mod waiting;
 
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
@@ -35,15 +32,15 @@ use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use bind_waits::BindWait;
+use bind_waits::BindWaits;
 pub use give_up::GivenUp;
-use never::Serviceable;
-pub use numbers::{JobNumbers, Numbers, QueueNumbers};
+pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
 pub use pumice_framework::{Observer, Stage, Unobserved};
-use report::Telling;
+use report::ReportLog;
 pub use report::{GroupEvent, PodReport, Reports};
-pub use waits::BindWait;
-use waits::BindWaits;
+use waiting::Serviceable;
 
 /// Everything a configuration may name, built or not.
 pub static REGISTRY: Registry = Registry {
@@ -98,8 +95,8 @@ pub struct Engine {
     /// Epochs of nodes and queues at the last close.
     closed_epoch: Option<(u64, u64)>,
     partial: PartialGangs,
-    telling: Telling,
-    /// Jobs looked at since [`Engine::numbers`] was last asked.
+    report_log: ReportLog,
+    /// Jobs looked at since [`Engine::metrics_snapshot`] was last asked.
     uncounted: FxHashSet<JobIx>,
     /// Jobs with a PodGroup and pods that are not ready.
     unready: FxHashSet<JobIx>,
@@ -132,7 +129,7 @@ impl Engine {
             now_s: 0,
             closed_epoch: None,
             partial: PartialGangs::default(),
-            telling: Telling::default(),
+            report_log: ReportLog::default(),
             uncounted: FxHashSet::default(),
             unready: FxHashSet::default(),
             devices_told: devices::Told::default(),
@@ -158,7 +155,7 @@ impl Engine {
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
         let noted = std::mem::take(&mut self.notes);
-        noted.keys().for_each(|ix| self.telling.look_at(*ix));
+        noted.keys().for_each(|ix| self.report_log.look_at(*ix));
         self.state.forget_unwritten_admissions();
         self.partial.forget_unless(self.chain.has_gangs());
         self.closed_epoch = None;
@@ -203,7 +200,7 @@ impl Engine {
             _ => None,
         };
         if let Delta::QueueDelete(name) = &delta {
-            self.telling.queue_gone(name, self.now_s);
+            self.report_log.queue_gone(name, self.now_s);
         }
         let mut held = None;
         if let Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } = &delta {
@@ -228,7 +225,7 @@ impl Engine {
         }
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
-            self.telling.forget_pod(task);
+            self.report_log.forget_pod(task);
             self.forget_note(task, job);
         } else if self.state.task(task).job != job {
             self.forget_note(task, job);
@@ -283,7 +280,7 @@ impl Engine {
         if epoch != self.state.nodes.static_epoch() && !self.notes.is_empty() {
             // Notes name nodes by index, which may mean other nodes now, and somebody may ask.
             let noted = std::mem::take(&mut self.notes);
-            noted.keys().for_each(|ix| self.telling.look_at(*ix));
+            noted.keys().for_each(|ix| self.report_log.look_at(*ix));
             self.closed_epoch = None;
         }
     }
@@ -322,7 +319,7 @@ impl Engine {
     /// was too young, or a gang is to be given up. Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
-        let due_s = [self.telling.due_s(), self.partial.setbacks.next_s];
+        let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
         release_s.chain(due_s.into_iter().flatten()).min()
     }
 

@@ -49,6 +49,20 @@ pub enum TaskStatus {
 pub const STATUSES: usize = 10;
 
 impl TaskStatus {
+    /// All of them, in the order of their values.
+    pub const ALL: [Self; STATUSES] = [
+        Self::Pending,
+        Self::Allocated,
+        Self::Pipelined,
+        Self::Binding,
+        Self::Bound,
+        Self::Running,
+        Self::Releasing,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Unknown,
+    ];
+
     /// Holds resources for its job: Bound, Binding, Running, Allocated.
     pub fn is_allocated(self) -> bool {
         matches!(

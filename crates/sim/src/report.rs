@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use pumice_engine::Engine;
 use pumice_engine::report::queue_totals;
-use pumice_model::object::{GroupPhase, QueueState};
+use pumice_engine::waiting::Subject;
+use pumice_model::object::GroupPhase;
 use pumice_model::resource::display_amount;
 use pumice_model::{Job, JobIx, Queue, QueueIx, ResVec, TaskStatus, VolumeStep};
 use serde::Serialize;
@@ -115,7 +116,16 @@ pub struct PodGroup {
     /// that has no pods yet because it was not admitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
+    /// How many of its pods lack a place, of how many, when that is what its condition says.
+    #[serde(skip)]
+    pub shortage: Option<(i32, usize)>,
 }
+
+/// How a message speaks of a pod whose name stands beside it.
+const THIS_POD: Subject<'_> = Subject {
+    pod: "Pod",
+    task: "Task",
+};
 
 /// A pod that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,6 +136,9 @@ pub struct Pending {
     pub reason: String,
     /// Message.
     pub message: String,
+    /// The message without the pod's name: the same for pods with the same reason.
+    #[serde(skip)]
+    pub same_message: String,
     /// PodGroup of the pod, or the pod itself when it has none.
     #[serde(skip)]
     pub group: String,
@@ -244,26 +257,6 @@ pub struct Report {
     pub problems: Vec<ProblemLine>,
 }
 
-/// Volcano's name of a phase.
-pub fn phase_name(phase: GroupPhase) -> &'static str {
-    match phase {
-        GroupPhase::Pending => "Pending",
-        GroupPhase::Inqueue => "Inqueue",
-        GroupPhase::Running => "Running",
-        GroupPhase::Unknown => "Unknown",
-        GroupPhase::Completed => "Completed",
-    }
-}
-
-fn state_name(state: QueueState) -> &'static str {
-    match state {
-        QueueState::Open => "Open",
-        QueueState::Closed => "Closed",
-        QueueState::Closing => "Closing",
-        QueueState::Unknown => "Unknown",
-    }
-}
-
 impl Report {
     /// Fills in everything that the engine's final state shows.
     pub fn describe(&mut self, engine: &Engine) {
@@ -278,11 +271,12 @@ impl Report {
                     node,
                 });
             }
-            if let Some(why) = engine.why_pending(ix) {
+            if let Some(waiting) = engine.waiting(ix) {
                 self.pending.push(Pending {
                     pod: state.task_key(ix),
-                    reason: why.reason.to_owned(),
-                    message: why.message,
+                    reason: waiting.reason().to_owned(),
+                    message: waiting.text(),
+                    same_message: waiting.text_of(THIS_POD),
                     group: task.job.map(|job| state.job_key(job)).unwrap_or_default(),
                 });
             }
@@ -309,9 +303,10 @@ impl Report {
             });
             self.pod_groups.push(PodGroup {
                 name: state.job_key(ix),
-                phase: phase_name(job.status.phase),
+                phase: job.status.phase.name(),
                 conditions: conditions.collect(),
                 waiting: waiting(engine, ix, job),
+                shortage: engine.gang_shortage(ix),
             });
         }
         self.pod_groups.sort_by(|l, r| l.name.cmp(&r.name));
@@ -323,10 +318,7 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
     if job.status.phase != GroupPhase::Pending || !job.tasks.is_empty() {
         return None;
     }
-    let message = engine.gang_message(ix);
-    message
-        .split_once(". Origin reason is ")
-        .map(|(_, reason)| reason.to_owned())
+    engine.cause_text(ix)
 }
 
 fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -> QueueLine {
@@ -349,7 +341,7 @@ fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -
     let deserved = view.deserved.iter().filter(|(_, amount)| *amount >= 0.1);
     QueueLine {
         name: queue.object.name.clone(),
-        state: state_name(queue.object.state),
+        state: queue.object.state.name(),
         deserved: deserved
             .map(|(ix, amount)| quantity(*ix, *amount as i64))
             .collect(),

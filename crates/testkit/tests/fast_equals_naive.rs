@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::Config;
 use pumice_engine::Engine;
-use pumice_model::object::{GroupPhase, PodObject};
+use pumice_model::object::PodObject;
 use pumice_model::{Delta, TaskStatus};
 use pumice_testkit::generate::{cluster, conf_text, wide_cluster};
 use pumice_testkit::naive::{self, Outcome};
@@ -65,13 +65,7 @@ fn describe(engine: &Engine, outcome: &mut Outcome) {
     }
     outcome.pipelined.sort();
     for (ix, job) in state.jobs().filter(|(_, job)| job.group().is_some()) {
-        let phase = match job.status.phase {
-            GroupPhase::Pending => "Pending",
-            GroupPhase::Inqueue => "Inqueue",
-            GroupPhase::Running => "Running",
-            GroupPhase::Unknown => "Unknown",
-            GroupPhase::Completed => "Completed",
-        };
+        let phase = job.status.phase.name();
         outcome.phases.insert(state.job_key(ix), phase.to_owned());
         let conditions: Vec<_> = job
             .status

@@ -4,7 +4,7 @@
 //! They say whether there is anything to write.
 
 use jiff::Timestamp;
-use pumice_model::object::{Amounts, GroupCondition, GroupPhase, GroupStatus};
+use pumice_model::object::{Amounts, GroupCondition, GroupStatus};
 use serde_json::{Map, Value, json};
 
 use super::PodRef;
@@ -171,7 +171,7 @@ impl Group {
     fn status(&self) -> Value {
         let status = &self.status;
         json!({
-            "phase": phase(status.phase),
+            "phase": status.phase.name(),
             "conditions": status.conditions.iter().map(group_condition).collect::<Vec<_>>(),
             "running": status.running,
             "succeeded": status.succeeded,
@@ -192,17 +192,6 @@ impl Group {
         }
         merge(group, "status", self.status());
         true
-    }
-}
-
-/// The phase as Volcano writes it.
-fn phase(phase: GroupPhase) -> &'static str {
-    match phase {
-        GroupPhase::Pending => "Pending",
-        GroupPhase::Inqueue => "Inqueue",
-        GroupPhase::Running => "Running",
-        GroupPhase::Unknown => "Unknown",
-        GroupPhase::Completed => "Completed",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Numbers of queues, jobs and pods, as metrics.
 
 use pumice_admin::metrics::{Amounts, Job, Metrics, Placed, QueueNumbers, TaskStage};
-use pumice_engine::{Engine, JobNumbers, QueueNumbers as OfQueue};
+use pumice_engine::{Engine, JobSnapshot, QueueSnapshot};
 use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -96,7 +96,7 @@ impl Numbers {
 
     /// Numbers of every queue, and of the jobs that changed.
     pub fn publish(&mut self, metrics: &Metrics, engine: &mut Engine) {
-        let numbers = engine.numbers();
+        let numbers = engine.metrics_snapshot();
         let state = engine.state();
         let mut seen = FxHashSet::default();
         for queue in &numbers.queues {
@@ -119,7 +119,7 @@ impl Numbers {
         metrics.pending_pods(&pending);
     }
 
-    fn publish_job(&mut self, metrics: &Metrics, state: &State, job: &JobNumbers) {
+    fn publish_job(&mut self, metrics: &Metrics, state: &State, job: &JobSnapshot) {
         let (namespace, name) = self.key(metrics, state, job.job);
         metrics.job_lacks(
             namespace,
@@ -136,7 +136,7 @@ impl Numbers {
 }
 
 /// Publishes a queue's numbers; its name.
-fn publish_queue(metrics: &Metrics, state: &State, numbers: &OfQueue) -> String {
+fn publish_queue(metrics: &Metrics, state: &State, numbers: &QueueSnapshot) -> String {
     let queue = state.queue(numbers.queue);
     let allocated = Split::of_vec(state, &numbers.allocated);
     let request = Split::of_vec(state, &numbers.request);

@@ -1,20 +1,19 @@
-//! What the outside is told about, and only when there is news.
+//! What is written to pods, PodGroups and queues, and only when there is news.
 //!
 //! ```text
-//!  cycle ─► jobs that were looked at ─► print of each waiting task ─┬─ as before: nothing
-//!                                                                   ├─ numbers differ: after 60 s
-//!                                                                   └─ else: text, PodReport
-//!  time ─► what was told long ago and still stands ─► text, PodReport (an event only)
+//!  cycle ─► jobs that were looked at ─► fingerprint of each waiting task ─┬─ as before: nothing
+//!                                                                         ├─ numbers: after 60 s
+//!                                                                         └─ else: PodReport
+//!  time ─► what was reported long ago and still stands ─► PodReport (an event only)
 //!  queues whose amounts changed ─► sums up the tree ─► differ from the object? ─► amounts
 //! ```
 //!
-//! A *print* ([`print`]) is hashed from what a message is made of, so text is made only to be told.
+//! Why a task waits is in [`crate::waiting`]; its [`Fingerprint`] decides whether text is made.
 
+mod log;
 mod lost;
 mod pods;
-mod print;
 mod queues;
-mod told;
 
 use std::collections::BTreeMap;
 
@@ -24,14 +23,14 @@ use pumice_model::{JobIx, NodeIx, QueueIx, Sym, TaskIx};
 use rustc_hash::FxHashSet;
 
 use crate::Engine;
-use crate::gist::hash_of;
-pub(crate) use print::Print;
+use crate::waiting::Fingerprint;
+pub(crate) use log::Due;
+pub use log::{EVENT_LIFETIME_S, REWRITE_NUMBERS_AFTER_S};
+use log::{LastReport, LastReports, Repeats};
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
-pub use told::EVENT_LIFETIME_S;
-use told::{Book, Repeats, Told, Turn};
 
-/// Seconds a pod or a gang must have waited before it is told why: most are placed before.
+/// Seconds a pod or a gang must have waited before it is reported why: most are placed before.
 pub const FIRST_REPORT_AFTER_S: i64 = 2;
 
 /// A pod's condition `PodScheduled=False`, and an event that says the same.
@@ -84,13 +83,13 @@ impl Reports {
     }
 }
 
-/// The memory of what was told.
+/// What was reported, and what is to be looked at again.
 #[derive(Default)]
-pub(crate) struct Telling {
+pub(crate) struct ReportLog {
     jobs: FxHashSet<JobIx>,
     became_ready: FxHashSet<JobIx>,
-    pods: Book<TaskIx>,
-    groups: Book<JobIx>,
+    pods: LastReports<TaskIx>,
+    groups: LastReports<JobIx>,
     repeats: Repeats,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobIx>>,
@@ -100,7 +99,7 @@ pub(crate) struct Telling {
     lost_queues: lost::LostQueues,
 }
 
-impl Telling {
+impl ReportLog {
     /// A cycle looked at a job.
     pub fn look_at(&mut self, ix: JobIx) {
         self.jobs.insert(ix);
@@ -111,7 +110,7 @@ impl Telling {
         self.became_ready.insert(ix);
     }
 
-    /// A pod is gone, or what was told about it did not arrive.
+    /// A pod is gone, or the report on it did not arrive.
     pub fn forget_pod(&mut self, task: TaskIx) {
         self.pods.forget(task);
     }
@@ -126,7 +125,7 @@ impl Telling {
         self.repeats.set_lifetime_s(lifetime_s);
     }
 
-    /// When something is to be told although nothing happens.
+    /// When something is to be reported although nothing happens.
     pub fn due_s(&self) -> Option<i64> {
         let first = self.due.first_key_value().map(|(at_s, _)| *at_s);
         let again = [self.pods.due_s(), self.groups.due_s()];
@@ -140,7 +139,7 @@ impl Telling {
     }
 
     /// Only numbers of what is noted of a job have changed: they are looked at once they may be
-    /// told, however often they change until then.
+    /// written, however often they change until then.
     pub fn look_later(&mut self, ix: JobIx, due_s: i64) {
         if self.moving.insert(ix) {
             self.later(ix, due_s);
@@ -176,27 +175,27 @@ impl Telling {
 }
 
 impl Engine {
-    /// What is to be told since the last call: each condition and amount once, when it differs from
-    /// what was told before or, of a pod or queue not told about yet, from what its object carries.
-    /// Differences in numbers only are told after [`crate::gist::RETELL_AFTER_S`] seconds. Events
-    /// are told again before the API server forgets them.
+    /// What is to be written since the last call: each condition and amount once, when it differs
+    /// from the last report or, without one, from what the object carries. Differences in numbers
+    /// only are written after [`REWRITE_NUMBERS_AFTER_S`] seconds. Events are repeated before the
+    /// API server forgets them.
     ///
     /// The caller writes it, or says that it could not ([`Engine::pod_report_failed`],
     /// [`Engine::queue_report_failed`]).
     pub fn reports(&mut self, now_s: i64) -> Reports {
         let mut reports = Reports::default();
-        let mut telling = std::mem::take(&mut self.telling);
-        for ix in telling.take_jobs(now_s) {
+        let mut log = std::mem::take(&mut self.report_log);
+        for ix in log.take_jobs(now_s) {
             if !self.state.has_job(ix) {
-                telling.groups.forget(ix);
+                log.groups.forget(ix);
                 continue;
             }
-            self.report_pods(&mut telling, ix, now_s, &mut reports.pods);
-            self.report_group(&mut telling, ix, now_s, &mut reports.events);
+            self.report_pods(&mut log, ix, now_s, &mut reports.pods);
+            self.report_group(&mut log, ix, now_s, &mut reports.events);
         }
-        self.repeat_pods(&mut telling, now_s, &mut reports.pods);
-        self.repeat_groups(&mut telling, now_s, &mut reports.events);
-        let mut ready: Vec<JobIx> = telling.became_ready.drain().collect();
+        self.repeat_pods(&mut log, now_s, &mut reports.pods);
+        self.repeat_groups(&mut log, now_s, &mut reports.events);
+        let mut ready: Vec<JobIx> = log.became_ready.drain().collect();
         ready.sort_unstable();
         ready.retain(|ix| self.state.has_job(*ix));
         reports
@@ -207,15 +206,15 @@ impl Engine {
                 reason: "Scheduled",
                 message: "pod group is ready".to_owned(),
             }));
-        self.report_lost_queues(&mut telling.lost_queues, now_s, &mut reports);
-        reports.queues = telling.queues.report(&mut self.state, now_s);
-        self.telling = telling;
+        self.report_lost_queues(&mut log.lost_queues, now_s, &mut reports);
+        reports.queues = log.queues.report(&mut self.state, now_s);
+        self.report_log = log;
         reports
     }
 
-    /// The API server forgets events after that long ([`EVENT_LIFETIME_S`] unless told).
+    /// The API server forgets events after that long ([`EVENT_LIFETIME_S`] unless said).
     pub fn set_event_lifetime_s(&mut self, lifetime_s: i64) {
-        self.telling.set_event_lifetime_s(lifetime_s);
+        self.report_log.set_event_lifetime_s(lifetime_s);
     }
 
     /// A condition of this pod could not be written: it is told again when it is next looked at.
@@ -223,50 +222,53 @@ impl Engine {
         let Some(task) = self.state.task_by_uid(uid) else {
             return;
         };
-        self.telling.forget_pod(task);
+        self.report_log.forget_pod(task);
         if let Some(job) = self.state.task(task).job {
-            self.telling.look_at(job);
+            self.report_log.look_at(job);
         }
     }
 
     /// The amounts of this queue could not be written: they are told again.
     pub fn queue_report_failed(&mut self, name: &str) {
         if let Some(queue) = self.state.queue_by_name(name) {
-            self.telling.queues.forget(queue);
+            self.report_log.queues.forget(queue);
         }
     }
 
     /// Why a gang waits, as an event on its PodGroup.
     fn report_group(
         &self,
-        telling: &mut Telling,
+        log: &mut ReportLog,
         ix: JobIx,
         now_s: i64,
         events: &mut Vec<GroupEvent>,
     ) {
         let Some(complaint) = self.group_complaint(ix) else {
-            telling.groups.forget(ix);
+            log.groups.forget(ix);
             return;
         };
-        let print = complaint.print();
-        match telling.groups.look_up(ix, now_s).turn(print, now_s) {
-            Turn::Never => {}
-            Turn::Later(at_s) => telling.later(ix, at_s),
-            Turn::Now => {
-                let (text, at_s) = (print.data, now_s);
-                let told = Told::Message { print, text, at_s };
-                let again_s = telling.repeats.next_s(now_s, ix);
-                telling.groups.tell(ix, told, again_s);
+        let fingerprint = complaint.fingerprint();
+        match log.groups.look_up(ix, now_s).due(fingerprint, now_s) {
+            Due::Never => {}
+            Due::Later(at_s) => log.later(ix, at_s),
+            Due::Now => {
+                let report = LastReport::Message {
+                    fingerprint,
+                    text: fingerprint.data,
+                    at_s: now_s,
+                };
+                let again_s = log.repeats.next_s(now_s, ix);
+                log.groups.put(ix, report, again_s);
                 events.push(self.event(ix, &complaint));
             }
         }
     }
 
-    /// Events of gangs that were told long ago and still stand.
-    fn repeat_groups(&self, telling: &mut Telling, now_s: i64, events: &mut Vec<GroupEvent>) {
-        let Telling {
+    /// Events of gangs that were reported long ago and still stand.
+    fn repeat_groups(&self, log: &mut ReportLog, now_s: i64, events: &mut Vec<GroupEvent>) {
+        let ReportLog {
             groups, repeats, ..
-        } = telling;
+        } = log;
         for ix in groups.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
             let known = self.state.has_job(ix);
             match known.then(|| self.group_complaint(ix)).flatten() {
@@ -277,18 +279,18 @@ impl Engine {
     }
 
     /// What there is to say against a PodGroup (spec/01 §4.7).
-    fn group_complaint(&self, ix: JobIx) -> Option<Complaint<'_>> {
+    fn group_complaint(&self, ix: JobIx) -> Option<GroupComplaint<'_>> {
         let job = self.state.job(ix);
         job.group()?;
         if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
-            return Some(Complaint::NoQueue(
+            return Some(GroupComplaint::NoQueue(
                 job.queue_name,
                 self.state.queues_epoch(),
             ));
         }
         let note = self.notes.get(&ix);
         if let Some(refusal) = note.and_then(|note| note.enqueue_refusal()) {
-            return Some(Complaint::Refused(refusal));
+            return Some(GroupComplaint::Refused(refusal));
         }
         if matches!(
             job.status.phase,
@@ -298,18 +300,18 @@ impl Engine {
         }
         let mut conditions = job.status.conditions.iter();
         let open = conditions.find(|c| c.kind == "Unschedulable" && c.status == "True");
-        open.map(|condition| Complaint::Condition(&condition.message))
+        open.map(|condition| GroupComplaint::Condition(&condition.message))
     }
 
-    fn event(&self, job: JobIx, complaint: &Complaint) -> GroupEvent {
+    fn event(&self, job: JobIx, complaint: &GroupComplaint) -> GroupEvent {
         let message = match complaint {
-            Complaint::NoQueue(..) => self.no_queue_text(job),
-            Complaint::Refused(refusal) => self.refusal_text(job, refusal),
-            Complaint::Condition(message) => (*message).to_owned(),
+            GroupComplaint::NoQueue(..) => self.no_queue_text(job),
+            GroupComplaint::Refused(refusal) => self.refusal_text(job, refusal),
+            GroupComplaint::Condition(message) => (*message).to_owned(),
         };
         GroupEvent {
             job,
-            warning: !matches!(complaint, Complaint::Refused(_)),
+            warning: !matches!(complaint, GroupComplaint::Refused(_)),
             reason: "Unschedulable",
             message,
         }
@@ -317,7 +319,7 @@ impl Engine {
 }
 
 /// What there is to say against a PodGroup.
-enum Complaint<'a> {
+enum GroupComplaint<'a> {
     /// Its queue of this name is missing, among the queues of this epoch.
     NoQueue(Sym, u64),
     /// It is not admitted.
@@ -326,15 +328,13 @@ enum Complaint<'a> {
     Condition(&'a str),
 }
 
-impl Complaint<'_> {
-    fn print(&self) -> Print {
+impl GroupComplaint<'_> {
+    fn fingerprint(&self) -> Fingerprint {
         match self {
-            Self::NoQueue(queue, epoch) => Print {
-                headline: hash_of(queue),
-                data: hash_of((queue, epoch)),
-            },
-            Self::Refused(refusal) => Print::of_refusal(refusal),
-            Self::Condition(message) => Print::of_text(message),
+            // The nearest name is said too.
+            Self::NoQueue(queue, epoch) => Fingerprint::of(queue).with(epoch),
+            Self::Refused(refusal) => Fingerprint::of_refusal(refusal),
+            Self::Condition(message) => Fingerprint::of_text(message),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use pumice_model::object::GroupPhase;
 use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Origin, TaskIx, TaskStatus};
 use serde::{Deserialize, Serialize};
@@ -11,9 +10,16 @@ use super::find::Absent;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
+use crate::waiting::Subject;
 
 /// Pods of one job whose reasons are told.
 const MOST_PODS: usize = 100;
+
+/// How one message speaks of all of them.
+const ANY_POD: Subject<'_> = Subject {
+    pod: "the pod",
+    task: "the task",
+};
 
 /// Names told of pods that wait for the same reason.
 const MOST_NAMES: usize = 3;
@@ -82,17 +88,6 @@ pub struct SameReason {
     pub pods: Vec<String>,
 }
 
-/// Name of a phase.
-pub(super) fn phase_name(phase: GroupPhase) -> &'static str {
-    match phase {
-        GroupPhase::Pending => "Pending",
-        GroupPhase::Inqueue => "Inqueue",
-        GroupPhase::Running => "Running",
-        GroupPhase::Unknown => "Unknown",
-        GroupPhase::Completed => "Completed",
-    }
-}
-
 impl Engine {
     pub(super) fn job_view(&self, namespace: &str, name: &str) -> Result<JobView, Absent> {
         let ix = self.find_job(namespace, name)?;
@@ -112,7 +107,7 @@ impl Engine {
             },
             name: self.state.job_key(ix),
             queue: self.state.names.text(job.queue_name).to_owned(),
-            phase: job.group().map(|_| phase_name(job.status.phase).to_owned()),
+            phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,
             created: Time::of(job.created_s),
             min_member: job.min_available,
@@ -143,7 +138,7 @@ impl Engine {
         if !waits || job.is_ready() && self.pending_pods(ix) == 0 {
             return None;
         }
-        if let Some(why) = self.origin_reason(ix) {
+        if let Some(why) = self.cause_text(ix) {
             return Some((self.condition_word(ix), why));
         }
         let first = self.first_pods(ix).into_iter().next();
@@ -186,15 +181,16 @@ impl Engine {
 
     fn same_reasons(&self, ix: JobIx) -> Vec<SameReason> {
         let mut all: Vec<SameReason> = Vec::new();
+        let pods = self.waiting_pods(ix);
         for task in self.first_pods(ix) {
-            let Some(why) = self.why_pending(task) else {
+            let Some(waiting) = pods.waiting(task) else {
                 continue;
             };
             let name = self.state.task(task).name.to_string();
-            let message = self.without_name(task, &why.message);
+            let (reason, message) = (waiting.reason(), waiting.text_of(ANY_POD));
             let known = all
                 .iter_mut()
-                .find(|same| same.reason == why.reason && same.message == message);
+                .find(|same| same.reason == reason && same.message == message);
             match known {
                 Some(same) => {
                     same.count += 1;
@@ -203,7 +199,7 @@ impl Engine {
                     }
                 }
                 None => all.push(SameReason {
-                    reason: why.reason.to_owned(),
+                    reason: reason.to_owned(),
                     message,
                     count: 1,
                     pods: vec![name],
@@ -211,14 +207,5 @@ impl Engine {
             }
         }
         all
-    }
-
-    /// So that pods with the same reason come together.
-    fn without_name(&self, task: TaskIx, message: &str) -> String {
-        let key = self.state.task_key(task);
-        let name = &self.state.task(task).name;
-        message
-            .replacen(&format!("Pod {key} can"), "the pod can", 1)
-            .replacen(&format!("Task {name} with"), "the task with", 1)
     }
 }

@@ -8,7 +8,6 @@ use pumice_model::{JobIx, QueueIx, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::MOST_WAITING;
-use super::job::phase_name;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
 
@@ -140,7 +139,7 @@ impl Engine {
             position,
             name: self.state.job_key(ix),
             queue: self.state.names.text(job.queue_name).to_owned(),
-            phase: job.group().map(|_| phase_name(job.status.phase).to_owned()),
+            phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,
             pending: self.pending_pods(ix),
             min_member: job.min_available,

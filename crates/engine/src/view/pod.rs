@@ -4,7 +4,6 @@ use pumice_model::TaskIx;
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
-use super::job::phase_name;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
@@ -32,6 +31,9 @@ pub struct PodView {
     pub reason: Option<String>,
     /// Why it waits.
     pub message: Option<String>,
+    /// The kind of reason, in the words of the metric `pumice_pending_pods`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// The job it belongs to.
     pub job: Option<JobOfPod>,
     /// Where its job stands in the queue, while the pod waits.
@@ -68,8 +70,8 @@ impl Engine {
         let ix = self.find_pod(namespace, name)?;
         let state = &self.state;
         let task = state.task(ix);
-        let why = self.why_pending(ix);
-        let waits = why.is_some();
+        let waiting = self.waiting(ix);
+        let waits = waiting.is_some();
         Ok(PodView {
             pod: state.task_key(ix),
             uid: task.uid.to_string(),
@@ -78,8 +80,9 @@ impl Engine {
             node: task.node.map(|node| state.nodes.object(node).name.clone()),
             created: Time::of(task.created_s),
             asks: quantities(state, &state.shape(ix).request),
-            reason: why.as_ref().map(|why| why.reason.to_owned()),
-            message: why.map(|why| why.message),
+            reason: waiting.map(|waiting| waiting.reason().to_owned()),
+            message: waiting.map(|waiting| waiting.text()),
+            class: waiting.map(|waiting| waiting.class().to_owned()),
             job: self.job_of_pod(ix),
             place: task
                 .job
@@ -100,7 +103,7 @@ impl Engine {
         Some(JobOfPod {
             name: self.state.job_key(ix),
             queue: self.state.names.text(job.queue_name).to_owned(),
-            phase: job.group().map(|_| phase_name(job.status.phase).to_owned()),
+            phase: job.group().map(|_| job.status.phase.name().to_owned()),
             min_member: job.min_available,
             tasks: job.tasks.len(),
             placed: job.scheduled(),

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use pumice_model::object::{Amounts, GroupPhase, QueueState};
+use pumice_model::object::{Amounts, GroupPhase};
 use pumice_model::resource::display_amount;
 use pumice_model::{QueueIx, ResVec, TaskStatus};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
-use super::job::phase_name;
 use super::place::WaitingJob;
 use super::shape::{Quantities, named, quantities};
 use super::{MOST_ROWS, MOST_WAITING};
@@ -76,27 +75,6 @@ struct Counts {
     waiting: usize,
 }
 
-const PHASES: [GroupPhase; 5] = [
-    GroupPhase::Pending,
-    GroupPhase::Inqueue,
-    GroupPhase::Running,
-    GroupPhase::Unknown,
-    GroupPhase::Completed,
-];
-
-const STATUSES: [TaskStatus; 10] = [
-    TaskStatus::Pending,
-    TaskStatus::Allocated,
-    TaskStatus::Pipelined,
-    TaskStatus::Binding,
-    TaskStatus::Bound,
-    TaskStatus::Running,
-    TaskStatus::Releasing,
-    TaskStatus::Succeeded,
-    TaskStatus::Failed,
-    TaskStatus::Unknown,
-];
-
 impl Engine {
     pub(super) fn queues_view(&self) -> QueuesView {
         let mut all: Vec<QueueIx> = self.state.queues().map(|(ix, _)| ix).collect();
@@ -128,7 +106,7 @@ impl Engine {
             if job.group().is_some() {
                 of.groups[job.status.phase as usize] += 1;
             }
-            for status in STATUSES {
+            for status in TaskStatus::ALL {
                 let count = job.count(status).max(0) as usize;
                 if count > 0 {
                     *of.pods.entry(status.name()).or_insert(0) += count;
@@ -153,7 +131,7 @@ impl Engine {
         let view = self.queue_view(ix).unwrap_or_default();
         let nothing = Counts::default();
         let of = counts.get(&ix).unwrap_or(&nothing);
-        let phases = PHASES
+        let phases = GroupPhase::ALL
             .iter()
             .map(|phase| (phase, of.groups[*phase as usize]));
         let phases = phases.filter(|(_, count)| *count > 0);
@@ -161,7 +139,7 @@ impl Engine {
         let deserved = view.deserved.iter().filter(|(_, amount)| *amount >= 0.1);
         QueueView {
             name: queue.object.name.clone(),
-            state: state_name(queue.object.state).to_owned(),
+            state: queue.object.state.name().to_owned(),
             parent: queue.object.parent.clone(),
             weight: queue.object.weight,
             priority: queue.object.priority,
@@ -179,7 +157,7 @@ impl Engine {
             share: view.share,
             overused: view.overused,
             pod_groups: phases
-                .map(|(phase, count)| (phase_name(*phase).to_owned(), count))
+                .map(|(phase, count)| (phase.name().to_owned(), count))
                 .collect(),
             pods: of.pods.iter().map(|(k, n)| ((*k).to_owned(), *n)).collect(),
             waiting: of.waiting,
@@ -194,13 +172,4 @@ fn as_written(amounts: &Amounts) -> Quantities {
     amounts
         .map(|(name, amount)| (name.clone(), display_amount(name, *amount)))
         .collect()
-}
-
-fn state_name(state: QueueState) -> &'static str {
-    match state {
-        QueueState::Open => "Open",
-        QueueState::Closed => "Closed",
-        QueueState::Closing => "Closing",
-        QueueState::Unknown => "Unknown",
-    }
 }

@@ -39,7 +39,7 @@ fn a_pod_whose_binding_waits_says_for_whom_and_is_counted() {
     let text = "the Binding to node n1 waits until the device plugin there has answered for pod \
                 ns/a, at most 30 s a pod";
     assert_eq!(cluster.why("b"), ("Schedulable", text.to_owned()));
-    let pending = cluster.engine.numbers().pending;
+    let pending = cluster.engine.metrics_snapshot().pending;
     assert_eq!(pending.get("device-plugin"), Some(&1));
     assert_eq!(told(&mut cluster, 0), [""; 0], "most go on soon");
     assert_eq!(cluster.engine.wake_at_s(), Some(2));

@@ -9,7 +9,7 @@ mod conditions;
 mod device_changes;
 mod devices;
 mod gangs;
-mod numbers;
+mod metrics_snapshot;
 mod placement;
 mod queues;
 mod reasons;

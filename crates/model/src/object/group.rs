@@ -19,6 +19,28 @@ pub enum GroupPhase {
     Completed,
 }
 
+impl GroupPhase {
+    /// All of them, in the order of their values.
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Inqueue,
+        Self::Running,
+        Self::Unknown,
+        Self::Completed,
+    ];
+
+    /// As `status.phase` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Inqueue => "Inqueue",
+            Self::Running => "Running",
+            Self::Unknown => "Unknown",
+            Self::Completed => "Completed",
+        }
+    }
+}
+
 /// One PodGroup condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -118,6 +140,18 @@ pub enum QueueState {
     Closing,
     /// Not known.
     Unknown,
+}
+
+impl QueueState {
+    /// As `status.state` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Closed => "Closed",
+            Self::Closing => "Closing",
+            Self::Unknown => "Unknown",
+        }
+    }
 }
 
 /// A Queue.

@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
 
-use state::{Status, SubJob, World, phase_name};
+use state::{Status, SubJob, World};
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
     }
     for (key, job) in &world.jobs {
         let status = &job.group.status;
-        let phase = phase_name(status.phase).to_owned();
+        let phase = status.phase.name().to_owned();
         outcome.phases.insert(key.clone(), phase);
         let all = status.conditions.iter();
         let all: Vec<_> = all

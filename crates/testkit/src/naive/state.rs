@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Amounts, Gates, GroupCondition, GroupObject, GroupPhase, NodeObject, PodObject,
-    PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
+    Amounts, Gates, GroupCondition, GroupObject, NodeObject, PodObject, PriorityClassObject,
+    QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
 use super::devices;
@@ -461,17 +461,6 @@ impl World {
             }
         }
         sum
-    }
-}
-
-/// The phase as text.
-pub fn phase_name(phase: GroupPhase) -> &'static str {
-    match phase {
-        GroupPhase::Pending => "Pending",
-        GroupPhase::Inqueue => "Inqueue",
-        GroupPhase::Running => "Running",
-        GroupPhase::Unknown => "Unknown",
-        GroupPhase::Completed => "Completed",
     }
 }
 

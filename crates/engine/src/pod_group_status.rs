@@ -7,19 +7,20 @@ use pumice_model::{Job, JobIx, State, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
-use crate::gist::{RETELL_AFTER_S, gist};
+use crate::report::Due;
+use crate::waiting::Fingerprint;
 
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
     /// whose status changed. `before` are the notes of the cycle before.
     pub(crate) fn close(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.jobs_to_look_at(before, now_s);
-        jobs.extend(self.telling.take_due(now_s));
+        jobs.extend(self.report_log.take_due(now_s));
         jobs.sort_unstable();
         jobs.dedup();
         for ix in &jobs {
             self.note_partial_gang(*ix, now_s);
-            self.telling.look_at(*ix);
+            self.report_log.look_at(*ix);
             self.uncounted.insert(*ix);
             self.note_unready(*ix);
         }
@@ -29,8 +30,8 @@ impl Engine {
     /// Likewise of those whose status, or what is told of them, was too young when they were last
     /// looked at: nothing has happened since.
     pub(crate) fn close_due(&mut self, now_s: i64) -> Vec<JobIx> {
-        let due = self.telling.take_due(now_s);
-        due.iter().for_each(|ix| self.telling.look_at(*ix));
+        let due = self.report_log.take_due(now_s);
+        due.iter().for_each(|ix| self.report_log.look_at(*ix));
         let changed = self.close_groups(due, now_s);
         if !changed.is_empty() {
             // A condition that says so with other numbers decides nothing.
@@ -48,13 +49,13 @@ impl Engine {
             }
             let (status, due_s) = self.status_of(ix, now_s);
             if let Some(due_s) = due_s {
-                self.telling.later(ix, due_s);
+                self.report_log.later(ix, due_s);
             }
             let written = self.state.job(ix).group().map(|group| &group.status);
             if written != Some(&status) {
                 let ran = written.is_some_and(|old| old.phase == GroupPhase::Running);
                 if status.phase == GroupPhase::Running && !ran {
-                    self.telling.is_ready(ix);
+                    self.report_log.is_ready(ix);
                 }
                 self.state.set_group_status(ix, status);
                 changed.push(ix);
@@ -84,13 +85,10 @@ impl Engine {
             match before.get(ix).filter(|_| same_nodes) {
                 Some(old) if old == note => {}
                 Some(old) if old.differs_in_amounts_only(note) => {
-                    // As soon as the rate allows to tell it.
-                    let due_s = written_s(&self.state, *ix).unwrap_or(now_s);
-                    let due_s = due_s.saturating_add(RETELL_AFTER_S);
-                    if due_s <= now_s {
-                        jobs.push(*ix);
-                    } else {
-                        self.telling.look_later(*ix, due_s);
+                    let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
+                    match Due::of_numbers(written_s, now_s) {
+                        Due::Later(at_s) => self.report_log.look_later(*ix, at_s),
+                        Due::Now | Due::Never => jobs.push(*ix),
                     }
                 }
                 _ => jobs.push(*ix),
@@ -130,13 +128,14 @@ impl Engine {
         let complaint = if is_ready || waits_for_its_own_pods(job) {
             None
         } else {
-            self.unschedulable(ix)
+            self.group_waiting(ix)
         };
         let unschedulable = complaint.is_some();
         let mut due_s = None;
         if self.is_postponed(ix) {
             // Nothing new is known of it.
-        } else if let Some((reason, message)) = complaint {
+        } else if let Some(complaint) = complaint {
+            let (reason, message) = self.group_reason(ix, &complaint);
             let what = ("Unschedulable", "True");
             due_s = self.put_condition(&mut status, now_s, what, reason, message);
         } else if is_ready && self.chain.writes_conditions() {
@@ -165,27 +164,6 @@ impl Engine {
         }
     }
 
-    /// Reason and message of a job that is not ready; nothing where no plugin judges that.
-    fn unschedulable(&self, ix: JobIx) -> Option<(&'static str, String)> {
-        let job = self.state.job(ix);
-        if job.queue.is_none() {
-            return Some(("QueueNotFound", self.no_queue_text(ix)));
-        }
-        if !self.chain.writes_conditions() {
-            return None;
-        }
-        if job.tasks.is_empty() {
-            // Its controller makes pods once it is admitted.
-            let skip = self.notes.get(&ix).and_then(|note| note.skip.as_ref());
-            let skip = skip.filter(|_| job.is_pending())?;
-            return Some(("NotEnoughResources", self.skip_text(ix, skip)));
-        }
-        Some(match self.chain.job_valid(&self.state, ix) {
-            Err(invalid) => (invalid.reason, invalid.message),
-            Ok(()) => ("NotEnoughResources", self.gang_message(ix)),
-        })
-    }
-
     /// Adds or replaces the condition of a kind; nothing changes when it says the same already. When
     /// to look again, if it would say so with other numbers and is too young.
     fn put_condition(
@@ -206,11 +184,11 @@ impl Engine {
         };
         let mut known = status.conditions.iter_mut();
         match known.find(|known| known.kind == kind) {
-            Some(known) if says_the_same(known, &condition, now_s) => {
-                let due_s = known.transition_s.saturating_add(RETELL_AFTER_S);
-                return (known.message != condition.message).then_some(due_s);
-            }
-            Some(known) => *known = condition,
+            Some(known) => match due(known, &condition, now_s) {
+                Due::Now => *known = condition,
+                Due::Later(at_s) => return Some(at_s),
+                Due::Never => {}
+            },
             None => status.conditions.push(condition),
         }
         None
@@ -224,15 +202,13 @@ impl Engine {
 /// Reason of a gang that is ready.
 const READY: &str = "tasks in gang are ready to be scheduled";
 
-/// Whether a condition need not be written again: nothing differs, or only numbers, and the known
-/// one is young.
-fn says_the_same(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> bool {
+/// When a condition takes the place of the one that the object carries.
+fn due(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> Due {
     if (&known.status, &known.reason) != (&new.status, &new.reason) {
-        return false;
+        return Due::Now;
     }
-    let age_s = now_s.saturating_sub(known.transition_s);
-    known.message == new.message
-        || (age_s < RETELL_AFTER_S && gist(&known.message) == gist(&new.message))
+    let [old, fingerprint] = [known, new].map(|c| Fingerprint::of_text(&c.message));
+    Due::of_change(old, known.transition_s, fingerprint, now_s)
 }
 
 /// When the condition of a PodGroup that waits was written.

@@ -1,15 +1,13 @@
 //! Bindings that are decided and wait before they are sent: of pods a device plugin could mix up,
 //! one is on its way to a node, and nodes may be locked (spec/04 R22, R23).
 //!
-//! Who waits is known where Bindings are sent; what that means for the pod is told here.
+//! Who waits is known where Bindings are sent; what that means for the pod is in
+//! [`crate::waiting`].
 
 use pumice_model::{TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
-use crate::explain::PodReason;
-use crate::gist::hash_of;
-use crate::report::Print;
 
 /// What a Binding waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +47,7 @@ impl Engine {
             is_news = true;
             let task = self.state.task_by_uid(uid);
             if let Some(job) = task.and_then(|task| self.state.task(task).job) {
-                self.telling.look_at(job);
+                self.report_log.look_at(job);
             }
         }
         is_news
@@ -71,51 +69,5 @@ impl Engine {
             .filter_map(task)
             .filter(|task| self.bind_wait(*task).is_some())
             .count()
-    }
-
-    /// Why a pod whose node is decided is not there yet.
-    pub(crate) fn why_bind_waits(&self, ix: TaskIx) -> Option<PodReason> {
-        let wait = self.bind_wait(ix)?;
-        let node = &self.state.nodes.object(self.state.task(ix).node?).name;
-        let message = match wait {
-            BindWait::Plugin {
-                first,
-                ahead,
-                most_s,
-            } => {
-                let first = match self.state.task_by_uid(first) {
-                    Some(first) => format!("pod {}", self.state.task_key(first)),
-                    None => "another pod".to_owned(),
-                };
-                let queue = match ahead {
-                    0 => String::new(),
-                    1 => "; one more pod comes before this one".to_owned(),
-                    more => format!("; {more} more pods come before this one"),
-                };
-                format!(
-                    "the Binding to node {node} waits until the device plugin there has answered \
-                     for {first}, at most {most_s} s a pod{queue}"
-                )
-            }
-            BindWait::Lock { most_s } => format!(
-                "the Binding to node {node} waits for the lock of the node, which its device \
-                 plugin gives back when it has served another pod; at most {most_s} s"
-            ),
-        };
-        Some(PodReason {
-            reason: "Schedulable",
-            message,
-        })
-    }
-
-    /// Print of that reason: who comes first is a detail.
-    pub(crate) fn print_of_wait(&self, ix: TaskIx) -> Option<Print> {
-        let wait = self.bind_wait(ix)?;
-        let node = self.state.task(ix).node;
-        let nodes = self.state.nodes.static_epoch();
-        Some(Print {
-            headline: hash_of(("bind-wait", std::mem::discriminant(wait))),
-            data: hash_of(("bind-wait", wait, node, nodes)),
-        })
     }
 }

@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 
 use crate::Engine;
 
+/// Where nothing more exact is known.
+pub(super) const NOT_EVEN_IDLE: &str = "no node could serve it, even if it were idle";
+
 /// Whether nodes could ever serve what is asked of devices, as far as somebody had to know; by the
 /// serial of the demand.
 #[derive(Default)]
@@ -46,10 +49,17 @@ impl Engine {
         }
     }
 
+    /// Why a pod could be placed on no node whatever: what it asks of devices is never served. More
+    /// to the point than what its queue says of it.
+    pub(crate) fn unserved(&self, ix: TaskIx) -> Option<&str> {
+        let demand = self.state.task(ix).demand;
+        self.state.devices.demand(demand).refusal.as_deref()
+    }
+
     /// No node could take the pod even if it were idle, as far as is known of a pod that was not
     /// tried.
     pub(crate) fn never_fits(&self, ix: TaskIx) -> bool {
-        self.exceeds_nodes(ix) || self.lacks_cards(ix)
+        self.state.nodes.is_empty() || self.exceeds_nodes(ix) || self.lacks_cards(ix)
     }
 
     /// The pod asks more of a resource than any node has in all.
@@ -68,20 +78,20 @@ impl Engine {
         self.serviceable.known.get(&serial) == Some(&false)
     }
 
-    /// What is to be said of a pod that was not tried because of its queue, if no node could take
-    /// it anyway.
-    pub(crate) fn never_text(&self, ix: TaskIx) -> Option<String> {
+    /// What is said of a pod that no node could take.
+    pub(crate) fn never_text(&self, ix: TaskIx) -> String {
         let nodes = self.state.nodes.len();
         if nodes == 0 {
-            return Some(NO_NODES.to_owned());
+            return NO_NODES.to_owned();
         }
-        let why = self.excess(ix).or_else(|| {
-            let lacks = self.lacks_cards(ix);
-            lacks.then(|| self.missing_cards(ix)).flatten()
-        })?;
-        Some(format!(
-            "0/{nodes} nodes are unavailable: the pod never fits: {why}."
-        ))
+        let cards = || {
+            self.lacks_cards(ix)
+                .then(|| self.missing_cards(ix))
+                .flatten()
+        };
+        let why = self.excess(ix).or_else(cards);
+        let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
+        format!("0/{nodes} nodes are unavailable: the pod never fits: {why}.")
     }
 
     /// What a pod asks more of than any node has in all.
@@ -124,16 +134,13 @@ impl Engine {
         Some(nearest.text)
     }
 
-    /// The first waiting pod of a job, by name, that no node could take, and what is to be said of
-    /// it.
-    pub(crate) fn hopeless_member(&self, ix: JobIx) -> Option<String> {
-        let members = self.state.job(ix).tasks.iter();
+    /// The first waiting pod of a job, by name, that no node could take.
+    pub(crate) fn hopeless_member(&self, ix: JobIx) -> Option<TaskIx> {
+        let members = self.state.job(ix).tasks.iter().copied();
         let hopeless = members.filter(|task| {
-            self.state.task(**task).status == TaskStatus::Pending && self.never_fits(**task)
+            self.state.task(*task).status == TaskStatus::Pending && self.never_fits(*task)
         });
-        let task = *hopeless.min_by_key(|task| &self.state.task(**task).name)?;
-        let why = self.never_text(task)?;
-        Some(format!("{}: {why}", self.state.task(task).name))
+        hopeless.min_by_key(|task| &self.state.task(*task).name)
     }
 }
 

@@ -4,7 +4,6 @@
 
 use pumice_framework::{Bound, Overrun, Refusal};
 use pumice_model::JobIx;
-use pumice_model::object::QueueState;
 use pumice_model::resource::display_amount;
 
 use crate::Engine;
@@ -17,7 +16,7 @@ impl Engine {
                 let queue = self.state.names.text(self.state.job(ix).queue_name);
                 format!(
                     "queue {queue} is {}, not Open: open it, or name another queue",
-                    state_name(*state)
+                    state.name()
                 )
             }
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),
@@ -68,15 +67,6 @@ impl Engine {
             "queue \"{queue}\" is overused: it has at least what it deserves ({})",
             told.join("; ")
         )
-    }
-}
-
-fn state_name(state: QueueState) -> &'static str {
-    match state {
-        QueueState::Open => "Open",
-        QueueState::Closed => "Closed",
-        QueueState::Closing => "Closing",
-        QueueState::Unknown => "Unknown",
     }
 }
 

@@ -23,7 +23,7 @@ fn waiting_pods_are_counted_by_why_they_wait() {
         .pod(pod("large", "9c"))
         .pod(gated);
     cluster.cycle();
-    let numbers = cluster.engine.numbers();
+    let numbers = cluster.engine.metrics_snapshot();
     let counts: Vec<_> = numbers.pending.into_iter().collect();
     let expected = [
         ("gang", 1),
@@ -37,6 +37,41 @@ fn waiting_pods_are_counted_by_why_they_wait() {
 }
 
 #[test]
+fn a_pod_is_counted_by_what_it_is_told() {
+    let mut asking = waiting(group("g", 1));
+    asking.min_resources = Some(amounts("9c"));
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .node(node("n2", "2c 8Gi pods=9"))
+        .group(asking)
+        .pod(member("g", pod("never", "9c")))
+        .pod(member("g", pod("later", "1c")))
+        .group(group("role", 2))
+        .pod(member("role", pod("r-0", "3c")))
+        .pod(member("role", pod("r-1", "3c")));
+    cluster.cycle();
+    let engine = &cluster.engine;
+    for (name, class, says) in [
+        ("never", "no-node", "the pod never fits"),
+        ("later", "not-admitted", "does not admit"),
+        ("r-0", "gang", "can possibly be assigned"),
+        ("r-1", "no-node", "nodes are unavailable"),
+    ] {
+        let task = engine.state().task_by_uid(name).expect("a pod");
+        let waiting = engine.waiting(task).expect("it waits");
+        assert_eq!(waiting.class(), class, "{}", waiting.text());
+        assert!(waiting.text().contains(says), "{}", waiting.text());
+    }
+    let counts: Vec<_> = cluster
+        .engine
+        .metrics_snapshot()
+        .pending
+        .into_iter()
+        .collect();
+    assert_eq!(counts, [("gang", 1), ("no-node", 2), ("not-admitted", 1)]);
+}
+
+#[test]
 fn numbers_of_jobs_are_told_when_they_change() {
     let mut cluster = Cluster::new()
         .node(node("n1", "4c 8Gi pods=9"))
@@ -44,19 +79,19 @@ fn numbers_of_jobs_are_told_when_they_change() {
         .pod(member("g", pod("g0", "1c")))
         .pod(member("g", pod("g1", "9c")));
     cluster.cycle();
-    let job = cluster.engine.numbers().jobs[0];
+    let job = cluster.engine.metrics_snapshot().jobs[0];
     assert_eq!(
         (job.unschedulable, job.unready, job.share),
         (1, true, Some(0.0))
     );
     cluster.engine.cycle(0);
-    let settled = cluster.engine.numbers();
+    let settled = cluster.engine.metrics_snapshot();
     cluster.engine.cycle(1);
-    assert_eq!(cluster.engine.numbers().jobs, [], "{settled:?}");
+    assert_eq!(cluster.engine.metrics_snapshot().jobs, [], "{settled:?}");
     cluster.apply(Delta::PodApply(Box::new(member("g", pod("g1", "1c")))));
     cluster.cycle();
     cluster.cycle();
-    let job = cluster.engine.numbers().jobs[0];
+    let job = cluster.engine.metrics_snapshot().jobs[0];
     assert_eq!(
         (job.unschedulable, job.unready, job.share),
         (0, false, Some(0.5))
@@ -66,7 +101,7 @@ fn numbers_of_jobs_are_told_when_they_change() {
     }
     cluster.apply(Delta::GroupDelete("ns".to_owned(), "g".to_owned()));
     cluster.cycle();
-    assert_eq!(cluster.engine.numbers().gone, [job.job]);
+    assert_eq!(cluster.engine.metrics_snapshot().gone, [job.job]);
 }
 
 #[test]
@@ -76,7 +111,7 @@ fn numbers_of_queues_say_what_they_hold_ask_for_and_deserve() {
         .pod(on("n1", pod("runs", "1c")))
         .pod(pod("large", "9c"));
     cluster.cycle();
-    let numbers = cluster.engine.numbers();
+    let numbers = cluster.engine.metrics_snapshot();
     let [queue] = &numbers.queues[..] else {
         panic!("one queue");
     };

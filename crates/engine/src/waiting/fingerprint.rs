@@ -1,0 +1,264 @@
+//! Fingerprints of what a waiting pod is told, made without the text: text is made only when it is
+//! written.
+
+use std::hash::{Hash, Hasher};
+
+use pumice_framework::{FitError, ReasonTable, Refusal, Skip};
+use pumice_model::{JobIx, NodeIx, TaskStatus};
+use rustc_hash::FxHasher;
+
+use super::gang::{Cause, GangCounts};
+use super::text::NEAREST_MISS;
+use super::{Waiting, Why};
+use crate::Engine;
+
+/// Two hashes of what one message is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Differs when the message differs in more than numbers and node names.
+    pub headline: u64,
+    /// Differs when the message differs.
+    pub data: u64,
+}
+
+impl Fingerprint {
+    /// Of a text that was read back from an object, or is about to be written to one.
+    pub fn of_text(text: &str) -> Self {
+        Self {
+            headline: stable_words_hash(text),
+            data: hash_of(text),
+        }
+    }
+
+    /// Of a refusal.
+    pub fn of_refusal(refusal: &Refusal) -> Self {
+        Self {
+            headline: refusal.gist(),
+            data: hash_of(refusal),
+        }
+    }
+
+    /// Of something that has no details.
+    pub fn of(value: impl Hash) -> Self {
+        let hash = hash_of(value);
+        Self {
+            headline: hash,
+            data: hash,
+        }
+    }
+
+    /// With details, whose changes are not worth an event at once.
+    pub fn with(self, details: impl Hash) -> Self {
+        Self {
+            headline: self.headline,
+            data: hash_of((self.data, details)),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            headline: hash_of((self.headline, other.headline)),
+            data: hash_of((self.data, other.data)),
+        }
+    }
+}
+
+/// Hash of one value.
+pub fn hash_of(value: impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Hash of the words of a message that are no numbers, whatever their order (lists in messages are
+/// sorted by their counts), and without the node that comes nearest. For texts that were read back
+/// from objects: counts of nodes change with every pod that is placed anywhere, and a message that
+/// differs in nothing else is not worth a write.
+pub fn stable_words_hash(message: &str) -> u64 {
+    let lasting = message.split(NEAREST_MISS).next().unwrap_or_default();
+    lasting
+        .split(|c: char| c.is_whitespace() || "/,:;()".contains(c))
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
+        .fold(0, |sum: u64, word| sum.wrapping_add(hash_of(word)))
+}
+
+/// Kinds of messages.
+#[derive(Clone, Copy, Hash)]
+enum Kind {
+    BindFailed,
+    NotTried,
+    HasRoom,
+    NoNode,
+    RoleFailed,
+    Gang,
+    NoDevices,
+    NeverFits,
+    BindWaits,
+    Gated,
+    Turn,
+}
+
+impl Waiting<'_> {
+    /// The fingerprint of [`Waiting::text`].
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let (engine, job) = (self.engine, self.job);
+        match self.why {
+            // What the whole gang is told, whoever asks.
+            Why::Refused(_) | Why::Untried => engine.fingerprint_of_untried(job),
+            why => engine.fingerprint_of(&why, job, || engine.exceeds_nodes(self.task)),
+        }
+    }
+}
+
+impl Engine {
+    /// Of what is said of one pod. `exceeds` tells whether it asks more than any node has.
+    fn fingerprint_of(
+        &self,
+        why: &Why<'_>,
+        job: JobIx,
+        exceeds: impl FnOnce() -> bool,
+    ) -> Fingerprint {
+        let nodes = self.state.nodes.static_epoch();
+        match *why {
+            Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
+            Why::BindWaits { wait, node } => {
+                // Who comes first is a detail.
+                let kind = (Kind::BindWaits, std::mem::discriminant(wait));
+                Fingerprint::of(kind).with((wait, node, nodes))
+            }
+            Why::BindFailed(hold) => {
+                Fingerprint::of((Kind::BindFailed, &hold.message)).with(hold.until_s)
+            }
+            Why::NoDevices(why) => Fingerprint::of((Kind::NoDevices, why)),
+            Why::NeverFits => {
+                let none = self.state.nodes.is_empty();
+                Fingerprint::of((Kind::NeverFits, none)).with(nodes)
+            }
+            Why::NotTried(skip) => self.fingerprint_of_skip(job, skip),
+            Why::Gated => Fingerprint::of(Kind::Gated),
+            Why::NoNode(error) => self.fingerprint_of_error(error),
+            Why::RoleFailed => {
+                let exceeds = exceeds();
+                let kind = Fingerprint::of((Kind::RoleFailed, exceeds));
+                kind.with(exceeds.then_some(nodes))
+            }
+            Why::Refused(refusal) => Fingerprint::of_refusal(refusal),
+            Why::Untried => Fingerprint::of(Kind::Turn),
+        }
+    }
+
+    fn fingerprint_of_room(&self, status: TaskStatus, node: NodeIx) -> Fingerprint {
+        let nodes = self.state.nodes.static_epoch();
+        Fingerprint::of((Kind::HasRoom, status as u8)).with((node, nodes))
+    }
+
+    fn fingerprint_of_skip(&self, job: JobIx, skip: &Skip) -> Fingerprint {
+        let queue = self.state.job(job).queue_name;
+        let which = Fingerprint::of((Kind::NotTried, std::mem::discriminant(skip), queue));
+        match skip {
+            Skip::Unserved(why) => which.and(Fingerprint::of(why)),
+            Skip::NotEnqueued(refusal) => which.and(Fingerprint::of_refusal(refusal)),
+            // The reason says which rule it is, the message counts pods.
+            Skip::Invalid(invalid) => {
+                which.and(Fingerprint::of(invalid.reason).with(&invalid.message))
+            }
+            // The nearest name is told too.
+            Skip::NoQueue => which.with(self.state.queues_epoch()),
+            Skip::Overused(overruns) => which.with(overruns),
+            Skip::NoGroup | Skip::AwaitsGroup | Skip::Topology | Skip::Postponed => which,
+        }
+    }
+
+    fn fingerprint_of_error(&self, error: &FitError) -> Fingerprint {
+        let nearest = error.nearest.as_ref();
+        // It names nodes.
+        let epoch = self.state.nodes.static_epoch();
+        let epoch = (error.never || nearest.is_some()).then_some(epoch);
+        let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.devices));
+        // Reasons are numbered by each configuration for itself.
+        let reasons = reasons_of(error, &self.kernel.reasons);
+        let which = (Kind::NoNode, self.configurations);
+        Fingerprint::of((which, reasons, &error.everywhere, error.never)).with((
+            error.nodes,
+            &error.counts,
+            nearest,
+            epoch,
+        ))
+    }
+
+    /// Of what pods are told that nobody tried to place.
+    fn fingerprint_of_untried(&self, job: JobIx) -> Fingerprint {
+        let cause = self.cause(job);
+        let cause = cause.map(|cause| self.fingerprint_of_cause(job, &cause));
+        let counts = self.gang_counts(job);
+        Fingerprint::of(Kind::Gang)
+            .and(counts.fingerprint())
+            .and(cause.unwrap_or_default())
+    }
+
+    fn fingerprint_of_cause(&self, job: JobIx, cause: &Cause<'_>) -> Fingerprint {
+        let queue = self.state.job(job).queue_name;
+        let name = cause.task.map(|task| &self.state.task(task).name);
+        let exceeds = || cause.task.is_some_and(|task| self.exceeds_nodes(task));
+        let what = self.fingerprint_of(&cause.why, job, exceeds);
+        Fingerprint::of((queue, name)).and(what)
+    }
+}
+
+impl GangCounts {
+    /// Which of the counts there are, and how much each is.
+    fn fingerprint(&self) -> Fingerprint {
+        let present = |count: &i32| *count > 0;
+        let some = |counts: &[i32]| counts.iter().map(present).collect::<Vec<_>>();
+        let pending = [self.schedulable, self.unschedulable()];
+        let which = (self.is_ready, some(&self.by_status), some(&pending));
+        Fingerprint::of(which).with((self.by_status, self.min_available, pending))
+    }
+}
+
+/// Hash of the reasons some node has, whatever their order.
+fn reasons_of(error: &FitError, table: &ReasonTable) -> u64 {
+    let sets = error.counts.iter().filter(|(_, count)| *count > 0);
+    let mut reasons: Vec<u16> = sets
+        .flat_map(|(set, _)| table.members(*set))
+        .map(|reason| reason.0)
+        .collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    hash_of(reasons)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stable_words_hash;
+
+    #[test]
+    fn messages_that_differ_in_numbers_have_the_same_stable_words() {
+        for (left, right, same) in [
+            (
+                "0/5 nodes are unavailable: 10 Insufficient cpu, 9 Insufficient memory.",
+                "0/6 nodes are unavailable: 8 Insufficient memory, 9 Insufficient cpu.",
+                true,
+            ),
+            (
+                "0/5 nodes are unavailable: 5 Insufficient cpu. Nearest miss: node a: short by 1.",
+                "0/5 nodes are unavailable: 5 Insufficient cpu. Nearest miss: node b: short by 2.",
+                true,
+            ),
+            (
+                "0/5 nodes are unavailable: 5 Insufficient cpu.",
+                "0/5 nodes are unavailable: 5 Insufficient memory.",
+                false,
+            ),
+            (
+                "Pod ns/a can possibly be assigned to n1",
+                "Pod ns/b can possibly be assigned to n1",
+                false,
+            ),
+        ] {
+            let [one, other] = [left, right].map(stable_words_hash);
+            assert_eq!(one == other, same, "{left}\n{right}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Why the pods of a job were not tried at all.
+
+use pumice_conf::nearest;
+use pumice_framework::Skip;
+use pumice_model::JobIx;
+
+use crate::Engine;
+
+/// Annotation that names a pod's PodGroup.
+const GROUP_NAME: &str = "annotation scheduling.k8s.io/group-name";
+
+impl Engine {
+    /// Why a job was skipped.
+    pub(crate) fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
+        let key = self.state.job_key(ix);
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        match why {
+            Skip::NoGroup => format!(
+                "PodGroup {key} not found: create it, or remove annotation \
+                 scheduling.k8s.io/group-name from the pod; if it is there, the scheduler cannot \
+                 read PodGroups, and its log names the permission or CRD that is missing"
+            ),
+            Skip::AwaitsGroup => self.awaits_group_text(ix),
+            Skip::NoQueue => self.no_queue_text(ix),
+            Skip::Topology => format!(
+                "PodGroup {key} asks for a network topology, which this version cannot place"
+            ),
+            Skip::Unserved(why) => format!("no node can serve a pod of {key}: {why}"),
+            Skip::NotEnqueued(refusal) => {
+                format!(
+                    "queue \"{queue}\" does not admit {key}: {}",
+                    self.refusal_text(ix, refusal)
+                )
+            }
+            Skip::Invalid(invalid) => invalid.message.clone(),
+            Skip::Overused(overruns) => self.overused_text(ix, overruns),
+            Skip::Postponed => format!(
+                "{key} goes on in the next cycle: more work was to be done in this one than the \
+                 limit (--job-work-limit) allows"
+            ),
+        }
+    }
+
+    /// That the queue of a job is not there.
+    pub(crate) fn no_queue_text(&self, ix: JobIx) -> String {
+        let key = self.state.job_key(ix);
+        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let known = self.state.queues().map(|(_, queue)| queue);
+        let mut known: Vec<&str> = known.map(|queue| queue.object.name.as_str()).collect();
+        if known.is_empty() {
+            // The scheduler makes one wherever it can.
+            return format!(
+                "queue \"{queue}\" of {key} not found, nor any other: the CRD \
+                 queues.scheduling.volcano.sh is not installed (kubectl create -f \
+                 config/crd), or the scheduler may not list queues (its log names the \
+                 permission)"
+            );
+        }
+        known.sort_unstable();
+        let hint = nearest(queue, known.iter().copied());
+        let hint = hint.map_or(String::new(), |name| format!(", did you mean \"{name}\"?"));
+        format!(
+            "queue \"{queue}\" of {key} not found (or set aside as broken){hint}: create the queue, \
+             or name another one"
+        )
+    }
+
+    /// What the only pod of a job waits for, and what to do should it never come.
+    fn awaits_group_text(&self, ix: JobIx) -> String {
+        let names = &self.state.names;
+        let tasks = &self.state.job(ix).tasks;
+        let owners = tasks.first().map(|task| &self.state.task(*task).owners);
+        let owner = owners.and_then(|owners| owners.first());
+        let owner = owner.map_or_else(String::new, |(kind, name)| {
+            format!(" of {} {}", names.text(*kind), names.text(*name))
+        });
+        let sign = self.state.group_controller().unwrap_or_default();
+        let controller = sign.rsplit('/').next().unwrap_or_default();
+        format!(
+            "waits for its PodGroup: {controller} is alive ({sign}) and makes one for \
+             pods{owner}. If none comes, see in its log whether it runs the pg-controller for this \
+             pod's schedulerName, or set {GROUP_NAME} on the pods; a scheduler started with \
+             --podgroup-controller-lease=none does not wait"
+        )
+    }
+}

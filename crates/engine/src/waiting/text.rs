@@ -1,0 +1,191 @@
+//! Why a pod waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
+
+use pumice_framework::FitError;
+use pumice_framework::reason::{NearestMiss, Shortage};
+use pumice_model::resource::display_amount;
+use pumice_model::state::Hold;
+use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+
+use super::never::NOT_EVEN_IDLE;
+use super::{PodReason, Waiting, Why};
+use crate::Engine;
+use crate::bind_waits::BindWait;
+
+/// Everything from here on names one node and amounts: the nearest miss.
+pub(super) const NEAREST_MISS: &str = " Nearest miss: ";
+
+/// How a message speaks of the pod itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Before "can possibly be assigned".
+    pub pod: &'a str,
+    /// Before "with role spec".
+    pub task: &'a str,
+}
+
+impl Waiting<'_> {
+    /// The reason of the pod's `PodScheduled` condition.
+    pub fn reason(&self) -> &'static str {
+        match self.why {
+            Why::HasRoom { status, .. } if status != TaskStatus::Pipelined => "Schedulable",
+            Why::BindWaits { .. } => "Schedulable",
+            Why::Gated => "SchedulingGated",
+            _ => "Unschedulable",
+        }
+    }
+
+    /// Its message, which may name the pod.
+    pub fn text(&self) -> String {
+        let (engine, why) = (self.engine, &self.why);
+        engine.pod_text(self.task, self.job, why, None)
+    }
+
+    /// Its message without the pod's name, so that pods with the same reason come together.
+    pub fn text_of(&self, subject: Subject<'_>) -> String {
+        let (engine, why) = (self.engine, &self.why);
+        engine.pod_text(self.task, self.job, why, Some(subject))
+    }
+
+    /// Both.
+    pub fn pod_reason(&self) -> PodReason {
+        PodReason {
+            reason: self.reason(),
+            message: self.text(),
+        }
+    }
+
+    /// In one word of a bounded set, for metrics and programs.
+    pub fn class(&self) -> &'static str {
+        self.why.class()
+    }
+}
+
+impl Engine {
+    /// What is said of a pod; `subject` stands for its name.
+    pub(super) fn pod_text(
+        &self,
+        ix: TaskIx,
+        job: JobIx,
+        why: &Why<'_>,
+        subject: Option<Subject<'_>>,
+    ) -> String {
+        match *why {
+            Why::HasRoom { status, node } => self.room_text(ix, status, node, subject),
+            Why::BindWaits { wait, node } => self.bind_wait_text(wait, node),
+            Why::BindFailed(hold) => self.hold_text(hold),
+            Why::NoDevices(why) => format!("no node can serve the pod: {why}"),
+            Why::NeverFits => self.never_text(ix),
+            Why::NotTried(skip) => self.skip_text(job, skip),
+            Why::Gated => "Scheduling is blocked due to non-empty scheduling gates".to_owned(),
+            Why::NoNode(error) => self.fit_text(ix, error),
+            Why::RoleFailed if self.exceeds_nodes(ix) => self.never_text(ix),
+            Why::RoleFailed => self.role_failed_text(ix, subject),
+            Why::Refused(_) | Why::Untried => self.untried_text(job),
+        }
+    }
+
+    fn room_text(
+        &self,
+        ix: TaskIx,
+        status: TaskStatus,
+        node: NodeIx,
+        subject: Option<Subject<'_>>,
+    ) -> String {
+        let pod = match subject {
+            Some(subject) => subject.pod.to_owned(),
+            None => format!("Pod {}", self.state.task_key(ix)),
+        };
+        let node = &self.state.nodes.object(node).name;
+        let first = match status {
+            TaskStatus::Pipelined => "resource is released and ",
+            _ => "",
+        };
+        format!("{pod} can possibly be assigned to {node}, once {first}minAvailable is satisfied")
+    }
+
+    fn bind_wait_text(&self, wait: &BindWait, node: NodeIx) -> String {
+        let node = &self.state.nodes.object(node).name;
+        match wait {
+            BindWait::Plugin {
+                first,
+                ahead,
+                most_s,
+            } => {
+                let first = match self.state.task_by_uid(first) {
+                    Some(first) => format!("pod {}", self.state.task_key(first)),
+                    None => "another pod".to_owned(),
+                };
+                let queue = match ahead {
+                    0 => String::new(),
+                    1 => "; one more pod comes before this one".to_owned(),
+                    more => format!("; {more} more pods come before this one"),
+                };
+                format!(
+                    "the Binding to node {node} waits until the device plugin there has answered \
+                     for {first}, at most {most_s} s a pod{queue}"
+                )
+            }
+            BindWait::Lock { most_s } => format!(
+                "the Binding to node {node} waits for the lock of the node, which its device \
+                 plugin gives back when it has served another pod; at most {most_s} s"
+            ),
+        }
+    }
+
+    fn hold_text(&self, hold: &Hold) -> String {
+        let seconds = hold.until_s.saturating_sub(self.now_s).max(0);
+        format!("bind failed: {}, next try in {seconds} s", hold.message)
+    }
+
+    fn role_failed_text(&self, ix: TaskIx, subject: Option<Subject<'_>>) -> String {
+        let task = self.state.task(ix);
+        let role = self.state.names.text(task.role);
+        let named = match subject {
+            Some(subject) => subject.task.to_owned(),
+            None => format!("Task {}", task.name),
+        };
+        format!("{named} with role spec {role} has already predicated failed, skip")
+    }
+
+    /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
+    fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
+        let mut text = error.text(&self.kernel.reasons);
+        if error.never && error.nodes > 0 {
+            let why = self.excess(ix);
+            let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
+            text.push_str(&format!(" It never fits: {why}."));
+        }
+        if let Some(miss) = &error.nearest {
+            text.push_str(&format!("{NEAREST_MISS}{}.", self.miss_text(miss)));
+        }
+        text
+    }
+
+    fn miss_text(&self, miss: &NearestMiss) -> String {
+        if let Some(devices) = &miss.devices {
+            return devices.clone();
+        }
+        let short: Vec<String> = miss
+            .short
+            .iter()
+            .map(|shortage| self.shortage_text(shortage))
+            .collect();
+        format!(
+            "node {}: {}",
+            self.state.nodes.object(miss.node).name,
+            short.join(", ")
+        )
+    }
+
+    fn shortage_text(&self, shortage: &Shortage) -> String {
+        let name = self.state.resources.name(shortage.resource);
+        let show = |amount: i64| display_amount(name, amount);
+        let (short, asked) = (show(shortage.short), show(shortage.asked));
+        let total = show(shortage.total);
+        if shortage.asked > shortage.total {
+            return format!("{name} short by {short} ({asked} asked, {total} in all)");
+        }
+        let free = show((shortage.asked - shortage.short).max(0));
+        format!("{name} short by {short} ({asked} asked, {free} of {total} free)")
+    }
+}
