@@ -13,9 +13,8 @@
 
 use std::rc::Rc;
 
-use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Unplaced;
-use pumice_framework::{Bound, FitError, Overrun, Session, Skip};
+use pumice_framework::{Bound, FitError, Overrun, QueueView, Session, Skip};
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;

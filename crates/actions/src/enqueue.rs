@@ -3,7 +3,7 @@
 //! Job controllers create pods only once the PodGroup has left phase Pending, so the phase is an
 //! interface: an admitted job is `Inqueue`.
 
-use pumice_framework::{Session, Skip};
+use pumice_framework::{Session, Skip, Step};
 use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State, TaskStatus};
 
@@ -47,7 +47,7 @@ fn admit(session: &mut Session, job: JobIx) {
         session.skip(job, Skip::NotEnqueued(refusal));
         return;
     }
-    session.chain.job_enqueued(session.state, job);
+    session.chain.observe(session.state, Step::Admitted(job));
     session.state.set_phase(job, GroupPhase::Inqueue);
 }
 

@@ -25,9 +25,8 @@ pub mod waiting;
 
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
-use pumice_framework::plugin::QueueView;
 use pumice_framework::session::Bind;
-use pumice_framework::{CycleInfo, JobNote, PluginChain, ReasonTable, Session, Work};
+use pumice_framework::{JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Work};
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -239,7 +238,7 @@ impl Engine {
         };
         let task = self.state.task(ix);
         if task.status == TaskStatus::Binding && task.node.is_some() {
-            self.chain.unplaced(&self.state, ix);
+            self.chain.observe(&self.state, Step::Leaving(ix));
         }
     }
 
@@ -320,7 +319,9 @@ impl Engine {
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
         let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
-        release_s.chain(due_s.into_iter().flatten()).min()
+        let plugins_s = self.chain.wake_at_s();
+        let due_s = due_s.into_iter().chain([plugins_s]).flatten();
+        release_s.chain(due_s).min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
@@ -332,7 +333,8 @@ impl Engine {
     pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
-        if self.settled == Some(self.state.generation()) {
+        let awake = self.chain.wake_at_s().is_some_and(|at_s| at_s <= now_s);
+        if self.settled == Some(self.state.generation()) && !awake {
             let groups = self.close_due(now_s);
             return Decisions {
                 groups,
@@ -353,7 +355,7 @@ impl Engine {
             self.actions
                 .iter()
                 .any(|(action, _)| action.spec.name == "enqueue"),
-            CycleInfo { now_s },
+            now_s,
             observer,
         );
         session.work = std::mem::take(&mut self.work);
@@ -397,7 +399,7 @@ impl Engine {
             // Its pod may be gone, and its place may have been given to another.
             let status = self.state.find_task(task).map(|task| task.status);
             if matches!(status, Some(TaskStatus::Allocated | TaskStatus::Pipelined)) {
-                self.chain.unplaced(&self.state, task);
+                self.chain.observe(&self.state, Step::Leaving(task));
                 self.state.move_task(task, TaskStatus::Pending, None);
             }
         }

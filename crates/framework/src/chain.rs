@@ -3,46 +3,137 @@
 use std::cmp::Ordering;
 
 use pumice_conf::Enabled;
-use pumice_model::{JobIx, QueueIx, Rules, State, TaskIx};
+use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
-use crate::node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
 use crate::observer::{Observer, Stage};
-use crate::plugin::{CycleInfo, Invalid, Plugin, Points, QueueView};
+use crate::plugin::{Changed, CycleInfo, Events, Plugin, Step};
+use crate::points::victims::Purpose;
+use crate::points::{
+    CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, NodeFilter, NodeScore,
+    QueueView, Signature, StaticClass, StaticPart,
+};
 use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
 
 /// One plugin with its switches.
 pub struct Member {
-    /// The plugin.
-    pub plugin: Box<dyn Plugin>,
-    /// Points that are both there and switched on.
-    pub on: Points,
+    plugin: Box<dyn Plugin>,
+    enabled: Enabled,
 }
 
 impl Member {
     /// A plugin under the switches of its configuration entry.
     pub fn new(plugin: Box<dyn Plugin>, enabled: &Enabled) -> Self {
-        let has = plugin.points();
-        let on = Points {
-            job_order: has.job_order && enabled.job_order,
-            queue_order: has.queue_order && enabled.queue_order,
-            task_order: has.task_order && enabled.task_order,
-            sub_job_order: has.sub_job_order && enabled.sub_job_order,
-            queue_order_is_entangled: has.queue_order_is_entangled && enabled.queue_order,
-            job_ready: has.job_ready && enabled.job_ready,
-            sub_job_ready: has.sub_job_ready && enabled.sub_job_ready,
-            job_pipelined: has.job_pipelined && enabled.job_pipelined,
-            sub_job_pipelined: has.sub_job_pipelined && enabled.sub_job_pipelined,
-            job_valid: has.job_valid,
-            job_starving: has.job_starving && enabled.job_starving,
-            job_enqueueable: has.job_enqueueable && enabled.job_enqueued,
-            overused: has.overused && enabled.overused,
-            allocatable: has.allocatable && enabled.allocatable,
-            predicate: has.predicate && enabled.predicate,
-            node_order: has.node_order && enabled.node_order,
-            conditions: has.conditions,
-        };
-        Self { plugin, on }
+        Self {
+            plugin,
+            enabled: *enabled,
+        }
+    }
+}
+
+/// Plugins that have a point and have it switched on: tier and position, in the order they are asked.
+type Asked = Vec<(usize, usize)>;
+
+/// Who is asked, by point.
+#[derive(Default)]
+struct Points {
+    job_order: Asked,
+    queue_order: Asked,
+    task_order: Asked,
+    sub_job_order: Asked,
+    job_ready: Asked,
+    sub_job_ready: Asked,
+    job_pipelined: Asked,
+    sub_job_pipelined: Asked,
+    job_valid: Asked,
+    job_starving: Asked,
+    admission: Asked,
+    overused: Asked,
+    allocatable: Asked,
+    signatures: Asked,
+    node_filters: Asked,
+    node_scores: Asked,
+    domain_filters: Asked,
+    candidate_scores: Asked,
+    preemptable: Asked,
+    reclaimable: Asked,
+    bind_steps: Asked,
+    queue_views: Asked,
+    job_shares: Asked,
+}
+
+impl Points {
+    /// Adds a plugin to the points it has. What only reports, and validity, has no switch.
+    fn add(&mut self, at: (usize, usize), has: &Extensions<'_>, on: &Enabled) {
+        let (ready, pipelined) = (has.job_ready.is_some(), has.job_pipelined.is_some());
+        let places = on.predicate || on.node_order;
+        let candidates = has.candidate_scores.is_some();
+        let points = [
+            (&mut self.job_order, has.job_order.is_some(), on.job_order),
+            (
+                &mut self.queue_order,
+                has.queue_order.is_some(),
+                on.queue_order,
+            ),
+            (
+                &mut self.task_order,
+                has.task_order.is_some(),
+                on.task_order,
+            ),
+            (
+                &mut self.sub_job_order,
+                has.sub_job_order.is_some(),
+                on.sub_job_order,
+            ),
+            (&mut self.job_ready, ready, on.job_ready),
+            (&mut self.sub_job_ready, ready, on.sub_job_ready),
+            (&mut self.job_pipelined, pipelined, on.job_pipelined),
+            (&mut self.sub_job_pipelined, pipelined, on.sub_job_pipelined),
+            (&mut self.job_valid, has.job_valid.is_some(), true),
+            (
+                &mut self.job_starving,
+                has.job_starving.is_some(),
+                on.job_starving,
+            ),
+            (
+                &mut self.admission,
+                has.admission.is_some(),
+                on.job_enqueued,
+            ),
+            (&mut self.overused, has.overused.is_some(), on.overused),
+            (
+                &mut self.allocatable,
+                has.allocatable.is_some(),
+                on.allocatable,
+            ),
+            (&mut self.signatures, has.class_signature.is_some(), places),
+            (
+                &mut self.node_filters,
+                has.node_filters.is_some(),
+                on.predicate,
+            ),
+            (
+                &mut self.node_scores,
+                has.node_scores.is_some(),
+                on.node_order,
+            ),
+            (
+                &mut self.domain_filters,
+                has.domain_filters.is_some(),
+                on.predicate,
+            ),
+            (&mut self.candidate_scores, candidates, on.node_order),
+            (&mut self.preemptable, has.victims.is_some(), on.preemptable),
+            (&mut self.reclaimable, has.victims.is_some(), on.reclaimable),
+            (&mut self.bind_steps, has.bind_steps.is_some(), on.predicate),
+            (&mut self.queue_views, has.queue_views.is_some(), true),
+            (&mut self.job_shares, has.job_shares.is_some(), true),
+        ];
+        for (asked, has, is_on) in points {
+            if has && is_on {
+                asked.push(at);
+            }
+        }
     }
 }
 
@@ -50,71 +141,112 @@ impl Member {
 #[derive(Default)]
 pub struct PluginChain {
     tiers: Vec<Vec<Member>>,
-    /// Some plugin says when a job is ready, so a job may be bound in part.
-    has_gangs: bool,
+    points: Points,
+    /// Epochs of nodes and queues when the plugins were opened last.
+    opened: Option<(u64, u64)>,
 }
 
 impl PluginChain {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
-        let has_gangs = tiers.iter().flatten().any(|member| member.on.job_ready);
-        Self { tiers, has_gangs }
+        let mut points = Points::default();
+        for (tier, members) in tiers.iter().enumerate() {
+            for (at, member) in members.iter().enumerate() {
+                points.add((tier, at), &member.plugin.extensions(), &member.enabled);
+            }
+        }
+        Self {
+            tiers,
+            points,
+            opened: None,
+        }
     }
 
-    /// Whether jobs start as gangs or not at all.
+    /// Whether jobs start as gangs or not at all: some plugin says when a job is ready, so a job may
+    /// be bound in part.
     pub fn has_gangs(&self) -> bool {
-        self.has_gangs
+        !self.points.job_ready.is_empty()
     }
 
-    fn with(&self, on: impl Fn(&Points) -> bool) -> impl Iterator<Item = &dyn Plugin> {
-        let members = self.tiers.iter().flatten();
-        members
-            .filter(move |member| on(&member.on))
-            .map(|member| member.plugin.as_ref())
+    fn plugin(&self, (tier, at): (usize, usize)) -> &dyn Plugin {
+        self.tiers[tier][at].plugin.as_ref()
     }
 
-    /// Asks one point of every plugin that has it, tier by tier.
-    fn by_tier<T>(
-        &self,
-        on: impl Fn(&Points) -> bool + Copy,
-        ask: impl Fn(&dyn Plugin) -> T + Copy,
-    ) -> impl Iterator<Item = impl Iterator<Item = T>> {
-        self.tiers.iter().map(move |tier| {
-            let members = tier.iter().filter(move |member| on(&member.on));
-            members.map(move |member| ask(member.plugin.as_ref()))
-        })
+    /// One point of those who have it.
+    fn ask<'a, P: ?Sized + 'a>(
+        &'a self,
+        asked: &'a Asked,
+        point: fn(Extensions<'a>) -> Option<&'a P>,
+    ) -> impl Iterator<Item = &'a P> {
+        let plugins = asked.iter().map(|at| self.plugin(*at));
+        plugins.filter_map(move |plugin| point(plugin.extensions()))
     }
 
-    /// A cycle begins.
-    pub fn open(&mut self, state: &State, cycle: &CycleInfo, observer: &mut dyn Observer) {
+    /// Likewise, tier by tier.
+    fn by_tier<'a, P: ?Sized + 'a>(
+        &'a self,
+        asked: &'a Asked,
+        point: fn(Extensions<'a>) -> Option<&'a P>,
+    ) -> impl Iterator<Item = impl Iterator<Item = &'a P>> {
+        asked
+            .chunk_by(|left, right| left.0 == right.0)
+            .map(move |tier| {
+                let plugins = tier.iter().map(|at| self.plugin(*at));
+                plugins.filter_map(move |plugin| point(plugin.extensions()))
+            })
+    }
+
+    /// A cycle begins: plugins are told what has changed since they were opened last.
+    pub fn open(&mut self, state: &mut State, now_s: i64, observer: &mut dyn Observer) {
+        let changed = self.changed(state);
+        let cycle = CycleInfo { now_s, changed };
         for member in self.tiers.iter_mut().flatten() {
             let stage = Stage::PluginOpen(member.plugin.name());
             observer.begin(stage);
-            member.plugin.open(state, cycle);
+            member.plugin.open(state, &cycle);
             observer.end(stage);
         }
     }
 
-    /// A task was placed.
-    pub fn placed(&mut self, state: &State, task: TaskIx) {
-        for member in self.tiers.iter_mut().flatten() {
-            member.plugin.placed(state, task);
+    fn changed(&mut self, state: &mut State) -> Changed {
+        let jobs = state.take_unobserved_jobs();
+        let epochs = (state.nodes.static_epoch(), state.queues_epoch());
+        match self.opened.replace(epochs) {
+            None => Changed::default(),
+            Some((nodes, queues)) => Changed {
+                jobs,
+                nodes: nodes != epochs.0,
+                queues: queues != epochs.1,
+            },
         }
     }
 
-    /// A task is about to leave its node.
-    pub fn unplaced(&mut self, state: &State, task: TaskIx) {
+    /// All plugins are told of a step.
+    pub fn observe(&mut self, state: &State, step: Step) {
         for member in self.tiers.iter_mut().flatten() {
-            member.plugin.unplaced(state, task);
+            member.plugin.observe(state, step);
         }
+    }
+
+    /// What can change the answer of some plugin.
+    pub fn wakes_on(&self) -> Events {
+        let members = self.tiers.iter().flatten();
+        let events = members.map(|member| member.plugin.wakes_on());
+        events.fold(Events::NONE, Events::or)
+    }
+
+    /// When the answer of some plugin changes although nothing happens, seconds since the epoch.
+    pub fn wake_at_s(&self) -> Option<i64> {
+        let members = self.tiers.iter().flatten();
+        members.filter_map(|member| member.plugin.wake_at_s()).min()
     }
 
     /// Gangs that are bound in part, then JobOrder, then creation, then the key
     /// ([`State::job_key_order`]).
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
-        let partial = |job: JobIx| self.has_gangs && state.job(job).is_partial();
+        let partial = |job: JobIx| self.has_gangs() && state.job(job).is_partial();
         let answers = self
-            .with(|on| on.job_order)
+            .ask(&self.points.job_order, |x| x.job_order)
             .map(|p| p.job_order(state, left, right));
         let by_rank = partial(right).cmp(&partial(left));
         by_rank
@@ -130,7 +262,7 @@ impl PluginChain {
     /// QueueOrder, then creation, then name.
     pub fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
         let answers = self
-            .with(|on| on.queue_order)
+            .ask(&self.points.queue_order, |x| x.queue_order)
             .map(|p| p.queue_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (&state.queue(left).object, &state.queue(right).object);
@@ -140,13 +272,14 @@ impl PluginChain {
 
     /// Whether a placement in one queue may change the order of two others.
     pub fn queue_order_is_entangled(&self) -> bool {
-        self.with(|on| on.queue_order_is_entangled).next().is_some()
+        let mut orders = self.ask(&self.points.queue_order, |x| x.queue_order);
+        orders.any(|order| order.is_entangled())
     }
 
     /// TaskOrder, then the default order of spec/01 §5.2.
     pub fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
         let answers = self
-            .with(|on| on.task_order)
+            .ask(&self.points.task_order, |x| x.task_order)
             .map(|p| p.task_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (state.task(left), state.task(right));
@@ -162,7 +295,7 @@ impl PluginChain {
     /// SubJobOrder, then match index, then ID.
     pub fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
         let answers = self
-            .with(|on| on.sub_job_order)
+            .ask(&self.points.sub_job_order, |x| x.sub_job_order)
             .map(|p| p.sub_job_order(state, job, left, right));
         tiers::first_difference(answers).then_with(|| {
             let subs = &state.job(job).sub_jobs;
@@ -174,7 +307,7 @@ impl PluginChain {
     /// JobReady: all agree.
     pub fn job_ready(&self, state: &State, job: JobIx) -> bool {
         tiers::all(
-            self.with(|on| on.job_ready)
+            self.ask(&self.points.job_ready, |x| x.job_ready)
                 .map(|p| p.job_ready(state, job)),
         )
     }
@@ -185,14 +318,16 @@ impl PluginChain {
             return self.job_ready(state, job);
         }
         tiers::all(
-            self.with(|on| on.sub_job_ready)
+            self.ask(&self.points.sub_job_ready, |x| x.job_ready)
                 .map(|p| p.sub_job_ready(state, job, sub_job)),
         )
     }
 
     /// JobPipelined: vote by tier.
     pub fn job_pipelined(&self, state: &State, job: JobIx) -> bool {
-        tiers::vote(self.by_tier(|on| on.job_pipelined, |p| p.job_pipelined(state, job)))
+        let asked = &self.points.job_pipelined;
+        let votes = self.by_tier(asked, |x| x.job_pipelined);
+        tiers::vote(votes.map(|tier| tier.map(|p| p.job_pipelined(state, job))))
     }
 
     /// SubJobPipelined: vote by tier. Without sub-groups it is JobPipelined.
@@ -200,10 +335,9 @@ impl PluginChain {
         if state.job(job).sub_jobs.is_empty() {
             return self.job_pipelined(state, job);
         }
-        tiers::vote(self.by_tier(
-            |on| on.sub_job_pipelined,
-            |p| p.sub_job_pipelined(state, job, sub_job),
-        ))
+        let asked = &self.points.sub_job_pipelined;
+        let votes = self.by_tier(asked, |x| x.job_pipelined);
+        tiers::vote(votes.map(|tier| tier.map(|p| p.sub_job_pipelined(state, job, sub_job))))
     }
 
     /// JobValid: the first failure.
@@ -212,14 +346,16 @@ impl PluginChain {
     /// Why the job cannot be scheduled.
     pub fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid> {
         tiers::first_error(
-            self.with(|on| on.job_valid)
+            self.ask(&self.points.job_valid, |x| x.job_valid)
                 .map(|p| p.job_valid(state, job)),
         )
     }
 
     /// JobStarving: the first tier with an answer decides; nobody answers: false.
     pub fn job_starving(&self, state: &State, job: JobIx) -> bool {
-        tiers::starving(self.by_tier(|on| on.job_starving, |p| p.job_starving(state, job)))
+        let asked = &self.points.job_starving;
+        let answers = self.by_tier(asked, |x| x.job_starving);
+        tiers::starving(answers.map(|tier| tier.map(|p| p.job_starving(state, job))))
     }
 
     /// JobEnqueueable: vote by tier.
@@ -229,10 +365,10 @@ impl PluginChain {
     pub fn job_enqueueable(&self, state: &State, job: JobIx) -> Result<(), Refusal> {
         let mut refusal = None;
         let mut permitted = true;
-        for tier in &self.tiers {
+        for tier in self.by_tier(&self.points.admission, |x| x.admission) {
             let mut votes = Vec::new();
-            for member in tier.iter().filter(|member| member.on.job_enqueueable) {
-                let (vote, why) = member.plugin.job_enqueueable(state, job);
+            for plugin in tier {
+                let (vote, why) = plugin.job_enqueueable(state, job);
                 if vote == Vote::Reject && refusal.is_none() {
                     refusal = why;
                 }
@@ -249,19 +385,10 @@ impl PluginChain {
         Err(refusal.unwrap_or(Refusal::Unsaid))
     }
 
-    /// JobEnqueued: all are told.
-    pub fn job_enqueued(&mut self, state: &State, job: JobIx) {
-        for member in self.tiers.iter_mut().flatten() {
-            if member.on.job_enqueueable {
-                member.plugin.job_enqueued(state, job);
-            }
-        }
-    }
-
     /// Overused: any.
     pub fn overused(&self, state: &State, queue: QueueIx) -> bool {
         tiers::any(
-            self.with(|on| on.overused)
+            self.ask(&self.points.overused, |x| x.overused)
                 .map(|p| p.overused(state, queue)),
         )
     }
@@ -272,78 +399,128 @@ impl PluginChain {
     /// The first refusal.
     pub fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         tiers::first_error(
-            self.with(|on| on.allocatable)
+            self.ask(&self.points.allocatable, |x| x.allocatable)
                 .map(|p| p.allocatable(state, queue, task)),
         )
     }
 
-    /// Whether conditions are written at the end of a cycle.
+    /// Whether conditions are written at the end of a cycle: somebody judges whether a job is valid.
     pub fn writes_conditions(&self) -> bool {
-        self.with(|on| on.conditions).next().is_some()
+        !self.points.job_valid.is_empty()
+    }
+
+    /// What tells the class of a task apart besides its key; `None` when no plugin signs.
+    pub fn signature(&self, state: &State, task: TaskIx) -> Option<Signature> {
+        if self.points.signatures.is_empty() {
+            return None;
+        }
+        let mut signature = Signature::default();
+        for at in &self.points.signatures {
+            let plugin = self.plugin(*at);
+            if let Some(point) = plugin.extensions().class_signature {
+                signature.add(plugin.name(), point.signature(state, task));
+            }
+        }
+        Some(signature)
     }
 
     /// PrePredicate: the first reason against the class on every node.
     pub fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
-        self.with(|on| on.predicate)
+        self.ask(&self.points.node_filters, |x| x.node_filters)
             .find_map(|p| p.prefilter(state, class))
     }
 
-    /// Collects the static part of rules.
-    pub fn static_part(&self, state: &State, rules: &Rules) -> StaticPart {
+    /// Collects the static part of classes.
+    pub fn static_part(&self, state: &State, class: StaticClass<'_>) -> StaticPart {
         let count = state.nodes.len();
         let mut part = StaticPart {
             verdict: vec![None; count],
             score: vec![0; count],
             normalised: vec![],
         };
-        for plugin in self.with(|on| on.predicate) {
-            plugin.static_filter(state, rules, &mut part);
+        for plugin in self.ask(&self.points.node_filters, |x| x.node_filters) {
+            plugin.static_filter(state, class, &mut part);
         }
-        for plugin in self.with(|on| on.node_order) {
-            plugin.static_score(state, rules, &mut part);
+        for plugin in self.ask(&self.points.node_scores, |x| x.node_scores) {
+            plugin.static_score(state, class, &mut part);
         }
         part
     }
 
     /// Collects the filters on node load.
     pub fn node_filters(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
-        self.with(|on| on.predicate)
+        self.ask(&self.points.node_filters, |x| x.node_filters)
             .flat_map(|p| p.node_filters(state, class))
             .collect()
     }
 
     /// Collects the scores on node load.
     pub fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
-        self.with(|on| on.node_order)
+        self.ask(&self.points.node_scores, |x| x.node_scores)
             .flat_map(|p| p.node_scores(state, class))
             .collect()
     }
 
-    /// Collects the points that look at other pods.
-    pub fn pod_points(&self) -> PodPoints {
-        let mut points = PodPoints::default();
-        self.with(|on| on.predicate)
-            .for_each(|plugin| plugin.pod_filters(&mut points));
-        self.with(|on| on.node_order)
-            .for_each(|plugin| plugin.pod_scores(&mut points));
-        points
+    /// Collects the filters by topology domain.
+    pub fn domain_filters(
+        &self,
+        with: &mut Counting<'_>,
+        class: &Class,
+    ) -> Vec<Box<dyn DomainFilter>> {
+        let mut filters = Vec::new();
+        for plugin in self.ask(&self.points.domain_filters, |x| x.domain_filters) {
+            plugin.domain_filters(with, class, &mut filters);
+        }
+        filters
+    }
+
+    /// Collects the scores that compare candidates.
+    pub fn candidate_scores(
+        &self,
+        with: &mut Counting<'_>,
+        class: &Class,
+    ) -> Vec<Box<dyn CandidateScore>> {
+        let mut scores = Vec::new();
+        for plugin in self.ask(&self.points.candidate_scores, |x| x.candidate_scores) {
+            plugin.candidate_scores(with, class, &mut scores);
+        }
+        scores
+    }
+
+    /// Preemptable and Reclaimable: those of the candidates that may be evicted for a task.
+    pub fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let asked = match purpose {
+            Purpose::Preempt => &self.points.preemptable,
+            Purpose::Reclaim => &self.points.reclaimable,
+        };
+        let answers = self.by_tier(asked, |x| x.victims);
+        tiers::victims(
+            answers.map(|tier| tier.map(|p| p.victims(state, purpose, preemptor, candidates))),
+        )
     }
 
     /// How long claims may take to be bound, if somebody binds them.
     pub fn volume_timeout_s(&self) -> Option<i64> {
-        self.with(|on| on.predicate)
+        self.ask(&self.points.bind_steps, |x| x.bind_steps)
             .find_map(|plugin| plugin.volume_timeout_s())
     }
 
     /// The share by which jobs are ordered, if a plugin does so.
     pub fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
-        self.with(|_| true)
-            .find_map(|plugin| plugin.job_share(state, job))
+        self.ask(&self.points.job_shares, |x| x.job_shares)
+            .next()
+            .map(|plugin| plugin.job_share(state, job))
     }
 
     /// What the first queue plugin says about a queue.
     pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
-        self.with(|_| true)
+        self.ask(&self.points.queue_views, |x| x.queue_views)
             .find_map(|plugin| plugin.queue_view(state, queue))
     }
 }

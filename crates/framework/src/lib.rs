@@ -3,13 +3,14 @@
 //! ```text
 //!   actions ──ask──► PluginChain ──tier rules──► Plugin, Plugin, …      (search methods: &self)
 //!      │                                            │ describe a class of tasks once:
-//!      │                                            ▼ static part · node-local points · pod points
-//!      └──place──► Session ──Txn ops──► State       (undo = the inverse ops, newest first)
+//!      │                                            ▼ static · node · domain · candidates
+//!      └──place──► Session ──steps──► State         (undo = the inverse steps, newest first)
 //! ```
 //!
-//! * [`plugin`]: the one trait plugins implement, and which points they have.
+//! * [`plugin`]: the one trait plugins implement, and what they are told.
+//! * [`points`]: what plugins can say, one small trait an extension point.
 //! * [`chain`]: the configured plugins in tiers, asked by the rules of [`tiers`].
-//! * [`node_points`]: how plugins speak about nodes: for a whole class of tasks at a time.
+//! * [`domain_sum`], [`topology_keys`]: counts by topology domain, for filters and scores made of them.
 //! * [`session`]: one cycle's transaction and its notes on every job.
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
@@ -17,21 +18,25 @@
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod chain;
-pub mod node_points;
+pub mod domain_sum;
 pub mod observer;
 pub mod plugin;
+pub mod points;
 pub mod reason;
 pub mod refusal;
 pub mod session;
 pub mod tiers;
+pub mod topology_keys;
 pub mod work;
 
 pub use chain::PluginChain;
-pub use node_points::{Class, NodeFilter, NodeScore, PodPoints, StaticPart};
+pub use domain_sum::DomainSum;
 pub use observer::{Observer, Stage, Unobserved};
-pub use plugin::{CycleInfo, Invalid, Plugin, Points};
+pub use plugin::{Changed, CycleInfo, Events, Plugin, Step};
+pub use points::{Class, Extensions, Invalid, QueueView};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};
 pub use session::{JobNote, Session, Skip};
 pub use tiers::Vote;
+pub use topology_keys::TopologyKeys;
 pub use work::Work;

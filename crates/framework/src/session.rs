@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 
 use crate::chain::PluginChain;
 use crate::observer::Observer;
-use crate::plugin::{CycleInfo, Invalid};
+use crate::plugin::Step;
+use crate::points::Invalid;
 use crate::reason::FitError;
 use crate::refusal::{Overrun, Overruns, Refusal};
 use crate::work::Work;
@@ -151,8 +152,8 @@ pub struct Session<'a> {
     pub state: &'a mut State,
     /// The plugins.
     pub chain: &'a mut PluginChain,
-    /// Time.
-    pub cycle: CycleInfo,
+    /// Now, seconds since the epoch.
+    pub now_s: i64,
     /// Whether `enqueue` is among the actions; otherwise nobody else admits jobs.
     pub has_enqueue: bool,
     /// Decisions so far.
@@ -172,15 +173,15 @@ impl<'a> Session<'a> {
         state: &'a mut State,
         chain: &'a mut PluginChain,
         has_enqueue: bool,
-        cycle: CycleInfo,
+        now_s: i64,
         observer: &mut dyn Observer,
     ) -> Self {
         state.settle_books();
-        chain.open(state, &cycle, observer);
+        chain.open(state, now_s, observer);
         Self {
             state,
             chain,
-            cycle,
+            now_s,
             has_enqueue,
             binds: Vec::new(),
             kept: Vec::new(),
@@ -212,7 +213,7 @@ impl<'a> Session<'a> {
 
     fn step(&mut self, task: TaskIx, status: TaskStatus, node: NodeIx) {
         self.state.move_task(task, status, Some(node));
-        self.chain.placed(self.state, task);
+        self.chain.observe(self.state, Step::Placed(task));
         self.steps.push(task);
     }
 
@@ -221,7 +222,7 @@ impl<'a> Session<'a> {
         while self.steps.len() > checkpoint.0 {
             let Some(task) = self.steps.pop() else { return };
             let (status, node) = (self.state.task(task).status, self.state.task(task).node);
-            self.chain.unplaced(self.state, task);
+            self.chain.observe(self.state, Step::Leaving(task));
             self.state.move_task(task, TaskStatus::Pending, None);
             if let (Some(job), Some(node)) = (self.state.task(task).job, node) {
                 self.note(job).discarded.insert(task, (status, node));

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
-use pumice_framework::{Class, NodeScore, Plugin, Points};
+use pumice_framework::points::{NodeScore, NodeScores};
+use pumice_framework::{Class, Extensions, Plugin};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
 use smallvec::SmallVec;
@@ -110,13 +111,15 @@ impl Plugin for Binpack {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            node_order: self.weight != 0,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            node_scores: (self.weight != 0).then_some(self as &dyn NodeScores),
+            ..Extensions::default()
         }
     }
+}
 
+impl NodeScores for Binpack {
     fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
         let request = &class.shape.request;
         let listed = self
@@ -162,9 +165,9 @@ struct Fullness {
 }
 
 impl NodeScore for Fullness {
-    fn add_fraction(&self, nodes: &Nodes, range: Range<usize>, out: &mut [f64]) {
+    fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (range, out) in columns::blocks(range.start, out) {
-            self.add_block(nodes, range, out);
+            self.add_block(&state.nodes, range, out);
         }
     }
 

@@ -1,12 +1,16 @@
 //! Plugin `conformance`: never evict critical pods (spec/02 §3).
 //!
-//! It only speaks about victims. Until preempt and reclaim come it has no point and no effect. It
-//! will protect every pod of priority class `system-cluster-critical` or `system-node-critical` (by
-//! name of the class, not by its value) and every pod in namespace `kube-system`; the model already
-//! marks them ([`pumice_model::Task::critical`]).
+//! It only speaks about victims, so until preempt and reclaim come nobody asks it. It protects every
+//! pod of priority class `system-cluster-critical` or `system-node-critical` (by name of the class, not
+//! by its value) and every pod in namespace `kube-system`, which the model marks
+//! ([`pumice_model::Task::critical`]).
 
 use pumice_conf::PluginSpec;
-use pumice_framework::{Plugin, Points};
+use pumice_framework::points::Victims;
+use pumice_framework::points::victims::Purpose;
+use pumice_framework::tiers::VictimAnswer;
+use pumice_framework::{Extensions, Plugin};
+use pumice_model::{State, TaskIx};
 
 use crate::registry::Entry;
 
@@ -30,7 +34,50 @@ impl Plugin for Conformance {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            victims: Some(self),
+            ..Extensions::default()
+        }
+    }
+}
+
+impl Victims for Conformance {
+    fn victims(
+        &self,
+        state: &State,
+        _purpose: Purpose,
+        _preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        let harmless = |task: &TaskIx| !state.task(*task).critical;
+        VictimAnswer {
+            allowed: Some(candidates.iter().copied().filter(harmless).collect()),
+            protects: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Cluster, node, on, pod, task};
+
+    #[test]
+    fn critical_pods_are_no_victims() {
+        let critical = pumice_model::object::PodObject {
+            namespace: "kube-system".to_owned(),
+            ..pod("critical", "1c")
+        };
+        let state = Cluster::default()
+            .node(node("n", "8c pods=10"))
+            .pod(on("n", critical))
+            .pod(on("n", pod("plain", "1c")))
+            .pod(pod("new", "1c"))
+            .build();
+        let all = [task(&state, "critical"), task(&state, "plain")];
+        let answer = Conformance.victims(&state, Purpose::Preempt, task(&state, "new"), &all);
+        assert_eq!(answer.allowed, Some(vec![task(&state, "plain")]));
+        assert!(answer.protects);
     }
 }

@@ -9,7 +9,7 @@
 use pumice_conf::{ArgKind, ArgRule, ArgSpec, Arguments, Config, PluginSpec, Value, arg, arg_from};
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{Policy, Settings};
-use pumice_framework::{Plugin, Points};
+use pumice_framework::{Extensions, Plugin};
 
 use crate::registry::Entry;
 
@@ -235,8 +235,8 @@ impl Plugin for DeviceShare {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions::default()
     }
 }
 

@@ -9,8 +9,9 @@ mod tree;
 use std::cmp::Ordering;
 
 use pumice_conf::PluginSpec;
-use pumice_framework::{CycleInfo, Plugin, Points};
-use pumice_model::{Job, JobIx, QueueIx, State, TaskIx};
+use pumice_framework::points::{JobOrder, JobShares, QueueOrder};
+use pumice_framework::{CycleInfo, Extensions, Plugin, Step};
+use pumice_model::{Job, JobIx, QueueIx, State};
 
 use tree::Tree;
 
@@ -65,13 +66,12 @@ impl Plugin for Drf {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            job_order: true,
-            queue_order: self.hierarchy,
-            // Shares of siblings depend on each other, up to the root.
-            queue_order_is_entangled: self.hierarchy,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            job_order: Some(self),
+            queue_order: self.hierarchy.then_some(self as &dyn QueueOrder),
+            job_shares: Some(self),
+            ..Extensions::default()
         }
     }
 
@@ -84,29 +84,39 @@ impl Plugin for Drf {
         }
     }
 
-    fn placed(&mut self, state: &State, task: TaskIx) {
-        if self.hierarchy {
-            self.tree.hold(state, task);
+    fn observe(&mut self, state: &State, step: Step) {
+        if !self.hierarchy {
+            return;
+        }
+        match step {
+            Step::Placed(task) | Step::Restored(task) => self.tree.hold(state, task),
+            Step::Leaving(task) | Step::Evicting(task) => self.tree.release(state, task),
+            Step::Admitted(_) => {}
         }
     }
+}
 
-    fn unplaced(&mut self, state: &State, task: TaskIx) {
-        if self.hierarchy {
-            self.tree.release(state, task);
-        }
-    }
-
+impl JobOrder for Drf {
     fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         self.share(state.job(left))
             .total_cmp(&self.share(state.job(right)))
     }
+}
 
-    fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
-        Some(self.share(state.job(job)))
+impl JobShares for Drf {
+    fn job_share(&self, state: &State, job: JobIx) -> f64 {
+        self.share(state.job(job))
     }
+}
 
+impl QueueOrder for Drf {
     fn queue_order(&self, _state: &State, left: QueueIx, right: QueueIx) -> Ordering {
         self.tree.compare(left, right)
+    }
+
+    fn is_entangled(&self) -> bool {
+        // Shares of siblings depend on each other, up to the root.
+        true
     }
 }
 

@@ -7,7 +7,10 @@
 use std::cmp::Ordering;
 
 use pumice_conf::PluginSpec;
-use pumice_framework::{Invalid, Plugin, Points, Vote};
+use pumice_framework::points::{
+    Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
+};
+use pumice_framework::{Extensions, Plugin, Vote};
 use pumice_model::job::{RoleCount, SubJob};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
@@ -33,30 +36,33 @@ impl Plugin for Gang {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            job_order: true,
-            sub_job_order: true,
-            job_ready: true,
-            sub_job_ready: true,
-            job_pipelined: true,
-            sub_job_pipelined: true,
-            job_valid: true,
-            job_starving: true,
-            conditions: true,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            job_order: Some(self),
+            sub_job_order: Some(self),
+            job_ready: Some(self),
+            job_pipelined: Some(self),
+            job_valid: Some(self),
+            job_starving: Some(self),
+            ..Extensions::default()
         }
     }
+}
 
+impl JobOrder for Gang {
     fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         state.job(left).is_ready().cmp(&state.job(right).is_ready())
     }
+}
 
+impl SubJobOrder for Gang {
     fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
         self.sub_job_ready(state, job, left)
             .cmp(&self.sub_job_ready(state, job, right))
     }
+}
 
+impl JobReady for Gang {
     fn job_ready(&self, state: &State, job: JobIx) -> bool {
         let job = state.job(job);
         job.is_ready() && job.roles_hold(RoleCount::ready) && sub_jobs_hold(state, job, is_ready)
@@ -65,7 +71,9 @@ impl Plugin for Gang {
     fn sub_job_ready(&self, state: &State, job: JobIx, sub_job: u16) -> bool {
         is_ready(state, &state.job(job).sub_jobs[sub_job as usize])
     }
+}
 
+impl JobPipelined for Gang {
     fn job_pipelined(&self, state: &State, job: JobIx) -> Vote {
         let job = state.job(job);
         permit_if(
@@ -81,7 +89,9 @@ impl Plugin for Gang {
             &state.job(job).sub_jobs[sub_job as usize],
         ))
     }
+}
 
+impl JobValid for Gang {
     fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid> {
         let job = state.job(job);
         if !job.roles_hold(RoleCount::valid) {
@@ -122,7 +132,9 @@ impl Plugin for Gang {
         }
         Ok(())
     }
+}
 
+impl JobStarving for Gang {
     fn job_starving(&self, state: &State, job: JobIx) -> bool {
         !state.job(job).is_pipelined()
     }

@@ -19,6 +19,7 @@ pub mod conformance;
 pub mod deviceshare;
 pub mod drf;
 pub mod gang;
+mod inter_pod_affinity;
 pub mod nodeorder;
 pub mod overcommit;
 pub mod predicates;
@@ -26,6 +27,7 @@ pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
+mod topology_spread;
 
 use pumice_conf::{Config, PluginConf};
 use pumice_framework::chain::Member;

@@ -6,7 +6,7 @@
 //! | balanced | integer score per node load (`balanced`) |
 //! | node affinity, taints | raw values of node objects, spread over the candidates |
 //! | image locality | integer score of node objects (`images`) |
-//! | pod affinity, topology spread | done by the placement kernel with the weights given here |
+//! | pod affinity, topology spread | compared over the candidates (`inter_pod_affinity`, `topology_spread`) |
 //!
 //! A weight of 0 switches a scorer off, a negative one turns it round.
 
@@ -15,13 +15,17 @@ mod images;
 mod requested;
 
 use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec, arg};
-use pumice_framework::node_points::{Class, NodeScore, Normalised, PodPoints, StaticPart};
-use pumice_framework::{Plugin, Points};
+use pumice_framework::points::{
+    CandidateScore, CandidateScores, Class, Counting, NodeScore, NodeScores, Normalised,
+    StaticClass, StaticPart,
+};
+use pumice_framework::{Extensions, Plugin};
 use pumice_model::object::NodeObject;
 use pumice_model::selector::{node_term_holds, untolerated_preferences};
 use pumice_model::{Rules, State};
 
 use crate::registry::Entry;
+use crate::{inter_pod_affinity, topology_spread};
 use balanced::Balanced;
 use requested::{Prefer, Requested};
 
@@ -121,14 +125,18 @@ impl Plugin for NodeOrder {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            node_order: true,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            node_scores: Some(self),
+            candidate_scores: Some(self),
+            ..Extensions::default()
         }
     }
+}
 
-    fn static_score(&self, state: &State, rules: &Rules, part: &mut StaticPart) {
+impl NodeScores for NodeOrder {
+    fn static_score(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+        let rules = class.rules;
         if self.node_affinity != 0 && has_preferences(rules) {
             let raw = |node: &NodeObject| preferred_weight(rules, node);
             add_normalised(state, self.node_affinity, false, raw, part);
@@ -156,10 +164,17 @@ impl Plugin for NodeOrder {
         }
         scores
     }
+}
 
-    fn pod_scores(&self, points: &mut PodPoints) {
-        points.affinity_weight = self.pod_affinity;
-        points.spread_weight = self.spread;
+impl CandidateScores for NodeOrder {
+    fn candidate_scores(
+        &self,
+        with: &mut Counting<'_>,
+        class: &Class,
+        scores: &mut Vec<Box<dyn CandidateScore>>,
+    ) {
+        scores.extend(inter_pod_affinity::score(with, class, self.pod_affinity));
+        scores.extend(topology_spread::score(with, class, self.spread));
     }
 }
 

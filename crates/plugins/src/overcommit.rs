@@ -1,7 +1,8 @@
 //! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
 
 use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
-use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Points, Refusal, Vote};
+use pumice_framework::points::Admission;
+use pumice_framework::{Bound, CycleInfo, Extensions, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
 use crate::registry::Entry;
@@ -64,10 +65,10 @@ impl Plugin for Overcommit {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            job_enqueueable: true,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            admission: Some(self),
+            ..Extensions::default()
         }
     }
 
@@ -85,6 +86,14 @@ impl Plugin for Overcommit {
         self.inqueue = state.reserved.clamped();
     }
 
+    fn observe(&mut self, state: &State, step: Step) {
+        if let Step::Admitted(job) = step {
+            self.inqueue.add_saturating(&state.job(job).reservation());
+        }
+    }
+}
+
+impl Admission for Overcommit {
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
         let Some(wanted) = &state.job(job).min_resources else {
             return (Vote::Permit, None);
@@ -106,10 +115,6 @@ impl Plugin for Overcommit {
         let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
         let refusal = Refusal::Overcommit(overruns, self.factor_in_thousandths());
         (Vote::Reject, Some(refusal))
-    }
-
-    fn job_enqueued(&mut self, state: &State, job: JobIx) {
-        self.inqueue.add_saturating(&state.job(job).reservation());
     }
 }
 

@@ -1,27 +1,30 @@
 //! Plugin `predicates`: the Kubernetes filters (spec/02 §6).
 //!
 //! In the order of §6.3: pod count; node unschedulable, node affinity, taints (node objects only);
-//! host ports; volumes; then inter-pod affinity and topology spread, which the placement kernel does
-//! itself once they are switched on here. The switch of the DRA filter is accepted.
+//! host ports; volumes; then inter-pod affinity and topology spread, which have modules of their own.
+//! The switch of the DRA filter is accepted.
 
 mod volumes;
 
 use std::ops::Range;
 
 use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec, arg, arg_from};
-use pumice_framework::node_points::{Class, NodeFilter, PodPoints, StaticPart};
-use pumice_framework::{Plugin, Points, ReasonId, ReasonKind, ReasonTable};
+use pumice_framework::points::{
+    BindSteps, Class, Counting, DomainFilter, DomainFilters, NodeFilter, NodeFilters, StaticClass,
+    StaticPart,
+};
+use pumice_framework::{Extensions, Plugin, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::HostPort;
 use pumice_model::resource::PODS;
 use pumice_model::selector::{
     node_affinity_conflicts, node_affinity_holds, tolerates_cordon, tolerates_filtering,
 };
-use pumice_model::{NodeIx, Nodes, Rules, State};
+use pumice_model::{NodeIx, State};
 
 use volumes::{VolumeReasons, VolumeSwitches};
 
-use crate::columns;
 use crate::registry::Entry;
+use crate::{columns, inter_pod_affinity, topology_spread};
 
 const NODE_AFFINITY: &str = "predicate.NodeAffinityEnable";
 const NODE_PORTS: &str = "predicate.NodePortsEnable";
@@ -120,6 +123,8 @@ pub struct Predicates {
     bind_timeout_s: i64,
     reasons: Reasons,
     volume_reasons: VolumeReasons,
+    affinity_reasons: inter_pod_affinity::Reasons,
+    spread_reasons: topology_spread::Reasons,
 }
 
 /// Texts of spec/02 §6.7.
@@ -163,6 +168,8 @@ impl Predicates {
             bind_timeout_s: arguments.int(BIND_TIMEOUT).unwrap_or(BIND_TIMEOUT_S),
             reasons: Reasons::new(table),
             volume_reasons: VolumeReasons::new(table),
+            affinity_reasons: inter_pod_affinity::Reasons::new(table),
+            spread_reasons: topology_spread::Reasons::new(table),
         }
     }
 }
@@ -172,13 +179,17 @@ impl Plugin for Predicates {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            predicate: true,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            node_filters: Some(self),
+            domain_filters: Some(self),
+            bind_steps: Some(self),
+            ..Extensions::default()
         }
     }
+}
 
+impl NodeFilters for Predicates {
     fn prefilter(&self, _state: &State, class: &Class) -> Option<String> {
         let required = class.rules.node_affinity.as_deref();
         if self.node_affinity && node_affinity_conflicts(required) {
@@ -188,7 +199,8 @@ impl Plugin for Predicates {
         volumes::refusal(self.volumes, &class.volumes)
     }
 
-    fn static_filter(&self, state: &State, rules: &Rules, part: &mut StaticPart) {
+    fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+        let rules = class.rules;
         let goes_anywhere = rules.node_selector.is_empty() && rules.node_affinity.is_none();
         let tolerates_cordon = tolerates_cordon(&rules.tolerations);
         for (node, verdict) in state.nodes.indices().zip(&mut part.verdict) {
@@ -229,14 +241,31 @@ impl Plugin for Predicates {
         ));
         filters
     }
+}
 
+impl DomainFilters for Predicates {
+    fn domain_filters(
+        &self,
+        with: &mut Counting<'_>,
+        class: &Class,
+        filters: &mut Vec<Box<dyn DomainFilter>>,
+    ) {
+        if self.pod_affinity {
+            filters.extend(inter_pod_affinity::filter(
+                with,
+                class,
+                self.affinity_reasons,
+            ));
+        }
+        if self.spread {
+            filters.extend(topology_spread::filter(with, class, self.spread_reasons));
+        }
+    }
+}
+
+impl BindSteps for Predicates {
     fn volume_timeout_s(&self) -> Option<i64> {
         self.volumes.binding.then_some(self.bind_timeout_s)
-    }
-
-    fn pod_filters(&self, points: &mut PodPoints) {
-        points.affinity_filter = self.pod_affinity;
-        points.spread_filter = self.spread;
     }
 }
 
@@ -250,7 +279,8 @@ impl NodeFilter for PodNumber {
         true
     }
 
-    fn reject(&self, nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+        let nodes = &state.nodes;
         for (range, out) in columns::blocks(range.start, out) {
             let limits = columns::block(&nodes.allocatable, PODS, range.clone());
             let counts = &nodes.pod_count[range];
@@ -274,7 +304,8 @@ impl NodeFilter for FreePorts {
         false
     }
 
-    fn reject(&self, nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+        let nodes = &state.nodes;
         for (node, out) in range.zip(out) {
             let mut taken = nodes.ports(NodeIx(node as u32));
             if taken.any(|taken| self.wanted.iter().any(|wanted| conflict(wanted, taken))) {

@@ -6,7 +6,8 @@
 use std::cmp::{Ordering, Reverse};
 
 use pumice_conf::PluginSpec;
-use pumice_framework::{Plugin, Points};
+use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder};
+use pumice_framework::{Extensions, Plugin};
 use pumice_model::{JobIx, State, TaskIx};
 
 use crate::registry::Entry;
@@ -31,29 +32,37 @@ impl Plugin for Priority {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            job_order: true,
-            task_order: true,
-            sub_job_order: true,
-            job_starving: true,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            job_order: Some(self),
+            task_order: Some(self),
+            sub_job_order: Some(self),
+            job_starving: Some(self),
+            ..Extensions::default()
         }
     }
+}
 
+impl JobOrder for Priority {
     fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         Reverse(state.job(left).priority).cmp(&Reverse(state.job(right).priority))
     }
+}
 
+impl TaskOrder for Priority {
     fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
         Reverse(state.task(left).priority).cmp(&Reverse(state.task(right).priority))
     }
+}
 
+impl SubJobOrder for Priority {
     fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
         let priority = |at| sub_job_priority(state, job, at);
         priority(right).cmp(&priority(left))
     }
+}
 
+impl JobStarving for Priority {
     fn job_starving(&self, state: &State, job: JobIx) -> bool {
         let job = state.job(job);
         ((job.ready() + job.waiting()) as usize) < job.tasks.len()

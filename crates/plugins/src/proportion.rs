@@ -12,8 +12,10 @@ mod filling;
 use std::cmp::Ordering;
 
 use pumice_conf::PluginSpec;
-use pumice_framework::plugin::QueueView;
-use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Points, Refusal, Vote};
+use pumice_framework::points::{Admission, Allocatable, Overused, QueueOrder, QueueViews};
+use pumice_framework::{
+    Bound, CycleInfo, Extensions, Overrun, Plugin, QueueView, Refusal, Step, Vote,
+};
 use pumice_model::resource::{CPU, MEMORY, PODS};
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 
@@ -102,13 +104,14 @@ impl Plugin for Proportion {
         SPEC.name
     }
 
-    fn points(&self) -> Points {
-        Points {
-            queue_order: true,
-            overused: true,
-            allocatable: true,
-            job_enqueueable: true,
-            ..Points::default()
+    fn extensions(&self) -> Extensions<'_> {
+        Extensions {
+            queue_order: Some(self),
+            overused: Some(self),
+            allocatable: Some(self),
+            admission: Some(self),
+            queue_views: Some(self),
+            ..Extensions::default()
         }
     }
 
@@ -143,12 +146,27 @@ impl Plugin for Proportion {
         }
     }
 
+    fn observe(&mut self, state: &State, step: Step) {
+        let Step::Admitted(job) = step else {
+            return;
+        };
+        let job = state.job(job);
+        let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
+        if let Some(Some(entitlement)) = entitlement {
+            entitlement.inqueue.add_saturating(&job.reservation());
+        }
+    }
+}
+
+impl QueueOrder for Proportion {
     fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
         let priority = |queue| state.queue(queue).object.priority;
         let by_priority = priority(right).cmp(&priority(left));
         by_priority.then_with(|| self.share(state, left).total_cmp(&self.share(state, right)))
     }
+}
 
+impl Overused for Proportion {
     fn overused(&self, state: &State, queue: QueueIx) -> bool {
         let Some(entitlement) = self.of(queue) else {
             return false;
@@ -160,7 +178,9 @@ impl Plugin for Proportion {
             .enumerate()
             .all(|(at, deserved)| deserved - (held(queue, ResIx(at as u16)) as f64) < EPSILON)
     }
+}
 
+impl Allocatable for Proportion {
     fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         let record = state.queue(queue);
         if !record.is_open() {
@@ -198,7 +218,9 @@ impl Plugin for Proportion {
         let overruns = reservation::overruns(state, request, demand, limit, overrun);
         Err(Refusal::Quota(overruns))
     }
+}
 
+impl Admission for Proportion {
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
         let job = state.job(job);
         let Some(ix) = job.queue else {
@@ -238,15 +260,9 @@ impl Plugin for Proportion {
         let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
         (Vote::Reject, Some(Refusal::Quota(overruns)))
     }
+}
 
-    fn job_enqueued(&mut self, state: &State, job: JobIx) {
-        let job = state.job(job);
-        let entitlement = job.queue.and_then(|queue| self.queues.get_mut(queue.at()));
-        if let Some(Some(entitlement)) = entitlement {
-            entitlement.inqueue.add_saturating(&job.reservation());
-        }
-    }
-
+impl QueueViews for Proportion {
     fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
         let entitlement = self.of(queue)?;
         let amounts = entitlement.deserved.iter().enumerate();

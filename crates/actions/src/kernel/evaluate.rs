@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use pumice_framework::points::{NodeFilter, NodeScore, StaticPart};
 use pumice_framework::reason::Shortage;
-use pumice_framework::{
-    Class, NodeFilter, NodeScore, PluginChain, ReasonId, ReasonTable, SetId, StaticPart,
-};
+use pumice_framework::{Class, PluginChain, ReasonId, ReasonTable, SetId};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
@@ -126,40 +125,40 @@ impl Program {
     /// Evaluates at most [`BLOCK`] nodes into the first entries of `block`.
     pub fn evaluate(
         &self,
-        nodes: &Nodes,
+        state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
         block: &mut Block,
     ) {
-        self.look_at(nodes, table, range, block, true);
+        self.look_at(state, table, range, block, true);
     }
 
     /// Likewise; without reasons, any one may stand for those of devices.
     fn look_at(
         &self,
-        nodes: &Nodes,
+        state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
         block: &mut Block,
         with_reasons: bool,
     ) {
         let count = range.len();
-        self.fit(nodes, range.clone(), &mut block.verdict[..count]);
-        self.filter(nodes, table, range.clone(), block);
+        self.fit(&state.nodes, range.clone(), &mut block.verdict[..count]);
+        self.filter(state, table, range.clone(), block);
         let whole = &mut block.whole[..count];
         whole.copy_from_slice(&self.fixed.score[range.clone()]);
         for score in &self.scores {
-            score.add_whole(nodes, range.clone(), whole);
+            score.add_whole(state, range.clone(), whole);
         }
         if let Some(devices) = &self.devices {
             let verdict = &mut block.verdict[..count];
-            devices.judge(nodes, range.clone(), verdict, whole, with_reasons);
+            devices.judge(&state.nodes, range.clone(), verdict, whole, with_reasons);
         }
         if self.has_fraction {
             let fraction = &mut block.fraction[..count];
             fraction.fill(0.0);
             for score in &self.scores {
-                score.add_fraction(nodes, range.clone(), fraction);
+                score.add_fraction(state, range.clone(), fraction);
             }
         }
     }
@@ -168,7 +167,7 @@ impl Program {
     /// who the other candidates are.
     pub fn best(
         &self,
-        nodes: &Nodes,
+        state: &State,
         table: &mut ReasonTable,
         block: &mut Block,
         passes: impl Fn(usize) -> bool,
@@ -177,10 +176,10 @@ impl Program {
             return None;
         }
         let mut best: [Option<(f64, usize)>; 2] = [None, None];
-        for start in (0..nodes.len()).step_by(BLOCK) {
-            let range = start..(start + BLOCK).min(nodes.len());
+        for start in (0..state.nodes.len()).step_by(BLOCK) {
+            let range = start..(start + BLOCK).min(state.nodes.len());
             let count = range.len();
-            self.look_at(nodes, table, range, block, false);
+            self.look_at(state, table, range, block, false);
             for at in 0..count {
                 if !block.verdict[at].fits() {
                     continue;
@@ -243,7 +242,7 @@ impl Program {
 
     fn filter(
         &self,
-        nodes: &Nodes,
+        state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
         block: &mut Block,
@@ -253,7 +252,7 @@ impl Program {
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
                 let rejected = &mut block.rejected[..count];
-                filter.reject(nodes, range.clone(), rejected);
+                filter.reject(state, range.clone(), rejected);
                 for (at, reason) in rejected.iter_mut().enumerate() {
                     if let Some(reason) = reason.take() {
                         found.push((at as u8, reason));

@@ -1,15 +1,15 @@
 //! The ordered node index of one class.
 
+use pumice_framework::points::CandidateScore;
 use pumice_framework::{FitError, ReasonTable, SetId};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::Choice;
+use super::cells::CellFilters;
 use super::evaluate::{BLOCK, Block, Program, Verdict};
 use super::group::Group;
 use super::nearest::{Nearest, nearest};
-use super::pod_filter::PodFilter;
-use super::pod_score::PodScore;
 use super::wide_max::NOT_A_CANDIDATE;
 
 /// From this many touched nodes of a block on, the whole block is evaluated.
@@ -18,8 +18,8 @@ const FULL_BLOCK: u8 = 6;
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
     program: Program,
-    pod_filter: Option<PodFilter>,
-    pod_score: Option<PodScore>,
+    cells: Option<CellFilters>,
+    candidates: Vec<Box<dyn CandidateScore>>,
     verdict: Vec<Verdict>,
     counts: Vec<u32>,
     idle: Group,
@@ -47,13 +47,13 @@ impl ClassIndex {
     pub fn new(
         state: &State,
         program: Program,
-        pod_filter: Option<PodFilter>,
-        pod_score: Option<PodScore>,
+        cells: Option<CellFilters>,
+        candidates: Vec<Box<dyn CandidateScore>>,
     ) -> Self {
         let nodes = state.nodes.len();
         let normalised = program.fixed.normalised.len();
         // What other pods say decides who the candidates are, and so what normalised scores are.
-        let whole_picture = pod_score.is_some() || (pod_filter.is_some() && normalised > 0);
+        let whole_picture = !candidates.is_empty() || (cells.is_some() && normalised > 0);
         let parts = whole_picture.then(|| Parts {
             whole: vec![0; nodes],
             fraction: vec![0.0; nodes],
@@ -61,13 +61,13 @@ impl ClassIndex {
         let mut index = Self {
             idle: Group::new(
                 nodes,
-                pod_filter.as_ref().map(|f| f.layout.as_ref()),
+                cells.as_ref().map(|cells| cells.layout.as_ref()),
                 normalised,
             ),
             future: None,
             program,
-            pod_filter,
-            pod_score,
+            cells,
+            candidates,
             verdict: vec![Verdict::UNKNOWN; nodes],
             counts: Vec::new(),
             parts,
@@ -93,7 +93,7 @@ impl ClassIndex {
     }
 
     fn settle_cells(&mut self) {
-        let Some(filter) = &self.pod_filter else {
+        let Some(filter) = &self.cells else {
             return;
         };
         for cell in 0..filter.layout.cells() {
@@ -108,7 +108,7 @@ impl ClassIndex {
     /// Looks again at everything that was touched since it was last asked.
     pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
         if state.nodes.in_transit > 0 && self.future.is_none() {
-            let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
+            let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
             let normalised = self.program.fixed.normalised.len();
             self.future = Some(Group::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
@@ -131,9 +131,9 @@ impl ClassIndex {
             }
             _ => {
                 // What other pods say was just summed up when it has never been asked.
-                let all: Vec<NodeIx> = match &self.pod_filter {
+                let all: Vec<NodeIx> = match &self.cells {
                     _ if is_new => Vec::new(),
-                    None if self.pod_score.is_none() => Vec::new(),
+                    None if self.candidates.is_empty() => Vec::new(),
                     _ => state.nodes.indices().collect(),
                 };
                 self.catch_up_pods(state, &all);
@@ -147,13 +147,12 @@ impl ClassIndex {
         if touched.is_empty() {
             return;
         }
-        let sums = self.pod_score.as_ref().map_or(0, PodScore::sums)
-            + self.pod_filter.as_ref().map_or(0, PodFilter::sums);
+        let sums = self.candidate_sums() + self.cells.as_ref().map_or(0, CellFilters::sums);
         self.effort += (touched.len() * sums) as u64;
-        if let Some(score) = &mut self.pod_score {
+        for score in &mut self.candidates {
             score.catch_up(state, touched);
         }
-        let Some(filter) = &mut self.pod_filter else {
+        let Some(filter) = &mut self.cells else {
             return;
         };
         let (idle, future) = (&mut self.idle, &mut self.future);
@@ -164,6 +163,10 @@ impl ClassIndex {
                 future.set_passing(cell, passes);
             }
         });
+    }
+
+    fn candidate_sums(&self) -> usize {
+        self.candidates.iter().map(|score| score.sums()).sum()
     }
 
     /// Evaluates touched nodes; where many of a block were touched, the whole block at once.
@@ -213,8 +216,7 @@ impl ClassIndex {
         self.effort += (to - from) as u64;
         for start in (from..to).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(to);
-            self.program
-                .evaluate(&state.nodes, table, range.clone(), scratch);
+            self.program.evaluate(state, table, range.clone(), scratch);
             for (at, node) in range.enumerate() {
                 let fraction = if self.program.has_fraction {
                     scratch.fraction[at]
@@ -240,7 +242,7 @@ impl ClassIndex {
             parts.whole[node] = whole;
             parts.fraction[node] = fraction;
         }
-        let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
+        let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         let put = |group: &mut Group, member: bool| {
             let key = if member {
                 let normalised = &self.program.fixed.normalised;
@@ -319,7 +321,7 @@ impl ClassIndex {
         if self.parts.is_some() {
             return self.best_of_whole_picture(state);
         }
-        let layout = self.pod_filter.as_ref().map(|f| f.layout.as_ref());
+        let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
             return Some(Choice {
                 node: NodeIx(node),
@@ -334,10 +336,10 @@ impl ClassIndex {
     }
 
     fn best_of_whole_picture(&mut self, state: &State) -> Option<Choice> {
-        let sums = self.pod_score.as_ref().map_or(0, PodScore::sums);
+        let sums = self.candidate_sums();
         self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
-            let passes = |node: usize| match &self.pod_filter {
+            let passes = |node: usize| match &self.cells {
                 Some(filter) => filter.passes(filter.layout.cell[node] as usize),
                 None => true,
             };
@@ -368,7 +370,7 @@ impl ClassIndex {
                 *score += normalised.score(raw(node), max);
             }
         }
-        if let Some(score) = &mut self.pod_score {
+        for score in &mut self.candidates {
             score.add(state, candidates, &mut whole);
         }
         let mut best: Option<(f64, u32)> = None;
@@ -383,7 +385,7 @@ impl ClassIndex {
 
     /// Why no node fits. `cycle` limits how often the nearest miss is looked for.
     pub fn explain(&mut self, state: &State, table: &mut ReasonTable, cycle: u64) -> FitError {
-        let counts = match &self.pod_filter {
+        let counts = match &self.cells {
             None => self
                 .counts
                 .iter()
@@ -411,7 +413,7 @@ impl ClassIndex {
     }
 
     fn count_with_pods(&self, table: &mut ReasonTable) -> Vec<(SetId, u32)> {
-        let Some(filter) = &self.pod_filter else {
+        let Some(filter) = &self.cells else {
             return Vec::new();
         };
         let mut counts: SmallVec<[(SetId, u32); 8]> = SmallVec::new();

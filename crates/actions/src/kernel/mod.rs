@@ -3,7 +3,7 @@
 //! ```text
 //!   task ──► class ──► ClassIndex ── catch up with the touch log ──► best node
 //!                        ▲
-//!   Program (node-local) │ PodFilter, PodScore (other pods) │ StaticPart (node objects)
+//!   Program (node) │ CellFilters (domain) │ CandidateScore (candidates) │ StaticPart (static)
 //! ```
 //!
 //! Every ready node is a candidate for every task; nothing is sampled. Tasks of one class share an
@@ -11,30 +11,27 @@
 //! again when it is next asked. The answer is the one a plain loop over all nodes would give: the
 //! test kit's naive scheduler holds the kernel to that.
 
+mod cells;
 mod devices;
-mod domain_sum;
 mod evaluate;
 mod group;
 mod index;
 mod layout;
 mod nearest;
-mod pod_filter;
-mod pod_score;
 mod shard;
 mod wide_max;
 
 use std::rc::Rc;
 
-use pumice_framework::node_points::ClassKey;
-use pumice_framework::{Class, FitError, PluginChain, ReasonId, ReasonTable, StaticPart};
+use pumice_framework::points::{ClassKey, Counting, Signature, StaticPart};
+use pumice_framework::{Class, FitError, PluginChain, ReasonId, ReasonTable, TopologyKeys};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{DemandIx, NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use cells::{CellFilters, Layouts};
 use evaluate::{Block, Program};
 use index::ClassIndex;
-use pod_filter::{PodFilter, PodReasons, TopologyKeys};
-use pod_score::PodScore;
 
 /// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
 pub const INDEX_BUDGET_BYTES: usize = 512 << 20;
@@ -63,20 +60,38 @@ pub struct Choice {
     pub idle: bool,
 }
 
-/// Identity of a class over time: shape serial, appearance, serials of what it asks of volumes and
-/// devices.
-type ClassId = (u64, AppearanceIx, u64, u64);
+/// Signatures of plugins beyond which all that is known of classes is dropped, with them.
+const MAX_SIGNATURES: usize = 1 << 14;
+
+/// Identity of a class over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct ClassId {
+    /// Serial of the shape.
+    shape: u64,
+    appearance: AppearanceIx,
+    /// Serial of what it asks of volumes.
+    volumes: u64,
+    /// Serial of what it asks of devices.
+    devices: u64,
+    signature: SignatureIx,
+}
+
+/// Number of what plugins tell a class apart by; 0 for nothing.
+type SignatureIx = u32;
 
 /// All class indexes.
 pub struct Kernel {
     /// Reasons of the configuration.
     pub reasons: ReasonTable,
-    pod_reasons: PodReasons,
     shard_reason: ReasonId,
     indexes: FxHashMap<ClassId, Box<ClassIndex>>,
-    fixed: FxHashMap<u64, Rc<StaticPart>>,
+    /// By serial of the rules and signature.
+    fixed: FxHashMap<(u64, SignatureIx), Rc<StaticPart>>,
+    signatures: FxHashMap<Rc<Signature>, SignatureIx>,
+    unsigned: Rc<Signature>,
     refused: FxHashMap<ClassId, Option<String>>,
     keys: TopologyKeys,
+    layouts: Layouts,
     scratch: Box<Block>,
     epoch: (u64, u64),
     cycle: u64,
@@ -93,16 +108,17 @@ pub struct Kernel {
 impl Kernel {
     /// A kernel for plugins that interned their reasons in `reasons`.
     pub fn new(mut reasons: ReasonTable) -> Self {
-        let pod_reasons = PodReasons::new(&mut reasons);
         let shard_reason = shard::reason(&mut reasons);
         Self {
             reasons,
-            pod_reasons,
             shard_reason,
             indexes: FxHashMap::default(),
             fixed: FxHashMap::default(),
+            signatures: FxHashMap::default(),
+            unsigned: Rc::default(),
             refused: FxHashMap::default(),
             keys: TopologyKeys::default(),
+            layouts: Layouts::default(),
             scratch: Box::default(),
             epoch: (0, 0),
             cycle: 0,
@@ -126,8 +142,10 @@ impl Kernel {
             let shapes: FxHashSet<u64> = state.shapes.serials_in_use().collect();
             let needs: FxHashSet<u64> = state.volumes.serials_in_use().collect();
             let demands: FxHashSet<u64> = state.devices.serials_in_use().collect();
-            self.indexes.retain(|(shape, _, need, demand), _| {
-                shapes.contains(shape) && needs.contains(need) && demands.contains(demand)
+            self.indexes.retain(|id, _| {
+                shapes.contains(&id.shape)
+                    && needs.contains(&id.volumes)
+                    && demands.contains(&id.devices)
             });
             self.bytes = self.indexes.values().map(|index| index.bytes()).sum();
             self.sweep_at = 2 * self.indexes.len() + SPARE_INDEXES;
@@ -145,15 +163,8 @@ impl Kernel {
         task: TaskIx,
     ) -> Result<Choice, FitError> {
         self.forget_if_stale(state);
-        let key = ClassKey::of(state.task(task));
-        let id = (
-            state.shapes.serial(key.shape),
-            key.appearance,
-            state.volumes.serial(key.volumes),
-            state.devices.serial(key.devices),
-        );
-        let volumes_epoch = state.volumes.epoch(key.volumes);
-        if let Some(everywhere) = self.refusal(state, chain, id, key) {
+        let (id, class) = self.class_of(state, chain, task);
+        if let Some(everywhere) = self.refusal(state, chain, id, &class) {
             let nodes = state.nodes.len() as u32;
             return Err(FitError {
                 nodes,
@@ -161,37 +172,23 @@ impl Kernel {
                 ..FitError::default()
             });
         }
+        let volumes_epoch = state.volumes.epoch(class.key.volumes);
         let known = self.indexes.remove(&id);
         self.bytes -= known.as_ref().map_or(0, |index| index.bytes());
+        let known = known.filter(|index| index.volumes_epoch == volumes_epoch);
         let mut only_once = false;
-        let mut index = match known.filter(|index| index.volumes_epoch == volumes_epoch) {
+        let mut index = match known {
             Some(index) => index,
             None => {
-                let class = Class::with_key(state, key);
-                let program = self.program(state, chain, &class);
-                let points = chain.pod_points();
-                let (reasons, keys) = (self.pod_reasons, &mut self.keys);
-                let matched = state.topology.effort();
-                let filter = PodFilter::new(state, &class, &points, reasons, keys);
-                let score = PodScore::new(state, &class, &points, keys);
-                self.effort += UNITS_PER_MATCH * (state.topology.effort() - matched);
-                // An index pays only for classes of several tasks, and while it lives.
-                let alone = state.shapes.uses(key.shape) == 1
-                    || (key.devices != DemandIx::NONE && state.devices.uses(key.devices) == 1)
-                    || (key.volumes != NeedIx::NONE
-                        && (state.volumes.uses(key.volumes) == 1
-                            || state.volumes.is_volatile(key.volumes)));
-                only_once = alone;
-                let scan = alone && score.is_none();
-                let scan = scan.then(|| self.scan(state, &program, filter.as_ref()));
-                if let Some(found) = scan.flatten() {
-                    return Ok(found);
+                only_once = is_alone(state, &class);
+                let class = class.make(state);
+                match self.meet(state, chain, class, only_once) {
+                    Met::Choice(choice) => return Ok(choice),
+                    Met::Index(index) => index,
                 }
-                let mut index = ClassIndex::new(state, program, filter, score);
-                index.volumes_epoch = volumes_epoch;
-                Box::new(index)
             }
         };
+        index.volumes_epoch = volumes_epoch;
         self.questions += 1;
         index.last_used = self.questions;
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
@@ -209,17 +206,84 @@ impl Kernel {
         answer
     }
 
+    /// Meets a class for the first time: an index of all nodes, or at once the best node for a class
+    /// of one task.
+    fn meet(
+        &mut self,
+        state: &mut State,
+        chain: &PluginChain,
+        class: Class,
+        only_once: bool,
+    ) -> Met {
+        let program = self.program(state, chain, &class);
+        let matched = state.topology.effort();
+        let with = &mut Counting::new(state, &mut self.keys);
+        let filters = chain.domain_filters(with, &class);
+        let candidates = chain.candidate_scores(with, &class);
+        let cells = CellFilters::new(state, filters, &mut self.keys, &mut self.layouts);
+        self.effort += UNITS_PER_MATCH * (state.topology.effort() - matched);
+        let scan = only_once && candidates.is_empty();
+        let scan = scan.then(|| self.scan(state, &program, cells.as_ref()));
+        if let Some(found) = scan.flatten() {
+            return Met::Choice(found);
+        }
+        let index = ClassIndex::new(state, program, cells, candidates);
+        Met::Index(Box::new(index))
+    }
+
+    /// The class of a task, and what tells it apart.
+    fn class_of(
+        &mut self,
+        state: &State,
+        chain: &PluginChain,
+        task: TaskIx,
+    ) -> (ClassId, ClassRef) {
+        let key = ClassKey::of(state.task(task));
+        let signature = chain.signature(state, task).filter(|text| !text.is_empty());
+        let signature = match signature {
+            None => (self.unsigned.clone(), 0),
+            Some(text) => self.intern(text),
+        };
+        let id = ClassId {
+            shape: state.shapes.serial(key.shape),
+            appearance: key.appearance,
+            volumes: state.volumes.serial(key.volumes),
+            devices: state.devices.serial(key.devices),
+            signature: signature.1,
+        };
+        let signature = signature.0;
+        (id, ClassRef { key, signature })
+    }
+
+    fn intern(&mut self, signature: Signature) -> (Rc<Signature>, SignatureIx) {
+        if let Some((known, ix)) = self.signatures.get_key_value(&signature) {
+            return (known.clone(), *ix);
+        }
+        if self.signatures.len() >= MAX_SIGNATURES {
+            self.forget();
+        }
+        let (new, ix) = (Rc::new(signature), self.signatures.len() as SignatureIx + 1);
+        self.signatures.insert(new.clone(), ix);
+        (new, ix)
+    }
+
     fn forget_if_stale(&mut self, state: &State) {
         let epoch = state.class_epoch();
         if self.epoch != epoch {
-            self.indexes.clear();
-            self.fixed.clear();
-            self.fixed_in_use = 0;
-            self.refused.clear();
-            self.keys = TopologyKeys::default();
-            self.bytes = 0;
+            self.forget();
             self.epoch = epoch;
         }
+    }
+
+    fn forget(&mut self) {
+        self.indexes.clear();
+        self.fixed.clear();
+        self.fixed_in_use = 0;
+        self.signatures.clear();
+        self.refused.clear();
+        self.keys = TopologyKeys::default();
+        self.layouts = Layouts::default();
+        self.bytes = 0;
     }
 
     fn refusal(
@@ -227,10 +291,10 @@ impl Kernel {
         state: &State,
         chain: &PluginChain,
         id: ClassId,
-        key: ClassKey,
+        class: &ClassRef,
     ) -> Option<String> {
         let known = self.refused.entry(id).or_insert_with(|| {
-            let class = Class::with_key(state, key);
+            let class = class.clone().make(state);
             let refusal = class.devices.refusal.clone();
             refusal.or_else(|| chain.prefilter(state, &class))
         });
@@ -249,13 +313,15 @@ impl Kernel {
     }
 
     fn fixed_part(&mut self, state: &State, chain: &PluginChain, class: &Class) -> Rc<StaticPart> {
+        let signature = self.signatures.get(&class.signature).copied();
+        let rules = state.shapes.rules_serial(class.shape.rules);
         let part = self
             .fixed
-            .entry(state.shapes.rules_serial(class.shape.rules))
+            .entry((rules, signature.unwrap_or(0)))
             .or_insert_with(|| {
                 let tests = UNITS_PER_RULE * (1 + class.rules.size() as u64);
                 self.effort += tests * state.nodes.len() as u64;
-                let mut part = chain.static_part(state, &class.rules);
+                let mut part = chain.static_part(state, class.fixed());
                 shard::overlay(state, self.shard_reason, &mut part);
                 Rc::new(part)
             });
@@ -271,7 +337,8 @@ impl Kernel {
         node: NodeIx,
     ) -> Option<ReasonId> {
         self.forget_if_stale(state);
-        let class = Class::of(state, task);
+        let (_, class) = self.class_of(state, chain, task);
+        let class = class.make(state);
         self.fixed_part(state, chain, &class).verdict[node.at()]
     }
 
@@ -281,14 +348,14 @@ impl Kernel {
         &mut self,
         state: &State,
         program: &Program,
-        filter: Option<&PodFilter>,
+        cells: Option<&CellFilters>,
     ) -> Option<Choice> {
         self.effort += state.nodes.len() as u64;
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
-        match filter {
-            None => program.best(&state.nodes, table, block, |_| true),
-            Some(filter) => program.best(&state.nodes, table, block, |node| {
-                filter.passes(filter.layout.cell[node] as usize)
+        match cells {
+            None => program.best(state, table, block, |_| true),
+            Some(cells) => program.best(state, table, block, |node| {
+                cells.passes(cells.layout.cell[node] as usize)
             }),
         }
     }
@@ -312,4 +379,33 @@ impl Kernel {
             }
         }
     }
+}
+
+/// What a class is made from.
+#[derive(Clone)]
+struct ClassRef {
+    key: ClassKey,
+    signature: Rc<Signature>,
+}
+
+impl ClassRef {
+    fn make(self, state: &State) -> Class {
+        Class::new(state, self.key, self.signature)
+    }
+}
+
+/// What the first question about a class brings.
+enum Met {
+    Choice(Choice),
+    Index(Box<ClassIndex>),
+}
+
+/// Whether a class has one task, as far as can be told cheaply: an index pays only for classes of
+/// several tasks, and while it lives.
+fn is_alone(state: &State, class: &ClassRef) -> bool {
+    let key = class.key;
+    state.shapes.uses(key.shape) == 1
+        || (key.devices != DemandIx::NONE && state.devices.uses(key.devices) == 1)
+        || (key.volumes != NeedIx::NONE
+            && (state.volumes.uses(key.volumes) == 1 || state.volumes.is_volatile(key.volumes)))
 }

@@ -2,7 +2,8 @@
 //!
 //! Whose node it is comes before every plugin: it holds in every configuration.
 
-use pumice_framework::{ReasonId, ReasonKind, ReasonTable, StaticPart};
+use pumice_framework::points::StaticPart;
+use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
 use pumice_model::State;
 use pumice_model::object::Shard;
 

@@ -1,6 +1,6 @@
 //! Why a gang is not ready: how many of its pods have room, and the first thing that went wrong.
 
-use pumice_framework::plugin::Invalid;
+use pumice_framework::Invalid;
 use pumice_framework::{JobNote, Skip};
 use pumice_model::object::GroupCondition;
 use pumice_model::task::STATUSES;

@@ -14,6 +14,9 @@ use crate::resource::{ResVec, WideSum};
 /// Not in the list of waiting jobs.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
+/// Jobs that went and are listed for plugins, besides twice as many as there are.
+const UNOBSERVED_GONE: usize = 1024;
+
 /// What one job adds to the sums of its queue and of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
@@ -39,6 +42,7 @@ impl Standing {
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     changed: bool,
+    unobserved: bool,
     unsettled: bool,
     waiting_slot: u32,
     standing: Standing,
@@ -48,6 +52,7 @@ impl Default for Marks {
     fn default() -> Self {
         Self {
             changed: false,
+            unobserved: false,
             unsettled: false,
             waiting_slot: NOWHERE,
             standing: Standing::default(),
@@ -60,6 +65,9 @@ impl Default for Marks {
 #[derive(Default)]
 pub(crate) struct Changes {
     changed: Vec<JobIx>,
+    unobserved: Vec<JobIx>,
+    /// More changed than is worth listing.
+    too_many_unobserved: bool,
     unsettled: Vec<JobIx>,
     waiting: Vec<JobIx>,
     queues: Vec<QueueIx>,
@@ -84,6 +92,26 @@ impl State {
         changed.sort_unstable();
         changed.dedup();
         changed
+    }
+
+    /// Jobs that came, changed or went since the last call, for plugins: by index, each once. Some may
+    /// be gone. `None`: more than are worth listing.
+    pub fn take_unobserved_jobs(&mut self) -> Option<Vec<JobIx>> {
+        let mut changed = std::mem::take(&mut self.changes.unobserved);
+        for ix in &changed {
+            if let Some(job) = self.jobs.get_mut(ix.at()) {
+                job.marks.unobserved = false;
+            }
+        }
+        if std::mem::take(&mut self.changes.too_many_unobserved) {
+            for (_, job) in &mut self.jobs {
+                job.marks.unobserved = false;
+            }
+            return None;
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        Some(changed)
     }
 
     /// Queues whose allocated amounts may have changed since the last call, by index, each once.
@@ -142,11 +170,22 @@ impl State {
         all.into_iter().for_each(|ix| self.touch_job(ix));
     }
 
+    /// While nobody takes them, jobs that went stay listed: not for ever.
+    fn bound_unobserved(&mut self) {
+        if self.changes.unobserved.len() > 2 * self.jobs.len() + UNOBSERVED_GONE {
+            self.changes.unobserved = Vec::new();
+            self.changes.too_many_unobserved = true;
+        }
+    }
+
     /// A job has changed.
     pub(super) fn touch_job(&mut self, ix: JobIx) {
         let job = &mut self.jobs[ix.at()];
         if !std::mem::replace(&mut job.marks.changed, true) {
             self.changes.changed.push(ix);
+        }
+        if !std::mem::replace(&mut job.marks.unobserved, true) {
+            self.changes.unobserved.push(ix);
         }
         if !std::mem::replace(&mut job.marks.unsettled, true) {
             self.changes.unsettled.push(ix);
@@ -177,6 +216,7 @@ impl State {
     /// A job is about to go.
     pub(super) fn retire_job(&mut self, ix: JobIx) {
         self.touch_job(ix);
+        self.bound_unobserved();
         self.stop_waiting(ix);
         let standing = std::mem::take(&mut self.jobs[ix.at()].marks.standing);
         if !self.queues_stale {

@@ -26,7 +26,7 @@ fn scores(arguments: Given, request: &str) -> Vec<f64> {
     let mut out = vec![0.0; 3];
     for score in plugin.node_scores(&state, &class(&state, "x")) {
         assert!(score.has_fraction());
-        score.add_fraction(&state.nodes, 0..3, &mut out);
+        score.add_fraction(&state, 0..3, &mut out);
     }
     out
 }
@@ -78,8 +78,9 @@ fn weight_0_switches_it_off() {
     let off = [("binpack.weight".to_owned(), Value::Int(0))]
         .into_iter()
         .collect();
-    assert!(!Binpack::new(&off).points().node_order);
-    assert!(Binpack::new(&Arguments::default()).points().node_order);
+    assert!(Binpack::new(&off).extensions().node_scores.is_none());
+    let default = Binpack::new(&Arguments::default());
+    assert!(default.extensions().node_scores.is_some());
 }
 
 #[test]
@@ -93,9 +94,9 @@ fn blocks_do_not_show_in_the_result() {
     let state = cluster.build();
     let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
     let (mut at_once, mut singly) = (vec![0.0; 200], vec![0.0; 200]);
-    scores[0].add_fraction(&state.nodes, 0..200, &mut at_once);
+    scores[0].add_fraction(&state, 0..200, &mut at_once);
     for at in 0..200 {
-        scores[0].add_fraction(&state.nodes, at..at + 1, &mut singly[at..=at]);
+        scores[0].add_fraction(&state, at..at + 1, &mut singly[at..=at]);
     }
     assert_eq!(at_once, singly);
     assert!(at_once.iter().all(|score| *score > 0.0));
@@ -113,6 +114,6 @@ fn oversold_amounts_count_as_capacity() {
         .build();
     let scores = Binpack::new(&Arguments::default()).node_scores(&state, &class(&state, "x"));
     let mut out = [0.0];
-    scores[0].add_fraction(&state.nodes, 0..1, &mut out);
+    scores[0].add_fraction(&state, 0..1, &mut out);
     assert_eq!(out, [25.0]);
 }

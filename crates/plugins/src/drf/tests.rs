@@ -58,8 +58,11 @@ fn placed_and_pipelined_tasks_count_at_once() {
 
 #[test]
 fn queues_are_ordered_only_with_hierarchy() {
-    let flat = Drf::new(false).points();
-    assert!(flat.job_order && !flat.queue_order && !flat.queue_order_is_entangled);
-    let tree = Drf::new(true).points();
-    assert!(tree.job_order && tree.queue_order && tree.queue_order_is_entangled);
+    let flat = Drf::new(false);
+    let flat = flat.extensions();
+    assert!(flat.job_order.is_some() && flat.queue_order.is_none());
+    let tree = Drf::new(true);
+    let tree = tree.extensions();
+    assert!(tree.job_order.is_some());
+    assert!(tree.queue_order.is_some_and(|order| order.is_entangled()));
 }

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use pumice_framework::{Class, NodeScore};
+use pumice_framework::Class;
+use pumice_framework::points::NodeScore;
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
 
@@ -64,7 +65,8 @@ impl Balanced {
 }
 
 impl NodeScore for Balanced {
-    fn add_whole(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
+    fn add_whole(&self, state: &State, range: Range<usize>, out: &mut [i64]) {
+        let nodes = &state.nodes;
         for (range, out) in columns::blocks(range.start, out) {
             match (self.plain(nodes, range.clone()), (&mut *out).try_into()) {
                 (Some(plain), Ok(out)) => columns::add_scores(plain, out),

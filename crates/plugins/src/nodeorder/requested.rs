@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use pumice_framework::{Class, NodeScore};
-use pumice_model::Nodes;
+use pumice_framework::Class;
+use pumice_framework::points::NodeScore;
 use pumice_model::resource::{CPU, MEMORY};
+use pumice_model::{Nodes, State};
 
 use crate::columns::{self, BlockScore, Full};
 
@@ -64,7 +65,8 @@ impl Requested {
 }
 
 impl NodeScore for Requested {
-    fn add_whole(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
+    fn add_whole(&self, state: &State, range: Range<usize>, out: &mut [i64]) {
+        let nodes = &state.nodes;
         for (range, out) in columns::blocks(range.start, out) {
             if let (Some(plain), Ok(out)) =
                 (self.plain(nodes, range.clone()), (&mut *out).try_into())

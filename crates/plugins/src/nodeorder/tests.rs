@@ -33,7 +33,7 @@ fn scores(plugin: &NodeOrder, state: &State) -> Vec<i64> {
         score: vec![0; count],
         ..StaticPart::default()
     };
-    plugin.static_score(state, &class.rules, &mut part);
+    plugin.static_score(state, class.fixed(), &mut part);
     let mut scores = part.score;
     for normalised in &part.normalised {
         let max = normalised.raw.iter().copied().max().unwrap_or(0);
@@ -43,7 +43,7 @@ fn scores(plugin: &NodeOrder, state: &State) -> Vec<i64> {
     }
     for score in plugin.node_scores(state, &class) {
         assert!(!score.has_fraction());
-        score.add_whole(&state.nodes, 0..count, &mut scores);
+        score.add_whole(state, 0..count, &mut scores);
     }
     scores
 }
@@ -161,7 +161,7 @@ fn a_score_that_is_the_same_everywhere_is_fixed() {
         score: vec![0],
         ..StaticPart::default()
     };
-    only(&[(TAINTS, 3)]).static_score(&state, &class(&state, "x").rules, &mut part);
+    only(&[(TAINTS, 3)]).static_score(&state, class(&state, "x").fixed(), &mut part);
     assert_eq!((part.score, part.normalised), (vec![300], vec![]));
 }
 
@@ -193,7 +193,7 @@ fn blocks_do_not_show_in_the_result() {
     let mut singly = vec![0; 200];
     for score in plugin.node_scores(&state, &class(&state, "x")) {
         for at in 0..200 {
-            score.add_whole(&state.nodes, at..at + 1, &mut singly[at..=at]);
+            score.add_whole(&state, at..at + 1, &mut singly[at..=at]);
         }
     }
     assert_eq!(at_once, singly);
@@ -237,13 +237,11 @@ fn images_count_by_size_and_by_how_many_nodes_have_them() {
 }
 
 #[test]
-fn the_kernel_is_told_the_weights_of_what_looks_at_pods() {
-    let mut points = PodPoints::default();
-    only(&[(POD_AFFINITY, 7), (SPREAD, -3)]).pod_scores(&mut points);
-    assert_eq!((points.affinity_weight, points.spread_weight), (7, -3));
-    let mut points = PodPoints::default();
-    NodeOrder::new(&Arguments::default()).pod_scores(&mut points);
-    assert_eq!((points.affinity_weight, points.spread_weight), (2, 2));
+fn weights_of_what_looks_at_pods_are_read() {
+    let plugin = only(&[(POD_AFFINITY, 7), (SPREAD, -3)]);
+    assert_eq!((plugin.pod_affinity, plugin.spread), (7, -3));
+    let plugin = NodeOrder::new(&Arguments::default());
+    assert_eq!((plugin.pod_affinity, plugin.spread), (2, 2));
 }
 
 #[test]

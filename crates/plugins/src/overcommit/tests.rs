@@ -88,7 +88,7 @@ fn an_admitted_job_reserves_until_its_pods_are_placed() {
     let mut plugin = opened(plugin(None), &state);
     let vote = |plugin: &Overcommit, name| plugin.job_enqueueable(&state, job(&state, name)).0;
     assert_eq!(vote(&plugin, "large"), Vote::Permit);
-    plugin.job_enqueued(&state, job(&state, "first"));
+    plugin.observe(&state, Step::Admitted(job(&state, "first")));
     assert_eq!(vote(&plugin, "large"), Vote::Reject);
     assert_eq!(vote(&plugin, "fits"), Vote::Permit);
 }

@@ -3,8 +3,10 @@
 use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
+use pumice_framework::TopologyKeys;
 use pumice_model::object::{
-    NodeObject, NodeOp, NodeRequirement, NodeTerm, PodObject, TaintEffect, Toleration, TolerationOp,
+    NodeObject, NodeOp, NodeRequirement, NodeTerm, PodObject, PodTerm, SpreadConstraint,
+    TaintEffect, Toleration, TolerationOp, Unsatisfiable,
 };
 
 /// The plugin with these arguments set to `false`, and its reasons.
@@ -25,7 +27,7 @@ fn static_verdicts(state: &State, off: &[&str]) -> Vec<Option<String>> {
         verdict: vec![None; count],
         ..StaticPart::default()
     };
-    plugin.static_filter(state, &class(state, "x").rules, &mut part);
+    plugin.static_filter(state, class(state, "x").fixed(), &mut part);
     part.verdict
         .iter()
         .map(|id| id.map(|id| table.reason(id).text.clone()))
@@ -39,7 +41,7 @@ fn load_verdicts(state: &State, off: &[&str]) -> Vec<(bool, String)> {
     let mut found = Vec::new();
     for filter in plugin.node_filters(state, &class(state, "x")) {
         let mut out = [None];
-        filter.reject(&state.nodes, 0..1, &mut out);
+        filter.reject(state, 0..1, &mut out);
         if let [Some(id)] = out {
             found.push((filter.before_static(), table.reason(id).text.clone()));
         }
@@ -294,17 +296,40 @@ fn only_what_evictions_can_help_is_called_resolvable() {
 
 #[test]
 fn filters_on_other_pods_follow_their_switches() {
-    for (off, affinity, spread) in [
-        (vec![], true, true),
-        (vec![POD_AFFINITY], false, true),
-        (vec![SPREAD], true, false),
+    let term = PodTerm {
+        namespaces: vec!["ns".to_owned()],
+        namespace_selector: None,
+        selector: None,
+        topology_key: "zone".to_owned(),
+    };
+    let constraint = SpreadConstraint {
+        max_skew: 1,
+        topology_key: "rack".to_owned(),
+        when: Unsatisfiable::DoNotSchedule,
+        selector: None,
+        min_domains: 1,
+        honor_affinity: true,
+        honor_taints: false,
+    };
+    let mut state = Cluster::default()
+        .node(zoned("n", "zone=a rack=b"))
+        .pod(PodObject {
+            affinity: vec![term],
+            spread: vec![constraint],
+            ..pod("x", "1c")
+        })
+        .build();
+    for (off, keys) in [
+        (vec![], vec!["zone", "rack"]),
+        (vec![POD_AFFINITY], vec!["rack"]),
+        (vec![SPREAD], vec!["zone"]),
     ] {
-        let mut points = PodPoints::default();
-        plugin(&off).0.pod_filters(&mut points);
-        assert_eq!(
-            (points.affinity_filter, points.spread_filter),
-            (affinity, spread),
-            "{off:?}"
-        );
+        let mut all = TopologyKeys::default();
+        let class = class(&state, "x");
+        let mut filters = Vec::new();
+        let with = &mut Counting::new(&mut state, &mut all);
+        plugin(&off).0.domain_filters(with, &class, &mut filters);
+        let found: Vec<&String> = filters.iter().flat_map(|filter| filter.keys()).collect();
+        assert_eq!(found, keys, "{off:?}");
     }
 }

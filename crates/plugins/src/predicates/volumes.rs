@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use pumice_framework::node_points::{Class, NodeFilter};
+use pumice_framework::points::{Class, NodeFilter};
 use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{CsiNodeObject, Disk, NodeObject, VolumeSource};
 use pumice_model::selector::pair;
@@ -174,7 +174,7 @@ impl NodeFilter for Known {
         false
     }
 
-    fn reject(&self, _nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(&self, _state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
         for (out, reason) in out.iter_mut().zip(&self.verdict[range]) {
             if reason.is_some() {
                 *out = *reason;
@@ -194,7 +194,8 @@ impl NodeFilter for FreeDisks {
         false
     }
 
-    fn reject(&self, nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+        let nodes = &state.nodes;
         for (node, out) in range.zip(out) {
             let mut taken = nodes.disks(NodeIx(node as u32));
             if taken.any(|taken| self.wanted.iter().any(|wanted| wanted.conflicts(taken))) {
@@ -319,7 +320,8 @@ impl NodeFilter for DriverLimit {
         false
     }
 
-    fn reject(&self, nodes: &Nodes, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+        let nodes = &state.nodes;
         for (node, out) in range.zip(out) {
             let Some((limit, migrated)) = &self.limits[node] else {
                 continue;

@@ -247,7 +247,7 @@ fn an_admission_reserves_and_gated_pods_do_not() {
     let mut plugin = opened(Proportion::default(), &state);
     let vote = |plugin: &Proportion, name| plugin.job_enqueueable(&state, job(&state, name)).0;
     assert_eq!(vote(&plugin, "large"), Vote::Permit);
-    plugin.job_enqueued(&state, job(&state, "first"));
+    plugin.observe(&state, Step::Admitted(job(&state, "first")));
     assert_eq!(vote(&plugin, "large"), Vote::Reject);
     assert_eq!(vote(&plugin, "fits"), Vote::Permit);
 }

@@ -1,4 +1,5 @@
-//! Per-node counts of pods summed up by topology domain, kept in step by looking at touched nodes.
+//! Per-node counts of pods summed up by topology domain, kept in step by looking at touched nodes: what
+//! filters by domain and scores of candidates are made of.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,0 +1,135 @@
+//! The filters by topology domain of one class, by cell.
+
+use std::rc::Rc;
+
+use pumice_framework::points::{Cell, ChangedDomains, DomainFilter};
+use pumice_framework::{ReasonId, ReasonKind, ReasonTable, TopologyKeys};
+use pumice_model::domains::Domains;
+use pumice_model::{NodeIx, State};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::layout::Layout;
+
+/// Combinations of topology keys beyond which those no class uses are dropped.
+const MAX_LAYOUTS: usize = 256;
+
+/// Layouts by the keys of their classes: they depend on node labels alone, so classes share them.
+#[derive(Default)]
+pub struct Layouts(FxHashMap<Vec<String>, Rc<Layout>>);
+
+impl Layouts {
+    fn layout(&mut self, state: &State, all: &mut TopologyKeys, keys: &[String]) -> Rc<Layout> {
+        if let Some(layout) = self.0.get(keys) {
+            return layout.clone();
+        }
+        if self.0.len() >= MAX_LAYOUTS {
+            self.0.retain(|_, known| Rc::strong_count(known) > 1);
+        }
+        let domains: Vec<Rc<Domains>> = keys.iter().map(|key| all.domains(state, key)).collect();
+        let layout = Rc::new(Layout::of(state.nodes.len(), &domains));
+        self.0.insert(keys.to_vec(), layout.clone());
+        layout
+    }
+}
+
+/// One filter, and the numbers of its keys among those of the class.
+struct Part {
+    filter: Box<dyn DomainFilter>,
+    keys: Vec<usize>,
+}
+
+/// The filters of one class.
+pub struct CellFilters {
+    parts: Vec<Part>,
+    /// Cells of nodes about which the filters say the same.
+    pub layout: Rc<Layout>,
+}
+
+impl CellFilters {
+    /// The filters of a class; `None` when there are none.
+    pub fn new(
+        state: &State,
+        filters: Vec<Box<dyn DomainFilter>>,
+        all: &mut TopologyKeys,
+        layouts: &mut Layouts,
+    ) -> Option<Self> {
+        if filters.is_empty() {
+            return None;
+        }
+        let mut names: Vec<String> = Vec::new();
+        let mut number = |key: &String| match names.iter().position(|name| name == key) {
+            Some(at) => at,
+            None => {
+                names.push(key.clone());
+                names.len() - 1
+            }
+        };
+        let mut parts = Vec::with_capacity(filters.len());
+        for filter in filters {
+            let keys = filter.keys().iter().map(&mut number).collect();
+            parts.push(Part { filter, keys });
+        }
+        let layout = layouts.layout(state, all, &names);
+        Some(Self { parts, layout })
+    }
+
+    /// Number of counts the filters keep.
+    pub fn sums(&self) -> usize {
+        self.parts.iter().map(|part| part.filter.sums()).sum()
+    }
+
+    /// Takes touched nodes into account; calls `changed` for every cell whose verdict may differ.
+    pub fn catch_up(
+        &mut self,
+        state: &State,
+        touched: &[NodeIx],
+        mut changed: impl FnMut(&Self, usize),
+    ) {
+        let mut stale: Vec<u32> = Vec::new();
+        let mut all = false;
+        for part in &mut self.parts {
+            let mut domains = ChangedDomains::default();
+            part.filter.catch_up(state, touched, &mut domains);
+            all |= domains.all;
+            for (key, domain) in domains.some {
+                stale.extend(&self.layout.cells_in[part.keys[key]][domain as usize]);
+            }
+        }
+        if all {
+            (0..self.layout.cells()).for_each(|cell| changed(self, cell));
+            return;
+        }
+        stale.sort_unstable();
+        stale.dedup();
+        for cell in stale {
+            changed(self, cell as usize);
+        }
+    }
+
+    fn verdicts(&self, cell: usize) -> impl Iterator<Item = ReasonId> {
+        let domains = &self.layout.domains[cell];
+        self.parts.iter().filter_map(move |part| {
+            let keys = &part.keys;
+            part.filter.reject(Cell { domains, keys })
+        })
+    }
+
+    /// Whether the filters pass the nodes of a cell.
+    pub fn passes(&self, cell: usize) -> bool {
+        self.verdicts(cell).next().is_none()
+    }
+
+    /// Reasons against the nodes of a cell, in the order they are found, up to one that no eviction
+    /// could help; empty when it passes.
+    pub fn reasons(&self, table: &ReasonTable, cell: usize) -> SmallVec<[ReasonId; 2]> {
+        let mut found = SmallVec::new();
+        for reason in self.verdicts(cell) {
+            found.push(reason);
+            if table.reason(reason).kind == ReasonKind::Unresolvable {
+                break;
+            }
+        }
+        found
+    }
+}

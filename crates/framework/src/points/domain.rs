@@ -1,0 +1,134 @@
+//! Filters that say the same of all nodes of a topology domain: inter-pod affinity, topology spread,
+//! limits by group of nodes. The kernel collects them when it meets a class for the first time and
+//! tells them of every node that was touched since it last asked; they answer which domains that may
+//! have changed, and only the nodes there are judged anew (*domain*).
+//!
+//! Nodes that share their domains under all keys of a class form a *cell*; a filter is asked once a
+//! cell.
+
+use std::rc::Rc;
+
+use pumice_model::domains::Domains;
+use pumice_model::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query};
+use pumice_model::{NodeIx, RulesIx, State};
+
+use super::class::Class;
+use crate::reason::ReasonId;
+use crate::topology_keys::TopologyKeys;
+
+/// A plugin's filters by topology domain.
+pub trait DomainFilters {
+    /// Adds the filters of a class, in the order they are to be asked; none when they could reject
+    /// nothing.
+    fn domain_filters(
+        &self,
+        with: &mut Counting<'_>,
+        class: &Class,
+        filters: &mut Vec<Box<dyn DomainFilter>>,
+    );
+}
+
+/// The domains of a cell, as one filter numbers its keys.
+#[derive(Clone, Copy)]
+pub struct Cell<'a> {
+    /// Domain under each key of the class.
+    pub domains: &'a [u32],
+    /// By number of the filter's key, its number among the keys of the class.
+    pub keys: &'a [usize],
+}
+
+impl Cell<'_> {
+    /// The domain under a key of the filter, [`Domains::NONE`] on nodes without the label.
+    pub fn domain(&self, key: usize) -> u32 {
+        self.domains[self.keys[key]]
+    }
+}
+
+/// What a filter says has changed.
+#[derive(Default)]
+pub struct ChangedDomains {
+    /// Number of the filter's key, and domain under it.
+    pub some: Vec<(usize, u32)>,
+    /// The verdict on every cell may differ.
+    pub all: bool,
+}
+
+/// A filter of one class over topology domains.
+pub trait DomainFilter {
+    /// Label keys it tells nodes apart by, each once.
+    fn keys(&self) -> &[String];
+
+    /// Takes touched nodes into account, and tells where its verdict may differ now.
+    fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains);
+
+    /// The reason against the nodes of a cell, if there is one.
+    fn reject(&self, cell: Cell<'_>) -> Option<ReasonId>;
+
+    /// How many counts it keeps: a measure of the work of [`DomainFilter::catch_up`] a node.
+    fn sums(&self) -> usize;
+}
+
+/// What filters by domain and scores of candidates are made with: counters of pods per node, kept by
+/// the state, and domains of label keys, shared by all classes.
+pub struct Counting<'a> {
+    /// The cluster.
+    state: &'a mut State,
+    /// Domains of label keys.
+    keys: &'a mut TopologyKeys,
+}
+
+impl<'a> Counting<'a> {
+    /// For the kernel.
+    pub fn new(state: &'a mut State, keys: &'a mut TopologyKeys) -> Self {
+        Self { state, keys }
+    }
+
+    /// The cluster.
+    pub fn state(&self) -> &State {
+        self.state
+    }
+
+    /// Domains of a label key.
+    pub fn domains(&mut self, key: &str) -> Rc<Domains> {
+        self.keys.domains(self.state, key)
+    }
+
+    /// The counter of terms or of a spread constraint.
+    pub fn counter(&mut self, query: Query) -> CounterIx {
+        self.state.counter(query)
+    }
+
+    /// Counters of the terms that pods with these rules have themselves.
+    pub fn own_counters(&mut self, rules: RulesIx, pull: Pull) -> Vec<KeyCounter> {
+        self.state.own_counters(rules, pull)
+    }
+
+    /// Counters of the terms of other pods that select pods of this appearance.
+    pub fn carried_counters(&mut self, look: AppearanceIx, pull: Pull) -> Vec<KeyCounter> {
+        self.state.carried_counters(look, pull)
+    }
+}
+
+/// Label keys of one filter, each once, in order of first use.
+#[derive(Debug, Default)]
+pub struct KeySet(Vec<String>);
+
+impl KeySet {
+    /// Number and domains of a key.
+    pub fn add(&mut self, with: &mut Counting<'_>, key: &str) -> (usize, Rc<Domains>) {
+        let domains = with.domains(key);
+        let at = match self.0.iter().position(|name| name == key) {
+            Some(at) => at,
+            None => {
+                self.0.push(key.to_owned());
+                self.0.len() - 1
+            }
+        };
+        (at, domains)
+    }
+
+    /// The keys.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+}

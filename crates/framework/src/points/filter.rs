@@ -1,0 +1,43 @@
+//! Filters on one node. The kernel collects them when it meets a class for the first time.
+//!
+//! * [`NodeFilters::prefilter`]: once a class; kept until nodes or terms change.
+//! * [`NodeFilters::static_filter`] (*static*): once for all classes with the same rules and signature;
+//!   kept until nodes change.
+//! * [`NodeFilter::reject`] (*node*): asked in blocks of nodes; the answer about a node is kept until
+//!   the node is touched, which is whenever a pod enters or leaves it.
+//!
+//! A reason says whether evicting pods of the node could help (`ReasonKind`).
+
+use std::ops::Range;
+
+use pumice_model::State;
+
+use super::class::{Class, StaticClass};
+use super::score::StaticPart;
+use crate::reason::ReasonId;
+
+/// A plugin's filters on one node.
+pub trait NodeFilters {
+    /// A reason against every node, found by looking at the class alone.
+    fn prefilter(&self, _state: &State, _class: &Class) -> Option<String> {
+        None
+    }
+
+    /// Adds verdicts that depend on node objects alone to `part.verdict` (the first reason stays).
+    fn static_filter(&self, _state: &State, _class: StaticClass<'_>, _part: &mut StaticPart) {}
+
+    /// Filters on node load, in the order they are to be asked.
+    fn node_filters(&self, _state: &State, _class: &Class) -> Vec<Box<dyn NodeFilter>> {
+        Vec::new()
+    }
+}
+
+/// A filter of one class that depends on a node's current load.
+pub trait NodeFilter {
+    /// Whether it is asked before the static verdict (spec/02 §6.3 step 2) or after it (step 4).
+    fn before_static(&self) -> bool;
+
+    /// For every node of `range` that it rejects, writes the reason to `out[node - range.start]`;
+    /// other entries stay as they are. Of the state it may read the node and what is on it.
+    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]);
+}

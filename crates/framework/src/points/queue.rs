@@ -1,0 +1,30 @@
+//! What a queue may take. `enqueue` asks [`Admission`] once a waiting job, `allocate` asks
+//! [`Overused`] before every turn of a queue and [`Allocatable`] before every task. No answer is kept:
+//! amounts a queue holds are read live from the state, so undoing a transaction undoes them too.
+
+use pumice_model::{JobIx, QueueIx, State, TaskIx};
+
+use crate::refusal::Refusal;
+use crate::tiers::Vote;
+
+/// Whether a job may leave phase Pending: a vote by tier. The plugin is told of every job that did by
+/// [`crate::Step::Admitted`].
+pub trait Admission {
+    /// The vote, and what to tell when it is `Reject`.
+    fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>);
+}
+
+/// Whether a queue is passed over; anybody suffices.
+pub trait Overused {
+    /// The queue has at least all it deserves.
+    fn overused(&self, state: &State, queue: QueueIx) -> bool;
+}
+
+/// Whether a queue may take a task; all must agree.
+pub trait Allocatable {
+    /// The queue may take the task.
+    ///
+    /// # Errors
+    /// Why not.
+    fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal>;
+}
