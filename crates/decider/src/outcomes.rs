@@ -37,16 +37,17 @@ impl Decider {
                 name,
                 status,
             } => self.engine.status_written(&namespace, &name, &status),
+            Outcome::GroupStatusNotNeeded { namespace, name } => {
+                self.on_status_not_written(namespace, name, now_s);
+            }
             Outcome::GroupStatusFailed {
                 namespace,
                 name,
                 message,
             } => {
-                self.engine.status_not_written(&namespace, &name);
                 let text = format!("status of PodGroup {namespace}/{name} not written: {message}");
                 self.warn_of("PodGroup", text);
-                let owner = StatusOwner::Group(namespace, name);
-                self.retries.push(now_s, owner);
+                self.on_status_not_written(namespace, name, now_s);
             }
             Outcome::ConditionFailed { pod } => {
                 self.retries.push(now_s, StatusOwner::Pod(pod.uid));
@@ -60,6 +61,14 @@ impl Decider {
             }
             Outcome::Evicted { .. } => {}
         }
+    }
+
+    /// The newest status of a PodGroup is not on the API server: it is made anew later, should there
+    /// be that PodGroup still.
+    fn on_status_not_written(&mut self, namespace: String, name: String, now_s: i64) {
+        self.engine.status_not_written(&namespace, &name);
+        let owner = StatusOwner::Group(namespace, name);
+        self.retries.push(now_s, owner);
     }
 
     fn report_bound(&mut self, pod: &PodRef, node: &str) {

@@ -201,6 +201,19 @@ fn a_gang_that_lost_members_is_never_given_up() {
     assert_eq!(bench.decider.engine.give_up_gangs(i64::MAX), []);
 }
 
+#[test]
+fn a_status_that_nobody_waits_for_is_not_taken_for_newer() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    bench.at(10);
+    let (namespace, name) = ("ns".to_owned(), "g".to_owned());
+    bench.hears(Outcome::GroupStatusNotNeeded { namespace, name });
+    // What a watch shows is believed again.
+    bench.apply(gang(1));
+    let state = bench.decider.engine.state();
+    let job = state.job_by_key("ns", "g").expect("a job");
+    assert!(state.job(job).status.conditions.is_empty());
+}
+
 fn failed(pod: &PodRef, failure: BindFailure) -> Outcome {
     Outcome::BindFailed {
         pod: pod.clone(),

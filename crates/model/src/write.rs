@@ -222,13 +222,21 @@ pub enum Outcome {
         /// What was written; by now there may be a newer one.
         status: GroupStatus,
     },
+    /// A PodGroup's status was not written, which is no trouble: the PodGroup is gone, its namespace
+    /// is being deleted, or another scheduler leads.
+    GroupStatusNotNeeded {
+        /// Namespace.
+        namespace: String,
+        /// Name.
+        name: String,
+    },
     /// A PodGroup's status was refused or could not be written; compute it anew.
     GroupStatusFailed {
         /// Namespace.
         namespace: String,
         /// Name.
         name: String,
-        /// For people.
+        /// What the API server answered, for people.
         message: String,
     },
     /// A pod's condition could not be written for want of answers; a refusal is not told.
