@@ -173,6 +173,35 @@ spec: {schedulerName: volcano}
 }
 
 #[test]
+fn a_misspelt_queue_is_answered_with_the_nearest_one() {
+    let rest = "\
+kind: Queue
+apiVersion: scheduling.volcano.sh/v1beta1
+metadata: {name: training}
+---
+kind: PodGroup
+apiVersion: scheduling.volcano.sh/v1beta1
+metadata: {name: g}
+spec:
+  queue: trainning
+---
+kind: Pod
+apiVersion: v1
+metadata:
+  name: lost
+  annotations: {scheduling.k8s.io/group-name: g}
+spec: {schedulerName: volcano}
+";
+    simulate("queue", rest)
+        .goes_on(&[
+            "PodGroup default/g: spec.queue: Queue \"trainning\" does not exist",
+            "did you mean \"training\"? give the queue too, or name another one",
+        ])
+        .waits(&["default/lost"])
+        .aside(0);
+}
+
+#[test]
 fn a_broken_queue_tree_is_set_aside_and_the_rest_of_the_queues_work() {
     let queue = |name: &str, parent: &str| {
         format!(

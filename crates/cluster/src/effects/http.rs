@@ -114,6 +114,13 @@ impl Refusal {
             _ => false,
         }
     }
+
+    /// Whether there is nobody left to write for: the object is gone, another one has its name, or
+    /// its namespace is being deleted.
+    pub(super) fn is_of_something_gone(&self) -> bool {
+        let is_ending = self.code == 403 && self.message.contains("because it is being terminated");
+        self.code == 404 || self.is_replaced() || is_ending
+    }
 }
 
 impl Reply {

@@ -13,7 +13,7 @@ use super::http::{Call, JSON_PATCH, MERGE_PATCH, Refusal, Reply, STRATEGIC_PATCH
 use super::shared::{NoTerm, Rate, Shared};
 use super::status_body as body;
 use super::verbs::{Target, Way};
-use super::{Outcome, PodRef, Write};
+use super::{Outcome, PodRef, Write, pod_path};
 
 /// A second in which a newer status may replace the one that waits.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -139,44 +139,66 @@ struct Plan {
 pub(super) async fn write(shared: Arc<Shared>, status: Status, tries: u32) -> Finish {
     let plan = plan(&shared, &status);
     let end = match attempt(&shared, &plan, &status).await {
-        Ok(reply) => conclude(&shared, &plan, reply, tries),
-        // The next leader computes its own; we do when we lead again.
-        Err(NoTerm) => Finish::Dropped,
+        Ok(reply) => conclude(&shared, &plan, &reply, tries),
+        Err(NoTerm) => End::NotNeeded,
     };
-    if let (Finish::Done, Status::Condition(condition)) = (end, &status) {
-        shared.conditioned.insert(&condition.pod.uid);
-    }
-    match (&status, end) {
-        (Status::Group { status, .. }, _) => tell_group(&shared, status, end),
+    match (&status, &end) {
+        (Status::Group { status, .. }, end) => report_group(&shared, status, end),
+        (Status::Condition(condition), End::Written) => {
+            shared.conditioned.insert(&condition.pod.uid);
+        }
         // There may be one a pending pod: what is refused for good is not repeated.
-        (Status::Condition(condition), Finish::Dropped) if tries >= MOST_TRIES => {
+        (Status::Condition(condition), End::NotNeeded | End::GivenUp(_)) if tries >= MOST_TRIES => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
         }
-        (Status::Queue(queue), Finish::Dropped) => {
+        (Status::Queue(queue), End::NotNeeded | End::GivenUp(_)) => {
             let name = queue.name.clone();
             shared.tell(Outcome::QueueStatusFailed { name });
         }
         _ => {}
     }
-    end
+    end.finish()
+}
+
+/// How an attempt to write a status ended.
+enum End {
+    Written,
+    /// Nobody waits for it: the object is gone, its namespace is being deleted, or another
+    /// scheduler leads by now, which computes its own.
+    NotNeeded,
+    /// It was refused for good, or too often; why.
+    GivenUp(String),
+    /// Once more, after this time.
+    Again(Duration),
+}
+
+impl End {
+    fn finish(&self) -> Finish {
+        match self {
+            Self::Written => Finish::Done,
+            Self::NotNeeded | Self::GivenUp(_) => Finish::Dropped,
+            Self::Again(pause) => Finish::Again(*pause),
+        }
+    }
 }
 
 /// Decisions wait for the newest status of a PodGroup to arrive.
-fn tell_group(shared: &Shared, group: &body::Group, end: Finish) {
+fn report_group(shared: &Shared, group: &body::Group, end: &End) {
     let (namespace, name) = (group.namespace.clone(), group.name.clone());
     match end {
-        Finish::Done => shared.tell(Outcome::GroupStatusWritten {
+        End::Written => shared.tell(Outcome::GroupStatusWritten {
             namespace,
             name,
             status: group.status.clone(),
         }),
-        Finish::Dropped => shared.tell(Outcome::GroupStatusFailed {
+        End::NotNeeded => shared.tell(Outcome::GroupStatusNotNeeded { namespace, name }),
+        End::GivenUp(message) => shared.tell(Outcome::GroupStatusFailed {
             namespace,
             name,
-            message: "the status could not be written".to_owned(),
+            message: message.clone(),
         }),
-        Finish::Again(_) => {}
+        End::Again(_) => {}
     }
 }
 
@@ -245,13 +267,13 @@ fn plan(shared: &Shared, status: &Status) -> Plan {
 }
 
 fn condition_plan(pod: &PodRef, patch: Value) -> Plan {
-    let put = format!("{}/status", pod.path());
+    let put = format!("{}/status", pod_path(pod));
     Plan {
         target: Target::PodStatus,
         kind: "pod_condition",
         rate: Rate::Core,
         patches: vec![Call::patch(put.clone(), STRATEGIC_PATCH, &patch)],
-        read: pod.path(),
+        read: pod_path(pod),
         listed: false,
         put,
     }
@@ -374,30 +396,27 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
     })
 }
 
-fn conclude(shared: &Shared, plan: &Plan, reply: Reply, tries: u32) -> Finish {
-    let pause = match &reply {
-        Reply::Ok(_) => return Finish::Done,
-        // It is gone: nobody waits for its status.
-        Reply::Refused(refusal) if refusal.code == 404 || refusal.is_replaced() => {
-            return Finish::Dropped;
-        }
+fn conclude(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> End {
+    let pause = match reply {
+        Reply::Ok(_) => return End::Written,
+        Reply::Refused(refusal) if refusal.is_of_something_gone() => return End::NotNeeded,
         Reply::Refused(refusal) => match refusal.code {
             401 | 408 | 409 | 429 | 500.. => refusal.retry_after,
             403 if shared.verbs.way(plan.target, Instant::now()).may_open() => {
-                return wait_for_permission(shared, plan, &reply, tries);
+                return wait_for_permission(shared, plan, reply, tries);
             }
-            _ => return give_up(shared, plan, &reply),
+            _ => return give_up(shared, plan, reply),
         },
         Reply::NotSent(_) | Reply::Lost(_) => None,
     };
     if tries >= MOST_TRIES && !shared.contact.is_out() {
-        return give_up(shared, plan, &reply);
+        return give_up(shared, plan, reply);
     }
-    Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+    End::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
 }
 
 /// An API server that is starting refuses everybody: what it refused is written once it is up.
-fn wait_for_permission(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> Finish {
+fn wait_for_permission(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> End {
     if shared.verbs.may_speak(plan.target, Instant::now()) {
         warn!(
             "cannot write {} yet: {}; it is tried again, since an API server that is starting \
@@ -406,17 +425,17 @@ fn wait_for_permission(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) 
             reply.text()
         );
     }
-    Finish::Again(backoff::pause(tries))
+    End::Again(backoff::pause(tries))
 }
 
-fn give_up(shared: &Shared, plan: &Plan, reply: &Reply) -> Finish {
+fn give_up(shared: &Shared, plan: &Plan, reply: &Reply) -> End {
     shared.meter.dropped(plan.kind);
     if shared.verbs.may_speak(plan.target, Instant::now()) {
         warn!("cannot write {}: {}", plan.put, reply.text());
     } else {
         debug!("cannot write {}: {}", plan.put, reply.text());
     }
-    Finish::Dropped
+    End::GivenUp(reply.text())
 }
 
 /// For [`Key::Pod`].

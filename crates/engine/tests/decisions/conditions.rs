@@ -1,7 +1,9 @@
 //! What the status of a PodGroup says.
 
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase};
+use pumice_model::object::{
+    GroupObject, GroupPhase, GroupStatus, PodObject, PodPhase, QueueObject, QueueState,
+};
 
 use crate::cluster::*;
 
@@ -30,6 +32,60 @@ fn a_group_without_minimum_and_without_pods_is_not_completed() {
         .pod(member("g", ended));
     cluster.cycle();
     assert_eq!(cluster.phase("g"), GroupPhase::Completed);
+}
+
+#[test]
+fn a_group_that_cannot_be_admitted_has_a_phase_and_says_why_in_the_first_cycle() {
+    let blank = GroupObject {
+        status: GroupStatus {
+            is_blank: true,
+            ..GroupStatus::default()
+        },
+        min_resources: Some(amounts("2c")),
+        ..group("g", 2)
+    };
+    let of = |queue: &str| GroupObject {
+        queue: queue.to_owned(),
+        ..blank.clone()
+    };
+    let too_large = GroupObject {
+        min_resources: Some(amounts("6c")),
+        ..blank.clone()
+    };
+    let topology = GroupObject {
+        wants_topology: true,
+        ..blank.clone()
+    };
+    for (group, reason, says) in [
+        (too_large, "NotEnoughResources", "does not admit ns/g"),
+        (of("small"), "NotEnoughResources", "capability 1"),
+        (of("shut"), "NotEnoughResources", "queue shut is Closed"),
+        (of("absent"), "QueueNotFound", "not found"),
+        (topology, "NotEnoughResources", "network topology"),
+    ] {
+        for has_pods in [false, true] {
+            let mut cluster = Cluster::new()
+                .node(node("n1", "4c 8Gi pods=9"))
+                .queue(QueueObject {
+                    capability: amounts("1c"),
+                    ..queue("small")
+                })
+                .queue(QueueObject {
+                    state: QueueState::Closed,
+                    ..queue("shut")
+                })
+                .group(group.clone());
+            if has_pods {
+                cluster = cluster.pod(member("g", pod("p0", "1c")));
+                cluster = cluster.pod(member("g", pod("p1", "1c")));
+            }
+            assert_eq!(cluster.decide().groups.len(), 1, "{says}: it is written");
+            assert_eq!(cluster.phase("g"), GroupPhase::Pending);
+            let told = cluster.condition("g", "Unschedulable").expect(says);
+            assert_eq!((told.status.as_str(), &*told.reason), ("True", reason));
+            assert!(told.message.contains(says), "{}", told.message);
+        }
+    }
 }
 
 #[test]

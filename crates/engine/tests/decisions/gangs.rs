@@ -29,6 +29,24 @@ fn best_effort_members_count_when_they_are_placed() {
 }
 
 #[test]
+fn best_effort_members_that_wait_leave_their_job_among_the_first() {
+    // With them counted, `old` would be ready, and gang puts jobs first that are not.
+    let old = group("old", 1);
+    let young = GroupObject {
+        created_s: 1,
+        ..group("young", 1)
+    };
+    let mut cluster = Cluster::new()
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(old)
+        .group(young)
+        .pod(member("old", pod("o-nothing", "")))
+        .pod(member("old", pod("o-cpu", "1c")))
+        .pod(member("young", pod("y-cpu", "1c")));
+    assert_eq!(cluster.cycle(), ["o-cpu n1", "o-nothing n1"]);
+}
+
+#[test]
 fn a_policy_without_label_keys_makes_one_group_of_all_pods_it_selects() {
     for (cores, binds) in [(1, 0), (2, 2)] {
         let policy = SubGroupPolicy {

@@ -135,6 +135,28 @@ fn a_node_that_holds_more_than_it_has_takes_nothing_and_stops_nobody() {
 }
 
 #[test]
+fn a_node_that_holds_more_cpu_than_it_has_takes_pods_that_ask_none() {
+    let full = |name: &str| PodObject {
+        ours: false,
+        ..on("n1", pod(name, "3c 1Gi"))
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "4c 8Gi pods=9"))
+        .pod(full("x"))
+        .pod(full("y"))
+        .pod(pod("cpu", "1c"))
+        .pod(pod("memory", "6Gi"))
+        .pod(pod("more-memory", "1Gi"))
+        // Backfill places this one.
+        .pod(pod("nothing", ""));
+    assert_eq!(cluster.cycle(), ["memory n1", "nothing n1"]);
+    let (_, why) = cluster.why("cpu");
+    assert!(why.contains("1 Insufficient cpu"), "{why}");
+    let (_, why) = cluster.why("more-memory");
+    assert!(why.contains("1 Insufficient memory"), "{why}");
+}
+
+#[test]
 fn two_pods_of_one_name_are_two_pods() {
     // The old one is terminating; the new one has its name already.
     let old = PodObject {

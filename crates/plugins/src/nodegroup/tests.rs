@@ -44,3 +44,32 @@ fn a_queue_that_only_excludes_groups_may_use_all_others() {
     };
     assert!(!may_use(&both, "g1"));
 }
+
+#[test]
+fn with_the_hierarchy_a_queue_without_lists_has_those_of_its_nearest_ancestor() {
+    use crate::testing::{Cluster, queue, queue_ix};
+    use pumice_model::object::QueueObject;
+    let child = |name: &str, parent: &str| QueueObject {
+        parent: parent.to_owned(),
+        ..queue(name, 1)
+    };
+    let state = Cluster::default()
+        .queue(QueueObject {
+            affinity: Some(example()),
+            ..child("top", "root")
+        })
+        .queue(child("middle", "top"))
+        .queue(child("bottom", "middle"))
+        .queue(child("one", "other"))
+        .queue(child("other", "one"))
+        .build();
+    for hierarchy in [false, true] {
+        let mut conf = PluginConf::default();
+        conf.enabled.hierarchy = hierarchy;
+        let plugin = NodeGroup::new(&conf, &mut ReasonTable::default());
+        let groups = |name| plugin.groups(&state, state.queue(queue_ix(&state, name)));
+        assert_eq!(groups("top"), example());
+        assert_eq!(groups("bottom") == example(), hierarchy);
+        assert_eq!(groups("one"), NodeGroups::default(), "a circle has none");
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_conf::nearest;
 use pumice_controllers::shard::Shard;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
@@ -15,6 +16,9 @@ use crate::run::Settings;
 
 /// Where a pod names its PodGroup.
 const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
+
+/// Names among which the nearest to an unknown one is looked for.
+const MAX_NAMES: usize = 1000;
 
 type Admitted = Result<(), Vec<ingest::Problem>>;
 
@@ -261,7 +265,7 @@ impl World {
                 .filter(|node| !self.nodes.contains_key(*node))
             {
                 let missing = missing("Node", node);
-                let help = "give the node too; until then the pod counts on no node";
+                let help = "give the node too; until then the pod counts on no node".to_owned();
                 found.push((("Pod", key), "spec.nodeName", missing, help));
             }
             let group = pod
@@ -270,14 +274,17 @@ impl World {
                 .map(|group| format!("{}/{group}", pod.namespace));
             if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
                 let missing = missing("PodGroup", &group);
-                let help = "give the PodGroup too, or remove the annotation";
+                let help = "give the PodGroup too, or remove the annotation".to_owned();
                 found.push((("Pod", key), GROUP_NAME, missing, help));
             }
         }
         for (key, group) in &self.groups {
             if !group.queue.is_empty() && !self.queues.contains_key(&group.queue) {
                 let missing = missing("Queue", &group.queue);
-                let help = "give the queue too, or name another one";
+                let names = self.queues.keys().map(String::as_str).take(MAX_NAMES);
+                let near = nearest(&group.queue, names);
+                let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+                let help = format!("{near}give the queue too, or name another one");
                 found.push((("PodGroup", key), "spec.queue", missing, help));
             }
         }
@@ -292,7 +299,7 @@ impl World {
                 place,
                 object,
                 message,
-                help: help.to_owned(),
+                help,
                 kept: true,
             };
             (problem, path.to_owned())

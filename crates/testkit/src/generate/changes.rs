@@ -411,7 +411,7 @@ impl Changing {
             3 => (queue.capability, queue.guarantee) = (other.capability, other.guarantee),
             4 => queue.state = self.rng.pick(&[QueueState::Open, QueueState::Closed]),
             5 => {
-                (queue.affinity, queue.parent) = (other.affinity, other.parent);
+                queue.affinity = other.affinity;
                 queue.group_limits = other.group_limits;
                 queue.hierarchy = other.hierarchy;
                 queue.hierarchy_weights = other.hierarchy_weights;

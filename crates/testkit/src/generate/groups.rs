@@ -103,9 +103,6 @@ fn node_groups(rng: &mut Rng, queue: &mut QueueObject) {
     if rng.one_in(24) {
         queue.group_limits = GroupLimits::Unreadable;
     }
-    if rng.one_in(3) {
-        queue.parent = rng.pick(&["root", "default", "q1", "q2"]).to_owned();
-    }
 }
 
 /// PodGroups without minResources, which depend on their pods.

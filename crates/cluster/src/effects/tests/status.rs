@@ -372,3 +372,31 @@ async fn a_refused_queue_is_told_so_that_it_can_be_tried_later_and_a_refused_pod
     assert_eq!(bench.outcome().await, Outcome::QueueStatusFailed { name });
     assert!(bench.outcomes.try_recv().is_err());
 }
+
+#[tokio::test]
+async fn a_group_status_that_is_not_written_says_why_unless_nobody_waits_for_it() {
+    let gone = || Outcome::GroupStatusNotNeeded {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+    };
+    let refused = |message: &str| Outcome::GroupStatusFailed {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        message: message.to_owned(),
+    };
+    let ending = "podgroups \"g\" is forbidden: unable to create new content in namespace ns because \
+                  it is being terminated";
+    let invalid = "status.phase: Unsupported value";
+    for (code, message, expected) in [
+        (404, "podgroups \"g\" not found", gone()),
+        (422, "metadata.uid: Invalid value", gone()),
+        (403, ending, gone()),
+        (400, invalid, refused(&format!("{invalid} (400)"))),
+    ] {
+        let mut bench = Bench::new(move |_: &Seen| Answer::refuse(code, message)).await;
+        bench
+            .written([group_status(GroupPhase::Running, true)])
+            .await;
+        assert_eq!(bench.outcome().await, expected, "{code}");
+    }
+}

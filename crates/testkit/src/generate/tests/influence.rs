@@ -99,7 +99,6 @@ const REMOVALS: &[(&str, Removal)] = &[
         "group limits",
         Queue(|queue| queue.group_limits = GroupLimits::None),
     ),
-    ("parents", Queue(|queue| queue.parent.clear())),
     (
         "default spread",
         Workload(|workload| workload.selector = None),
