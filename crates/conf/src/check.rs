@@ -24,7 +24,7 @@ use fields::{expect_text, fields, report_unknown, wrong_type};
 const TOP_KEYS: [&str; 4] = ["actions", "tiers", "configurations", "metrics"];
 
 /// Known keys of `metrics` (spec/01 §2.7).
-const METRIC_KEYS: [&str; 8] = [
+pub const METRIC_KEYS: [&str; 8] = [
     "type",
     "address",
     "interval",

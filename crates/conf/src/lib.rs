@@ -22,6 +22,7 @@ mod nearest;
 mod registry;
 
 pub use arguments::{Arguments, Value};
+pub use check::METRIC_KEYS;
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
 pub use diagnostic::{Diagnostic, Severity};
 pub use duration::{DurationError, parse_go_duration};

@@ -291,17 +291,7 @@ impl CommandLine {
     /// # Errors
     /// Unknown flags and values that do not fit, in clap's words.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let mut command = Flags::command();
-        for flag in &IDLE {
-            let help = format!("No effect: {}", flag.why);
-            let mut arg = Arg::new(flag.name).long(flag.name).help(help);
-            if flag.boolean {
-                arg = arg.num_args(0..=1).require_equals(true);
-                arg = arg.default_missing_value("true").value_parser(boolean);
-            }
-            command = command.arg(arg.help_heading("Accepted without effect"));
-        }
-        let matches = command.try_get_matches_from(words.into_iter().map(normalise))?;
+        let matches = command().try_get_matches_from(words.into_iter().map(normalise))?;
         let given = |flag: &&Idle| {
             // What this one asks for is so.
             flag.name != "logtostderr"
@@ -313,6 +303,20 @@ impl CommandLine {
             flags: Flags::from_arg_matches(&matches)?,
         })
     }
+}
+
+/// Every flag, those without effect included.
+#[must_use]
+pub fn command() -> clap::Command {
+    IDLE.iter().fold(Flags::command(), |command, flag| {
+        let help = format!("No effect: {}", flag.why);
+        let mut arg = Arg::new(flag.name).long(flag.name).help(help);
+        if flag.boolean {
+            arg = arg.num_args(0..=1).require_equals(true);
+            arg = arg.default_missing_value("true").value_parser(boolean);
+        }
+        command.arg(arg.help_heading("Accepted without effect"))
+    })
 }
 
 /// A word with `_` in the name of a flag written as `-`.

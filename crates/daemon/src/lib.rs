@@ -32,6 +32,8 @@ mod watch_metrics;
 
 use std::process::ExitCode;
 
+pub use flags::command;
+
 use flags::CommandLine;
 use settings::Settings;
 

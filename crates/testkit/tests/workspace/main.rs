@@ -3,6 +3,7 @@
 mod citations;
 mod dependencies;
 mod layering;
+mod links;
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 

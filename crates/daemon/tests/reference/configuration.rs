@@ -1,0 +1,140 @@
+//! `docs/reference/configuration.md`: actions, plugins, switches and arguments.
+
+use std::fmt::Write as _;
+
+use pumice_conf::{ArgKind, ArgRule, ArgSpec, CHART_CONF, DEFAULT_CONF, ENABLE_KEYS, METRIC_KEYS};
+use pumice_engine::REGISTRY;
+
+use super::{cell, code, head, hold};
+
+#[test]
+fn the_page_of_the_configuration_is_what_the_lists_say() {
+    let mut page = head(
+        "Configuration",
+        "Everything that `volcano-scheduler.conf` may say. `pumice check FILE` checks a file, plain \
+         or inside its ConfigMap; editors can use [the schema](../../config/schema.json).",
+    );
+    page += "\n## The file\n\n| key | value |\n|---|---|\n\
+        | `actions` | names of actions, separated by commas; they run in this order |\n\
+        | `tiers` | a list of `plugins`; earlier tiers, and within a tier earlier plugins, decide first |\n\
+        | `configurations` | arguments of actions: a list of `name` and `arguments` |\n\
+        | `metrics` | source of node usage; no plugin that is built reads it yet |\n";
+    let _ = write!(
+        page,
+        "\nWithout a file:\n\n```yaml\n{DEFAULT_CONF}```\n\n\
+         What the chart installs:\n\n```yaml\n{CHART_CONF}```\n"
+    );
+    actions(&mut page);
+    plugins(&mut page);
+    switches(&mut page);
+    page += "\n## Keys of `metrics`\n\n";
+    let keys: Vec<String> = METRIC_KEYS.iter().map(|key| code(key)).collect();
+    let _ = writeln!(page, "{}", keys.join(", "));
+    hold("docs/reference/configuration.md", &page);
+}
+
+fn actions(page: &mut String) {
+    *page += "\n## Actions\n";
+    for action in REGISTRY.actions.iter().filter(|action| action.built) {
+        let _ = write!(page, "\n### {}\n\n{}\n", action.name, action.summary);
+        arguments(page, action.args);
+    }
+    let missing = REGISTRY.actions.iter().filter(|action| !action.built);
+    not_built(
+        page,
+        "actions",
+        missing.map(|action| (action.name, action.summary)),
+    );
+}
+
+fn plugins(page: &mut String) {
+    *page += "\n## Plugins\n";
+    for plugin in REGISTRY.plugins.iter().filter(|plugin| plugin.built) {
+        let _ = write!(page, "\n### {}\n\n{}\n", plugin.name, plugin.summary);
+        arguments(page, plugin.args);
+        for rule in plugin.rules {
+            let _ = writeln!(page, "\n* {}", rule_text(rule));
+        }
+    }
+    let missing = REGISTRY.plugins.iter().filter(|plugin| !plugin.built);
+    not_built(
+        page,
+        "plugins",
+        missing.map(|plugin| (plugin.name, plugin.summary)),
+    );
+}
+
+fn not_built<'a>(page: &mut String, what: &str, missing: impl Iterator<Item = (&'a str, &'a str)>) {
+    let _ = write!(
+        page,
+        "\n### Not built yet\n\nVolcano has these {what}, this version of Pumice has not; a \
+         configuration that names one is refused.\n\n| name | what it does |\n|---|---|\n"
+    );
+    for (name, summary) in missing {
+        let _ = writeln!(page, "| `{name}` | {} |", cell(summary));
+    }
+}
+
+fn arguments(page: &mut String, arguments: &[ArgSpec]) {
+    if arguments.is_empty() {
+        return;
+    }
+    *page += "\n| argument | kind | default | range | what it does |\n|---|---|---|---|---|\n";
+    for argument in arguments {
+        let kind = match argument.kind {
+            ArgKind::Int => "whole number",
+            ArgKind::Float => "number",
+            ArgKind::Bool => "boolean",
+            ArgKind::Str => "text",
+            ArgKind::Duration => "duration",
+            ArgKind::Any => "any",
+        };
+        let range = match (argument.min, argument.max) {
+            (Some(min), Some(max)) => format!("{min} … {max}"),
+            (Some(min), None) => format!("from {min}"),
+            (None, Some(max)) => format!("to {max}"),
+            (None, None) => String::new(),
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {kind} | {} | {range} | {} |",
+            argument.name,
+            code(argument.default),
+            cell(argument.doc)
+        );
+    }
+}
+
+fn rule_text(rule: &ArgRule) -> String {
+    match rule {
+        ArgRule::Exclusive { one, other, .. } => {
+            format!("`{one}` and `{other}` exclude each other.")
+        }
+        ArgRule::NotBuilt { name, help } => format!("`{name}` is not built yet: {help}."),
+        ArgRule::OneOf {
+            name,
+            values,
+            otherwise,
+        } => {
+            let values: Vec<String> = values.iter().map(|value| code(value)).collect();
+            format!(
+                "`{name}` is one of {}; otherwise {otherwise}.",
+                values.join(", ")
+            )
+        }
+        ArgRule::TextMaps {
+            name,
+            most,
+            example,
+        } => format!("`{name}` is a list of at most {most} maps of texts, such as `{example}`."),
+    }
+}
+
+fn switches(page: &mut String) {
+    *page += "\n## Switches of a plugin\n\nBeside `name` and `arguments`; both spellings are Volcano's. \
+              A switch turns one extension point of that plugin on or off.\n\n\
+              | key | default |\n|---|---|\n";
+    for key in ENABLE_KEYS {
+        let _ = writeln!(page, "| `{}` | {} |", key.name, key.default);
+    }
+}

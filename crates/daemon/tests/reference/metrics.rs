@@ -1,0 +1,47 @@
+//! `docs/reference/metrics.md`: what `/metrics` shows.
+
+use std::fmt::Write as _;
+
+use pumice_admin::metrics::{Buckets, Family, Kind, REFERENCE};
+
+use super::{cell, head, hold};
+
+#[test]
+fn the_page_of_metrics_is_what_is_registered() {
+    let mut page = head(
+        "Metrics",
+        "What `:8080/metrics` shows with `--enable-metrics`, besides the usual `process_` families. \
+         Alerts and a dashboard are in [deploy](../../deploy/README.md#monitoring).",
+    );
+    let own = |family: &&Family| family.name.starts_with("pumice_");
+    page += "\n## As in Volcano\n\nNames, labels, units and buckets are Volcano's.\n";
+    table(&mut page, REFERENCE.iter().filter(|family| !own(family)));
+    page += "\n## Our own\n";
+    table(&mut page, REFERENCE.iter().filter(own));
+    hold("docs/reference/metrics.md", &page);
+}
+
+fn table<'a>(page: &mut String, families: impl Iterator<Item = &'a Family>) {
+    *page += "\n| name | type | labels | meaning |\n|---|---|---|---|\n";
+    for family in families {
+        let kind = match family.kind {
+            Kind::Counter => "counter".to_owned(),
+            Kind::Gauge => "gauge".to_owned(),
+            Kind::Histogram(Buckets { first, last, count }) => {
+                format!("histogram, {count} bounds from {first} to {last}")
+            }
+        };
+        let labels: Vec<String> = family
+            .labels
+            .iter()
+            .map(|label| format!("`{label}`"))
+            .collect();
+        let help = cell(family.help);
+        let _ = writeln!(
+            page,
+            "| `{}` | {kind} | {} | {help} |",
+            family.name,
+            labels.join(", ")
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! Links between documents lead somewhere, and ARCHITECTURE names files that exist.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::{ROOT, files, read};
+
+/// Heading → anchor, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim().to_lowercase();
+    let kept = text.chars().filter_map(|letter| match letter {
+        ' ' => Some('-'),
+        '-' | '_' => Some(letter),
+        letter if letter.is_alphanumeric() => Some(letter),
+        _ => None,
+    });
+    kept.collect()
+}
+
+/// Lines outside fenced blocks.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text).filter(|line| line.starts_with('#'));
+    let mut anchors = BTreeSet::new();
+    for heading in headings {
+        let name = anchor(heading.trim_start_matches('#'));
+        // The second heading of a name is name-1, and so on.
+        let mut numbered = (1..).map(|number| format!("{name}-{number}"));
+        if anchors.contains(&name) {
+            anchors.extend(numbered.find(|name| !anchors.contains(name)));
+        } else {
+            anchors.insert(name);
+        }
+    }
+    for (at, mark) in text.match_indices("<a id=\"") {
+        let name = text[at + mark.len()..]
+            .split('"')
+            .next()
+            .unwrap_or_default();
+        anchors.insert(name.to_owned());
+    }
+    anchors
+}
+
+/// Targets of the links of a document.
+fn links(text: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    for line in prose(text) {
+        for (at, mark) in line.match_indices("](") {
+            let target = line[at + mark.len()..].split([')', ' ']).next();
+            links.extend(target.map(str::to_owned));
+        }
+    }
+    links
+}
+
+/// A path from the root without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::CurDir => {}
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+#[test]
+fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
+    let mut dead = Vec::new();
+    let mut seen = 0;
+    for file in files(&["md"]) {
+        let text = read(&file);
+        for link in links(&text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            seen += 1;
+            let (path, fragment) = link.split_once('#').unwrap_or((&link, ""));
+            let folder = Path::new(&file).parent().unwrap_or(Path::new(""));
+            let target = match path {
+                "" => PathBuf::from(&file),
+                path => normal(&folder.join(path)),
+            };
+            let whole = Path::new(ROOT).join(&target);
+            let found = match fragment {
+                "" => whole.exists(),
+                fragment => std::fs::read_to_string(&whole)
+                    .is_ok_and(|text| anchors(&text).contains(fragment)),
+            };
+            if !found {
+                dead.push(format!("{file}: {link}"));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+    assert!(seen > 25, "{seen} links");
+}
+
+/// What stands in code quotes and begins with a folder of the repository is there.
+#[test]
+fn every_file_that_architecture_names_exists() {
+    let mut missing = Vec::new();
+    let mut seen = 0;
+    for file in [
+        "docs/ARCHITECTURE.md",
+        "docs/glossary.md",
+        "docs/plugin.md",
+        "README.md",
+    ] {
+        if !Path::new(ROOT).join(file).exists() {
+            continue;
+        }
+        let text = read(file);
+        let quoted = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));
+        for name in quoted {
+            let folders = [
+                "crates/", "cmd/", "config/", "deploy/", "docs/", "e2e/", ".ci/",
+            ];
+            let path = name.trim_end_matches('/');
+            let plain = !path.contains([' ', '*', '<', '{', '…']);
+            if plain && folders.iter().any(|folder| path.starts_with(folder)) {
+                seen += 1;
+                if !Path::new(ROOT).join(path).exists() {
+                    missing.push(format!("{file}: {path}"));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "not there:\n{}", missing.join("\n"));
+    assert!(seen > 20, "{seen} names");
+}
