@@ -119,11 +119,13 @@ impl Contact {
         Moment(*self.0.outages.borrow())
     }
 
-    /// Waits until an outage is over that ended, or will end, after `since`.
-    pub async fn back(&self, since: Moment) {
+    /// Waits until an outage is over that ended, or will end, after `since`. Returns the moment up
+    /// to which outages have been seen by then.
+    pub async fn back(&self, since: Moment) -> Moment {
         let mut outages = self.0.outages.subscribe();
+        let over = outages.wait_for(|count| *count > since.0).await;
         // The sender lives as long as `self`.
-        let _ = outages.wait_for(|count| *count > since.0).await;
+        over.map_or(since, |count| Moment(*count))
     }
 
     /// Sleeps for `wait`, or, when an outage ends after `since`, until shortly after that. Says
@@ -131,7 +133,7 @@ impl Contact {
     pub async fn pause(&self, since: Moment, wait: Duration) -> bool {
         tokio::select! {
             () = sleep(wait) => false,
-            () = self.back(since) => {
+            _ = self.back(since) => {
                 sleep(some_of(SPREAD).min(wait)).await;
                 true
             }

@@ -5,12 +5,13 @@ pub mod config_map;
 pub mod contact;
 pub mod effects;
 pub mod lease;
-mod object_ref;
+mod plugin_progress;
 pub mod remote;
 pub mod ring;
 #[cfg(test)]
 mod scripted;
 pub mod watch;
 
-pub use object_ref::ObjectRef;
+pub use plugin_progress::PluginProgress;
 pub use pumice_controllers::shard;
+pub use pumice_model::write::ObjectRef;

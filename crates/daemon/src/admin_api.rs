@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::conf::InUse;
-use crate::decide::{NoView, Question};
+use crate::decide::{NoView, Request};
 use crate::journal::Journal;
 use crate::status::Status;
 
@@ -22,7 +22,7 @@ pub struct AdminApi {
     /// The last decisions.
     pub journal: Arc<Journal>,
     /// The deciding thread.
-    pub core: mpsc::Sender<Question>,
+    pub core: mpsc::Sender<Request>,
     /// The daemon's clock.
     pub clock: Clock,
 }
@@ -74,7 +74,7 @@ impl AdminApi {
     async fn view(&self, ask: Ask) -> Result<View, NoView> {
         let (reply, answer) = oneshot::channel();
         let ended = || NoView::NotNow("the scheduler is stopping".to_owned());
-        let sent = self.core.send(Question::View(ask, reply)).await;
+        let sent = self.core.send(Request::View(ask, reply)).await;
         sent.map_err(|_| ended())?;
         answer.await.map_err(|_| ended())?
     }

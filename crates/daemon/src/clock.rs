@@ -2,13 +2,20 @@
 //!
 //! A wall clock that is set forwards or back while the daemon runs therefore changes no decision.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A clock that never jumps.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,
-    start_unix_s: f64,
+    /// Since 1970.
+    started_at: Duration,
+}
+
+impl pumice_decider::Clock for Clock {
+    fn now(&self) -> Duration {
+        self.started_at + self.start.elapsed()
+    }
 }
 
 impl Clock {
@@ -17,18 +24,13 @@ impl Clock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             start: Instant::now(),
-            start_unix_s: since.unwrap_or_default().as_secs_f64(),
+            started_at: since.unwrap_or_default(),
         }
     }
 
     /// Seconds since the epoch.
     pub fn unix_s(&self) -> f64 {
-        self.start_unix_s + self.start.elapsed().as_secs_f64()
-    }
-
-    /// Whole seconds since the epoch.
-    pub fn now_s(&self) -> i64 {
-        self.unix_s() as i64
+        pumice_decider::Clock::now(self).as_secs_f64()
     }
 
     /// Milliseconds since the start.

@@ -12,11 +12,11 @@ use pumice_admin::metrics::Metrics;
 use pumice_admin::reload::{self, Reload};
 use pumice_cluster::config_map;
 use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
+use pumice_decider::{DeviceConfigPlace, device_config_place};
 use pumice_engine::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::decide::Question;
-use crate::device_config::{self, Place};
+use crate::decide::Command;
 use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
 use crate::status::Status;
@@ -75,9 +75,9 @@ pub struct Follower {
     /// End the process when a configuration is not valid.
     pub strict: bool,
     /// The deciding thread.
-    pub core: mpsc::Sender<Question>,
+    pub core: mpsc::Sender<Command>,
     /// Where the device configuration of the configuration in use is.
-    pub devices: cell::Sender<Place>,
+    pub devices: cell::Sender<DeviceConfigPlace>,
     /// For the probes.
     pub status: Arc<Status>,
     /// For `/configz`.
@@ -177,10 +177,10 @@ impl Follower {
                 }
                 tracing::info!(%hash, "configuration in use: {}", self.name);
                 let json = serde_json::to_value(&config).unwrap_or_default();
-                let place = device_config::place(&config);
+                let place = device_config_place(&config);
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                let question = Question::Configure { config, text };
-                if self.core.send(question).await.is_err() {
+                let command = Command::Configure { config, text };
+                if self.core.send(command).await.is_err() {
                     return None;
                 }
                 // After the configuration: the deciding thread waits for what this place has.

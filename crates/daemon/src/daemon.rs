@@ -8,23 +8,25 @@ use anyhow::{Context, anyhow};
 use pumice_admin::http::{self, Endpoints, TlsFiles};
 use pumice_admin::log;
 use pumice_admin::metrics::Metrics;
+use pumice_cluster::PluginProgress;
 use pumice_cluster::client::{self, Clients, ConnectOptions};
 use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured, Sight};
 use pumice_cluster::lease::{Elector, TermWatch};
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, Input, WatchOptions};
+use pumice_decider::{DeciderOptions, Sharding};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
 use crate::admin_api::AdminApi;
 use crate::clock::Clock;
 use crate::conf::{self, Follower, InUse};
-use crate::decide::{Channels, Core, CoreOptions, Question};
+use crate::decide::{Channels, Command, DecideLoop, Request};
 use crate::device_config;
 use crate::journal::Journal;
 use crate::notices::{self, Notice, Notices};
 use crate::publish::{Meters, Out, Publisher};
-use crate::settings::{Settings, Sharding};
+use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::status::Status;
 use crate::watch_metrics::{self, WatchMetrics};
@@ -104,20 +106,20 @@ impl Daemon {
 
     async fn run(self) -> anyhow::Result<()> {
         let mut end = signals::End::listen()?;
-        let (core_sender, questions) = mpsc::channel(64);
-        let _servers = self.serve(core_sender.clone()).await?;
+        let (request_sender, requests) = mpsc::channel(64);
+        let (command_sender, commands) = mpsc::channel(64);
+        let _servers = self.serve(request_sender.clone()).await?;
         let flags = &self.settings.flags;
         let folder = flags.serving.cache_dump_dir.clone();
         let folder = flags.serving.cache_dumper.then_some(folder);
-        signals::dump_on_demand(folder, core_sender.clone(), self.clock)?;
+        signals::dump_on_demand(folder, request_sender, self.clock)?;
 
         let (stop, stopped) = cell::channel(false);
         let (elector, term) = self.elect(stopped)?;
         let (input_sender, inputs) = mpsc::channel(INPUTS);
         tokio::spawn(watch_metrics::probe(input_sender.clone(), WATCH_NUMBERS));
         let (watch, sight) = self.watch(input_sender)?;
-        // Bounded by what the core has handed in, since each write has one outcome: binds by
-        // `max_binds`, the rest by pods and groups. A limit of its own could make both sides wait.
+        // Bounded by what the decider has handed in: see `decide::MAX_OUTCOMES`.
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects = self.effects(&term, outcome_sender, sight);
         let queue_gone = Arc::new(Notify::new());
@@ -126,15 +128,16 @@ impl Daemon {
         let channels = Channels {
             inputs,
             outcomes,
-            questions,
+            requests,
+            commands,
             term: term.clone(),
             picture: watch.picture(),
         };
         let mut core = self.start_core(channels, effects.clone(), queue_gone)?;
         let notices = self.write_notices(effects.clone(), &term);
-        let mut follower = self.follow_configuration(core_sender.clone(), notices.clone());
+        let mut follower = self.follow_configuration(command_sender.clone(), notices.clone());
         let shutdown = Shutdown {
-            core: core_sender,
+            core: command_sender,
             effects,
             stop,
             elector,
@@ -174,7 +177,7 @@ impl Daemon {
         result
     }
 
-    async fn serve(&self, core: mpsc::Sender<Question>) -> anyhow::Result<Vec<http::Server>> {
+    async fn serve(&self, core: mpsc::Sender<Request>) -> anyhow::Result<Vec<http::Server>> {
         let serving = &self.settings.flags.serving;
         let api = AdminApi {
             status: Arc::clone(&self.status),
@@ -229,10 +232,15 @@ impl Daemon {
             ..
         } = &self.clients;
         tokio::spawn(contact.clone().probe(probe.clone()));
-        let watch = watch::start(reads.clone(), self.watch_options()?, inputs, contact);
+        let patience = self.effect_options().plugin_patience;
+        let dry_run = self.settings.flags.ours.dry_run;
+        let progress = (!dry_run).then(|| PluginProgress::new(patience));
+        let options = self.watch_options()?;
+        let watch = watch::start(reads.clone(), options, inputs, contact, progress.as_ref());
         let sight = Sight {
             contact: contact.clone(),
             picture: watch.picture(),
+            progress,
         };
         Ok((watch, sight))
     }
@@ -247,19 +255,29 @@ impl Daemon {
         if flags.ours.dry_run {
             return None;
         }
-        let settings = &self.settings;
-        let options = EffectOptions {
+        let meter = Arc::new(Meters(Arc::clone(&self.metrics)));
+        let client = self.clients.writes.clone();
+        let effects = effects::start(
+            client,
+            self.effect_options(),
+            term.clone(),
+            outcomes,
+            meter,
+            sight,
+        );
+        Some(Arc::new(effects))
+    }
+
+    fn effect_options(&self) -> EffectOptions {
+        let flags = &self.settings.flags;
+        EffectOptions {
             events: flags.ours.events,
             event_lifetime: flags.ours.event_ttl,
             bind_timeout: flags.ours.bind_timeout,
             qps: flags.connection.kube_api_qps,
             burst: flags.connection.kube_api_burst,
-            ..EffectOptions::new(settings.event_source())
-        };
-        let meter = Arc::new(Meters(Arc::clone(&self.metrics)));
-        let client = self.clients.writes.clone();
-        let effects = effects::start(client, options, term.clone(), outcomes, meter, sight);
-        Some(Arc::new(effects))
+            ..EffectOptions::new(self.settings.event_source())
+        }
     }
 
     fn watch_options(&self) -> anyhow::Result<WatchOptions> {
@@ -323,21 +341,23 @@ impl Daemon {
         queue_gone: Arc<Notify>,
     ) -> anyhow::Result<CoreThread> {
         let flags = &self.settings.flags;
+        let dry_run = effects.is_none();
         let publisher = Publisher::new(
             effects.map_or(Out::Nowhere, Out::Effects),
             Arc::clone(&self.journal),
             Arc::clone(&self.metrics),
             self.clock,
+            queue_gone,
         );
-        let options = CoreOptions {
+        let options = DeciderOptions {
             default_queue: flags.scheduling.default_queue.clone(),
             ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
             period: flags.scheduling.schedule_period,
             event_lifetime: flags.ours.event_ttl,
             sharding: self.settings.sharding,
-            queue_gone,
             gang_deadline: flags.ours.partial_gang_deadline,
             job_work_limit: Some(flags.ours.job_work_limit).filter(|limit| *limit > 0),
+            dry_run,
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);
         let (sender, ended) = tokio::sync::oneshot::channel();
@@ -348,8 +368,8 @@ impl Daemon {
             .name("engine".to_owned())
             .spawn(move || {
                 // The engine is made here: it never leaves its thread.
-                let core = Core::new(options, channels, publisher, status, clock);
-                runtime.block_on(core.run());
+                let decide = DecideLoop::new(options, channels, publisher, status, clock);
+                runtime.block_on(decide.run());
                 let _ = sender.send(());
             })
             .context("the deciding thread cannot be started")?;
@@ -358,7 +378,7 @@ impl Daemon {
 
     fn follow_configuration(
         &self,
-        core: mpsc::Sender<Question>,
+        core: mpsc::Sender<Command>,
         notices: mpsc::Sender<Notice>,
     ) -> JoinHandle<anyhow::Result<()>> {
         let source = &self.settings.conf;

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use kube::Client;
 use pumice_cluster::config_map::{ConfigMapError, Read, watch_config_map};
-use pumice_conf::Config;
-use pumice_plugins::deviceshare;
+use pumice_decider::DeviceConfigPlace;
 use tokio::sync::{mpsc, watch as cell};
 use tokio::time::{Instant, timeout_at};
 
-use crate::decide::Question;
+use crate::decide::Command;
 
 /// Key of the ConfigMap.
 const KEY: &str = "device-config.yaml";
@@ -18,21 +17,12 @@ const KEY: &str = "device-config.yaml";
 /// How long a refusal may last before the ConfigMap counts as one that may not be read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Namespace and name of the ConfigMap; `None` where nothing would read it.
-pub type Place = Option<(String, String)>;
-
-/// Where a configuration has it.
-pub fn place(config: &Config) -> Place {
-    let settings = deviceshare::settings(config);
-    settings.reads_config_map().then_some(settings.config_map)
-}
-
 /// Hands every text to the deciding thread, and `None` where there is none. Ends when nobody tells
 /// places or hears texts any more.
 pub async fn follow(
     client: Client,
-    mut places: cell::Receiver<Place>,
-    core: mpsc::Sender<Question>,
+    mut places: cell::Receiver<DeviceConfigPlace>,
+    core: mpsc::Sender<Command>,
 ) {
     loop {
         let place = places.borrow_and_update().clone();
@@ -51,7 +41,7 @@ pub async fn follow(
     }
 }
 
-async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Question>) {
+async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Command>) {
     let (namespace, name) = place;
     let mut texts = watch_config_map(client.clone(), namespace, name, KEY);
     let mut last = None;
@@ -68,12 +58,12 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Que
         }
         last = Some(text.clone());
         let (namespace, name) = (namespace.clone(), name.clone());
-        let question = Question::DeviceConfig {
+        let command = Command::DeviceConfig {
             namespace,
             name,
             text,
         };
-        if core.send(question).await.is_err() {
+        if core.send(command).await.is_err() {
             return;
         }
     }
@@ -104,70 +94,5 @@ fn complain(problem: &ConfigMapError, namespace: &str) {
             "{problem}; until then {then}; the role needs get, list and watch on configmaps of the \
              core group in namespace {namespace}"
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use pumice_conf::{Arguments, PluginConf, Tier, Value};
-
-    use super::*;
-
-    fn config(plugin: &str, arguments: &[(&str, &str)]) -> Config {
-        let pair = |(key, value): &(&str, &str)| {
-            let value = Value::Str((*value).to_owned());
-            ((*key).to_owned(), value)
-        };
-        let plugin = PluginConf {
-            name: plugin.to_owned(),
-            arguments: arguments.iter().map(pair).collect::<Arguments>(),
-            ..PluginConf::default()
-        };
-        Config {
-            tiers: vec![Tier {
-                plugins: vec![plugin],
-            }],
-            ..Config::default()
-        }
-    }
-
-    #[test]
-    fn the_arguments_say_where_it_is_if_devices_are_shared_at_all() {
-        let (namespace, name) = (
-            "deviceshare.KnownGeometriesCMNamespace",
-            "deviceshare.KnownGeometriesCMName",
-        );
-        let (vgpu, npu) = (
-            ("deviceshare.VGPUEnable", "true"),
-            ("deviceshare.AscendHAMiVNPUEnable", "true"),
-        );
-        type Pair = (&'static str, &'static str);
-        let cases: [(&str, &[Pair], Option<Pair>); 6] = [
-            ("gang", &[(name, "x")], None),
-            ("deviceshare", &[(name, "x")], None),
-            ("deviceshare", &[npu, (name, "x")], None),
-            (
-                "deviceshare",
-                &[vgpu],
-                Some(("kube-system", "volcano-vgpu-device-config")),
-            ),
-            (
-                "deviceshare",
-                &[vgpu, (name, "x")],
-                Some(("kube-system", "x")),
-            ),
-            (
-                "deviceshare",
-                &[vgpu, (name, "x"), (namespace, "gpu")],
-                Some(("gpu", "x")),
-            ),
-        ];
-        for (plugin, arguments, wanted) in cases {
-            let found = place(&config(plugin, arguments));
-            let found = found
-                .as_ref()
-                .map(|(ns, name)| (ns.as_str(), name.as_str()));
-            assert_eq!(found, wanted);
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use pumice_cluster::lease;
+use pumice_decider::Sharding;
 
 use crate::flags::{CommandLine, Flags};
 
@@ -16,17 +17,6 @@ pub enum ConfSource {
     File(PathBuf),
     /// A ConfigMap, by namespace and name.
     ConfigMap(String, String),
-}
-
-/// How nodes are shared with other schedulers by NodeShard objects (spec/01 §1.9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharding {
-    /// Not at all.
-    None,
-    /// Only nodes of the own shard.
-    Hard,
-    /// Nodes of the own shard first.
-    Soft,
 }
 
 /// Membership of a group of schedulers that share pods and nodes by hash (spec/01 §1.7).

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::decide::Question;
+use crate::decide::Command;
 
 /// Longest time for requests under way after the order to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// What is ended in order.
 pub struct Shutdown {
     /// The deciding thread.
-    pub core: mpsc::Sender<Question>,
+    pub core: mpsc::Sender<Command>,
     /// The writers; none in a dry run.
     pub effects: Option<Arc<Effects>>,
     /// Tells the elector to give the lease back.
@@ -56,7 +56,7 @@ impl Shutdown {
     async fn drain(&self) {
         for _ in 0..2 {
             let (reply, rests) = oneshot::channel();
-            if self.core.send(Question::Rest(reply)).await.is_ok() {
+            if self.core.send(Command::Rest(reply)).await.is_ok() {
                 let _ = rests.await;
             }
             if let Some(effects) = &self.effects {
@@ -77,28 +77,28 @@ impl Shutdown {
 mod tests {
     use super::*;
 
-    fn beside_a_shutdown(test: impl AsyncFnOnce(Shutdown, mpsc::Receiver<Question>)) {
+    fn beside_a_shutdown(test: impl AsyncFnOnce(Shutdown, mpsc::Receiver<Command>)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .expect("a runtime");
-        let (core, questions) = mpsc::channel(4);
+        let (core, commands) = mpsc::channel(4);
         let shutdown = Shutdown {
             core,
             effects: None,
             stop: watch::Sender::new(false),
             elector: None,
         };
-        runtime.block_on(test(shutdown, questions));
+        runtime.block_on(test(shutdown, commands));
     }
 
     #[test]
     fn the_lease_is_released_after_the_deciding_thread_rests() {
-        beside_a_shutdown(async |shutdown, mut questions| {
+        beside_a_shutdown(async |shutdown, mut commands| {
             let stop = shutdown.stop.subscribe();
             let ended = tokio::spawn(shutdown.orderly());
             for _ in 0..2 {
-                let Some(Question::Rest(reply)) = questions.recv().await else {
+                let Some(Command::Rest(reply)) = commands.recv().await else {
                     panic!("an order to rest");
                 };
                 tokio::task::yield_now().await;
@@ -112,11 +112,11 @@ mod tests {
 
     #[test]
     fn a_lost_lease_ends_the_candidacy_and_waits_for_nothing() {
-        beside_a_shutdown(async |shutdown, mut questions| {
+        beside_a_shutdown(async |shutdown, mut commands| {
             let stop = shutdown.stop.subscribe();
             shutdown.lost().await;
             assert!(*stop.borrow());
-            assert!(questions.recv().await.is_none());
+            assert!(commands.recv().await.is_none());
         });
     }
 }

@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::decide::Question;
+use crate::decide::Request;
 
 /// Waits for the signals that end the daemon.
 pub struct End {
@@ -44,7 +44,7 @@ impl End {
 /// The system refuses to hand the signals over.
 pub fn dump_on_demand(
     folder: Option<PathBuf>,
-    core: mpsc::Sender<Question>,
+    core: mpsc::Sender<Request>,
     clock: Clock,
 ) -> anyhow::Result<()> {
     let listen = |kind| signal(kind).context("signals cannot be received");
@@ -57,7 +57,7 @@ pub fn dump_on_demand(
                 _ = second.recv() => {}
             }
             let Some(folder) = &folder else { continue };
-            let path = folder.join(format!("snapshot-{}.json", clock.now_s()));
+            let path = folder.join(format!("snapshot-{}.json", clock.unix_s() as i64));
             match dump(&core, path.clone()).await {
                 Ok(bytes) => tracing::info!(
                     "state written to {}, {bytes} bytes; `pumice simulate` reads it",
@@ -70,9 +70,9 @@ pub fn dump_on_demand(
     Ok(())
 }
 
-async fn dump(core: &mpsc::Sender<Question>, path: PathBuf) -> anyhow::Result<usize> {
+async fn dump(core: &mpsc::Sender<Request>, path: PathBuf) -> anyhow::Result<usize> {
     let (reply, answer) = oneshot::channel();
-    core.send(Question::Dump(reply)).await?;
+    core.send(Request::Dump(reply)).await?;
     let text = answer.await?;
     let write = move || {
         std::fs::write(&path, &text).with_context(|| path.display().to_string())?;

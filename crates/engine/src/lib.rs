@@ -10,6 +10,8 @@
 //! The engine is pure and deterministic: time is an argument, the same inputs give the same
 //! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
 
+mod assumed_status;
+mod bind_backoff;
 mod bind_waits;
 pub mod devices;
 mod give_up;
@@ -24,9 +26,8 @@ pub mod waiting;
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::session::Bind;
-use pumice_framework::{
-    JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Unobserved, Work,
-};
+use pumice_framework::{JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Work};
+use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,7 +36,7 @@ use bind_waits::BindWaits;
 pub use give_up::GivenUp;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
-pub use pumice_framework::{Observer, Stage};
+pub use pumice_framework::{Observer, Stage, Unobserved};
 use report::ReportLog;
 pub use report::{GroupEvent, PodReport, Reports};
 use waiting::Serviceable;
@@ -102,6 +103,8 @@ pub struct Engine {
     serviceable: Serviceable,
     bind_waits: BindWaits,
     suspects: outdated::Suspects,
+    backoffs: bind_backoff::BindBackoffs,
+    assumed_statuses: assumed_status::AssumedStatuses,
 }
 
 impl Engine {
@@ -132,6 +135,8 @@ impl Engine {
             serviceable: Serviceable::default(),
             bind_waits: BindWaits::default(),
             suspects: outdated::Suspects::default(),
+            backoffs: bind_backoff::BindBackoffs::default(),
+            assumed_statuses: assumed_status::AssumedStatuses::default(),
         }
     }
 
@@ -163,8 +168,23 @@ impl Engine {
         self.state.forget_unused();
     }
 
+    /// As if the queues were there that every cluster has: for one that decides without writing.
+    pub fn assume_default_queues(&mut self, default_queue: &str) {
+        for (name, reclaimable) in [("root", false), (default_queue, true)] {
+            if self.state.queue_by_name(name).is_none() {
+                self.apply(Delta::QueueApply(Box::new(QueueObject {
+                    name: name.to_owned(),
+                    weight: 1,
+                    reclaimable,
+                    ..QueueObject::default()
+                })));
+            }
+        }
+    }
+
     /// Takes in one change of the cluster.
-    pub fn apply(&mut self, delta: Delta) {
+    pub fn apply(&mut self, mut delta: Delta) {
+        self.correct_status(&mut delta);
         self.suspects.note(&self.state, &delta);
         let pod = match &delta {
             Delta::PodApply(pod) => Some(pod.uid.clone()),
@@ -181,15 +201,27 @@ impl Engine {
         if let Delta::QueueDelete(name) = &delta {
             self.report_log.queue_gone(name, self.now_s);
         }
-        if let Delta::BindFailed { uid, .. } = &delta {
+        let mut held = None;
+        if let Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } = &delta {
             self.tell_unplaced(uid);
+        }
+        if let Delta::BindFailed { uid, message, at_s } = &delta {
+            held = self.back_off(uid, message, *at_s);
         }
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
+        held.into_iter().for_each(|held| self.state.apply(held));
         let (Some(task), Some(uid)) = (known, pod) else {
             return;
         };
+        let now = self
+            .state
+            .task_by_uid(&uid)
+            .map(|task| self.state.task(task));
+        if now.is_none_or(|task| task.node.is_some() && task.status != TaskStatus::Binding) {
+            self.backoffs.forget(&uid);
+        }
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
             self.report_log.forget_pod(task);

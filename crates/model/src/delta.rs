@@ -18,15 +18,23 @@ pub enum Delta {
     PodApply(Box<PodObject>),
     /// A pod is gone, by UID.
     PodDelete(String),
-    /// The Binding of a pod will never land: it is Pending again. No effect on a pod that is
-    /// unknown or not waiting for its Binding.
+    /// The Binding of a pod was refused and will never land: it is Pending again, and the engine
+    /// decides when it is tried again. No effect on a pod that is unknown or not waiting for its
+    /// Binding.
     BindFailed {
         /// Pod.
         uid: String,
         /// What the API server said.
         message: String,
-        /// The pod is not placed again before, seconds since the epoch.
-        retry_at_s: i64,
+        /// When it failed, seconds since the epoch.
+        at_s: i64,
+    },
+    /// A decision is given up before it came true, and no request can carry it out any more: the
+    /// pod is Pending again and may be placed at once. No effect on a pod that is unknown or not
+    /// waiting for its Binding.
+    BindTakenBack {
+        /// Pod.
+        uid: String,
     },
     /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does
     /// not tell yet. Part of a dump.
@@ -39,8 +47,8 @@ pub enum Delta {
         #[cfg_attr(feature = "serde", serde(default))]
         records: Pairs,
     },
-    /// A pending pod is not placed before `until_s`, because an earlier Binding failed. Part of a
-    /// dump.
+    /// A pending pod is not placed before `until_s`, because an earlier Binding failed. Made by the
+    /// engine from [`Delta::BindFailed`], and part of a dump.
     PodHeld {
         /// Pod.
         uid: String,

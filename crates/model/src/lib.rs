@@ -27,6 +27,7 @@ pub mod state;
 pub mod task;
 pub mod topology;
 pub mod volume;
+pub mod write;
 
 pub use delta::Delta;
 pub use device::{DemandIx, DeviceNote, NoteAbout};

@@ -292,15 +292,17 @@ fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
 }
 
 /// The Binding of a pod fails; its UID and when it may be tried again.
-fn fail(engine: &mut Engine, cluster: &Changing, pod: &str, until_s: i64) -> Option<(String, i64)> {
+fn fail(engine: &mut Engine, cluster: &Changing, pod: &str, at_s: i64) -> Option<(String, i64)> {
     let Some(Delta::PodApply(pod)) = cluster.pod(pod) else {
         return None;
     };
     engine.apply(Delta::BindFailed {
         uid: pod.uid.clone(),
         message: "refused".to_owned(),
-        retry_at_s: until_s,
+        at_s,
     });
+    let task = engine.state().task_by_uid(&pod.uid)?;
+    let until_s = engine.state().hold(task)?.until_s;
     Some((pod.uid, until_s))
 }
 

@@ -8,6 +8,10 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 /// The start of the target of each line that our own crates write.
 const OURS: &str = "pumice";
 
+/// Writes an error for every request that fails. Each of ours is reported by who made it, with what
+/// it means and what is done about it.
+const REQUESTS: &str = "kube_client::client::builder";
+
 /// Which lines are shown at a verbosity; the table is in the module above.
 pub(super) fn targets(verbosity: u32) -> Targets {
     let ours = match verbosity {
@@ -21,8 +25,13 @@ pub(super) fn targets(verbosity: u32) -> Targets {
         8..=9 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
+    let requests = match verbosity {
+        0..=4 => LevelFilter::OFF,
+        _ => libraries,
+    };
     Targets::new()
         .with_default(libraries)
+        .with_target(REQUESTS, requests)
         .with_target(OURS, ours)
 }
 

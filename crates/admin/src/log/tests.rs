@@ -55,6 +55,7 @@ fn say_everything() {
     tracing::info!(target: "kube_client", "li");
     tracing::debug!(target: "kube_client", "ld");
     tracing::trace!(target: "kube_client", "lt");
+    tracing::error!(target: "kube_client::client::builder", "e");
 }
 
 #[test]
@@ -63,11 +64,11 @@ fn the_verbosity_decides_which_lines_are_shown() {
         (0, "i w"),
         (3, "i w"),
         (4, "i d w"),
-        (5, "i d t w li"),
-        (7, "i d t w li"),
-        (8, "i d t w li ld"),
-        (10, "i d t w li ld lt"),
-        (u32::MAX, "i d t w li ld lt"),
+        (5, "i d t w li e"),
+        (7, "i d t w li e"),
+        (8, "i d t w li ld e"),
+        (10, "i d t w li ld lt e"),
+        (u32::MAX, "i d t w li ld lt e"),
     ] {
         let text = logged(Format::Klog, verbosity, say_everything);
         let messages: Vec<&str> = text

@@ -37,13 +37,13 @@ use super::devices::{Waits, lock};
 use super::gate::{Gate, Permit};
 use super::http::{Call, Refusal, Reply};
 use super::lane::Lane;
-use super::prebind;
 use super::recall::Recall;
 use super::shared::{Doubt, Rate, Shared};
 use super::status::{Key, Status, pod_key};
 use super::verbs::Target;
+use super::volumes;
 use super::window::Sample;
-use super::{BindFailure, BindRequest, Outcome};
+use super::{BindFailure, BindRequest, Outcome, pod_path};
 
 /// A bind under way.
 pub(super) struct Bind<'a> {
@@ -114,12 +114,18 @@ impl<'a> Bind<'a> {
     /// Why it is certain that the pod is not, and will not be, on the node through this bind.
     pub(super) async fn run(mut self) -> Result<(), Failed> {
         self.still_fits()?;
-        if let Err(problem) = prebind::run(self.shared, &self.request.before).await {
-            return Err((BindFailure::PreBind, problem));
-        }
-        let end = self.among_others().await;
+        let Some(work) = &self.request.volumes else {
+            return self.among_others().await;
+        };
+        let shared = self.shared;
+        let done = volumes::run(shared, work).await;
+        let end = match done {
+            Ok(()) => self.among_others().await,
+            Err(problem) => Err((BindFailure::PreBind, problem)),
+        };
         if end.is_err() {
-            prebind::roll_back(self.shared, &self.request.before).await;
+            // A step that failed too: it may have been carried out though its answer was lost.
+            volumes::roll_back(shared, work).await;
         }
         end
     }
@@ -344,7 +350,7 @@ impl<'a> Bind<'a> {
     }
 
     async fn read(&self) -> Seen {
-        match self.shared.read(self.request.pod.path()).await {
+        match self.shared.read(pod_path(&self.request.pod)).await {
             Reply::Ok(body) => match serde_json::from_slice::<Pod>(&body) {
                 Ok(pod) => pod.seen(self.request),
                 Err(error) => Seen::Unreadable(error.to_string()),
@@ -382,7 +388,7 @@ impl<'a> Bind<'a> {
             "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         });
-        Call::post(format!("{}/binding", pod.path()), &body)
+        Call::post(format!("{}/binding", pod_path(pod)), &body)
     }
 }
 

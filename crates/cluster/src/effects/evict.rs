@@ -20,7 +20,7 @@ use super::shared::{NoTerm, Rate, Shared};
 use super::status::mark_victim;
 use super::status_body::Victim;
 use super::verbs::Target;
-use super::{Outcome, PodRef};
+use super::{Outcome, PodRef, pod_path};
 
 /// Tries until an eviction fails: about a minute.
 const MOST_TRIES: u32 = 16;
@@ -101,7 +101,7 @@ async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
         "kind": "DeleteOptions",
         "preconditions": {"uid": victim.pod.uid},
     });
-    let call = Call::with(Method::DELETE, victim.pod.path(), JSON, &options);
+    let call = Call::with(Method::DELETE, pod_path(&victim.pod), JSON, &options);
     let reply = shared.write(Rate::Core, "evict", call).await?;
     if let Reply::Refused(refusal) = &reply
         && refusal.is_rbac()

@@ -17,7 +17,7 @@ mod backoff;
 mod bind;
 mod coalesce;
 mod correlate;
-mod devices;
+pub(crate) mod devices;
 mod event;
 mod evict;
 mod gate;
@@ -25,7 +25,6 @@ mod http;
 mod lane;
 mod meter;
 mod options;
-mod prebind;
 mod queues;
 mod recall;
 mod shared;
@@ -34,7 +33,6 @@ mod status_body;
 mod verbs;
 mod volumes;
 mod window;
-mod write;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -45,6 +43,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::PluginProgress;
 use crate::contact::Contact;
 use crate::lease::TermWatch;
 use crate::watch::Picture;
@@ -63,10 +62,8 @@ use self::status::{Key, Status, pod_key};
 pub use devices::{BindWaiting, WaitsFor};
 pub use meter::Meter;
 pub use options::EffectOptions;
-pub use prebind::PreBindStep;
+pub use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, VolumeWork, Write};
 pub use queues::{EnsureError, Ensured, ensure_queues};
-pub use volumes::VolumeWork;
-pub use write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
 /// Evictions under way.
 const EVICTIONS: usize = 8;
@@ -94,6 +91,8 @@ pub struct Sight {
     pub contact: Contact,
     /// Whether what decisions are made from is followed.
     pub picture: Picture,
+    /// How far device plugins are, which the watch notes; `None`: nobody notes it.
+    pub progress: Option<PluginProgress>,
 }
 
 struct Lanes {
@@ -203,9 +202,11 @@ fn spawn_events(lanes: &Arc<Lanes>) -> AbortHandle {
 
 /// What found no API server is tried as soon as it is back, as if for the first time.
 async fn try_again_after_outages(lanes: Arc<Lanes>) {
+    let contact = &lanes.shared.contact;
+    let mut since = contact.moment();
     loop {
-        let contact = &lanes.shared.contact;
-        contact.back(contact.moment()).await;
+        // An outage that ends while the lines below run is not missed.
+        since = contact.back(since).await;
         lanes.evictions.try_again();
         lanes.statuses.try_again();
         lanes.conditions.try_again();
@@ -219,9 +220,9 @@ async fn try_again_after_outages(lanes: Arc<Lanes>) {
 /// than tasks that wait.
 async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
     while let Some(queued) = queue.recv().await {
-        let ready = match queued.request.before.is_empty() {
-            true => ready(&lanes, &queued).await,
-            false => Ready::default(),
+        let ready = match queued.request.volumes {
+            None => ready(&lanes, &queued).await,
+            Some(_) => Ready::default(),
         };
         tokio::spawn(bind_one(Arc::clone(&lanes), queued, ready));
     }
@@ -378,31 +379,6 @@ impl Effects {
         self.lanes.shared.recalls.recall(uid, why)
     }
 
-    /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:
-    /// the next one is larger.
-    pub fn saw_turn(&self, node: &str, turn: u64) {
-        self.lanes.shared.devices.turns.saw(node, turn);
-    }
-
-    /// A node is gone.
-    pub fn node_gone(&self, node: &str) {
-        self.lanes.shared.devices.turns.forget(node);
-    }
-
-    /// The watch shows a pod on a node. `busy`: its annotations say that its device plugin has not
-    /// answered; `ended`: its containers will not be started any more. One that is busy and was not
-    /// bound by this process counts as on its way for [`EffectOptions::plugin_patience`] from when
-    /// it is first told.
-    pub fn pod_seen(&self, uid: &str, node: &str, busy: bool, ended: bool) {
-        let guards = &self.lanes.shared.devices.guards;
-        guards.seen(uid, node, busy && !ended);
-    }
-
-    /// A pod is gone.
-    pub fn pod_gone(&self, uid: &str) {
-        self.lanes.shared.devices.guards.gone(uid);
-    }
-
     /// Binds that wait for the device plugin of their node, or for its lock.
     pub fn waiting(&self) -> usize {
         self.lanes.shared.device_waits.load(Ordering::Relaxed)
@@ -480,3 +456,8 @@ impl Drop for Effects {
 
 #[cfg(test)]
 mod tests;
+
+/// Path of a pod on the API server.
+fn pod_path(pod: &PodRef) -> String {
+    format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
+}

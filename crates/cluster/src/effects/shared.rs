@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
+use crate::PluginProgress;
 use crate::contact::Contact;
 use crate::lease::TermWatch;
 use crate::watch::Picture;
@@ -100,7 +101,8 @@ impl Shared {
         sight: Sight,
     ) -> Arc<Self> {
         let bucket = || Mutex::new(Bucket::new(options.qps, options.burst, Instant::now()));
-        let patience = options.plugin_patience;
+        let progress = sight.progress;
+        let progress = progress.unwrap_or_else(|| PluginProgress::new(options.plugin_patience));
         Arc::new(Self {
             rate: [bucket(), bucket(), bucket()],
             client,
@@ -112,7 +114,7 @@ impl Shared {
             unknown: AtomicUsize::new(0),
             binds: AtomicUsize::new(0),
             device_waits: AtomicUsize::new(0),
-            devices: DeviceState::new(patience),
+            devices: DeviceState::new(progress),
             contact: sight.contact,
             picture: sight.picture,
             recalls: Recalls::default(),

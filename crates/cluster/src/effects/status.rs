@@ -13,7 +13,7 @@ use super::http::{Call, JSON_PATCH, MERGE_PATCH, Refusal, Reply, STRATEGIC_PATCH
 use super::shared::{NoTerm, Rate, Shared};
 use super::status_body as body;
 use super::verbs::{Target, Way};
-use super::{Outcome, PodRef, Write};
+use super::{Outcome, PodRef, Write, pod_path};
 
 /// A second in which a newer status may replace the one that waits.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -267,13 +267,13 @@ fn plan(shared: &Shared, status: &Status) -> Plan {
 }
 
 fn condition_plan(pod: &PodRef, patch: Value) -> Plan {
-    let put = format!("{}/status", pod.path());
+    let put = format!("{}/status", pod_path(pod));
     Plan {
         target: Target::PodStatus,
         kind: "pod_condition",
         rate: Rate::Core,
         patches: vec![Call::patch(put.clone(), STRATEGIC_PATCH, &patch)],
-        read: pod.path(),
+        read: pod_path(pod),
         listed: false,
         put,
     }

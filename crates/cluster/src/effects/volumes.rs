@@ -8,33 +8,21 @@
 //! the provisioner may be at work, and it alone takes the selection back.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::Method;
 use pumice_model::VolumeStep;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::PodRef;
 use super::backoff;
 use super::http::{Call, JSON, Reply};
 use super::shared::{Rate, Shared};
+use super::{PodRef, VolumeWork, pod_path};
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 const VOLUMES: &str = "/api/v1/persistentvolumes";
-
-/// What becomes of the open claims of one pod.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VolumeWork {
-    /// The pod; when it goes nothing is waited for any more.
-    pub pod: PodRef,
-    /// One step per open claim, from the decision.
-    pub steps: Vec<VolumeStep>,
-    /// How long the claims may take to be bound (`volumebinding.bindTimeoutSeconds`).
-    pub timeout: Duration,
-}
 
 /// Does the steps and waits until all claims are bound. Nothing is taken back here.
 ///
@@ -357,7 +345,7 @@ async fn check(shared: &Arc<Shared>, step: &VolumeStep) -> Result<bool, String> 
 
 /// Nothing is waited for once the pod is gone.
 async fn check_pod(shared: &Arc<Shared>, pod: &PodRef) -> Result<(), String> {
-    match shared.read(pod.path()).await {
+    match shared.read(pod_path(pod)).await {
         Reply::Refused(refusal) if refusal.code == 404 => Err("the pod is gone".to_owned()),
         Reply::Ok(body) => {
             let found: Value = serde_json::from_slice(&body).unwrap_or_default();

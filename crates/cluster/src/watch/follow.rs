@@ -28,6 +28,7 @@ use super::request::{self, Lines};
 use super::rules::Rules;
 use super::status::Place;
 use super::{Input, KindState, WatchOptions};
+use crate::PluginProgress;
 use crate::contact::Contact;
 
 /// Changes of the first list sent together; before the gate opens nobody acts on them, and to hold
@@ -74,7 +75,7 @@ impl Follower {
         kind: Kind,
         client: Client,
         options: &Arc<WatchOptions>,
-        inputs: Sender<Input>,
+        receivers: (Sender<Input>, Option<PluginProgress>),
         place: Place,
         contact: Contact,
     ) -> Self {
@@ -86,7 +87,7 @@ impl Follower {
             client,
             rules: Rules::new(options),
             ledger: Ledger::new(kind.gone),
-            outbox: Outbox::new(kind, inputs, own_shard),
+            outbox: Outbox::new(kind, receivers, own_shard),
             kind,
             options: Arc::clone(options),
             place,

@@ -43,10 +43,10 @@ use pumice_model::Delta;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
-use crate::ObjectRef;
 use crate::contact::Contact;
 use crate::ring::Ring;
 use crate::shard::ShardView;
+use crate::{ObjectRef, PluginProgress};
 
 pub use pace::Pace;
 pub use picture::Picture;
@@ -134,11 +134,13 @@ impl Default for WatchOptions {
 /// watch waits, and the API server with it; when its receiver is gone the watch ends.
 ///
 /// When `contact` says that the API server is back after an outage, all kinds are tried at once.
+/// What changes say about device plugins is noted in `progress` before they are handed on.
 pub fn start(
     client: kube::Client,
     options: WatchOptions,
     inputs: Sender<Input>,
     contact: &Contact,
+    progress: Option<&PluginProgress>,
 ) -> WatchHandle {
     let kinds: Vec<kinds::Kind> = kinds::table(&options).collect();
     let leases = options.group_controller.iter();
@@ -155,9 +157,9 @@ pub fn start(
     let mut tasks = JoinSet::new();
     for (at, kind) in kinds.into_iter().enumerate() {
         let place = status::Place::new(Arc::clone(&board), at);
-        let (client, inputs) = (client.clone(), inputs.clone());
-        let contact = contact.clone();
-        let follower = follow::Follower::new(kind, client, &options, inputs, place, contact);
+        let receivers = (inputs.clone(), progress.cloned());
+        let (client, contact) = (client.clone(), contact.clone());
+        let follower = follow::Follower::new(kind, client, &options, receivers, place, contact);
         tasks.spawn(follower.run());
     }
     if let Some((namespace, name)) = lease {

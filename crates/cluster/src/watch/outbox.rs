@@ -6,29 +6,35 @@ use tokio::sync::mpsc::Sender;
 use super::Input;
 use super::kinds::{Change, Key, Kind};
 use super::ledger::Told;
-use crate::ObjectRef;
 use crate::shard::Shards;
+use crate::{ObjectRef, PluginProgress};
 
 /// The receiver is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Closed;
 
 /// What is still to be sent of one kind.
-#[derive(Debug)]
 pub(super) struct Outbox {
     kind: Kind,
     inputs: Sender<Input>,
     pub(super) waiting: Vec<Told>,
     shards: Option<Shards>,
+    progress: Option<PluginProgress>,
 }
 
 impl Outbox {
-    pub(super) fn new(kind: Kind, inputs: Sender<Input>, own_shard: Option<&str>) -> Self {
+    /// Changes go to `inputs`; what they say about device plugins is noted in `progress` before.
+    pub(super) fn new(
+        kind: Kind,
+        (inputs, progress): (Sender<Input>, Option<PluginProgress>),
+        own_shard: Option<&str>,
+    ) -> Self {
         Self {
             kind,
             inputs,
             waiting: Vec::new(),
             shards: own_shard.map(Shards::new),
+            progress,
         }
     }
 
@@ -58,6 +64,9 @@ impl Outbox {
                     problems: list,
                 }),
             }
+        }
+        if let Some(progress) = &self.progress {
+            deltas.iter().for_each(|delta| progress.note(delta));
         }
         if !deltas.is_empty() {
             self.send(Input::Deltas(deltas)).await?;

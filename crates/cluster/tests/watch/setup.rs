@@ -54,7 +54,7 @@ pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Answer
     Setup {
         server,
         inputs,
-        handle: start(clients.reads, options, sender, &clients.contact),
+        handle: start(clients.reads, options, sender, &clients.contact, None),
     }
 }
 

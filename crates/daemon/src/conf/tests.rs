@@ -11,11 +11,11 @@ struct Followed {
     /// `pumice_config_warnings`.
     warnings: usize,
     /// Where the device configuration is.
-    place: Place,
+    place: DeviceConfigPlace,
 }
 
 fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
-    let (core, mut questions) = mpsc::channel(16);
+    let (core, mut commands) = mpsc::channel(16);
     let status = Arc::new(Status::default());
     status.set_synced(true);
     status.set_configuration_problem(Some("not read yet".to_owned()));
@@ -43,7 +43,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let ended = runtime.expect("a runtime").block_on(follower.run(receiver));
     let mut taken = 0;
-    while let Ok(Question::Configure { .. }) = questions.try_recv() {
+    while let Ok(Command::Configure { .. }) = commands.try_recv() {
         taken += 1;
     }
     let text = metrics.text().expect("text");

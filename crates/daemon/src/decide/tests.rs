@@ -1,6 +1,8 @@
 //! When the thread decides, and when it does not.
 
+use pumice_cluster::shard::ShardView;
 use pumice_conf::{PluginConf, Value};
+use pumice_decider::Sharding;
 use pumice_model::object::PodObject;
 use tokio::time::timeout;
 
@@ -10,16 +12,17 @@ use crate::publish::Out;
 use crate::publish::tests::{apply, config, gang, member, node, queue};
 
 /// The question with which a configuration is taken over.
-fn taken(config: Config) -> Question {
+fn taken(config: Config) -> Command {
     let config = Box::new(config);
     let text = "a text".to_owned();
-    Question::Configure { config, text }
+    Command::Configure { config, text }
 }
 
 /// A core that writes nowhere, and the other ends of its channels.
 struct Bench {
     inputs: mpsc::Sender<Input>,
-    questions: mpsc::Sender<Question>,
+    requests: mpsc::Sender<Request>,
+    commands: mpsc::Sender<Command>,
     journal: Arc<Journal>,
 }
 
@@ -34,30 +37,38 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         .build()
         .expect("a runtime");
     let (inputs, input_receiver) = mpsc::channel(16);
-    let (questions, question_receiver) = mpsc::channel(16);
+    let (requests, request_receiver) = mpsc::channel(16);
+    let (commands, command_receiver) = mpsc::channel(16);
     let (outcomes, outcome_receiver) = mpsc::unbounded_channel();
     let channels = Channels {
         inputs: input_receiver,
         outcomes: outcome_receiver,
-        questions: question_receiver,
+        requests: request_receiver,
+        commands: command_receiver,
         term: TermWatch::always(),
         picture: Picture::default(),
     };
-    let options = CoreOptions {
+    let options = DeciderOptions {
         default_queue: "default".to_owned(),
         ignored_provisioners: Vec::new(),
         period: Duration::from_secs(3600),
         event_lifetime: Duration::from_secs(3600),
-        queue_gone: Arc::default(),
         sharding,
         gang_deadline: Duration::ZERO,
         job_work_limit: None,
+        dry_run: true,
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
     let clock = Clock::start();
-    let publisher = Publisher::new(Out::Nowhere, journal.clone(), metrics, clock);
-    let core = Core::new(
+    let publisher = Publisher::new(
+        Out::Nowhere,
+        journal.clone(),
+        metrics,
+        clock,
+        Arc::default(),
+    );
+    let core = DecideLoop::new(
         options,
         channels,
         publisher,
@@ -66,7 +77,8 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     );
     let bench = Bench {
         inputs,
-        questions,
+        requests,
+        commands,
         journal,
     };
     runtime.block_on(async {
@@ -87,11 +99,8 @@ impl Bench {
     async fn round(&self) {
         for _ in 0..2 {
             let (reply, answer) = oneshot::channel();
-            let question = Question::View(Ask::Waiting, reply);
-            self.questions
-                .send(question)
-                .await
-                .expect("the core listens");
+            let request = Request::View(Ask::Waiting, reply);
+            self.requests.send(request).await.expect("the core listens");
             let _ = answer.await.expect("an answer");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -118,11 +127,8 @@ impl Bench {
         self.ask(taken(config())).await;
     }
 
-    async fn ask(&self, question: Question) {
-        self.questions
-            .send(question)
-            .await
-            .expect("the core listens");
+    async fn ask(&self, command: Command) {
+        self.commands.send(command).await.expect("the core listens");
     }
 }
 
@@ -168,7 +174,7 @@ fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_tol
         });
         taken(config)
     };
-    let told = |name: &str, text: Option<&str>| Question::DeviceConfig {
+    let told = |name: &str, text: Option<&str>| Command::DeviceConfig {
         namespace: "kube-system".to_owned(),
         name: name.to_owned(),
         text: text.map(str::to_owned),
@@ -221,8 +227,8 @@ fn after_the_order_to_rest_questions_are_answered_and_nothing_is_decided() {
         bench.input(Input::Synced).await;
         let (reply, rests) = oneshot::channel();
         bench
-            .questions
-            .send(Question::Rest(reply))
+            .commands
+            .send(Command::Rest(reply))
             .await
             .expect("the core listens");
         rests.await.expect("an answer");

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::{Metrics, OnSession};
-use pumice_engine::{Decisions, Engine, Observer, Stage};
+use pumice_decider::{Decider, Step};
+use pumice_engine::{Decisions, Observer, Stage};
 
 use super::{Out, Publisher};
+use crate::clock::Clock;
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
@@ -38,13 +40,13 @@ impl Observer for Stopwatch<'_> {
 }
 
 impl Publisher {
-    /// Runs a cycle with its parts timed.
-    pub fn observed_cycle(&mut self, engine: &mut Engine, now_s: i64) -> Decisions {
+    /// A step of the decider with the parts of its cycle timed.
+    pub fn time_step(&self, decider: &mut Decider, clock: &Clock) -> Step {
         let mut stopwatch = Stopwatch {
             metrics: &self.metrics,
             starts: Vec::new(),
         };
-        engine.cycle_observed(now_s, &mut stopwatch)
+        decider.step(clock, &mut stopwatch)
     }
 
     /// A change has waited this long for the deciding thread.
@@ -53,7 +55,7 @@ impl Publisher {
     }
 
     /// Counts a cycle.
-    pub fn cycle_took(&mut self, took: Duration, decisions: &Decisions) {
+    pub(super) fn cycle_took(&self, took: Duration, decisions: &Decisions) {
         if decisions.skipped {
             self.metrics.idle_cycle();
         } else {

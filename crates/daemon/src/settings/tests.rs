@@ -1,6 +1,8 @@
 //! Command lines and environments that start, and those that do not.
 
-use super::{ConfSource, Member, Settings, Sharding};
+use pumice_decider::Sharding;
+
+use super::{ConfSource, Member, Settings};
 use crate::flags::CommandLine;
 
 fn check(words: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Settings> {

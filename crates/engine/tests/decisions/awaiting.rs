@@ -108,10 +108,8 @@ fn a_pod_whose_binding_is_on_its_way_stays_a_job_of_its_own() {
     let queue = state.task(task).job.and_then(|job| state.job(job).queue);
     assert!(queue.is_some(), "its queue is charged");
     // A Binding that never lands makes it wait after all.
-    cluster.apply(Delta::BindFailed {
+    cluster.apply(Delta::BindTakenBack {
         uid: "p".to_owned(),
-        message: "refused".to_owned(),
-        retry_at_s: 0,
     });
     assert_eq!(cluster.cycle(), [""; 0]);
     assert!(cluster.why("p").1.starts_with("waits for its PodGroup"));

@@ -5,11 +5,11 @@ use pumice_model::{Delta, TaskStatus};
 
 use crate::cluster::*;
 
-fn failed(pod: &str, retry_at_s: i64) -> Delta {
+fn failed(pod: &str, at_s: i64) -> Delta {
     Delta::BindFailed {
         uid: pod.to_owned(),
         message: "pods quota exceeded".to_owned(),
-        retry_at_s,
+        at_s,
     }
 }
 
@@ -40,14 +40,19 @@ fn a_failed_binding_gives_its_place_back_and_leaves_the_others() {
     let state = cluster.engine.state();
     let n1 = state.nodes.find("n1").expect("a node");
     assert_eq!(state.nodes.pod_count[n1.at()], 1);
-    assert_eq!(binds(&mut cluster, 0), 1, "it is tried again at once");
+    assert_eq!(binds(&mut cluster, 0), 0);
+    assert_eq!(
+        binds(&mut cluster, 1),
+        1,
+        "it is tried again after a second"
+    );
 }
 
 #[test]
 fn a_pod_whose_binding_failed_waits_until_its_next_try() {
     let mut cluster = gang_of_two();
     assert_eq!(binds(&mut cluster, 100), 2);
-    cluster.apply(failed("p1", 105));
+    cluster.apply(failed("p1", 104));
     assert_eq!(binds(&mut cluster, 101), 0);
     let text = "bind failed: pods quota exceeded, next try in 4 s";
     assert_eq!(cluster.why("p1"), ("Unschedulable", text.to_owned()));
@@ -66,7 +71,7 @@ fn a_pod_whose_binding_failed_waits_until_its_next_try() {
 fn a_gang_names_the_member_whose_binding_failed() {
     let mut cluster = gang_of_two();
     assert_eq!(binds(&mut cluster, 0), 2);
-    cluster.apply(failed("p1", 9));
+    cluster.apply(failed("p1", 8));
     assert_eq!(binds(&mut cluster, 1), 0);
     let condition = cluster.condition("g", "Unschedulable").expect("it is told");
     let origin = "Origin reason is p1: bind failed: pods quota exceeded, next try in 8 s";
@@ -95,7 +100,65 @@ fn a_failed_binding_to_a_node_that_is_gone_is_pending_again() {
     cluster.apply(failed("p1", 0));
     assert_eq!(binds(&mut cluster, 0), 0);
     cluster.apply(Delta::NodeApply(Box::new(node("n1", "2c 8Gi pods=9"))));
+    assert_eq!(binds(&mut cluster, 1), 2);
+}
+
+#[test]
+fn every_further_failure_doubles_the_wait_until_the_pod_is_on_a_node() {
+    let mut cluster = gang_of_two();
     assert_eq!(binds(&mut cluster, 0), 2);
+    let mut now_s = 0;
+    for wait_s in [1, 2, 4] {
+        cluster.apply(failed("p1", now_s));
+        assert_eq!(cluster.engine.wake_at_s(), Some(now_s + wait_s));
+        assert_eq!(binds(&mut cluster, now_s + wait_s - 1), 0);
+        now_s += wait_s;
+        assert_eq!(binds(&mut cluster, now_s), 1);
+    }
+    cluster.apply(Delta::PodApply(Box::new(on(
+        "n1",
+        member("g", pod("p1", "1c")),
+    ))));
+    cluster.apply(Delta::PodDelete("p1".to_owned()));
+    cluster.apply(Delta::PodApply(Box::new(member("g", pod("p1", "1c")))));
+    assert_eq!(binds(&mut cluster, now_s), 1);
+    cluster.apply(failed("p1", now_s));
+    assert_eq!(cluster.engine.wake_at_s(), Some(now_s + 1));
+}
+
+#[test]
+fn a_decision_that_was_taken_back_is_made_anew_at_once() {
+    let mut cluster = gang_of_two();
+    assert_eq!(binds(&mut cluster, 0), 2);
+    let uid = "p1".to_owned();
+    cluster.apply(Delta::BindTakenBack { uid });
+    assert_eq!(status(&cluster, "p1"), TaskStatus::Pending);
+    assert_eq!(binds(&mut cluster, 0), 1);
+}
+
+/// Number of conditions of the group, as the engine has it.
+fn conditions(cluster: &Cluster) -> usize {
+    let state = cluster.engine.state();
+    let job = state.job_by_key("ns", "g").expect("a job");
+    state.job(job).status.conditions.len()
+}
+
+#[test]
+fn a_status_on_its_way_is_newer_than_the_one_a_watch_shows() {
+    let old = || Delta::GroupApply(Box::new(group("g", 2)));
+    let mut cluster = gang_of_two();
+    let groups = cluster.engine.cycle(0).groups;
+    groups
+        .iter()
+        .for_each(|job| cluster.engine.status_sent(*job));
+    assert_eq!((groups.len(), conditions(&cluster)), (1, 1), "Scheduled");
+    cluster.apply(old());
+    assert_eq!(conditions(&cluster), 1);
+    // The newest has arrived: from now on the watch is believed.
+    let newest = cluster.engine.state().job(groups[0]).status.clone();
+    cluster.engine.status_written("ns", "g", &newest);
+    cluster.apply(old());
+    assert_eq!(conditions(&cluster), 0);
 }
 
 /// What becomes of the Bindings of two pods, one CPU each, on a node of two, after a change.

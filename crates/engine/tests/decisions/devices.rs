@@ -137,7 +137,7 @@ fn a_failed_binding_gives_its_cards_back() {
     cluster.apply(Delta::BindFailed {
         uid: "a".to_owned(),
         message: "refused".to_owned(),
-        retry_at_s: 9,
+        at_s: 9,
     });
     assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 0", "GPU-bb 0"]);
 }

@@ -25,11 +25,7 @@ impl State {
                     self.delete_task(task);
                 }
             }
-            Delta::BindFailed {
-                uid,
-                message,
-                retry_at_s,
-            } => self.fail_bind(&uid, Hold::new(retry_at_s, &message)),
+            Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
             Delta::DeviceConfig {
                 namespace,

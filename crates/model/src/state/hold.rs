@@ -60,9 +60,9 @@ impl State {
         over.into_iter().for_each(|ix| self.touch_job_of(ix));
     }
 
-    /// A Binding will never land: the task is Pending again, as if it had not been placed, and held
-    /// back until `hold.until_s`. Any task but one in status Binding stays as it is.
-    pub(super) fn fail_bind(&mut self, uid: &str, hold: Hold) {
+    /// A Binding will never land: the task is Pending again, as if it had not been placed. Any task
+    /// but one in status Binding stays as it is.
+    pub(super) fn unbind(&mut self, uid: &str) {
         let Some(ix) = self.task_by_uid(uid) else {
             return;
         };
@@ -72,11 +72,10 @@ impl State {
         self.move_task(ix, TaskStatus::Pending, None);
         self.tasks[ix.at()].lost_node = Sym::default();
         self.lost.remove(&ix);
-        self.holds.insert(ix, hold);
         self.review_awaiting(ix);
     }
 
-    /// Holds a pending task back: what a dump tells of an earlier failure.
+    /// Holds a pending task back after its Binding failed.
     pub(super) fn set_hold(&mut self, uid: &str, hold: Hold) {
         if let Some(ix) = self.task_by_uid(uid)
             && self.task(ix).status == TaskStatus::Pending

@@ -61,6 +61,7 @@ impl World {
             Delta::NodeDelete(_)
             | Delta::PodDelete(_)
             | Delta::BindFailed { .. }
+            | Delta::BindTakenBack { .. }
             | Delta::GroupDelete(..)
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)

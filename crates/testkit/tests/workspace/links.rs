@@ -142,3 +142,41 @@ fn every_file_that_architecture_names_exists() {
     assert!(missing.is_empty(), "not there:\n{}", missing.join("\n"));
     assert!(seen > 20, "{seen} names");
 }
+
+/// A type, function or module that ARCHITECTURE names in code quotes occurs in the sources.
+#[test]
+fn every_name_that_architecture_quotes_occurs_in_the_sources() {
+    // Named because they are not there.
+    let mut words: BTreeSet<String> = ["unsafe", "paste"].map(str::to_owned).into();
+    for file in files(&["rs", "toml", "yaml"]) {
+        words.extend(
+            Path::new(&file)
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into()),
+        );
+        if !file.ends_with("workspace/links.rs") {
+            let text = read(&file);
+            let split = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+            words.extend(split.map(str::to_owned));
+        }
+    }
+    let mut missing = BTreeSet::new();
+    for document in ["docs/ARCHITECTURE.md", "docs/plugin.md"] {
+        let text = read(document);
+        let quoted = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));
+        for name in quoted {
+            let name = name.strip_suffix("()").unwrap_or(name);
+            let identifier = |c: char| c.is_ascii_alphanumeric() || "_:".contains(c);
+            if name.chars().all(identifier) && !name.starts_with(':') {
+                let unknown = name.split("::").filter(|part| !words.contains(*part));
+                missing.extend(unknown.map(|part| format!("{document}: {part} of {name}")));
+            }
+        }
+    }
+    let missing: Vec<String> = missing.into_iter().collect();
+    assert!(
+        missing.is_empty(),
+        "not in the sources:\n{}",
+        missing.join("\n")
+    );
+}

@@ -4,6 +4,7 @@ mod citations;
 mod dependencies;
 mod layering;
 mod links;
+mod tests_named;
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 

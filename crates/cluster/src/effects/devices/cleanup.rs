@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::effects::PodRef;
 use crate::effects::backoff;
 use crate::effects::coalesce::{Coalesce, Finish};
 use crate::effects::http::{Call, MERGE_PATCH, Reply};
 use crate::effects::shared::{Rate, Shared};
 use crate::effects::verbs::Target;
+use crate::effects::{PodRef, pod_path};
 
 /// Tries until a clean-up is given up: about a minute.
 const MOST_TRIES: u32 = 16;
@@ -42,7 +42,7 @@ pub(in crate::effects) async fn write(
     let annotations = Value::Object(pairs.collect());
     // Another UID under this name is refused.
     let body = json!({"metadata": {"uid": pod.uid, "annotations": annotations}});
-    let call = Call::patch(pod.path(), MERGE_PATCH, &body);
+    let call = Call::patch(pod_path(&pod), MERGE_PATCH, &body);
     let Ok(reply) = shared.write(Rate::Core, "device_cleanup", call).await else {
         return Finish::Dropped;
     };

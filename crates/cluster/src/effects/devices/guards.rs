@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::WaitsFor;
 
 /// See the module.
-pub(in crate::effects) struct Guards {
+pub(crate) struct Guards {
     state: Mutex<State>,
     /// There is a new time at which somebody stops standing in the way.
     due: Notify,
@@ -68,7 +68,7 @@ struct Waiter {
 }
 
 /// When a bind may go on.
-pub(in crate::effects) enum Turn {
+pub(crate) enum Turn {
     /// Now.
     Now,
     /// When this tells; never if its sender is gone, since the process ends.
@@ -76,7 +76,7 @@ pub(in crate::effects) enum Turn {
 }
 
 /// Nobody waits as long as it lives.
-pub(in crate::effects) struct Closing<'a>(&'a Guards);
+pub(crate) struct Closing<'a>(&'a Guards);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
@@ -85,7 +85,7 @@ impl Drop for Closing<'_> {
 }
 
 impl Guards {
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(crate) fn new(patience: Duration) -> Self {
         Self {
             state: Mutex::default(),
             due: Notify::new(),
@@ -100,7 +100,7 @@ impl Guards {
 
     /// A Binding of the pod is about to be sent. Follow it with [`Guards::landed`] or
     /// [`Guards::left`].
-    pub(in crate::effects) fn enter(&self, uid: &str, node: &str, guard: &Guard) -> Turn {
+    pub(crate) fn enter(&self, uid: &str, node: &str, guard: &Guard) -> Turn {
         let mut state = self.state();
         if !guard.waits {
             state.add(uid, node, None);
@@ -123,7 +123,7 @@ impl Guards {
     }
 
     /// The pod's Binding was answered: its plugin has a while to answer too.
-    pub(in crate::effects) fn landed(&self, uid: &str) {
+    pub(crate) fn landed(&self, uid: &str) {
         let mut state = self.state();
         if state.pods.get(uid).is_some_and(|busy| busy.blocks) {
             let until = Instant::now() + self.patience;
@@ -135,12 +135,12 @@ impl Guards {
 
     /// The pod is on its way no more: its Binding has failed, its plugin has answered, or it has
     /// ended.
-    pub(in crate::effects) fn left(&self, uid: &str) {
+    pub(crate) fn left(&self, uid: &str) {
         self.state().remove(uid);
     }
 
     /// The watch shows the pod on a node. `busy`: its plugin has not answered, and it has not ended.
-    pub(in crate::effects) fn seen(&self, uid: &str, node: &str, busy: bool) {
+    pub(crate) fn seen(&self, uid: &str, node: &str, busy: bool) {
         let mut state = self.state();
         match state.pods.get(uid) {
             Some(known) if !busy && known.node == node => state.remove(uid),
@@ -157,7 +157,7 @@ impl Guards {
     }
 
     /// The pod is gone. If it still waits it need not any more: the API server will say so.
-    pub(in crate::effects) fn gone(&self, uid: &str) {
+    pub(crate) fn gone(&self, uid: &str) {
         let mut state = self.state();
         if let Some(node) = state.waiting.remove(uid)
             && let Some(place) = state.nodes.get_mut(&node)
@@ -171,7 +171,7 @@ impl Guards {
     }
 
     /// Refuses all that wait, and lets nobody wait as long as the answer lives.
-    pub(in crate::effects) fn close(&self) -> Closing<'_> {
+    pub(crate) fn close(&self) -> Closing<'_> {
         let mut state = self.state();
         state.closings += 1;
         state.waiting.clear();
@@ -183,12 +183,12 @@ impl Guards {
     }
 
     /// Whether nobody may wait.
-    pub(in crate::effects) fn is_closing(&self) -> bool {
+    pub(crate) fn is_closing(&self) -> bool {
         self.state().closings > 0
     }
 
     /// Who waits, by UID, and for whom.
-    pub(super) fn waits(&self) -> FxHashMap<String, WaitsFor> {
+    pub(crate) fn waits(&self) -> FxHashMap<String, WaitsFor> {
         let state = self.state();
         let mut waits = FxHashMap::default();
         for place in state.nodes.values() {
@@ -209,7 +209,7 @@ impl Guards {
     }
 
     /// Pods that stood in the way for long enough stop it; works for ever.
-    pub(in crate::effects) async fn run(&self) {
+    pub(crate) async fn run(&self) {
         loop {
             let next = self.state().expire(Instant::now());
             match next {

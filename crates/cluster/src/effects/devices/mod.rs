@@ -10,23 +10,23 @@
 //! is stamped stays the same in every request of one bind.
 
 pub(super) mod cleanup;
-pub(super) mod guards;
+pub(crate) mod guards;
 pub(super) mod lock;
-pub(super) mod turns;
+pub(crate) mod turns;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
 use super::shared::Shared;
+use crate::PluginProgress;
 
 /// What all binds share.
 pub(super) struct DeviceState {
-    pub(super) guards: guards::Guards,
+    pub(super) guards: Arc<guards::Guards>,
     pub(super) locks: lock::Locks,
-    pub(super) turns: turns::Turns,
+    pub(super) turns: Arc<turns::Turns>,
     /// UIDs of pods whose Binding waits for a plugin or a lock.
     waiting: Mutex<FxHashSet<String>>,
 }
@@ -56,12 +56,11 @@ pub enum WaitsFor {
 }
 
 impl DeviceState {
-    /// `patience`: see [`super::EffectOptions::plugin_patience`].
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(super) fn new(progress: PluginProgress) -> Self {
         Self {
-            guards: guards::Guards::new(patience),
+            guards: progress.guards,
             locks: lock::Locks::default(),
-            turns: turns::Turns::default(),
+            turns: progress.turns,
             waiting: Mutex::default(),
         }
     }

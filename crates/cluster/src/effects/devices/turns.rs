@@ -8,7 +8,7 @@ use pumice_devices::{Mark, MarkValue};
 
 /// The last turn used on each node.
 #[derive(Default)]
-pub(in crate::effects) struct Turns {
+pub(crate) struct Turns {
     last: Mutex<marks::Turns>,
 }
 
@@ -18,17 +18,17 @@ impl Turns {
     }
 
     /// A pod on the node has this turn, whoever gave it.
-    pub(in crate::effects) fn saw(&self, node: &str, turn: u64) {
+    pub(crate) fn saw(&self, node: &str, turn: u64) {
         self.last().saw(node, turn);
     }
 
     /// A node is gone.
-    pub(in crate::effects) fn forget(&self, node: &str) {
+    pub(crate) fn forget(&self, node: &str) {
         self.last().forget(node);
     }
 
     /// Writes values in the place of what was not known when it was decided.
-    pub(in crate::effects) fn stamp(
+    pub(crate) fn stamp(
         &self,
         node: &str,
         marks: &[Mark],

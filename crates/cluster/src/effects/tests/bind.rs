@@ -1,7 +1,7 @@
 use tokio::time::Instant;
 
 use super::*;
-use crate::effects::{BindFailure, PreBindStep};
+use crate::effects::BindFailure;
 use crate::lease::Term;
 use crate::scripted::client;
 
@@ -302,78 +302,6 @@ async fn a_held_write_fails_when_the_term_ends() {
     bench.effects.submit(bind());
     assert_eq!(failure(bench.outcome().await).0, BindFailure::GaveUp);
     assert!(bench.server.lines().is_empty());
-}
-
-fn step(name: &str) -> PreBindStep {
-    PreBindStep::MergePatch {
-        what: format!("claim ns/{name}"),
-        path: format!("/api/v1/namespaces/ns/persistentvolumeclaims/{name}"),
-        patch: json!({"metadata": {"annotations": {"node": "n1"}}}),
-        undo: Some(json!({"metadata": {"annotations": {"node": null}}})),
-    }
-}
-
-fn bind_with_steps() -> Write {
-    let Write::Bind(mut request) = bind() else {
-        unreachable!("bind makes a bind");
-    };
-    request.before = vec![step("a"), step("b")];
-    Write::Bind(request)
-}
-
-fn ends(lines: &[String]) -> Vec<String> {
-    let end = |line: &String| {
-        let name = line.rsplit('/').next().unwrap_or_default();
-        format!("{} {name}", line.split(' ').next().unwrap_or_default())
-    };
-    lines.iter().map(end).collect()
-}
-
-#[tokio::test]
-async fn steps_are_done_before_the_binding_in_order() {
-    let mut bench = Bench::new(|_| created()).await;
-    bench.effects.submit(bind_with_steps());
-    assert_eq!(bench.outcome().await, bound());
-    assert_eq!(
-        ends(&bench.server.lines()),
-        ["PATCH a", "PATCH b", "POST binding"]
-    );
-}
-
-#[tokio::test]
-async fn steps_are_undone_in_reverse_when_the_bind_fails() {
-    let script = |seen: &Seen| {
-        if seen.method == "POST" {
-            denied()
-        } else {
-            Answer::ok()
-        }
-    };
-    let mut bench = Bench::new(script).await;
-    bench.effects.submit(bind_with_steps());
-    assert_eq!(failure(bench.outcome().await).0, BindFailure::Denied);
-    let lines = ends(&bench.server.lines());
-    assert_eq!(
-        lines,
-        ["PATCH a", "PATCH b", "POST binding", "PATCH b", "PATCH a"]
-    );
-    let undo = &bench.server.log()[4].body;
-    assert_eq!(undo["metadata"]["annotations"], json!({"node": null}));
-}
-
-#[tokio::test]
-async fn a_failed_step_names_itself_and_nothing_is_bound() {
-    let script = |seen: &Seen| match seen.path.ends_with("/b") {
-        true => Answer::refuse(422, "no such field"),
-        false => Answer::ok(),
-    };
-    let mut bench = Bench::new(script).await;
-    bench.effects.submit(bind_with_steps());
-    let (failure, message) = failure(bench.outcome().await);
-    assert_eq!(failure, BindFailure::PreBind);
-    assert_eq!(message, "claim ns/b: no such field (422)");
-    let lines = ends(&bench.server.lines());
-    assert_eq!(lines, ["PATCH a", "PATCH b", "PATCH b", "PATCH a"]);
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ fn with(name: &str, node: &str, devices: Marks) -> Write {
         pod: pod_named(name),
         node: node.to_owned(),
         devices,
-        before: Vec::new(),
+        volumes: None,
     })
 }
 
@@ -120,8 +120,8 @@ async fn times_are_those_of_the_first_request_and_stay_in_all_of_its_bind() {
 async fn turns_of_a_node_differ_and_go_on_from_those_seen() {
     let mut bench = Bench::new(|_| created()).await;
     let seen = u64::try_from(jiff::Timestamp::now().as_second()).expect("a time") + 5000;
-    bench.effects.saw_turn("n1", seen);
-    bench.effects.saw_turn("n1", u64::MAX);
+    bench.progress.saw_turn("n1", seen);
+    bench.progress.saw_turn("n1", u64::MAX);
     let names = ["a", "b", "c", "d"];
     for name in names {
         bench.effects.submit(stamped(name, "n1"));
@@ -144,7 +144,7 @@ async fn turns_of_a_node_differ_and_go_on_from_those_seen() {
 
 #[tokio::test]
 async fn the_next_pod_of_the_kind_goes_when_the_first_is_not_on_its_way_any_more() {
-    type Release = fn(&Effects);
+    type Release = fn(&PluginProgress);
     let releases: [(&str, Release); 3] = [
         ("answered", |e| e.pod_seen("u-a", "n1", false, false)),
         ("ended", |e| e.pod_seen("u-a", "n1", true, true)),
@@ -157,12 +157,12 @@ async fn the_next_pod_of_the_kind_goes_when_the_first_is_not_on_its_way_any_more
         bench.told_bound("a").await;
         bench.waiting(1).await;
         // None of these says anything about its plugin.
-        bench.effects.pod_seen("u-a", "n1", true, false);
-        bench.effects.pod_seen("u-other", "n1", false, false);
-        bench.effects.pod_gone("u-other");
+        bench.progress.pod_seen("u-a", "n1", true, false);
+        bench.progress.pod_seen("u-other", "n1", false, false);
+        bench.progress.pod_gone("u-other");
         tokio::time::sleep(Duration::from_millis(30)).await;
         assert_eq!(posted(&bench), ["a"], "before it has {what}");
-        release(&bench.effects);
+        release(&bench.progress);
         bench.told_bound("b").await;
         assert_eq!(bench.effects.waiting(), 0);
     }
@@ -175,8 +175,8 @@ async fn an_answer_seen_before_that_of_the_api_server_counts() {
     bench.server.until("/binding", 1).await;
     bench.effects.submit(guarded("b", "n1", guard(1, "y")));
     bench.waiting(1).await;
-    bench.effects.pod_seen("u-a", "n1", true, false);
-    bench.effects.pod_seen("u-a", "n1", false, false);
+    bench.progress.pod_seen("u-a", "n1", true, false);
+    bench.progress.pod_seen("u-a", "n1", false, false);
     let here = |seen: &Seen| match seen.method.as_str() {
         "GET" => Answer::Json(200, pod_json("u-a", "n1")),
         _ => created(),
@@ -215,7 +215,7 @@ async fn the_next_pod_goes_when_the_plugin_says_nothing_for_long() {
     for name in ["a", "b", "c"] {
         bench.told_bound(name).await;
         bench
-            .effects
+            .progress
             .pod_seen(&format!("u-{name}"), "n1", true, false);
     }
     let log = bench.server.all("/binding");
@@ -259,10 +259,10 @@ async fn nobody_passes_one_of_its_kind_that_waits() {
     bench.effects.submit(guarded("d", "n1", guard(1, "x")));
     bench.told_bound("a").await;
     bench.waiting(3).await;
-    bench.effects.pod_seen("u-a", "n1", false, false);
+    bench.progress.pod_seen("u-a", "n1", false, false);
     bench.told_bound("b").await;
     bench.waiting(2).await;
-    bench.effects.pod_seen("u-b", "n1", false, false);
+    bench.progress.pod_seen("u-b", "n1", false, false);
     for _ in ["c", "d"] {
         assert!(matches!(bench.outcome().await, Outcome::Bound { .. }));
     }
@@ -292,7 +292,7 @@ async fn a_long_queue_of_one_node_does_not_delay_others() {
 #[tokio::test]
 async fn a_pod_that_was_on_its_way_before_this_process_began_is_waited_for_once() {
     let mut bench = Bench::with(|_| created(), impatient(), TermWatch::always()).await;
-    bench.effects.pod_seen("u-old", "n1", true, false);
+    bench.progress.pod_seen("u-old", "n1", true, false);
     let start = tokio::time::Instant::now();
     bench.effects.submit(guarded("a", "n1", guard(1, "x")));
     bench.effects.submit(guarded("b", "n2", guard(1, "x")));
@@ -300,9 +300,9 @@ async fn a_pod_that_was_on_its_way_before_this_process_began_is_waited_for_once(
     bench.waiting(1).await;
     bench.told_bound("a").await;
     assert!(start.elapsed() >= impatient().plugin_patience);
-    bench.effects.pod_seen("u-a", "n1", false, false);
+    bench.progress.pod_seen("u-a", "n1", false, false);
     // It is busy still, and stands in nobody's way any more.
-    bench.effects.pod_seen("u-old", "n1", true, false);
+    bench.progress.pod_seen("u-old", "n1", true, false);
     bench.effects.submit(guarded("c", "n1", guard(1, "y")));
     bench.told_bound("c").await;
     assert_eq!(bench.effects.waiting(), 0);
@@ -320,7 +320,7 @@ async fn a_pod_that_goes_away_while_it_waits_fails_at_once() {
     bench.effects.submit(guarded("c", "n1", guard(1, "x")));
     bench.told_bound("a").await;
     bench.waiting(2).await;
-    bench.effects.pod_gone("u-b");
+    bench.progress.pod_gone("u-b");
     let mut ends = [bench.outcome().await, bench.outcome().await].map(|end| match end {
         Outcome::Bound { pod, .. } => (pod.name, None),
         Outcome::BindFailed { pod, failure, .. } => (pod.name, Some(failure)),

@@ -18,11 +18,11 @@ use pumice_devices::{Mark, MarkValue, Marks};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::ObjectRef;
 use crate::contact::Contact;
 use crate::lease::TermWatch;
 use crate::scripted::{Answer, Seen, Server};
 use crate::watch::Picture;
+use crate::{ObjectRef, PluginProgress};
 
 use super::shared::Shared;
 use super::verbs::{Target, Way};
@@ -34,6 +34,7 @@ const POD: &str = "/api/v1/namespaces/ns/pods/p";
 struct Bench {
     server: Server,
     effects: Effects,
+    progress: PluginProgress,
     outcomes: UnboundedReceiver<Outcome>,
 }
 
@@ -60,12 +61,17 @@ impl Bench {
         let (sender, outcomes) = unbounded_channel();
         let contact = Contact::default();
         let client = server.observed(&contact);
-        let picture = Picture::default();
-        let sight = Sight { contact, picture };
+        let progress = PluginProgress::new(options.plugin_patience);
+        let sight = Sight {
+            contact,
+            picture: Picture::default(),
+            progress: Some(progress.clone()),
+        };
         let effects = start(client, options, term, sender, Arc::new(()), sight);
         Self {
             server,
             effects,
+            progress,
             outcomes,
         }
     }
@@ -136,7 +142,7 @@ fn bind() -> Write {
             annotations: vec![text_mark("a/b", "c")],
             ..Marks::default()
         },
-        before: Vec::new(),
+        volumes: None,
     })
 }
 

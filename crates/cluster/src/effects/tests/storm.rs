@@ -112,7 +112,7 @@ async fn what_is_told_is_what_the_api_server_has() {
             },
             node: "n1".to_owned(),
             devices: Marks::default(),
-            before: Vec::new(),
+            volumes: None,
         }));
         // Some are on another node already.
         if i % 10 == 0 {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use pumice_model::VolumeStep;
 
 use super::*;
-use crate::effects::{BindFailure, PreBindStep, VolumeWork};
+use crate::effects::{BindFailure, VolumeWork};
 
 const SELECTED: &str = "volume.kubernetes.io/selected-node";
 const COMPLETED: &str = "pv.kubernetes.io/bind-completed";
@@ -99,11 +99,11 @@ async fn run(world: World, step: VolumeStep) -> (Outcome, Value, Value, Vec<Stri
     let Write::Bind(mut request) = bind() else {
         unreachable!("bind makes a bind");
     };
-    request.before = vec![PreBindStep::Volumes(VolumeWork {
+    request.volumes = Some(VolumeWork {
         pod: pod(),
         steps: vec![step],
         timeout: Duration::from_millis(300),
-    })];
+    });
     bench.effects.submit(Write::Bind(request));
     let outcome = bench.outcome().await;
     let mut writes = bench.server.lines();
@@ -243,11 +243,11 @@ async fn a_provisioner_that_gives_up_fails_the_bind_at_once() {
     let Write::Bind(mut request) = bind() else {
         unreachable!("bind makes a bind");
     };
-    request.before = vec![PreBindStep::Volumes(VolumeWork {
+    request.volumes = Some(VolumeWork {
         pod: pod(),
         steps: vec![selects_node()],
         timeout: Duration::from_secs(600),
-    })];
+    });
     bench.effects.submit(Write::Bind(request));
     let message = message(bench.outcome().await);
     assert_eq!(message, "provisioning failed for PVC \"ns/data\"");

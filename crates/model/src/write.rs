@@ -1,11 +1,52 @@
-//! What can be written, and what becomes of it.
+//! What the scheduler wants written to the API server, and what became of it, as data.
+//!
+//! [`crate::Delta`] is what has happened outside; a [`Write`] is what shall happen there, an
+//! [`Outcome`] how that ended. Who carries writes out, the daemon or a simulation, is no concern of
+//! those who decide.
+
+use std::fmt;
+use std::time::Duration;
 
 use pumice_devices::Marks;
-use pumice_model::object::{Amounts, GroupStatus};
 
-use crate::ObjectRef;
+use crate::object::{Amounts, GroupStatus};
+use crate::volume::VolumeStep;
 
-use super::prebind::PreBindStep;
+/// One object of the API server, named the way `involvedObject` of an Event names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ObjectRef {
+    /// `v1`, `scheduling.volcano.sh/v1beta1`.
+    pub api_version: String,
+    /// `Pod`, `PodGroup`.
+    pub kind: String,
+    /// Empty for a kind without namespaces.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`; empty where it is unknown.
+    pub uid: String,
+}
+
+impl fmt::Display for ObjectRef {
+    /// `Pod ns/name` or `Node name`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(f, "{} {}", self.kind, self.name),
+            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+        }
+    }
+}
+
+/// What becomes of the open claims of one pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VolumeWork {
+    /// The pod; when it goes nothing is waited for any more.
+    pub pod: PodRef,
+    /// One step per open claim, from the decision.
+    pub steps: Vec<VolumeStep>,
+    /// How long the claims may take to be bound (`volumebinding.bindTimeoutSeconds`).
+    pub timeout: Duration,
+}
 
 /// One incarnation of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,11 +70,6 @@ impl PodRef {
             uid: self.uid.clone(),
         }
     }
-
-    /// Path of the pod on the API server.
-    pub(super) fn path(&self) -> String {
-        format!("/api/v1/namespaces/{}/pods/{}", self.namespace, self.name)
-    }
 }
 
 /// A decision to put a pod on a node.
@@ -46,8 +82,8 @@ pub struct BindRequest {
     /// What is written about its devices: annotations the API server adds to the pod in the same
     /// write (spec/06 INV-9), and when that may be sent.
     pub devices: Marks,
-    /// What has to be done first, in this order; undone in reverse when the bind fails.
-    pub before: Vec<PreBindStep>,
+    /// What has to be done about its claims first; undone when the bind fails.
+    pub volumes: Option<VolumeWork>,
 }
 
 /// One write.

@@ -1,18 +1,16 @@
-//! What could not be written, and when it is tried again.
+//! Statuses that could not be written, and when they are tried again.
 //!
-//! Effects have repeated each of these for a while already, so the pause is long: what is refused
+//! Writers have repeated each of these for a while already, so the pause is long: what is refused
 //! for ever costs one request a minute.
 
 use std::collections::VecDeque;
 
-use pumice_engine::Engine;
-
-use super::Publisher;
+use crate::Decider;
 
 /// Seconds before a status that was given up is made anew.
 const PAUSE_S: i64 = 60;
 
-/// StatusOwner status.
+/// Whose status.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StatusOwner {
     /// A PodGroup, by namespace and name.
@@ -29,11 +27,11 @@ pub struct StatusRetries(VecDeque<(i64, StatusOwner)>);
 
 impl StatusRetries {
     /// Given up at `now_s`.
-    pub fn push(&mut self, now_s: i64, whose: StatusOwner) {
-        self.0.push_back((now_s + PAUSE_S, whose));
+    pub fn push(&mut self, now_s: i64, owner: StatusOwner) {
+        self.0.push_back((now_s + PAUSE_S, owner));
     }
 
-    /// When the first is due.
+    /// When the first is due, seconds since the epoch.
     pub fn due_s(&self) -> Option<i64> {
         self.0.front().map(|(due_s, _)| *due_s)
     }
@@ -42,22 +40,22 @@ impl StatusRetries {
         let due = self.due_s().is_some_and(|due_s| due_s <= now_s);
         due.then(|| self.0.pop_front())
             .flatten()
-            .map(|(_, whose)| whose)
+            .map(|(_, owner)| owner)
     }
 }
 
-impl Publisher {
+impl Decider {
     /// Makes those statuses anew whose pause is over.
-    pub(super) fn try_again(&mut self, engine: &mut Engine, now_s: i64) {
-        while let Some(whose) = self.retries.pop(now_s) {
-            match whose {
+    pub(crate) fn retry_statuses(&mut self, now_s: i64) {
+        while let Some(owner) = self.retries.pop(now_s) {
+            match owner {
                 StatusOwner::Group(namespace, name) => {
-                    if let Some(job) = engine.state().job_by_key(&namespace, &name) {
-                        self.write_group(engine, job);
+                    if let Some(job) = self.engine.state().job_by_key(&namespace, &name) {
+                        self.write_group(job);
                     }
                 }
-                StatusOwner::Pod(uid) => engine.pod_report_failed(&uid),
-                StatusOwner::Queue(name) => engine.queue_report_failed(&name),
+                StatusOwner::Pod(uid) => self.engine.pod_report_failed(&uid),
+                StatusOwner::Queue(name) => self.engine.queue_report_failed(&name),
             }
         }
     }

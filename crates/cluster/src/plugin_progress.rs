@@ -1,0 +1,139 @@
+//! How far device plugins are with the pods of the cluster, read from what the watch shows (spec/04
+//! §13.3): Bindings of pods a plugin could mix up wait for that.
+//!
+//! The watch notes it before it hands a change on, and the effects read it. A standby keeps it
+//! too, so that it goes on where the leader stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pumice_devices::family::protocols;
+use pumice_model::Delta;
+use pumice_model::object::{PodObject, PodPhase};
+
+use crate::effects::devices::guards::Guards;
+use crate::effects::devices::turns::Turns;
+
+/// What is known of device plugins. Clones share it.
+#[derive(Clone)]
+pub struct PluginProgress {
+    pub(crate) guards: Arc<Guards>,
+    pub(crate) turns: Arc<Turns>,
+}
+
+impl PluginProgress {
+    /// Nothing is known yet. `patience`: see [`crate::effects::EffectOptions::plugin_patience`].
+    pub fn new(patience: Duration) -> Self {
+        Self {
+            guards: Arc::new(Guards::new(patience)),
+            turns: Arc::default(),
+        }
+    }
+
+    /// Notes what a change says about device plugins.
+    pub fn note(&self, delta: &Delta) {
+        match delta {
+            Delta::PodApply(pod) => self.note_pod(pod),
+            Delta::PodDelete(uid) => self.pod_gone(uid),
+            Delta::NodeDelete(node) => self.turns.forget(node),
+            _ => {}
+        }
+    }
+
+    fn note_pod(&self, pod: &PodObject) {
+        let Some(node) = &pod.node else {
+            return;
+        };
+        let value = |key: &str| {
+            let found = pod.records.iter().find(|(known, _)| known == key);
+            found.map(|(_, value)| value.as_str())
+        };
+        let mut busy = false;
+        for protocol in protocols() {
+            let turn = protocol.turn_key.and_then(value);
+            if let Some(turn) = turn.and_then(|turn| turn.parse::<u64>().ok()) {
+                self.saw_turn(node, turn);
+            }
+            busy |= protocol.is_busy(value);
+        }
+        let ended = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
+        self.pod_seen(&pod.uid, node, busy, ended);
+    }
+
+    /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:
+    /// the next one is larger.
+    pub(crate) fn saw_turn(&self, node: &str, turn: u64) {
+        self.turns.saw(node, turn);
+    }
+
+    /// The watch shows a pod on a node. `busy`: its annotations say that its device plugin has not
+    /// answered; `ended`: its containers will not be started any more. One that is busy and was not
+    /// bound by this process counts as on its way for the patience from when it is first shown.
+    pub(crate) fn pod_seen(&self, uid: &str, node: &str, busy: bool, ended: bool) {
+        self.guards.seen(uid, node, busy && !ended);
+    }
+
+    /// A pod is gone.
+    pub(crate) fn pod_gone(&self, uid: &str) {
+        self.guards.gone(uid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: &str = "n1";
+
+    fn pod(uid: &str, phase: PodPhase, records: &[(&str, &str)]) -> Delta {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Delta::PodApply(Box::new(PodObject {
+            uid: uid.to_owned(),
+            node: Some(NODE.to_owned()),
+            phase,
+            records: records.iter().map(own).collect(),
+            ..PodObject::default()
+        }))
+    }
+
+    /// Whether a Binding of a kind that minds others may be sent once this was seen.
+    fn is_free_after(seen: &Delta) -> bool {
+        let progress = PluginProgress::new(Duration::from_secs(30));
+        progress.note(seen);
+        let guard = pumice_devices::Guard {
+            kind: 1,
+            content: "other".to_owned(),
+            waits: true,
+        };
+        let turn = progress.guards.enter("other", NODE, &guard);
+        matches!(turn, crate::effects::devices::guards::Turn::Now)
+    }
+
+    #[tokio::test]
+    async fn a_pod_whose_plugin_has_not_answered_is_on_its_way_until_it_has_ended() {
+        const LIST: (&str, &str) = ("volcano.sh/devices-to-allocate", "GPU-a,NVIDIA,3000,50:");
+        const BUSY: (&str, &str) = ("volcano.sh/bind-phase", "allocating");
+        const DONE: (&str, &str) = ("volcano.sh/bind-phase", "success");
+        for (phase, records, free) in [
+            (PodPhase::Pending, &[][..], true),
+            (PodPhase::Pending, &[LIST, BUSY], false),
+            (PodPhase::Running, &[LIST, BUSY], false),
+            (PodPhase::Running, &[LIST, DONE], true),
+            (PodPhase::Failed, &[LIST, BUSY], true),
+            (PodPhase::Succeeded, &[LIST, BUSY], true),
+        ] {
+            assert_eq!(is_free_after(&pod("a", phase, records)), free, "{phase:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_plugin_without_a_phase_has_answered_when_it_says_that_the_pod_has_its_card() {
+        let time = ("volcano.sh/predicate-time", "1785000000000000000");
+        for (said, free) in [(None, false), (Some("false"), false), (Some("true"), true)] {
+            let said = said.map(|said| ("volcano.sh/gpu-assigned", said));
+            let records: Vec<(&str, &str)> = said.into_iter().chain([time]).collect();
+            let seen = pod("a", PodPhase::Running, &records);
+            assert_eq!(is_free_after(&seen), free, "{said:?}");
+        }
+    }
+}

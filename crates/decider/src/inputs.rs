@@ -1,0 +1,145 @@
+//! What a decider is told.
+
+use pumice_conf::Config;
+use pumice_controllers::shard::ShardView;
+use pumice_engine::BindWait;
+use pumice_model::object::{NodeObject, Shard};
+use pumice_model::{Delta, NoteAbout};
+use pumice_plugins::deviceshare;
+
+use crate::{Decider, Effect, LogLevel, Sharding};
+
+/// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
+/// read it.
+pub type DeviceConfigPlace = Option<(String, String)>;
+
+/// Where a configuration has the device configuration.
+pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
+    let settings = deviceshare::settings(config);
+    settings.reads_config_map().then_some(settings.config_map)
+}
+
+impl Decider {
+    /// Changes of the cluster, in order.
+    pub fn apply(&mut self, deltas: Vec<Delta>) {
+        for mut delta in deltas {
+            if let Delta::NodeApply(node) = &mut delta {
+                node.shard = self.shard_of(&node.name);
+            }
+            if let Delta::QueueDelete(name) = &delta
+                && (*name == "root" || *name == self.default_queue)
+            {
+                self.effects.push(Effect::MakeDefaultQueues);
+            }
+            self.cleanups.note(&delta);
+            self.engine.apply(delta);
+        }
+        self.changed = true;
+    }
+
+    /// Every first list is complete.
+    pub fn set_synced(&mut self) {
+        if self.dry_run {
+            // As if the queues were there that a scheduler which writes would make.
+            self.engine.assume_default_queues(&self.default_queue);
+        }
+        self.synced = true;
+        self.changed = true;
+    }
+
+    /// Whether this replica may write at this moment.
+    pub fn set_leader(&mut self, leader: bool) {
+        self.changed |= leader != self.leader;
+        self.leader = leader;
+    }
+
+    /// Whether what decisions are made from is followed at this moment.
+    pub fn set_followed(&mut self, followed: bool) {
+        self.changed |= followed != self.followed;
+        self.followed = followed;
+    }
+
+    /// Decide nothing any more.
+    pub fn rest(&mut self) {
+        self.resting = true;
+    }
+
+    /// A valid configuration, to be used from the next cycle on.
+    pub fn configure(&mut self, config: &Config) {
+        self.engine.reconfigure(config);
+        self.configured = true;
+        self.changed = true;
+        let place = device_config_place(config);
+        if place != self.device_config.0 {
+            // Cards must not be given away by a device configuration that is about to be replaced.
+            self.device_config = (place.clone(), place.is_none());
+        }
+    }
+
+    /// The text of the device configuration at that place, or that there is none.
+    pub fn set_device_config(&mut self, namespace: String, name: String, text: Option<String>) {
+        let at = Some((namespace.clone(), name.clone()));
+        if self.device_config.0 != at {
+            // The scheduler's configuration has changed meanwhile.
+            return;
+        }
+        self.device_config.1 = true;
+        let (whose, is_there) = (format!("ConfigMap {namespace}/{name}"), text.is_some());
+        let about = NoteAbout::ConfigMap(namespace.clone(), name.clone());
+        self.engine.apply(Delta::DeviceConfig {
+            namespace,
+            name,
+            text,
+        });
+        let notes = self.engine.state().device_notes();
+        let of_it = notes.filter(|note| note.about == about);
+        let problems: Vec<&str> = of_it.map(|note| note.text.as_str()).collect();
+        if !problems.is_empty() {
+            let text = format!("{whose} is not taken: {}", problems.join("; "));
+            self.log(LogLevel::Warning, text);
+        } else if is_there {
+            let text = format!("device configuration in use: {whose}");
+            self.log(LogLevel::Info, text);
+        }
+        self.changed = true;
+    }
+
+    /// The Bindings that writers hold back at this moment, by UID of the pod, and what for.
+    pub fn set_bind_waits(&mut self, waits: Vec<(String, BindWait)>) {
+        if self.engine.set_bind_waits(waits) {
+            self.report_due = Some(self.last_cycle.0);
+        }
+    }
+
+    /// The nodes of the own shard changed.
+    pub fn set_shard(&mut self, view: ShardView) {
+        if view.missing {
+            let text = "there is no NodeShard of this scheduler's name: its last nodes are kept; \
+                        see --scheduler-sharding-name";
+            self.log(LogLevel::Error, text.to_owned());
+        }
+        self.shard = Some(view.in_use);
+        let nodes = self.engine.state().nodes.known();
+        let moved: Vec<NodeObject> = nodes
+            .into_iter()
+            .filter(|node| node.shard != self.shard_of(&node.name))
+            .cloned()
+            .collect();
+        for mut node in moved {
+            node.shard = self.shard_of(&node.name);
+            self.engine.apply(Delta::NodeApply(Box::new(node)));
+        }
+        // Another replica may have the lease: written once this one decides.
+        self.shard_status = view.status;
+        self.changed = true;
+    }
+
+    fn shard_of(&self, node: &str) -> Shard {
+        let own = self.shard.as_ref().is_some_and(|own| own.contains(node));
+        match self.sharding {
+            Sharding::Hard if !own => Shard::Never,
+            Sharding::Soft if !own => Shard::Later,
+            _ => Shard::Own,
+        }
+    }
+}

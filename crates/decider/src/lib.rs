@@ -1,0 +1,196 @@
+//! The loop that decides, as a pure state machine around the engine: inputs and time in, effects
+//! out. The daemon drives it with watches, a clock and writers, the fault simulation with virtual
+//! ones.
+//!
+//! ```text
+//!  changes, outcomes, configuration, ─► Decider ─► Decider::step(clock) ─► Decisions, for numbers
+//!  leader or not, followed or not         │  a cycle, a report: when they are due
+//!                                         └► Decider::take_effects ─► writes, recalls, log lines
+//! ```
+//!
+//! Nothing is decided before all first lists are complete, without a valid configuration, by a
+//! replica that is not the leader, or while what happens in the cluster is not followed. A change is
+//! acted on at once; while cycles take long, the pause between two is as long as the last one took,
+//! so that changes are taken in bundles. A standby takes changes in and decides nothing; so does a
+//! decider that rests, which still takes in how its last writes ended.
+//!
+//! Deliberately absent: threads, channels, sockets, and any clock but [`Clock`].
+
+mod effect;
+mod inputs;
+mod object_refs;
+mod outcomes;
+mod pending_cleanups;
+mod report;
+mod status_retries;
+mod step;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use pumice_conf::Config;
+use pumice_controllers::shard::ShardStatus;
+use pumice_engine::Engine;
+use pumice_model::write::Write;
+
+pub use effect::{Effect, LogLevel, LogLine};
+pub use inputs::{DeviceConfigPlace, device_config_place};
+pub use step::Step;
+
+use pending_cleanups::PendingCleanups;
+use status_retries::StatusRetries;
+
+/// Shortest pause between two cycles: a burst of single changes is taken together.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Where time comes from.
+pub trait Clock {
+    /// Time since 1970, by a clock that never goes back and never jumps.
+    fn now(&self) -> Duration;
+}
+
+/// How nodes are shared with other schedulers by NodeShard objects (spec/01 §1.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharding {
+    /// Not at all.
+    None,
+    /// Only nodes of the own shard.
+    Hard,
+    /// Nodes of the own shard first.
+    Soft,
+}
+
+/// What a decider runs with.
+#[derive(Clone, Debug)]
+pub struct DeciderOptions {
+    /// Queue of PodGroups and pods that name none.
+    pub default_queue: String,
+    /// Provisioners whose volumes do not count against node limits.
+    pub ignored_provisioners: Vec<String>,
+    /// Longest pause between two cycles; one on an unchanged cluster costs nothing.
+    pub period: Duration,
+    /// How long the API server keeps events: later they are written again.
+    pub event_lifetime: Duration,
+    /// How nodes of other shards are used.
+    pub sharding: Sharding,
+    /// How long a gang may stay bound in part; zero for any time.
+    pub gang_deadline: Duration,
+    /// Work a job may take of a cycle; `None`: any.
+    pub job_work_limit: Option<u64>,
+    /// Decide without writing.
+    pub dry_run: bool,
+}
+
+/// See the crate.
+pub struct Decider {
+    engine: Engine,
+    default_queue: String,
+    dry_run: bool,
+    /// There is a valid configuration.
+    configured: bool,
+    /// Where the device configuration is, and whether it was read since.
+    device_config: (DeviceConfigPlace, bool),
+    /// Every first list is complete.
+    synced: bool,
+    leader: bool,
+    /// What decisions are made from is followed.
+    followed: bool,
+    resting: bool,
+    /// Something has happened since the last cycle.
+    changed: bool,
+    period: Duration,
+    /// When the last cycle ended, and how long it took.
+    last_cycle: (Duration, Duration),
+    report_due: Option<Duration>,
+    sharding: Sharding,
+    /// Nodes of the own shard, once known.
+    shard: Option<BTreeSet<String>>,
+    /// What the own NodeShard shall say, until it is written.
+    shard_status: Option<ShardStatus>,
+    retries: StatusRetries,
+    cleanups: PendingCleanups,
+    /// Decisions of a dry run, oldest first: second and UID.
+    dry_decisions: VecDeque<(i64, String)>,
+    effects: Vec<Effect>,
+}
+
+impl Decider {
+    /// A decider that decides nothing until it has a configuration, complete lists and the lead.
+    pub fn new(options: DeciderOptions, clock: &dyn Clock) -> Self {
+        let mut engine = Engine::new(&Config::default(), &options.default_queue);
+        engine.ignore_provisioners(options.ignored_provisioners);
+        engine.set_event_lifetime_s(whole_s(options.event_lifetime));
+        engine.set_partial_gang_deadline(whole_s(options.gang_deadline));
+        engine.limit_work(options.job_work_limit);
+        Self {
+            engine,
+            default_queue: options.default_queue,
+            dry_run: options.dry_run,
+            configured: false,
+            device_config: (None, true),
+            synced: false,
+            leader: false,
+            followed: true,
+            resting: false,
+            changed: false,
+            period: options.period.max(SHORTEST_PAUSE),
+            last_cycle: (clock.now(), Duration::ZERO),
+            report_due: None,
+            sharding: options.sharding,
+            shard: None,
+            shard_status: None,
+            retries: StatusRetries::default(),
+            cleanups: PendingCleanups::default(),
+            dry_decisions: VecDeque::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// The engine, to be read.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The engine, for what counts its changes since the last look: numbers and gauges.
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    /// Whether there is a valid configuration.
+    pub fn is_configured(&self) -> bool {
+        self.configured
+    }
+
+    /// Whether a cycle would be run when it is due. A dry run needs no lead.
+    pub fn may_decide(&self) -> bool {
+        !self.resting
+            && self.configured
+            && self.followed
+            && self.device_config.1
+            && self.synced
+            && (self.dry_run || self.leader)
+    }
+
+    /// What is to be done, in this order, since this was last asked.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// A dry run writes nothing.
+    fn write(&mut self, write: Write) {
+        if !self.dry_run {
+            self.effects.push(Effect::Write(write));
+        }
+    }
+
+    fn log(&mut self, level: LogLevel, text: String) {
+        self.effects.push(Effect::Log(LogLine::new(level, text)));
+    }
+}
+
+fn whole_s(time: Duration) -> i64 {
+    i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

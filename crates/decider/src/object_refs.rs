@@ -1,0 +1,53 @@
+//! Objects of the engine as writes name them.
+
+use pumice_engine::Engine;
+use pumice_model::write::{ObjectRef, PodRef};
+use pumice_model::{JobIx, NoteAbout, TaskIx};
+
+/// The pod behind a task.
+pub fn pod_ref(engine: &Engine, task: TaskIx) -> PodRef {
+    let state = engine.state();
+    let task = state.task(task);
+    PodRef {
+        namespace: state.names.text(task.namespace).to_owned(),
+        name: task.name.to_string(),
+        uid: task.uid.to_string(),
+    }
+}
+
+/// The PodGroup of a job, when it has one.
+pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
+    let state = engine.state();
+    let job = state.job(job);
+    job.group()?;
+    Some(ObjectRef {
+        api_version: "scheduling.volcano.sh/v1beta1".to_owned(),
+        kind: "PodGroup".to_owned(),
+        namespace: state.names.text(job.namespace).to_owned(),
+        name: job.name.to_string(),
+        uid: job.uid.to_string(),
+    })
+}
+
+/// What a note on devices is about.
+pub fn note_ref(about: NoteAbout) -> ObjectRef {
+    let object = |kind: &str, namespace, name: String, uid| ObjectRef {
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        namespace,
+        name,
+        uid,
+    };
+    match about {
+        // Events on nodes carry the name as UID.
+        NoteAbout::Node(name) => object("Node", String::new(), name.clone(), name),
+        NoteAbout::Pod {
+            namespace,
+            name,
+            uid,
+        } => object("Pod", namespace, name, uid),
+        NoteAbout::ConfigMap(namespace, name) => {
+            object("ConfigMap", namespace, name, String::new())
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! How writes ended.
+
+use pumice_model::Delta;
+use pumice_model::write::{BindFailure, Outcome, PodRef, Write};
+
+use crate::status_retries::StatusOwner;
+use crate::{Clock, Decider, Effect, LogLevel, LogLine, whole_s};
+
+/// What a failure is called where many of a kind are counted.
+fn kind_of(failure: &BindFailure) -> &'static str {
+    match failure {
+        BindFailure::PodGone | BindFailure::PodReplaced => "pod gone",
+        BindFailure::BoundElsewhere(_) => "bound elsewhere",
+        BindFailure::Denied => "binding denied",
+        BindFailure::Rejected => "binding rejected",
+        BindFailure::GaveUp => "binding given up",
+        BindFailure::PreBind => "step before binding",
+        BindFailure::Outdated => "binding outdated",
+    }
+}
+
+impl Decider {
+    /// A write has ended.
+    pub fn on_outcome(&mut self, outcome: Outcome, clock: &dyn Clock) {
+        let now_s = whole_s(clock.now());
+        match outcome {
+            Outcome::Bound { pod, node } => self.report_bound(&pod, &node),
+            Outcome::BindFailed {
+                pod,
+                node,
+                failure,
+                message,
+            } => self.on_bind_failed(pod, &node, &failure, message, now_s),
+            Outcome::BoundByAnother { pod, node } => self.report_rival(&pod, &node, &node),
+            Outcome::GroupStatusWritten {
+                namespace,
+                name,
+                status,
+            } => self.engine.status_written(&namespace, &name, &status),
+            Outcome::GroupStatusNotNeeded { namespace, name } => {
+                self.on_status_not_written(namespace, name, now_s);
+            }
+            Outcome::GroupStatusFailed {
+                namespace,
+                name,
+                message,
+            } => {
+                let text = format!("status of PodGroup {namespace}/{name} not written: {message}");
+                self.warn_of("PodGroup", text);
+                self.on_status_not_written(namespace, name, now_s);
+            }
+            Outcome::ConditionFailed { pod } => {
+                self.retries.push(now_s, StatusOwner::Pod(pod.uid));
+            }
+            Outcome::QueueStatusFailed { name } => {
+                self.retries.push(now_s, StatusOwner::Queue(name));
+            }
+            Outcome::EvictFailed { pod, message } => {
+                let text = format!("pod {}/{} not evicted: {message}", pod.namespace, pod.name);
+                self.warn_of("eviction", text);
+            }
+            Outcome::Evicted { .. } => {}
+        }
+    }
+
+    /// The newest status of a PodGroup is not on the API server: it is made anew later, should there
+    /// be that PodGroup still.
+    fn on_status_not_written(&mut self, namespace: String, name: String, now_s: i64) {
+        self.engine.status_not_written(&namespace, &name);
+        let owner = StatusOwner::Group(namespace, name);
+        self.retries.push(now_s, owner);
+    }
+
+    fn report_bound(&mut self, pod: &PodRef, node: &str) {
+        let (namespace, name) = (&pod.namespace, &pod.name);
+        self.write(Write::Event {
+            about: pod.object(),
+            warning: false,
+            reason: "Scheduled".to_owned(),
+            message: format!("Successfully assigned {namespace}/{name} to {node}"),
+        });
+    }
+
+    /// No request can put the pod on that node any more.
+    fn on_bind_failed(
+        &mut self,
+        pod: PodRef,
+        node: &str,
+        failure: &BindFailure,
+        message: String,
+        at_s: i64,
+    ) {
+        self.changed = true;
+        let (namespace, name) = (&pod.namespace, &pod.name);
+        if *failure == BindFailure::Outdated {
+            let text = format!("decided anew: {message}; pod {namespace}/{name}, node {node}");
+            self.log(LogLevel::Info, text);
+            self.engine.apply(Delta::BindTakenBack { uid: pod.uid });
+            return;
+        }
+        match failure {
+            // Nobody is left who could be told.
+            BindFailure::PodGone | BindFailure::PodReplaced => {}
+            // The pod does not wait.
+            BindFailure::BoundElsewhere(other) => self.report_rival(&pod, node, other),
+            _ => {
+                let text =
+                    format!("binding of {namespace}/{name} to node {node} failed: {message}");
+                self.warn_of(kind_of(failure), text);
+                let text = format!("failed to bind to node {node}: {message}");
+                self.report_waiting(pod.clone(), "SchedulerError", text, None);
+            }
+        }
+        let uid = pod.uid;
+        self.engine.apply(Delta::BindFailed { uid, message, at_s });
+    }
+
+    /// Another scheduler binds our pods: told on the pod, and in the log now and then.
+    fn report_rival(&mut self, pod: &PodRef, node: &str, bound_to: &str) {
+        let message = format!(
+            "decided for node {node}, but another scheduler has bound it to node {bound_to}: two \
+             schedulers work for the same schedulerName; run one of them only, or all with \
+             --leader-elect and the same lease"
+        );
+        let text = format!("pod {}/{}: {message}", pod.namespace, pod.name);
+        self.warn_of("another scheduler", text);
+        self.write(Write::Event {
+            about: pod.object(),
+            warning: true,
+            reason: "BoundByAnotherScheduler".to_owned(),
+            message,
+        });
+    }
+
+    /// A pod waits: as its condition and as an event.
+    pub(crate) fn report_waiting(
+        &mut self,
+        pod: PodRef,
+        reason: &str,
+        message: String,
+        nominated_node: Option<String>,
+    ) {
+        self.write_reason(&pod, message.clone());
+        self.write(Write::PodCondition {
+            pod,
+            reason: reason.to_owned(),
+            message,
+            nominated_node,
+        });
+    }
+
+    /// Why a pod waits, as an event.
+    pub(crate) fn write_reason(&mut self, pod: &PodRef, message: String) {
+        self.write(Write::Event {
+            about: pod.object(),
+            warning: true,
+            reason: "FailedScheduling".to_owned(),
+            message,
+        });
+    }
+
+    /// A warning of which there may be many.
+    fn warn_of(&mut self, flood: &'static str, text: String) {
+        let line = LogLine::new(LogLevel::Warning, text);
+        self.effects.push(Effect::Log(LogLine {
+            flood: Some(flood),
+            ..line
+        }));
+    }
+}

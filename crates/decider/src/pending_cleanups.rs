@@ -1,0 +1,72 @@
+//! Pods that ended before their device plugin had answered (spec/04 R24): annotations are written,
+//! so that no later pod gets their turn.
+//!
+//! A standby keeps the same list, so that it goes on where the leader stopped.
+
+use pumice_devices::family::protocols;
+use pumice_model::Delta;
+use pumice_model::object::{PodObject, PodPhase};
+use pumice_model::write::{PodRef, Write};
+use rustc_hash::FxHashMap;
+
+use crate::Decider;
+
+/// Annotations, by UID of the pod that needs them.
+#[derive(Default)]
+pub struct PendingCleanups(FxHashMap<String, (PodRef, Annotations)>);
+
+type Annotations = Vec<(&'static str, &'static str)>;
+
+/// What a pod on a node needs because it ended too early.
+fn cleanup(pod: &PodObject) -> Annotations {
+    let value = |key: &str| {
+        let found = pod.records.iter().find(|(known, _)| known == key);
+        found.map(|(_, value)| value.as_str())
+    };
+    let is_there = |(key, wanted): &(&str, &str)| value(key) == Some(*wanted);
+    let ended = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
+    // A pod that is deleted before it starts is not started any more.
+    let dies = pod.deleting && pod.phase == PodPhase::Pending;
+    if !pod.ours || !(ended || dies) {
+        return Annotations::new();
+    }
+    let unanswered = protocols().filter(|protocol| protocol.is_busy(value));
+    let lacking = unanswered.filter(|protocol| !protocol.cleanup.iter().all(is_there));
+    lacking
+        .flat_map(|protocol| protocol.cleanup.iter().copied())
+        .collect()
+}
+
+impl PendingCleanups {
+    /// Notes what a change says.
+    pub fn note(&mut self, delta: &Delta) {
+        let pod = match delta {
+            Delta::PodApply(pod) if pod.node.is_some() => pod,
+            Delta::PodDelete(uid) => {
+                self.0.remove(uid);
+                return;
+            }
+            _ => return,
+        };
+        let annotations = cleanup(pod);
+        if annotations.is_empty() {
+            self.0.remove(&pod.uid);
+            return;
+        }
+        let whose = PodRef {
+            namespace: pod.namespace.clone(),
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+        };
+        self.0.insert(pod.uid.clone(), (whose, annotations));
+    }
+}
+
+impl Decider {
+    /// Cleans up after them. For a replica that may write.
+    pub(crate) fn clean_up(&mut self) {
+        for (_, (pod, annotations)) in std::mem::take(&mut self.cleanups.0) {
+            self.write(Write::CleanUp { pod, annotations });
+        }
+    }
+}

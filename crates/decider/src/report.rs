@@ -1,0 +1,125 @@
+//! What is written about the cluster now and then: conditions, queue statuses, events.
+
+use pumice_engine::{GivenUp, PodReport};
+use pumice_model::write::Write;
+use pumice_model::{Delta, DeviceNote, NoteAbout, TaskStatus};
+
+use crate::object_refs::{group_ref, note_ref, pod_ref};
+use crate::{Decider, LogLevel};
+
+/// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
+const DRY_RUN_HOLDS_S: i64 = 60;
+
+impl Decider {
+    /// When a report is due although nothing happens, in seconds since the epoch.
+    pub(crate) fn report_due_s(&self) -> Option<i64> {
+        let oldest = self.dry_decisions.front();
+        let dry = oldest.map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
+        dry.into_iter().chain(self.retries.due_s()).min()
+    }
+
+    /// Brings conditions, queue statuses and events up to date.
+    pub(crate) fn report(&mut self, now_s: i64) {
+        self.retry_statuses(now_s);
+        let reports = self.engine.reports(now_s);
+        self.expire_dry_decisions(now_s);
+        for report in reports.pods {
+            self.report_pod(report);
+        }
+        for (queue, allocated) in reports.queues {
+            let name = self.engine.state().queue(queue).object.name.clone();
+            self.write(Write::QueueStatus { name, allocated });
+        }
+        for (queue, groups) in reports.lost_queues {
+            let text = format!(
+                "queue {queue} was deleted while pods of {groups} PodGroups in it run: they go on, \
+                 others of these groups wait until there is a queue of that name again"
+            );
+            self.log(LogLevel::Warning, text);
+        }
+        for event in reports.events {
+            if let Some(about) = group_ref(&self.engine, event.job) {
+                self.write(Write::Event {
+                    about,
+                    warning: event.warning,
+                    reason: event.reason.to_owned(),
+                    message: event.message,
+                });
+            }
+        }
+        for gang in self.engine.give_up_gangs(now_s) {
+            self.give_up(gang);
+        }
+        self.report_devices();
+    }
+
+    fn report_pod(&mut self, report: PodReport) {
+        let pod = pod_ref(&self.engine, report.task);
+        let state = self.engine.state();
+        if state.task(report.task).status == TaskStatus::Binding {
+            return self.write(Write::BindWaits {
+                pod,
+                reason: report.reason.to_owned(),
+                message: report.message,
+            });
+        }
+        let node = report.nominated_node;
+        let node = node.map(|node| state.nodes.object(node).name.clone());
+        match report.stands {
+            true => self.write_reason(&pod, report.message),
+            false => self.report_waiting(pod, report.reason, report.message, node),
+        }
+    }
+
+    /// Takes back decisions of a dry run that the other scheduler did not follow.
+    fn expire_dry_decisions(&mut self, now_s: i64) {
+        while let Some((at_s, uid)) = self.dry_decisions.pop_front() {
+            if at_s + DRY_RUN_HOLDS_S > now_s {
+                self.dry_decisions.push_front((at_s, uid));
+                return;
+            }
+            self.engine.apply(Delta::BindTakenBack { uid });
+        }
+    }
+
+    /// A gang was bound in part for too long.
+    fn give_up(&mut self, gang: GivenUp) {
+        let group = group_ref(&self.engine, gang.job);
+        let key = self.engine.state().job_key(gang.job);
+        let text = format!("gang {key} is given up: {}", gang.message);
+        self.log(LogLevel::Warning, text);
+        if let Some(about) = group.clone() {
+            self.write(Write::Event {
+                about,
+                warning: true,
+                reason: "GangGivenUp".to_owned(),
+                message: gang.message,
+            });
+        }
+        for task in gang.victims {
+            self.write(Write::Evict {
+                pod: pod_ref(&self.engine, task),
+                reason: "gang given up".to_owned(),
+                group: group.clone(),
+            });
+        }
+    }
+
+    /// Tells owners what was found about their devices.
+    fn report_devices(&mut self) {
+        for DeviceNote { about, text } in self.engine.take_device_notes() {
+            // What is wrong with a ConfigMap is logged when it is read.
+            let logged = matches!(about, NoteAbout::ConfigMap(..));
+            let about = note_ref(about);
+            if !logged {
+                self.log(LogLevel::Warning, format!("devices of {about}: {text}"));
+            }
+            self.write(Write::Event {
+                about,
+                warning: true,
+                reason: "Devices".to_owned(),
+                message: text,
+            });
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! One step: what is due now.
+
+use std::time::Duration;
+
+use pumice_engine::{Decisions, Engine, Observer};
+use pumice_model::JobIx;
+use pumice_model::object::GroupPhase;
+use pumice_model::volume::VolumeStep;
+use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
+
+use crate::object_refs::{group_ref, pod_ref};
+use crate::{Clock, Decider, Effect, SHORTEST_PAUSE, whole_s};
+
+/// Longest pause between cycles that changes are collected in.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// How often conditions, queue statuses and numbers are brought up to date.
+const REPORT_PERIOD: Duration = Duration::from_secs(1);
+
+/// What a step did.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// What a cycle decided, if one was run; its writes are among the effects.
+    pub decisions: Option<Decisions>,
+    /// When that was, since 1970.
+    pub at: Duration,
+    /// How long it took.
+    pub took: Duration,
+    /// A report was made: numbers may have changed.
+    pub reported: bool,
+}
+
+impl Decider {
+    /// A cycle and a report, when they are due.
+    pub fn step(&mut self, clock: &dyn Clock, observer: &mut dyn Observer) -> Step {
+        self.take_back_outdated();
+        let now = clock.now();
+        let mut step = Step {
+            at: now,
+            ..Step::default()
+        };
+        let period_over = now >= self.last_cycle.0 + self.period;
+        if !self.may_decide() {
+            if period_over {
+                self.stand_by(now);
+            }
+            return step;
+        }
+        self.clean_up();
+        self.write_shard();
+        let due = self.due_s().is_some_and(|at_s| at_s <= whole_s(now));
+        if period_over || due || self.changed && now >= self.cycle_from() {
+            step.decisions = Some(self.cycle(clock, observer));
+            step.took = self.last_cycle.1;
+        }
+        if due {
+            // A pod has waited long enough to be told why, even if nothing else has happened.
+            self.report_due = Some(now);
+        }
+        let now = clock.now();
+        if self.report_due.is_some_and(|due| due <= now) {
+            self.report_due = None;
+            self.report(whole_s(now));
+            step.reported = true;
+        }
+        step
+    }
+
+    /// When [`Decider::step`] has something to do although nothing happens, since 1970.
+    pub fn next_step(&self, now: Duration) -> Duration {
+        let mut next = self.last_cycle.0 + self.period;
+        if !self.may_decide() {
+            return next;
+        }
+        if self.changed {
+            next = next.min(self.cycle_from());
+        }
+        if let Some(report) = self.report_due {
+            next = next.min(report);
+        }
+        if let Some(at_s) = self.due_s() {
+            let at = Duration::from_secs(u64::try_from(at_s).unwrap_or(0));
+            next = next.min(at.max(now + SHORTEST_PAUSE));
+        }
+        next
+    }
+
+    /// When the engine, or a report, has something to do although nothing happens.
+    fn due_s(&self) -> Option<i64> {
+        let due = [self.engine.wake_at_s(), self.report_due_s()];
+        due.into_iter().flatten().min()
+    }
+
+    fn cycle_from(&self) -> Duration {
+        let (ended, took) = self.last_cycle;
+        ended + took.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+    }
+
+    /// Decisions on their way that what has changed forbids are taken back, and made anew once they
+    /// certainly cannot come true.
+    fn take_back_outdated(&mut self) {
+        for outdated in self.engine.outdated() {
+            if !self.dry_run {
+                self.effects.push(Effect::Recall {
+                    uid: outdated.uid,
+                    why: outdated.why,
+                });
+            }
+        }
+    }
+
+    /// Keeps the books of a replica that decides nothing.
+    fn stand_by(&mut self, now: Duration) {
+        self.last_cycle.0 = now;
+        if self.synced && std::mem::take(&mut self.changed) {
+            self.engine.stand_by();
+        }
+    }
+
+    fn cycle(&mut self, clock: &dyn Clock, observer: &mut dyn Observer) -> Decisions {
+        let start = clock.now();
+        self.changed = false;
+        let decisions = self.engine.cycle_observed(whole_s(start), observer);
+        self.write_decisions(&decisions, whole_s(start));
+        let end = clock.now();
+        self.last_cycle = (end, end.saturating_sub(start));
+        if !decisions.skipped && self.report_due.is_none() {
+            self.report_due = Some(end + REPORT_PERIOD);
+        }
+        // What a cycle decided may let the next one decide more.
+        self.changed |= !decisions.settled;
+        decisions
+    }
+
+    fn write_decisions(&mut self, decisions: &Decisions, now_s: i64) {
+        for bind in &decisions.binds {
+            let pod = pod_ref(&self.engine, bind.task);
+            if self.dry_run {
+                self.dry_decisions.push_back((now_s, pod.uid));
+                continue;
+            }
+            let node = self.engine.state().nodes.object(bind.node).name.clone();
+            self.write(Write::Bind(BindRequest {
+                volumes: volume_work(&self.engine, &pod, &bind.volumes),
+                pod,
+                node,
+                devices: bind.devices.as_deref().cloned().unwrap_or_default(),
+            }));
+        }
+        for job in &decisions.groups {
+            self.write_group(*job);
+        }
+    }
+
+    pub(crate) fn write_group(&mut self, ix: JobIx) {
+        let Some(group) = group_ref(&self.engine, ix) else {
+            return;
+        };
+        if !self.dry_run {
+            self.engine.status_sent(ix);
+        }
+        let job = self.engine.state().job(ix);
+        // Controllers make the pods of a job once it is admitted: that must not wait.
+        let urgent = job.status.phase == GroupPhase::Inqueue
+            && job.tasks.len() < usize::try_from(job.min_available).unwrap_or(0);
+        let status = job.status.clone();
+        self.write(Write::GroupStatus {
+            namespace: group.namespace,
+            name: group.name,
+            uid: group.uid,
+            status,
+            urgent,
+        });
+    }
+
+    /// Says which nodes this scheduler uses.
+    fn write_shard(&mut self) {
+        if let Some(status) = self.shard_status.take() {
+            self.write(Write::ShardStatus {
+                name: status.name,
+                nodes_in_use: status.nodes_in_use,
+                nodes_to_remove: status.to_remove,
+                nodes_to_add: status.to_add,
+            });
+        }
+    }
+}
+
+/// What has to be done about the claims of a pod before its Binding.
+fn volume_work(engine: &Engine, pod: &PodRef, steps: &[VolumeStep]) -> Option<VolumeWork> {
+    let timeout_s = engine.volume_timeout_s().filter(|_| !steps.is_empty())?;
+    Some(VolumeWork {
+        pod: pod.clone(),
+        steps: steps.to_vec(),
+        timeout: Duration::from_secs(u64::try_from(timeout_s).unwrap_or(0)),
+    })
+}

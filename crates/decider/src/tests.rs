@@ -1,0 +1,538 @@
+//! What is written, and what is not, for decisions and outcomes.
+
+use std::cell::Cell;
+
+use pumice_conf::{Arguments, Config, DEFAULT_CONF, PluginConf, Tier, Value};
+use pumice_engine::Unobserved;
+use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, QueueObject};
+use pumice_model::write::{BindFailure, Outcome, PodRef};
+use pumice_model::{Delta, TaskStatus};
+
+use super::*;
+
+/// The built-in configuration.
+fn config() -> Config {
+    let parsed = pumice_conf::parse(DEFAULT_CONF, &pumice_engine::REGISTRY);
+    parsed.config.expect("the built-in configuration is valid")
+}
+
+/// A ready node with that many milli-cores.
+fn node(name: &str, cpu: i64) -> Delta {
+    let allocatable = [("cpu", cpu), ("memory", 1 << 40), ("pods", 100)];
+    Delta::NodeApply(Box::new(NodeObject {
+        name: name.to_owned(),
+        allocatable: allocatable.map(|(n, a)| (n.to_owned(), a)).to_vec(),
+        ..NodeObject::default()
+    }))
+}
+
+/// The default queue.
+fn queue() -> Delta {
+    Delta::QueueApply(Box::new(QueueObject {
+        name: "default".to_owned(),
+        weight: 1,
+        reclaimable: true,
+        ..QueueObject::default()
+    }))
+}
+
+/// A pod of gang `g` that wants one core.
+fn member(name: &str) -> PodObject {
+    PodObject {
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        uid: name.to_owned(),
+        ours: true,
+        group: Some("g".to_owned()),
+        request: vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 1)],
+        container_count: 1,
+        ..PodObject::default()
+    }
+}
+
+/// Gang `g` of that many.
+fn gang(min_member: i32) -> Delta {
+    let mut group = GroupObject {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        uid: "g".to_owned(),
+        queue: "default".to_owned(),
+        min_member,
+        ..GroupObject::default()
+    };
+    group.status.phase = GroupPhase::Inqueue;
+    Delta::GroupApply(Box::new(group))
+}
+
+/// That pod as a change.
+fn apply(pod: PodObject) -> Delta {
+    Delta::PodApply(Box::new(pod))
+}
+
+/// The pod on a node; with an owner that, as its controller, would make it anew.
+fn runs(owned: bool, pod: PodObject) -> Delta {
+    let owner = ("Job".to_owned(), "j".to_owned());
+    apply(PodObject {
+        node: Some("n1".to_owned()),
+        phase: PodPhase::Running,
+        owners: vec![owner],
+        controlled: owned,
+        ..pod
+    })
+}
+
+/// A clock a test sets.
+#[derive(Default)]
+struct TestClock(Cell<u64>);
+
+impl Clock for TestClock {
+    fn now(&self) -> Duration {
+        Duration::from_secs(self.0.get())
+    }
+}
+
+/// A leader that may decide.
+struct Bench {
+    decider: Decider,
+    clock: TestClock,
+}
+
+impl Bench {
+    fn new(deltas: impl IntoIterator<Item = Delta>) -> Self {
+        Self::with(false, deltas)
+    }
+
+    fn with(dry_run: bool, deltas: impl IntoIterator<Item = Delta>) -> Self {
+        let clock = TestClock::default();
+        let options = DeciderOptions {
+            default_queue: "default".to_owned(),
+            ignored_provisioners: Vec::new(),
+            period: Duration::from_secs(1),
+            event_lifetime: Duration::from_secs(3600),
+            sharding: Sharding::None,
+            gang_deadline: Duration::from_secs(300),
+            job_work_limit: None,
+            dry_run,
+        };
+        let mut decider = Decider::new(options, &clock);
+        decider.configure(&config());
+        decider.apply(deltas.into_iter().collect());
+        decider.set_synced();
+        decider.set_leader(!dry_run);
+        Self { decider, clock }
+    }
+
+    fn apply(&mut self, delta: Delta) {
+        self.decider.apply(vec![delta]);
+    }
+
+    /// A cycle and a report; what was written.
+    fn at(&mut self, now_s: i64) -> Vec<Write> {
+        self.clock.0.set(u64::try_from(now_s).expect("a time"));
+        self.decider.report_due = Some(Duration::ZERO);
+        self.decider.changed = true;
+        self.decider.step(&self.clock, &mut Unobserved);
+        self.written()
+    }
+
+    fn hears(&mut self, outcome: Outcome) {
+        self.decider.on_outcome(outcome, &self.clock);
+    }
+
+    fn written(&mut self) -> Vec<Write> {
+        let effects = self.decider.take_effects().into_iter();
+        let writes = effects.filter_map(|effect| match effect {
+            Effect::Write(write) => Some(write),
+            _ => None,
+        });
+        writes.collect()
+    }
+}
+
+fn evicted(writes: &[Write]) -> Vec<&str> {
+    writes
+        .iter()
+        .filter_map(|write| match write {
+            Write::Evict { pod, .. } => Some(pod.name.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_gang_that_stays_partial_is_given_up_after_its_deadline_and_only_pods_of_a_controller_go() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(3)]);
+    bench.apply(runs(true, member("a")));
+    bench.apply(runs(false, member("b")));
+    bench.apply(apply(member("c")));
+    assert!(evicted(&bench.at(100)).is_empty());
+    // What waits was told by then.
+    bench.at(105);
+    assert_eq!(
+        bench.decider.engine.wake_at_s(),
+        Some(400),
+        "nothing else wakes a quiet cluster"
+    );
+    assert!(evicted(&bench.at(399)).is_empty());
+    assert_eq!(evicted(&bench.at(400)), ["a"]);
+    assert!(
+        evicted(&bench.at(401)).is_empty(),
+        "the deletion is under way"
+    );
+    assert!(evicted(&bench.at(999)).is_empty());
+    assert_eq!(evicted(&bench.at(1000)), ["a"], "it did not help");
+}
+
+#[test]
+fn a_gang_that_lost_members_is_never_given_up() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(2)]);
+    for name in ["a", "b"] {
+        bench.apply(runs(true, member(name)));
+    }
+    bench.at(100);
+    bench.apply(Delta::PodDelete("b".to_owned()));
+    let mut big = member("c");
+    big.request[0].1 = 9000;
+    bench.apply(apply(big));
+    for now_s in [101, 500, 10_000] {
+        assert!(evicted(&bench.at(now_s)).is_empty());
+    }
+    assert_eq!(bench.decider.engine.partial_gangs().len(), 1);
+    assert_eq!(bench.decider.engine.give_up_gangs(i64::MAX), []);
+}
+
+#[test]
+fn a_status_that_nobody_waits_for_is_not_taken_for_newer() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    bench.at(10);
+    let (namespace, name) = ("ns".to_owned(), "g".to_owned());
+    bench.hears(Outcome::GroupStatusNotNeeded { namespace, name });
+    // What a watch shows is believed again.
+    bench.apply(gang(1));
+    let state = bench.decider.engine.state();
+    let job = state.job_by_key("ns", "g").expect("a job");
+    assert!(state.job(job).status.conditions.is_empty());
+}
+
+fn failed(pod: &PodRef, failure: BindFailure) -> Outcome {
+    Outcome::BindFailed {
+        pod: pod.clone(),
+        node: "n1".to_owned(),
+        failure,
+        message: "no".to_owned(),
+    }
+}
+
+#[test]
+fn only_a_pod_that_still_waits_is_told_that_its_binding_failed() {
+    let cases = [
+        (BindFailure::PodGone, false),
+        (BindFailure::PodReplaced, false),
+        (BindFailure::BoundElsewhere("n2".to_owned()), false),
+        (BindFailure::Denied, true),
+        (BindFailure::Rejected, true),
+        (BindFailure::GaveUp, true),
+        (BindFailure::PreBind, true),
+    ];
+    let pod = PodRef {
+        namespace: "ns".to_owned(),
+        name: "p".to_owned(),
+        uid: "p".to_owned(),
+    };
+    for (failure, told) in cases {
+        let mut bench = Bench::new([]);
+        bench.hears(failed(&pod, failure.clone()));
+        let written = bench.written();
+        let condition = written
+            .iter()
+            .any(|w| matches!(w, Write::PodCondition { .. }));
+        assert_eq!(condition, told, "{failure:?}");
+    }
+}
+
+fn events(writes: &[Write]) -> Vec<(&str, &str)> {
+    writes
+        .iter()
+        .filter_map(|write| match write {
+            Write::Event {
+                reason, message, ..
+            } => Some((reason.as_str(), message.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_pod_bound_by_another_scheduler_says_so() {
+    let pod = PodRef {
+        namespace: "ns".to_owned(),
+        name: "p".to_owned(),
+        uid: "p".to_owned(),
+    };
+    let mut bench = Bench::new([]);
+    let elsewhere = BindFailure::BoundElsewhere("n2".to_owned());
+    bench.hears(failed(&pod, elsewhere));
+    let node = "n1".to_owned();
+    let same = Outcome::BoundByAnother { pod, node };
+    bench.hears(same);
+    let written = bench.written();
+    let told = events(&written);
+    assert_eq!(told.len(), 2, "{written:?}");
+    for ((reason, message), node) in told.into_iter().zip(["n2", "n1"]) {
+        assert_eq!(reason, "BoundByAnotherScheduler");
+        assert!(
+            message.contains(&format!("bound it to node {node}")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_standing_reason_is_an_event_again_and_no_condition() {
+    let big = PodObject {
+        request: vec![("cpu".to_owned(), 9000), ("pods".to_owned(), 1)],
+        group: None,
+        ..member("big")
+    };
+    let mut bench = Bench::new([queue(), node("n1", 2000), apply(big)]);
+    bench.at(1);
+    let first = bench.at(3);
+    let is_condition = |write: &&Write| matches!(write, Write::PodCondition { .. });
+    assert_eq!(
+        (
+            events(&first).len(),
+            first.iter().filter(is_condition).count()
+        ),
+        (1, 1)
+    );
+    let later = bench.at(2703);
+    assert_eq!(events(&later), events(&first));
+    assert_eq!(later.iter().filter(is_condition).count(), 0);
+}
+
+fn group_phases(writes: &[Write]) -> Vec<GroupPhase> {
+    let phase = |write: &Write| match write {
+        Write::GroupStatus { status, .. } => Some(status.phase),
+        _ => None,
+    };
+    writes.iter().filter_map(phase).collect()
+}
+
+#[test]
+fn a_status_that_was_given_up_is_made_anew_after_a_pause() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1), apply(member("a"))]);
+    let now_s = 1000;
+    assert_eq!(group_phases(&bench.at(now_s)), [GroupPhase::Inqueue]);
+    let failed = Outcome::GroupStatusFailed {
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        message: "no".to_owned(),
+    };
+    bench.hears(failed);
+    let due_s = bench.decider.retries.due_s().expect("it is tried again");
+    assert!(group_phases(&bench.at(due_s - 1)).is_empty());
+    assert_eq!(group_phases(&bench.at(due_s)), [GroupPhase::Inqueue]);
+    assert_eq!(bench.decider.retries.due_s(), None);
+}
+
+const LIST: (&str, &str) = ("volcano.sh/devices-to-allocate", "GPU-a,NVIDIA,3000,50:");
+const TURN: (&str, &str) = ("volcano.sh/vgpu-time", "1785000000");
+const BUSY: (&str, &str) = ("volcano.sh/bind-phase", "allocating");
+const DONE: (&str, &str) = ("volcano.sh/bind-phase", "success");
+
+const CLEANUP: [(&str, &str); 2] = [
+    ("volcano.sh/devices-to-allocate", ""),
+    ("volcano.sh/vgpu-time", "18446744073709551615"),
+];
+
+fn pod(phase: PodPhase, records: &[(&str, &str)]) -> PodObject {
+    let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    PodObject {
+        node: Some("n1".to_owned()),
+        phase,
+        records: records.iter().map(own).collect(),
+        ..member("a")
+    }
+}
+
+#[test]
+fn only_a_pod_of_ours_that_ended_before_its_plugin_answered_is_cleaned_up_after() {
+    use PodPhase::{Failed, Pending, Running, Succeeded};
+    const CLEANED: [(&str, &str); 3] = [CLEANUP[0], CLEANUP[1], BUSY];
+    type Records = &'static [(&'static str, &'static str)];
+    let cases: [(PodPhase, Records, bool); 8] = [
+        (Pending, &[], false),
+        (Pending, &[LIST, TURN, BUSY], false),
+        (Running, &[LIST, TURN, BUSY], false),
+        (Running, &[LIST, TURN, DONE], false),
+        (Failed, &[LIST, TURN, BUSY], true),
+        (Succeeded, &[LIST, TURN, BUSY], true),
+        (Failed, &[LIST, TURN, DONE], false),
+        (Failed, &CLEANED, false),
+    ];
+    for (phase, records, wanted) in cases {
+        assert_eq!(
+            cleanups(pod(phase, records)),
+            wanted,
+            "{phase:?} {records:?}"
+        );
+        let theirs = PodObject {
+            ours: false,
+            ..pod(phase, records)
+        };
+        assert!(!cleanups(theirs));
+    }
+}
+
+#[test]
+fn a_pod_deleted_before_it_started_is_cleaned_up_after_and_a_running_one_is_not() {
+    for (phase, wanted) in [(PodPhase::Pending, true), (PodPhase::Running, false)] {
+        let dying = PodObject {
+            deleting: true,
+            ..pod(phase, &[LIST, TURN, BUSY])
+        };
+        assert_eq!(cleanups(dying), wanted, "{phase:?}");
+    }
+}
+
+/// Whether a pod like that is cleaned up after.
+fn cleanups(pod: PodObject) -> bool {
+    let mut bench = Bench::new([]);
+    bench.apply(apply(pod));
+    let wanted = Write::CleanUp {
+        pod: PodRef {
+            namespace: "ns".to_owned(),
+            name: "a".to_owned(),
+            uid: "a".to_owned(),
+        },
+        annotations: CLEANUP.to_vec(),
+    };
+    bench.at(1).contains(&wanted)
+}
+
+#[test]
+fn a_clean_up_waits_for_the_right_to_write_and_is_dropped_with_its_pod() {
+    let ended = || apply(pod(PodPhase::Failed, &[LIST, TURN, BUSY]));
+    let count = |writes: &[Write]| {
+        let cleanups = writes.iter().filter(|w| matches!(w, Write::CleanUp { .. }));
+        cleanups.count()
+    };
+    let mut bench = Bench::new([]);
+    bench.decider.set_leader(false);
+    bench.apply(ended());
+    assert_eq!(count(&bench.at(1)), 0);
+    bench.decider.set_leader(true);
+    assert_eq!(count(&bench.at(2)), 1);
+    assert_eq!(count(&bench.at(3)), 0);
+    bench.apply(ended());
+    bench.apply(Delta::PodDelete("a".to_owned()));
+    assert_eq!(count(&bench.at(4)), 0);
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_forgets_after_a_minute_what_nobody_followed() {
+    let mut bench = Bench::with(true, [node("n1", 1000), gang(1), apply(member("a"))]);
+    let status = |bench: &Bench| {
+        let state = bench.decider.engine.state();
+        state.task(state.task_by_uid("a").expect("a pod")).status
+    };
+    assert_eq!(bench.at(10), []);
+    assert_eq!(
+        status(&bench),
+        TaskStatus::Binding,
+        "the default queue is imagined"
+    );
+    assert_eq!(bench.at(69), []);
+    assert_eq!(status(&bench), TaskStatus::Binding);
+    let again = bench.decider.next_step(Duration::from_secs(69));
+    assert_eq!(
+        again,
+        Duration::from_secs(70),
+        "nothing else wakes a quiet cluster"
+    );
+    bench.at(70);
+    assert_eq!(status(&bench), TaskStatus::Pending);
+    bench.at(71);
+    assert_eq!(status(&bench), TaskStatus::Binding, "decided anew");
+}
+
+#[test]
+fn nothing_is_decided_by_who_does_not_lead_rests_or_does_not_follow() {
+    type Change = fn(&mut Decider);
+    let changes: [(Change, Option<Change>); 3] = [
+        (|d| d.set_leader(false), Some(|d| d.set_leader(true))),
+        (|d| d.set_followed(false), Some(|d| d.set_followed(true))),
+        (Decider::rest, None),
+    ];
+    let binds = |writes: &[Write]| {
+        let binds = writes.iter().filter(|w| matches!(w, Write::Bind(_)));
+        binds.count()
+    };
+    for (stop, go) in changes {
+        let mut bench = Bench::new([queue(), node("n1", 1000), gang(1), apply(member("a"))]);
+        stop(&mut bench.decider);
+        assert_eq!(binds(&bench.at(1)), 0);
+        if let Some(go) = go {
+            go(&mut bench.decider);
+            assert_eq!(binds(&bench.at(2)), 1);
+        }
+    }
+}
+
+fn config_with(plugin: &str, arguments: &[(&str, &str)]) -> Config {
+    let pair = |(key, value): &(&str, &str)| {
+        let value = Value::Str((*value).to_owned());
+        ((*key).to_owned(), value)
+    };
+    let plugin = PluginConf {
+        name: plugin.to_owned(),
+        arguments: arguments.iter().map(pair).collect::<Arguments>(),
+        ..PluginConf::default()
+    };
+    Config {
+        tiers: vec![Tier {
+            plugins: vec![plugin],
+        }],
+        ..Config::default()
+    }
+}
+
+#[test]
+fn the_arguments_say_where_it_is_if_devices_are_shared_at_all() {
+    let (namespace, name) = (
+        "deviceshare.KnownGeometriesCMNamespace",
+        "deviceshare.KnownGeometriesCMName",
+    );
+    let (vgpu, npu) = (
+        ("deviceshare.VGPUEnable", "true"),
+        ("deviceshare.AscendHAMiVNPUEnable", "true"),
+    );
+    type Pair = (&'static str, &'static str);
+    let cases: [(&str, &[Pair], Option<Pair>); 6] = [
+        ("gang", &[(name, "x")], None),
+        ("deviceshare", &[(name, "x")], None),
+        ("deviceshare", &[npu, (name, "x")], None),
+        (
+            "deviceshare",
+            &[vgpu],
+            Some(("kube-system", "volcano-vgpu-device-config")),
+        ),
+        (
+            "deviceshare",
+            &[vgpu, (name, "x")],
+            Some(("kube-system", "x")),
+        ),
+        (
+            "deviceshare",
+            &[vgpu, (name, "x"), (namespace, "gpu")],
+            Some(("gpu", "x")),
+        ),
+    ];
+    for (plugin, arguments, wanted) in cases {
+        let found = device_config_place(&config_with(plugin, arguments));
+        let found = found
+            .as_ref()
+            .map(|(ns, name)| (ns.as_str(), name.as_str()));
+        assert_eq!(found, wanted);
+    }
+}
