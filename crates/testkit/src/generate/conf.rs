@@ -41,7 +41,7 @@ const SWITCHES: &[(&str, &[&str])] = &[
     ("enableJobEnqueued", &["overcommit", "proportion"]),
     ("enableQueueOrder", &["drf", "proportion"]),
     ("enabledOverused", &["proportion"]),
-    ("enabledAllocatable", &["proportion"]),
+    ("enabledAllocatable", &["proportion", "gang"]),
     ("enablePredicate", &["predicates"]),
     ("enableNodeOrder", &["nodeorder", "binpack", "deviceshare"]),
 ];
@@ -127,6 +127,7 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
         }
     };
     match plugin {
+        "gang" => maybe(rng, 2, "gang.hold-minimum-seconds", &["0", "1", "60"]),
         "overcommit" => maybe(
             rng,
             2,
