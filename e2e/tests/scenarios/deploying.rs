@@ -154,3 +154,40 @@ fn who_may_edit_a_namespace_may_write_jobs_and_pod_groups_there_and_no_queues() 
     assert!(!may("jane", "create", "queues.scheduling.volcano.sh"));
     Ok(())
 }
+
+#[test]
+fn who_is_bound_to_the_role_of_explain_may_forward_a_port_and_no_more() -> Result<()> {
+    let cluster = Cluster::start(Options::default())?;
+    run(&cluster, "Plain manifests", 0)?;
+    let may = |verb: &str, what: &str| {
+        // To kubectl a slash is TYPE/NAME.
+        let (resource, part) = what.split_once('/').unwrap_or((what, ""));
+        let part = format!("--subresource={part}");
+        let question = ["auth", "can-i", verb, resource, &part, "-q", "--as=jane"];
+        cluster
+            .kubectl(&[&question[..], &["-n", "volcano-system"]].concat(), "")
+            .is_ok()
+    };
+    assert!(!may("create", "pods/portforward"), "not yet");
+    run(&cluster, "What users may do", 1)?;
+    eventually(LIMIT, "what `pumice explain` asks for is allowed", || {
+        let asks = [
+            ("get", "leases"),
+            ("get", "pods"),
+            ("list", "pods"),
+            ("create", "pods/portforward"),
+        ];
+        Ok(asks
+            .into_iter()
+            .all(|(verb, what)| may(verb, what))
+            .then_some(()))
+    })?;
+    for (verb, what) in [
+        ("create", "pods/exec"),
+        ("get", "secrets"),
+        ("update", "leases"),
+    ] {
+        assert!(!may(verb, what), "{verb} {what}");
+    }
+    Ok(())
+}

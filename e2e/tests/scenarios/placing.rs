@@ -140,3 +140,67 @@ fn a_pod_too_large_for_its_queue_is_told_so() -> Result<()> {
     );
     Ok(())
 }
+
+/// Pods of a gang, each with anti-affinity terms of its own that nobody else has.
+fn costly_gang(lab: &LabGuard, pods: usize, terms: usize) -> Result<()> {
+    let group = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "costly"},
+        "spec": {"minMember": pods, "queue": "default"},
+    });
+    lab.rest().create(GROUPS, &group)?;
+    let pod = |number: usize| {
+        let term = |at: usize| {
+            json!({
+                "topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {format!("own-{at}"): format!("costly-{number}")}},
+            })
+        };
+        let terms: Vec<Value> = (0..terms).map(term).collect();
+        let mut pod = bare_pod(&format!("costly-{number}"), Some("10m"));
+        pod["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "costly"});
+        pod["spec"]["affinity"] =
+            json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}});
+        pod
+    };
+    lab.rest()
+        .create_all(PODS, (0..pods).map(pod).collect(), 16)
+}
+
+#[test]
+fn costly_pods_hold_up_nobody_who_came_after_them() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(20, "8", "512Gi")?;
+    costly_gang(&lab, 100, 100)?;
+    let plain = (0..100).map(|n| bare_pod(&format!("plain-{n}"), Some("10m")));
+    lab.rest().create_all(PODS, plain.collect(), 16)?;
+    let setup = Setup {
+        flags: vec!["--job-work-limit=1000".to_owned()],
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    wait_running(&lab, &scheduler, "plain-", 100)?;
+    wait_running(&lab, &scheduler, "costly-", 100)?;
+    let (_, text) = scheduler.get("/debug/decisions")?;
+    let shown: Value = serde_json::from_str(&text)?;
+    let decisions = shown["decisions"].as_array();
+    let cycles = |prefix: &str| {
+        let prefix = format!("default/{prefix}-");
+        let of = decisions.into_iter().flatten();
+        let of = of.filter(|one| {
+            one["pod"]
+                .as_str()
+                .is_some_and(|pod| pod.starts_with(&prefix))
+        });
+        of.filter_map(|one| one["cycle"].as_u64())
+            .collect::<Vec<u64>>()
+    };
+    let (plain, costly) = (cycles("plain"), cycles("costly"));
+    assert_eq!((plain.len(), costly.len()), (100, 100));
+    assert!(
+        plain.iter().max() < costly.iter().min(),
+        "{plain:?} {costly:?}"
+    );
+    no_node_is_overfull(&lab)
+}

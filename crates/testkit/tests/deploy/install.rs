@@ -156,6 +156,7 @@ fn the_objects_are_those_a_volcano_user_knows() {
         "Deployment volcano-system/volcano-scheduler",
         "Role kube-system/volcano-scheduler-devices",
         "Role volcano-system/volcano-scheduler",
+        "Role volcano-system/volcano-scheduler-explain",
         "RoleBinding kube-system/volcano-scheduler-devices",
         "RoleBinding volcano-system/volcano-scheduler",
         "Service volcano-system/volcano-scheduler-service",
