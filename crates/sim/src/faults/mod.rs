@@ -390,7 +390,7 @@ impl Simulation {
 /// # Errors
 /// An invariant is broken.
 pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<Failure>> {
-    let replicas = 1 + (seed % 3 == 0) as usize;
+    let replicas = 1 + usize::from(seed.is_multiple_of(3));
     let mut simulation = Simulation::new(config, replicas, seed);
     simulation.faults = true;
     simulation.lag = true;

@@ -79,7 +79,7 @@ impl Process {
         Self {
             elector: Elector::new(identity),
             decider,
-            watches: Watches::new(),
+            watches: Watches::default(),
             writers: Writers::default(),
             lease_cut_until_ms: 0,
             leads: false,

@@ -32,9 +32,9 @@ pub struct Watches {
     listed: bool,
 }
 
-impl Watches {
+impl Default for Watches {
     /// Watches that have listed nothing.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let follower = |kind| Follower {
             kind,
             cursor: 0,
@@ -46,7 +46,9 @@ impl Watches {
             listed: false,
         }
     }
+}
 
+impl Watches {
     /// Every kind was listed.
     pub fn is_listed(&self) -> bool {
         self.listed

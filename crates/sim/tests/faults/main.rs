@@ -1,6 +1,8 @@
 //! The scheduler under faults: random storms by seed, and the scenarios of spec/06 §3.4 by their
 //! number.
 
+#![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod scenarios;
 mod storms;
 
