@@ -47,8 +47,8 @@ fn admit(session: &mut Session, job: JobIx) {
         session.skip(job, Skip::NotEnqueued(refusal));
         return;
     }
-    session.chain.observe(session.state, Step::Admitted(job));
     session.state.set_phase(job, GroupPhase::Inqueue);
+    session.chain.observe(session.state, Step::Admitted(job));
 }
 
 /// Why no node can serve any of the waiting pods of a job, whatever is free: what they ask of

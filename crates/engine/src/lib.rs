@@ -329,6 +329,12 @@ impl Engine {
         release_s.chain(due_s).min()
     }
 
+    /// When a cycle may decide something although nothing happens, because a plugin's answers change
+    /// with time. Seconds since the epoch.
+    pub fn plugins_wake_at_s(&self) -> Option<i64> {
+        self.chain.wake_at_s()
+    }
+
     /// Runs one cycle at `now_s` (seconds since the epoch).
     pub fn cycle(&mut self, now_s: i64) -> Decisions {
         self.cycle_observed(now_s, &mut Unobserved)

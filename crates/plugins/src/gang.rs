@@ -4,32 +4,59 @@
 //! count once they are placed, not before: a gang is bound with at least `minMember` placed pods.
 //! When preemption comes, this plugin will protect the `minMember` of other jobs.
 
+mod newcomers;
+
 use std::cmp::Ordering;
 
-use pumice_conf::PluginSpec;
+use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
 use pumice_framework::points::{
-    Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
+    Allocatable, Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
 };
-use pumice_framework::{Extensions, Plugin, Vote};
+use pumice_framework::{CycleInfo, Extensions, Plugin, Refusal, Step, Vote};
 use pumice_model::job::{RoleCount, SubJob};
-use pumice_model::{Job, JobIx, State, TaskStatus};
+use pumice_model::{Job, JobIx, QueueIx, State, TaskIx, TaskStatus};
 
 use crate::registry::Entry;
+use newcomers::Newcomers;
+
+const HOLD_MINIMUM: &str = "gang.hold-minimum-seconds";
+const DEFAULT_HOLD_S: i64 = 5;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "gang",
     summary: "Starts a job with minMember pods or not at all.",
-    args: &[],
+    args: &[arg_from(
+        0.0,
+        arg(
+            HOLD_MINIMUM,
+            ArgKind::Int,
+            "5",
+            "Seconds after its admission for which pods beyond the minMember of other PodGroups leave \
+             a PodGroup its minResources while its pods are still being made; 0: not at all.",
+        ),
+    )],
     rules: &[],
     built: true,
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Gang));
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Gang::new(&conf.arguments)));
 
 /// The plugin.
-pub struct Gang;
+pub struct Gang {
+    newcomers: Newcomers,
+}
+
+impl Gang {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments) -> Self {
+        let hold_s = arguments.int(HOLD_MINIMUM).unwrap_or(DEFAULT_HOLD_S);
+        Self {
+            newcomers: Newcomers::new(hold_s),
+        }
+    }
+}
 
 impl Plugin for Gang {
     fn name(&self) -> &'static str {
@@ -44,7 +71,37 @@ impl Plugin for Gang {
             job_pipelined: Some(self),
             job_valid: Some(self),
             job_starving: Some(self),
+            allocatable: Some(self),
             ..Extensions::default()
+        }
+    }
+
+    fn open(&mut self, state: &State, cycle: &CycleInfo) {
+        self.newcomers.open(state, cycle.now_s);
+    }
+
+    fn observe(&mut self, state: &State, step: Step) {
+        match step {
+            Step::Placed(task) => self.newcomers.moved(state, task, -1),
+            Step::Leaving(task) => self.newcomers.moved(state, task, 1),
+            Step::Admitted(job) => self.newcomers.admitted(state, job),
+            Step::Evicting(_) | Step::Restored(_) => {}
+        }
+    }
+
+    fn wake_at_s(&self) -> Option<i64> {
+        self.newcomers.wake_at_s()
+    }
+}
+
+impl Allocatable for Gang {
+    fn allocatable(&self, state: &State, _: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let is_extra = |job| self.job_ready(state, job);
+        match state.task(task).job {
+            Some(job) if !self.newcomers.is_empty() && is_extra(job) => {
+                self.newcomers.leave_room_for(state, task)
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -15,6 +15,10 @@ use crate::world::World;
 /// pod, changes a PodGroup or lets a pod end.
 pub const MAX_CYCLES: u32 = 100_000;
 
+/// Most seconds of a run to a fixed point in which nothing happens, before a plugin's answers change
+/// with time.
+const MAX_WAIT_S: i64 = 60;
+
 /// How long to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -101,7 +105,9 @@ pub fn simulate(
             world.run_storage();
         }
         let news = world.take_deltas();
-        if fixed_point && decisions.settled && news.is_empty() {
+        let wakes = engine.plugins_wake_at_s();
+        let goes_on = wakes.is_some_and(|at_s| at_s <= now_s.saturating_add(MAX_WAIT_S));
+        if fixed_point && decisions.settled && news.is_empty() && !goes_on {
             break;
         }
         if fixed_point || report.cycles < most {

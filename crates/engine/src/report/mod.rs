@@ -8,7 +8,7 @@
 //!  queues whose amounts changed ─► sums up the tree ─► differ from the object? ─► amounts
 //! ```
 //!
-//! Why a task waits is in [`crate::waiting`]; its [`Fingerprint`] decides whether text is made.
+//! Why a task waits is in [`crate::waiting`]; its fingerprint decides whether text is made.
 
 mod log;
 mod lost;

@@ -8,7 +8,7 @@
 //!
 //! [`Why`] is found by one ladder, from what concerns the pod alone to what concerns its gang.
 //! Condition, event, page, metric and the report of a simulation are methods of what it found, so
-//! they never disagree. A gang that is not ready has a [`gang::Cause`], which holds the same data.
+//! they never disagree. The cause of a gang that is not ready (`gang`) holds the same data.
 
 mod fingerprint;
 mod gang;

@@ -10,6 +10,7 @@ mod device_changes;
 mod devices;
 mod gangs;
 mod metrics_snapshot;
+mod newcomers;
 mod placement;
 mod queues;
 mod reasons;

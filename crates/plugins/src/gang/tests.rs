@@ -5,6 +5,10 @@ use crate::testing::*;
 use pumice_model::NodeIx;
 use pumice_model::object::{GroupObject, PodObject, PodPhase, SubGroupPolicy};
 
+fn gang() -> Gang {
+    Gang::new(&Arguments::default())
+}
+
 /// A job from words: `running`, `allocated`, `pipelined`, `pending`, `succeeded`, `releasing`,
 /// `best` (pending, without request); `role/status` gives the task a role.
 fn job_of(group: GroupObject, tasks: &str) -> (State, JobIx) {
@@ -96,10 +100,14 @@ fn readiness_counts_placed_tasks_against_min_member() {
         } else {
             Vote::Reject
         };
-        assert_eq!(Gang.job_ready(&state, job), ready, "{tasks}, min {min}");
-        assert_eq!(Gang.job_pipelined(&state, job), vote, "{tasks}, min {min}");
+        assert_eq!(gang().job_ready(&state, job), ready, "{tasks}, min {min}");
         assert_eq!(
-            Gang.job_starving(&state, job),
+            gang().job_pipelined(&state, job),
+            vote,
+            "{tasks}, min {min}"
+        );
+        assert_eq!(
+            gang().job_starving(&state, job),
             starving,
             "{tasks}, min {min}"
         );
@@ -161,13 +169,13 @@ fn role_minima_hold_too_unless_they_add_up_to_more_than_min_member() {
     ];
     for (tasks, min, ready, pipelined, invalid) in cases {
         let (state, job) = job_of(with_roles(min, roles), tasks);
-        let reason = Gang
+        let reason = gang()
             .job_valid(&state, job)
             .err()
             .map(|invalid| invalid.reason);
-        assert_eq!(Gang.job_ready(&state, job), ready, "{tasks}, min {min}");
+        assert_eq!(gang().job_ready(&state, job), ready, "{tasks}, min {min}");
         assert_eq!(
-            Gang.job_pipelined(&state, job),
+            gang().job_pipelined(&state, job),
             pipelined,
             "{tasks}, min {min}"
         );
@@ -178,13 +186,13 @@ fn role_minima_hold_too_unless_they_add_up_to_more_than_min_member() {
 #[test]
 fn a_job_with_too_few_tasks_is_not_valid_and_says_so() {
     let (state, job) = job_of(sized(3), "running pending succeeding");
-    let invalid = Gang.job_valid(&state, job).expect_err("2 of 3");
+    let invalid = gang().job_valid(&state, job).expect_err("2 of 3");
     assert_eq!(invalid.reason, "NotEnoughTasks");
     let message = "Not enough valid tasks for gang-scheduling, valid: 2, min: 3: make 1 more pods, \
                    or lower minMember";
     assert_eq!(invalid.message, message);
     let (state, job) = job_of(sized(3), "running pending succeeded");
-    assert_eq!(Gang.job_valid(&state, job), Ok(()));
+    assert_eq!(gang().job_valid(&state, job), Ok(()));
 }
 
 #[test]
@@ -228,12 +236,12 @@ fn sub_jobs_are_counted_by_policy() {
     ];
     for (tasks, ready, pipelined, invalid) in cases {
         let (state, job) = job_of(parted(), tasks);
-        let reason = Gang
+        let reason = gang()
             .job_valid(&state, job)
             .err()
             .map(|invalid| invalid.reason);
-        assert_eq!(Gang.job_ready(&state, job), ready, "{tasks}");
-        assert_eq!(Gang.job_pipelined(&state, job), pipelined, "{tasks}");
+        assert_eq!(gang().job_ready(&state, job), ready, "{tasks}");
+        assert_eq!(gang().job_pipelined(&state, job), pipelined, "{tasks}");
         assert_eq!(reason, invalid, "{tasks}");
     }
 }
@@ -265,19 +273,19 @@ fn a_sub_job_is_ready_with_its_own_size_and_goes_last_then() {
         ("2", false, Vote::Permit),
         ("3", false, Vote::Reject),
     ] {
-        assert_eq!(Gang.sub_job_ready(&state, job, at(part)), ready, "{part}");
+        assert_eq!(gang().sub_job_ready(&state, job, at(part)), ready, "{part}");
         assert_eq!(
-            Gang.sub_job_pipelined(&state, job, at(part)),
+            gang().sub_job_pipelined(&state, job, at(part)),
             pipelined,
             "{part}"
         );
     }
     assert_eq!(
-        Gang.sub_job_order(&state, job, at("2"), at("1")),
+        gang().sub_job_order(&state, job, at("2"), at("1")),
         Ordering::Less
     );
     assert_eq!(
-        Gang.sub_job_order(&state, job, at("2"), at("3")),
+        gang().sub_job_order(&state, job, at("2"), at("3")),
         Ordering::Equal
     );
 }
@@ -293,7 +301,7 @@ fn jobs_that_are_not_ready_go_first() {
         .pods(1, "waiting", pod("", "1c"))
         .build();
     let (ready, waiting) = (job(&state, "ready"), job(&state, "waiting"));
-    assert_eq!(Gang.job_order(&state, waiting, ready), Ordering::Less);
-    assert_eq!(Gang.job_order(&state, ready, waiting), Ordering::Greater);
-    assert_eq!(Gang.job_order(&state, ready, ready), Ordering::Equal);
+    assert_eq!(gang().job_order(&state, waiting, ready), Ordering::Less);
+    assert_eq!(gang().job_order(&state, ready, waiting), Ordering::Greater);
+    assert_eq!(gang().job_order(&state, ready, ready), Ordering::Equal);
 }

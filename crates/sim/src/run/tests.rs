@@ -201,3 +201,66 @@ fn the_dump_of_a_scheduler_is_read_back() {
     assert_eq!(node_of(&again), node_of(&report));
     assert_eq!(again.binds, [], "what was on its way has arrived");
 }
+
+/// A Job of four pods of one cpu each, of which that many are enough.
+fn elastic_job(name: &str, min: u32) -> String {
+    JOB.replace("{name: j}", &format!("{{name: {name}}}"))
+        .replace("minAvailable: 2", &format!("minAvailable: {min}"))
+        .replace("replicas: 2", "replicas: 4")
+}
+
+#[test]
+fn the_extras_of_a_job_that_runs_leave_room_to_one_whose_pods_are_still_being_made() {
+    let group = "\
+kind: PodGroup
+apiVersion: scheduling.volcano.sh/v1beta1
+metadata: {name: old}
+spec: {minMember: 1}
+status: {phase: Running}
+---
+";
+    let pod = |at: usize| {
+        format!(
+            "kind: Pod\napiVersion: v1\nmetadata:\n  name: old-{at}\n  annotations: \
+             {{scheduling.k8s.io/group-name: old}}\nspec:\n  schedulerName: volcano\n  \
+             containers:\n  - {{name: main, resources: {{requests: {{cpu: 1}}}}}}\n---\n"
+        )
+    };
+    let old: String = (0..6).map(pod).collect();
+    let text = [NODE, group, &old, &elastic_job("young", 2)].concat();
+    let report = run(&text, Mode::FixedPoint);
+    let bound = |prefix: &str| {
+        let names = report.binds.iter().map(|bind| bind.pod.as_str());
+        names.filter(|pod| pod.starts_with(prefix)).count()
+    };
+    assert_eq!((bound("default/old"), bound("default/young")), (2, 2));
+}
+
+#[test]
+fn three_elastic_jobs_given_together_all_start() {
+    let jobs: String = ["a", "b", "c"].map(|name| elastic_job(name, 1)).concat();
+    let report = run(&format!("{NODE}{jobs}"), Mode::FixedPoint);
+    for job in ["a", "b", "c"] {
+        let of_job = format!("default/{job}-");
+        let bound = report
+            .binds
+            .iter()
+            .filter(|bind| bind.pod.starts_with(&of_job));
+        assert!(bound.count() >= 1, "{job}: {:?}", report.binds);
+    }
+}
+
+#[test]
+fn a_newcomer_without_pods_is_waited_for_five_seconds() {
+    let empty = "\
+kind: PodGroup
+apiVersion: scheduling.volcano.sh/v1beta1
+metadata: {name: empty}
+spec: {minMember: 2, minResources: {cpu: 2}}
+---
+";
+    let text = format!("{NODE}{}{empty}", elastic_job("a", 1));
+    let report = run(&text, Mode::FixedPoint);
+    assert_eq!(report.binds.len(), 4);
+    assert!((6..9).contains(&report.cycles), "{}", report.cycles);
+}

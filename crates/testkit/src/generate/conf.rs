@@ -41,7 +41,7 @@ const SWITCHES: &[(&str, &[&str])] = &[
     ("enableJobEnqueued", &["overcommit", "proportion"]),
     ("enableQueueOrder", &["drf", "proportion"]),
     ("enabledOverused", &["proportion"]),
-    ("enabledAllocatable", &["proportion"]),
+    ("enabledAllocatable", &["proportion", "gang"]),
     ("enablePredicate", &["predicates"]),
     ("enableNodeOrder", &["nodeorder", "binpack", "deviceshare"]),
 ];
@@ -142,6 +142,9 @@ const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
     ),
 ];
 
+/// Of `overcommit`.
+const FACTORS: &[&str] = &["1.0", "1.5", "2", "0.5", "10"];
+
 fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
     let weights = ["0", "1", "2", "5", "10", "-1"];
     let mut lines: Vec<String> = Vec::new();
@@ -151,12 +154,8 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
         }
     };
     match plugin {
-        "overcommit" => maybe(
-            rng,
-            2,
-            "overcommit-factor",
-            &["1.0", "1.5", "2", "0.5", "10"],
-        ),
+        "gang" => maybe(rng, 2, "gang.hold-minimum-seconds", &["0", "1", "60"]),
+        "overcommit" => maybe(rng, 2, "overcommit-factor", FACTORS),
         "nodeorder" => {
             for scorer in [
                 "leastrequested",

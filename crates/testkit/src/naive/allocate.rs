@@ -8,7 +8,7 @@ use pumice_model::object::{Gates, GroupPhase};
 use super::Cycle;
 use super::place::{Reach, commit, place};
 use super::state::{Status, SubJob, foreign_gate};
-use super::{gates, order, queue_share};
+use super::{gates, newcomers, order, queue_share};
 
 /// What is left to try of a job: UIDs of its tasks by sub-job, and which sub-jobs come first
 /// because the job needs them.
@@ -221,6 +221,7 @@ fn try_task(cycle: &mut Cycle, job: &str, sub_job: &SubJob, uid: &str, placed: &
     let task = cycle.world.tasks[uid].clone();
     let role = &task.pod.role;
     if !queue_share::allocatable(cycle, &cycle.world.jobs[job].queue, &task)
+        || !newcomers::are_left_room(cycle, job, &task)
         || task.pod.gates != Gates::None
         || (!role.is_empty() && cycle.has_failed(job, sub_job, role))
     {

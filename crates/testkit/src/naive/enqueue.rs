@@ -35,6 +35,7 @@ pub fn run(cycle: &mut Cycle) {
             cycle.admitted.push(job.clone());
             if let Some(job) = cycle.world.jobs.get_mut(&job) {
                 job.group.status.phase = GroupPhase::Inqueue;
+                job.admitted_s = Some(cycle.now_s);
             }
         }
     }

@@ -90,7 +90,8 @@ fn policies_hold(world: &World, key: &str, good: impl Fn(&SubJob) -> bool) -> bo
     })
 }
 
-fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
+/// The job has its minimum, by number, by role and by sub-group.
+pub fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
     let number = count(&world.tasks_of(key), |task| {
         counts(task.status, with_pipelined)
     });

@@ -17,6 +17,7 @@ mod enqueue;
 mod filters;
 mod gates;
 mod hdrf;
+mod newcomers;
 mod node_groups;
 mod order;
 mod place;
@@ -67,8 +68,9 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
         .values_mut()
         .for_each(|task| task.shares = shares);
     let mut outcome = Outcome::default();
-    for _ in 0..cycles {
+    for now_s in 0..cycles {
         let mut cycle = Cycle::new(config, world);
+        cycle.now_s = i64::from(now_s);
         cycle.run();
         world = cycle.world;
         outcome.pipelined = pipelined(&world);
@@ -112,6 +114,8 @@ struct Cycle<'a> {
     deserved: BTreeMap<String, queue_share::Shares>,
     /// The world now.
     world: World,
+    /// Seconds since the first cycle; one passes from cycle to cycle.
+    now_s: i64,
     /// Jobs that left Pending through the enqueue action, in order.
     admitted: Vec<String>,
     /// (job, sub-job, role) of tasks that found no node in this cycle.
@@ -125,6 +129,7 @@ impl<'a> Cycle<'a> {
             open: world.clone(),
             deserved: queue_share::deserved(&world),
             world,
+            now_s: 0,
             admitted: Vec::new(),
             failed: BTreeSet::new(),
         }

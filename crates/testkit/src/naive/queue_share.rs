@@ -220,7 +220,7 @@ fn gated(world: &World, key: &str, amounts: Res) -> Res {
 }
 
 /// What an admitted job may still claim, as seen at the start of the cycle.
-fn reservation(world: &World, key: &str) -> Res {
+pub fn reservation(world: &World, key: &str) -> Res {
     let job = &world.jobs[key];
     let Some(minimum) = &job.group.min_resources else {
         return Res::new();

@@ -130,6 +130,8 @@ pub struct Job {
     pub priority: i64,
     /// This cycle wrote condition Unschedulable=True.
     pub stamped: bool,
+    /// When this scheduler admitted it.
+    pub admitted_s: Option<i64>,
 }
 
 /// Everything.
@@ -301,6 +303,7 @@ impl World {
                 queue,
                 priority,
                 stamped,
+                admitted_s: None,
             },
         );
     }

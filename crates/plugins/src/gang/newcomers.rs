@@ -1,0 +1,155 @@
+//! Groups that were admitted a moment ago: their minimum goes before the extras of others.
+//!
+//! ```text
+//!  enqueue admits a PodGroup ─► its controller makes the pods ─► allocate places the minimum
+//!                             └─ meanwhile, and for a few seconds at most: pods beyond the
+//!                                minMember of other groups leave its minResources free
+//! ```
+//!
+//! Whoever runs already has pods at hand, the newcomer has none yet: without this the extras of an
+//! elastic job take, in the moment they appear, the room for which the newcomer was admitted. What is
+//! left is counted over the whole cluster, not by node.
+
+use pumice_framework::{Bound, Overrun, Overruns, Refusal};
+use pumice_model::object::GroupPhase;
+use pumice_model::resource::{PODS, WideSum};
+use pumice_model::{Job, JobIx, ResIx, State, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+/// Newcomers, what they are to get, and what there is.
+#[derive(Default)]
+pub(super) struct Newcomers {
+    /// For how long a group is one, in seconds; 0: never.
+    hold_s: i64,
+    now_s: i64,
+    /// Until when, with the UID that tells a job from a later one of the same index.
+    until_s: FxHashMap<JobIx, (Box<str>, i64)>,
+    /// What they reserve, while there are any.
+    reserved: WideSum,
+    /// What is idle on nodes that take pods, while there are any newcomers.
+    idle: WideSum,
+    /// Some pod may be waiting because of them.
+    is_waited_for: bool,
+}
+
+impl Newcomers {
+    /// None yet; a group is one for `hold_s` seconds at most.
+    pub fn new(hold_s: i64) -> Self {
+        Self {
+            hold_s,
+            ..Self::default()
+        }
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.until_s.is_empty()
+    }
+
+    /// A cycle begins.
+    pub fn open(&mut self, state: &State, now_s: i64) {
+        self.now_s = now_s;
+        if self.until_s.is_empty() {
+            return;
+        }
+        self.until_s.retain(|ix, (uid, until_s)| {
+            let known = state.has_job(*ix).then(|| state.job(*ix));
+            known.is_some_and(|job| job.uid == *uid && lacks_pods(job)) && now_s < *until_s
+        });
+        self.sum(state);
+        let waits = |ix: &JobIx| {
+            let job = state.job(*ix);
+            job.is_ready() && job.count(TaskStatus::Pending) > 0
+        };
+        let mut waiting = state.waiting_jobs().into_iter();
+        self.is_waited_for = !self.until_s.is_empty() && waiting.any(|ix| waits(&ix));
+    }
+
+    /// A job was admitted.
+    pub fn admitted(&mut self, state: &State, ix: JobIx) {
+        let job = state.job(ix);
+        if self.hold_s <= 0 || !lacks_pods(job) {
+            return;
+        }
+        let until_s = self.now_s.saturating_add(self.hold_s);
+        let is_first = self.until_s.is_empty();
+        self.until_s.insert(ix, (job.uid.clone(), until_s));
+        match is_first {
+            true => self.sum(state),
+            false => self.reserved.shift(&job.reservation(), 1),
+        }
+    }
+
+    /// A task enters an idle place (`by` = −1) or leaves it.
+    pub fn moved(&mut self, state: &State, task: TaskIx, by: i32) {
+        let record = state.task(task);
+        let counts = |node| !state.nodes.object(node).unschedulable;
+        if !self.is_empty()
+            && record.status == TaskStatus::Allocated
+            && record.node.is_some_and(counts)
+        {
+            self.idle.shift(&state.shape(task).request, by);
+        }
+    }
+
+    /// When pods that wait because of a newcomer may be placed although nothing happens.
+    pub fn wake_at_s(&self) -> Option<i64> {
+        let until_s = self.until_s.values().map(|(_, until_s)| *until_s);
+        until_s.filter(|_| self.is_waited_for).min()
+    }
+
+    /// Whether a pod that its own gang does not need leaves the newcomers what they reserve.
+    ///
+    /// # Errors
+    /// The resources of which too little would be left.
+    pub fn leave_room_for(&self, state: &State, task: TaskIx) -> Result<(), Refusal> {
+        let request = &state.shape(task).request;
+        let is_short = |ix: ResIx| {
+            let (asked, reserved) = (request.get(ix), self.reserved.get(ix));
+            let left = self.idle.get(ix).saturating_sub(asked);
+            ix != PODS && asked > 0 && reserved > 0 && left < reserved
+        };
+        let overrun = |ix: ResIx| {
+            let total = state.nodes.cluster_total.get(ix);
+            Overrun {
+                resource: ix,
+                bound: Bound::Cluster,
+                limit: total,
+                total,
+                used: total.saturating_sub(self.idle.get(ix)),
+                reserved: self.reserved.get(ix),
+                asked: request.get(ix),
+            }
+        };
+        let resources = state.resources.in_order().iter().copied();
+        let short: Overruns = resources.filter(|ix| is_short(*ix)).map(overrun).collect();
+        match short.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::Quota(short)),
+        }
+    }
+
+    fn sum(&mut self, state: &State) {
+        (self.reserved, self.idle) = Default::default();
+        if self.until_s.is_empty() {
+            return;
+        }
+        for ix in self.until_s.keys() {
+            self.reserved.shift(&state.job(*ix).reservation(), 1);
+        }
+        let nodes = &state.nodes;
+        for ix in state.resources.in_order() {
+            let takes_pods = |node: &_| !nodes.object(*node).unschedulable;
+            let idle = nodes.indices().filter(takes_pods);
+            let idle = idle.map(|node| i128::from(nodes.idle.get(*ix, node).max(0)));
+            self.idle.shift_one(*ix, idle.sum());
+        }
+    }
+}
+
+/// A PodGroup that is admitted and has fewer pods than it needs: they are still being made.
+fn lacks_pods(job: &Job) -> bool {
+    job.group().is_some()
+        && job.status.phase == GroupPhase::Inqueue
+        && job.valid() < job.min_available
+}

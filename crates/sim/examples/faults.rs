@@ -1,0 +1,40 @@
+//! Many storms at once: `cargo run --release -p pumice-sim --example faults -- 100000`, from seed 0
+//! or from the one given as second argument. Prints the first broken invariant of each thread, with
+//! its seed and everything that had happened, and ends with 1 if there is one.
+
+use std::process::ExitCode;
+
+use pumice_sim::faults::{CONFIGURATION, run};
+
+fn main() -> ExitCode {
+    let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u64>());
+    let (Some(Ok(count)), first) = (numbers.next(), numbers.next().unwrap_or(Ok(0))) else {
+        eprintln!("usage: faults COUNT [FIRST_SEED]");
+        return ExitCode::from(2);
+    };
+    let first = first.unwrap_or(0);
+    let parsed = pumice_conf::parse(CONFIGURATION, &pumice_engine::REGISTRY);
+    let Some(config) = parsed.config else {
+        eprintln!("the configuration is not valid");
+        return ExitCode::from(2);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let broken = std::thread::scope(|scope| {
+        let seeds = |at: u64| (first + at..first + count).step_by(threads as usize);
+        let config = &config;
+        let storm = |at| scope.spawn(move || seeds(at).find_map(|seed| run(config, seed).err()));
+        let threads: Vec<_> = (0..threads).map(storm).collect();
+        let ends = threads.into_iter().filter_map(|thread| thread.join().ok());
+        ends.flatten().collect::<Vec<_>>()
+    });
+    for failure in &broken {
+        println!("{failure}");
+    }
+    match broken.is_empty() {
+        true => {
+            println!("{count} seeds, no invariant broken");
+            ExitCode::SUCCESS
+        }
+        false => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,89 @@
+//! The lease between replicas, by the rules of `docs/ARCHITECTURE.md`, *The lease*: a holder counts
+//! from when it sent the request that made or kept it the holder, a standby from when it saw the
+//! record change. Clocks of replicas are never compared.
+
+/// A holder's term without renewal, milliseconds.
+pub const TERM_MS: u64 = 10_000;
+
+/// A record that has not changed for so long may be taken over, milliseconds.
+pub const EXPIRY_MS: u64 = 15_000;
+
+/// Pause between two tries, milliseconds.
+const RETRY_MS: u64 = 2_000;
+
+/// The record on the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Who holds it; `None`: it was given back.
+    pub holder: Option<u32>,
+    /// Grows with every write.
+    pub version: u64,
+}
+
+/// What one process knows of it.
+#[derive(Clone, Debug)]
+pub struct Elector {
+    /// Who it is: another one after every start.
+    pub identity: u32,
+    /// The record last seen, and when it changed.
+    seen: Option<(Record, u64)>,
+    next_ms: u64,
+    /// End of the own term.
+    term_end_ms: Option<u64>,
+}
+
+/// What a try came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// May write until the end of its term.
+    Leader,
+    /// Waits.
+    Standby,
+    /// Was the leader and is not any more: the process ends.
+    Lost,
+}
+
+impl Elector {
+    /// A candidate that has seen nothing.
+    pub fn new(identity: u32) -> Self {
+        Self {
+            identity,
+            seen: None,
+            next_ms: 0,
+            term_end_ms: None,
+        }
+    }
+
+    /// End of the own term; 0 without one.
+    pub fn term_end_ms(&self) -> u64 {
+        self.term_end_ms.unwrap_or(0)
+    }
+
+    /// Tries what is due. `reachable`: whether the server answers this replica about leases.
+    pub fn step(&mut self, record: &mut Record, now_ms: u64, reachable: bool) -> Standing {
+        if self.term_end_ms.is_some_and(|end| now_ms >= end) {
+            return Standing::Lost;
+        }
+        if reachable && now_ms >= self.next_ms {
+            self.next_ms = now_ms + RETRY_MS;
+            if self.seen.as_ref().is_none_or(|(seen, _)| seen != record) {
+                self.seen = Some((record.clone(), now_ms));
+            }
+            let since = self.seen.as_ref().map_or(now_ms, |(_, since)| *since);
+            let is_ours = record.holder == Some(self.identity);
+            if self.term_end_ms.is_some() && !is_ours {
+                return Standing::Lost;
+            }
+            if is_ours || record.holder.is_none() || now_ms >= since + EXPIRY_MS {
+                record.holder = Some(self.identity);
+                record.version += 1;
+                self.seen = Some((record.clone(), now_ms));
+                self.term_end_ms = Some(now_ms + TERM_MS);
+            }
+        }
+        match self.term_end_ms {
+            Some(_) => Standing::Leader,
+            None => Standing::Standby,
+        }
+    }
+}

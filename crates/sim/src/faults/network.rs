@@ -1,0 +1,238 @@
+//! Requests on their way. They outlive the process that sent them: one that is killed cannot take
+//! back what it has sent.
+
+use pumice_model::object::{GroupStatus, Pairs};
+
+use super::rng::Rng;
+use super::server::{BindAnswer, Server};
+
+/// A request lands within this time after it was sent, or never, milliseconds.
+pub const REQUEST_MS: u64 = 2_000;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// A Binding.
+    Bind {
+        /// UID of the pod.
+        uid: String,
+        /// Name of the node.
+        node: String,
+        /// Annotations the same write adds to the pod.
+        records: Pairs,
+    },
+    /// Status of a PodGroup.
+    Status {
+        /// `namespace/name`.
+        group: String,
+        /// UID of the PodGroup.
+        uid: String,
+        /// The whole status.
+        status: GroupStatus,
+    },
+    /// Deletion of a pod.
+    Evict {
+        /// UID of the pod.
+        uid: String,
+    },
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// To a Binding.
+    Bind(BindAnswer),
+    /// To any other request: whether the object is there.
+    Other(bool),
+    /// The server has refused it: it never lands.
+    Refused,
+}
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It lands and is answered.
+    Fine,
+    /// It is refused.
+    Refused,
+    /// It lands, and the answer is lost.
+    AnswerLost,
+    /// It is lost.
+    Lost,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Number, unique in a simulation.
+    pub id: u64,
+    /// The process that sent it.
+    pub by: u32,
+    /// End of its term when it was sent.
+    pub term_end_ms: u64,
+    /// What is asked.
+    pub call: Call,
+    lands_ms: Option<u64>,
+    answers_ms: Option<u64>,
+    answer: Option<Answer>,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    requests: Vec<Request>,
+    sent: u64,
+    /// What happens to the next Bindings, before chance decides.
+    pub next_binds: Vec<Fate>,
+    /// Likewise for statuses.
+    pub next_statuses: Vec<Fate>,
+    /// Of a hundred requests so many are refused, lose their answer, are lost.
+    pub chances: [u64; 3],
+    /// Requests take up to so long each way, milliseconds.
+    pub slowness_ms: u64,
+}
+
+impl Network {
+    /// Sends a request; its number.
+    pub fn send(
+        &mut self,
+        (by, term_end_ms): (u32, u64),
+        call: Call,
+        now_ms: u64,
+        rng: &mut Rng,
+    ) -> u64 {
+        let fate = self.fate(&call, rng);
+        let way = |rng: &mut Rng| match self.slowness_ms {
+            0 => 0,
+            slowness_ms => rng.below(slowness_ms),
+        };
+        let lands_ms = now_ms + way(rng);
+        let answers_ms = lands_ms + way(rng);
+        let (lands, answers) = match fate {
+            Fate::Fine => (Some(lands_ms), Some(answers_ms)),
+            Fate::Refused => (None, Some(answers_ms)),
+            Fate::AnswerLost => (Some(now_ms + rng.below(REQUEST_MS)), None),
+            Fate::Lost => (None, None),
+        };
+        self.sent += 1;
+        self.requests.push(Request {
+            id: self.sent,
+            by,
+            term_end_ms,
+            call,
+            lands_ms: lands,
+            answers_ms: answers,
+            answer: (fate == Fate::Refused).then_some(Answer::Refused),
+        });
+        self.sent
+    }
+
+    fn fate(&mut self, call: &Call, rng: &mut Rng) -> Fate {
+        let next = match call {
+            Call::Bind { .. } => &mut self.next_binds,
+            Call::Status { .. } => &mut self.next_statuses,
+            Call::Evict { .. } => return Fate::Fine,
+        };
+        if !next.is_empty() {
+            return next.remove(0);
+        }
+        let [refused, answer_lost, lost] = self.chances;
+        if refused + answer_lost + lost == 0 {
+            return Fate::Fine;
+        }
+        match rng.below(100) {
+            chance if chance < refused => Fate::Refused,
+            chance if chance < refused + answer_lost => Fate::AnswerLost,
+            chance if chance < refused + answer_lost + lost => Fate::Lost,
+            _ => Fate::Fine,
+        }
+    }
+
+    /// Requests that land by now, in the order in which they do, and when.
+    pub fn landing(&self, now_ms: u64) -> Vec<(u64, Request)> {
+        let mut due: Vec<(u64, usize)> = Vec::new();
+        for (at, request) in self.requests.iter().enumerate() {
+            if let Some(lands_ms) = request.lands_ms.filter(|lands_ms| *lands_ms <= now_ms) {
+                due.push((lands_ms, at));
+            }
+        }
+        due.sort_unstable();
+        due.into_iter()
+            .map(|(lands_ms, at)| (lands_ms, self.requests[at].clone()))
+            .collect()
+    }
+
+    /// Carries out a request that lands.
+    pub fn carry_out(&mut self, request: &Request, server: &mut Server) -> Answer {
+        let answer = match &request.call {
+            Call::Bind { uid, node, records } => Answer::Bind(server.bind(uid, node, records)),
+            Call::Status { group, uid, status } => {
+                Answer::Other(server.put_status(group, uid, status.clone()))
+            }
+            Call::Evict { uid } => {
+                server.delete_pod(uid);
+                Answer::Other(true)
+            }
+        };
+        if let Some(known) = self
+            .requests
+            .iter_mut()
+            .find(|known| known.id == request.id)
+        {
+            known.lands_ms = None;
+            known.answer = Some(answer.clone());
+        }
+        answer
+    }
+
+    /// The answer to a request, once it has arrived.
+    pub fn answer(&mut self, id: u64, now_ms: u64) -> Option<Answer> {
+        let arrived = |request: &Request| {
+            request.id == id && request.answers_ms.is_some_and(|at| at <= now_ms)
+        };
+        let at = self.requests.iter().position(arrived)?;
+        self.requests[at]
+            .answer
+            .is_some()
+            .then(|| self.requests.remove(at))?
+            .answer
+    }
+
+    /// Forgets requests that can neither land nor be answered any more.
+    pub fn forget(&mut self, id: u64) {
+        self.requests
+            .retain(|request| request.id != id || request.lands_ms.is_some());
+    }
+
+    /// Forgets what dead processes have sent and what has landed.
+    pub fn forget_dead(&mut self, living: &[u32]) {
+        self.requests.retain(|request| {
+            let is_asked_for = !matches!(request.call, Call::Evict { .. });
+            let will_be_answered = request.answers_ms.is_some() && is_asked_for;
+            request.lands_ms.is_some() || will_be_answered && living.contains(&request.by)
+        });
+    }
+
+    /// UID and node of the Bindings that have not landed.
+    pub fn binds_under_way(&self) -> Vec<(String, String)> {
+        let to_land = self
+            .requests
+            .iter()
+            .filter(|request| request.lands_ms.is_some());
+        let binds = to_land.filter_map(|request| match &request.call {
+            Call::Bind { uid, node, .. } => Some((uid.clone(), node.clone())),
+            _ => None,
+        });
+        binds.collect()
+    }
+
+    /// Requests under way.
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+}

@@ -1,0 +1,331 @@
+//! What must hold after every step (spec/06 §3.3), found out from the virtual API server alone where
+//! that is possible.
+//!
+//! A decision is made from what watches have shown, so a Binding may land on a node that has changed
+//! a moment ago. What a node offered within [`WINDOW_MS`] before counts, and nothing older.
+
+use std::collections::BTreeMap;
+
+use pumice_model::object::{Amounts, NodeObject, PodObject, PodPhase};
+use pumice_model::{Delta, TaskStatus};
+
+use super::network::{Call, REQUEST_MS, Request};
+use super::process::Process;
+use super::server::{Kind, Server, holds, key};
+use super::watch::{GRACE_MS, MAX_LAG_MS};
+
+/// Longest time from a change to the last Binding that may be decided without it, milliseconds.
+pub const WINDOW_MS: u64 = GRACE_MS + MAX_LAG_MS + REQUEST_MS + 2 * MAX_STEP_MS;
+
+/// Longest step while faults happen, milliseconds.
+pub const MAX_STEP_MS: u64 = 1000;
+
+/// Annotation with the card of a pod that shares one.
+const CARD: &str = "volcano.sh/gpu-index";
+
+/// Resource of pods that share cards, and of their nodes.
+pub const CARD_MEMORY: &str = "volcano.sh/gpu-memory";
+
+/// Number of cards of a node.
+pub const CARDS: &str = "volcano.sh/gpu-number";
+
+/// The invariants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invariant {
+    /// spec/06 INV-1: no node holds more than it has.
+    Nodes,
+    /// spec/06 INV-2: no card holds more than it has.
+    Cards,
+    /// spec/06 INV-3: no gang is bound in part, but for a time.
+    Gang,
+    /// spec/06 INV-4: no queue holds more than it may.
+    Queues,
+    /// spec/06 INV-5: no pod is lost.
+    NoLostPod,
+    /// spec/06 INV-6: one Binding a pod.
+    OneBind,
+    /// spec/06 INV-7: no write outside a term.
+    Term,
+    /// spec/06 INV-8: no eviction without a reason.
+    Evictions,
+    /// spec/06 INV-9: node and card become visible together.
+    NodeAndCard,
+    /// spec/06 INV-10: same inputs, same decisions.
+    Repeatable,
+    /// spec/06 INV-11: no change, no write.
+    Quiet,
+    /// spec/06 INV-12: the live ledger is the one rebuilt from the objects.
+    Ledger,
+    /// spec/06 INV-13: bad input hurts only itself.
+    BadInput,
+    /// spec/06 INV-14: what fits is bound.
+    Progress,
+    /// spec/06 INV-15: memory follows the population.
+    Memory,
+}
+
+/// An invariant that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Which.
+    pub invariant: Invariant,
+    /// What was seen.
+    pub text: String,
+}
+
+impl Invariant {
+    /// It does not hold.
+    pub fn broken(self, text: String) -> Broken {
+        Broken {
+            invariant: self,
+            text,
+        }
+    }
+}
+
+/// What the oracle remembers of the past.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    /// Bindings that landed, by UID of the pod.
+    binds: BTreeMap<String, u32>,
+    /// Pods that were bound by somebody else, and when.
+    foreign: BTreeMap<String, u64>,
+}
+
+/// The amount of a resource.
+pub fn amount(amounts: &Amounts, name: &str) -> i64 {
+    let found = amounts.iter().find(|(known, _)| known == name);
+    found.map_or(0, |(_, amount)| *amount)
+}
+
+impl Oracle {
+    /// Somebody else puts a pod on a node.
+    pub fn note_foreign(&mut self, uid: String, now_ms: u64) {
+        self.foreign.insert(uid, now_ms);
+    }
+
+    /// A request is about to land.
+    ///
+    /// # Errors
+    /// It is written outside a term.
+    pub fn check_term(
+        &self,
+        lands_ms: u64,
+        request: &Request,
+        leaders: &[u32],
+    ) -> Result<(), Broken> {
+        let by = request.by;
+        if lands_ms > request.term_end_ms {
+            let late_ms = lands_ms - request.term_end_ms;
+            let text = format!(
+                "{:?} of process {by} lands {late_ms} ms after its term",
+                request.call
+            );
+            return Err(Invariant::Term.broken(text));
+        }
+        if let Some(other) = leaders.iter().find(|leader| **leader != by) {
+            let text = format!(
+                "{:?} of process {by} lands in the term of {other}",
+                request.call
+            );
+            return Err(Invariant::Term.broken(text));
+        }
+        Ok(())
+    }
+
+    /// A Binding was accepted.
+    ///
+    /// # Errors
+    /// Something holds more than it has, or the Binding is not whole.
+    pub fn check_bind(&mut self, call: &Call, server: &Server) -> Result<(), Broken> {
+        let Call::Bind { uid, node, records } = call else {
+            return Ok(());
+        };
+        let count = self.binds.entry(uid.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            return Err(Invariant::OneBind.broken(format!("{uid} is bound {count} times")));
+        }
+        let Some(pod) = server.pods.get(uid) else {
+            return Ok(());
+        };
+        if amount(&pod.request, CARD_MEMORY) > 0 && !records.iter().any(|(key, _)| key == CARD) {
+            return Err(Invariant::NodeAndCard.broken(format!("{uid} is bound without its card")));
+        }
+        let recent = recent_nodes(server, node);
+        if recent.is_empty() {
+            return Err(Invariant::Nodes.broken(format!("{uid} is bound to {node}, which is gone")));
+        }
+        let most = |name: &str| {
+            recent
+                .iter()
+                .map(|node| amount(&node.allocatable, name))
+                .max()
+        };
+        for (name, asked) in &pod.request {
+            let used = self.used(server, node, name);
+            let most = most(name).unwrap_or(0);
+            if *asked > 0 && used > most {
+                let text = format!("{uid} is bound to {node}: {used} {name} of {most} are used");
+                return Err(Invariant::Nodes.broken(text));
+            }
+        }
+        self.check_card(server, pod, &recent)?;
+        check_queue(server, pod)
+    }
+
+    /// What the pods of a node ask, those aside that somebody else has just put there.
+    fn used(&self, server: &Server, node: &str, name: &str) -> i64 {
+        let is_new = |uid: &str| {
+            self.foreign
+                .get(uid)
+                .is_some_and(|at| at + WINDOW_MS > server.now_ms())
+        };
+        let there = server
+            .pods
+            .values()
+            .filter(|pod| pod.node.as_deref() == Some(node));
+        let holding = there.filter(|pod| holds(pod) && !is_new(&pod.uid));
+        holding.map(|pod| amount(&pod.request, name)).sum()
+    }
+
+    fn check_card(
+        &self,
+        server: &Server,
+        pod: &PodObject,
+        recent: &[NodeObject],
+    ) -> Result<(), Broken> {
+        let card = |pod: &PodObject| {
+            pod.records
+                .iter()
+                .find(|(key, _)| key == CARD)
+                .map(|(_, card)| card.clone())
+        };
+        let (Some(own), Some(node)) = (card(pod), &pod.node) else {
+            return Ok(());
+        };
+        let size = |node: &NodeObject| {
+            amount(&node.device_capacity, CARD_MEMORY)
+                / (amount(&node.device_capacity, CARDS) / 1000).max(1)
+        };
+        let size = recent.iter().map(size).max().unwrap_or(0);
+        let there = server
+            .pods
+            .values()
+            .filter(|other| other.node.as_ref() == Some(node) && holds(other));
+        let on_card = there.filter(|other| card(other).as_ref() == Some(&own));
+        let used: i64 = on_card.map(|pod| amount(&pod.request, CARD_MEMORY)).sum();
+        if used <= size {
+            return Ok(());
+        }
+        let text = format!(
+            "card {own} of {node} holds {used} of {size} with {}",
+            pod.uid
+        );
+        Err(Invariant::Cards.broken(text))
+    }
+}
+
+/// The node as it was at some time within the window.
+fn recent_nodes(server: &Server, name: &str) -> Vec<NodeObject> {
+    let mut recent: Vec<NodeObject> = server.nodes.get(name).cloned().into_iter().collect();
+    let from_ms = server.now_ms().saturating_sub(WINDOW_MS);
+    let of_it = |event: &&super::server::Event| event.kind == Kind::Node && event.key == name;
+    for event in server.events.iter().rev().filter(of_it) {
+        if let Delta::NodeApply(node) = &event.delta {
+            recent.push((**node).clone());
+        }
+        if event.at_ms < from_ms {
+            break;
+        }
+    }
+    recent
+}
+
+/// Name of the queue of a pod.
+fn queue_of(server: &Server, pod: &PodObject) -> String {
+    let group = pod.group.as_ref().map(|group| key(&pod.namespace, group));
+    let group = group.and_then(|key| server.groups.get(&key));
+    let queue = group.map_or_else(|| pod.queue.clone(), |group| Some(group.queue.clone()));
+    queue
+        .filter(|queue| !queue.is_empty())
+        .unwrap_or_else(|| "default".to_owned())
+}
+
+fn check_queue(server: &Server, bound: &PodObject) -> Result<(), Broken> {
+    let name = queue_of(server, bound);
+    let Some(queue) = server.queues.get(&name) else {
+        return Ok(());
+    };
+    // As in Volcano, a queue is not charged for pods that are on their way out.
+    let charged = |pod: &PodObject| pod.ours && holds(pod) && !pod.deleting;
+    let of_it = |pod: &&PodObject| charged(pod) && queue_of(server, pod) == name;
+    for (resource, most) in &queue.capability {
+        let held: i64 = server
+            .pods
+            .values()
+            .filter(of_it)
+            .map(|pod| amount(&pod.request, resource))
+            .sum();
+        if held > *most {
+            let text = format!(
+                "queue {name} holds {held} {resource} of {most} with {}",
+                bound.uid
+            );
+            return Err(Invariant::Queues.broken(text));
+        }
+    }
+    Ok(())
+}
+
+/// What a process thinks is under way is under way.
+///
+/// # Errors
+/// A pod that nobody will do anything about.
+pub fn check_process(process: &Process, server: &Server) -> Result<(), Broken> {
+    let state = process.decider.engine().state();
+    for (_, task) in state.tasks() {
+        if task.status != TaskStatus::Binding || process.writers.has_bind(&task.uid) {
+            continue;
+        }
+        let waits = server
+            .pods
+            .get(&*task.uid)
+            .is_some_and(|pod| pod.node.is_none());
+        if waits {
+            let text = format!("{} has a place, and nobody binds it", task.uid);
+            return Err(Invariant::NoLostPod.broken(text));
+        }
+    }
+    if process.leads && process.watches.is_listed() {
+        let old = |pod: &&PodObject| pod.created_s * 1000 + 10_000 < server.now_ms() as i64;
+        for pod in server.pods.values().filter(|pod| pod.ours).filter(old) {
+            if state.task_by_uid(&pod.uid).is_none() && process.watches.is_followed(server.now_ms())
+            {
+                return Err(Invariant::NoLostPod.broken(format!("{} is not known", pod.uid)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Pods of a gang that hold something.
+pub fn holding_members(server: &Server, group: &str) -> usize {
+    let of_it = |pod: &&PodObject| {
+        let name = pod.group.as_ref();
+        name.is_some_and(|name| key(&pod.namespace, name) == group)
+    };
+    let members = server.pods.values().filter(of_it);
+    members.filter(|pod| holds(pod)).count()
+}
+
+/// Pods of a gang that count as bound.
+pub fn bound_members(server: &Server, group: &str) -> usize {
+    let of_it = |pod: &&PodObject| {
+        pod.group
+            .as_ref()
+            .is_some_and(|name| key(&pod.namespace, name) == group)
+    };
+    let on_node = |pod: &&PodObject| pod.node.is_some() && pod.phase != PodPhase::Failed;
+    server.pods.values().filter(of_it).filter(on_node).count()
+}

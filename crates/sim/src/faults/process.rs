@@ -1,0 +1,208 @@
+//! One process of the scheduler: the real decider between virtual watches, writers and lease.
+
+use std::time::Duration;
+
+use pumice_conf::Config;
+use pumice_decider::{Clock, Decider, DeciderOptions, Effect, Sharding};
+use pumice_engine::{Decisions, Unobserved};
+use pumice_model::write::Write;
+use pumice_model::{TaskIx, TaskStatus};
+
+use super::lease::{Elector, Record, Standing};
+use super::network::Network;
+use super::oracle::{Broken, Invariant};
+use super::rng::Rng;
+use super::server::Server;
+use super::watch::Watches;
+use super::writers::{Around, Writers};
+
+/// How long a gang may stay bound in part.
+pub const GANG_DEADLINE_S: u64 = 20;
+
+/// A moment.
+struct At(u64);
+
+impl Clock for At {
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0)
+    }
+}
+
+/// See the module.
+pub struct Process {
+    /// Its candidacy.
+    pub elector: Elector,
+    /// The code under test.
+    pub decider: Decider,
+    /// What it sees.
+    pub watches: Watches,
+    /// What it writes.
+    pub writers: Writers,
+    /// The server does not answer it about the lease before then.
+    pub lease_cut_until_ms: u64,
+    /// May write.
+    pub leads: bool,
+    synced: bool,
+}
+
+/// What processes share.
+pub struct World<'a> {
+    /// The server.
+    pub server: &'a mut Server,
+    /// The way to it.
+    pub network: &'a mut Network,
+    /// The lease.
+    pub lease: &'a mut Record,
+    /// Chance.
+    pub rng: &'a mut Rng,
+    /// Watch events may come late.
+    pub lag: bool,
+    /// What has happened, for people.
+    pub history: &'a mut Vec<String>,
+}
+
+impl Process {
+    /// A process that has just been started.
+    pub fn new(identity: u32, config: &Config, now_ms: u64) -> Self {
+        let options = DeciderOptions {
+            default_queue: "default".to_owned(),
+            ignored_provisioners: Vec::new(),
+            period: Duration::from_secs(1),
+            event_lifetime: Duration::from_secs(3600),
+            sharding: Sharding::None,
+            gang_deadline: Duration::from_secs(GANG_DEADLINE_S),
+            job_work_limit: None,
+            dry_run: false,
+        };
+        let mut decider = Decider::new(options, &At(now_ms));
+        decider.configure(config);
+        Self {
+            elector: Elector::new(identity),
+            decider,
+            watches: Watches::default(),
+            writers: Writers::default(),
+            lease_cut_until_ms: 0,
+            leads: false,
+            synced: false,
+        }
+    }
+
+    /// One round of the loop. Returns whether the process lives on.
+    ///
+    /// # Errors
+    /// A decision that breaks an invariant.
+    pub fn step(&mut self, world: &mut World<'_>) -> Result<bool, Broken> {
+        let now_ms = world.server.now_ms();
+        let deltas = self.watches.receive(world.server, world.rng, world.lag);
+        if !deltas.is_empty() {
+            self.decider.apply(deltas);
+        }
+        if !self.synced {
+            self.synced = true;
+            self.decider.set_synced();
+        }
+        let reachable = now_ms >= self.lease_cut_until_ms;
+        let standing = self.elector.step(world.lease, now_ms, reachable);
+        if standing == Standing::Lost {
+            return Ok(false);
+        }
+        self.leads = standing == Standing::Leader;
+        self.decider.set_leader(self.leads);
+        let followed = self.watches.is_followed(now_ms);
+        self.decider.set_followed(followed);
+        self.write(world, followed, now_ms);
+        let step = self.decider.step(&At(now_ms), &mut Unobserved);
+        if let Some(decisions) = &step.decisions {
+            self.check_gangs(decisions)?;
+        }
+        for effect in self.decider.take_effects() {
+            self.carry_out(effect, world)?;
+        }
+        self.write(world, followed, now_ms);
+        Ok(true)
+    }
+
+    fn write(&mut self, world: &mut World<'_>, followed: bool, now_ms: u64) {
+        let mut around = Around {
+            server: world.server,
+            network: world.network,
+            rng: world.rng,
+            by: (self.elector.identity, self.elector.term_end_ms()),
+            followed,
+        };
+        for outcome in self.writers.step(&mut around) {
+            self.decider.on_outcome(outcome, &At(now_ms));
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect, world: &mut World<'_>) -> Result<(), Broken> {
+        match effect {
+            Effect::Write(write) => {
+                match &write {
+                    Write::Bind(request) => {
+                        let (by, node) = (self.elector.identity, &request.node);
+                        let uid = &request.pod.uid;
+                        world
+                            .history
+                            .push(format!("process {by} decides {uid} on {node}"));
+                        if uid.is_empty() {
+                            let text = format!("a Binding of {} without UID", request.pod.name);
+                            return Err(Invariant::OneBind.broken(text));
+                        }
+                        if !self.leads {
+                            let text = format!("process {by} decides {uid} without the lease");
+                            return Err(Invariant::Term.broken(text));
+                        }
+                    }
+                    Write::Evict { pod, .. } => self.check_eviction(&pod.uid)?,
+                    _ => {}
+                }
+                self.writers.submit(write);
+            }
+            Effect::Recall { uid, why } => {
+                world.history.push(format!("{uid} is taken back: {why}"));
+                self.writers.recall(&uid, why);
+            }
+            Effect::MakeDefaultQueues | Effect::Log(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A cycle binds no gang in part.
+    fn check_gangs(&self, decisions: &Decisions) -> Result<(), Broken> {
+        let state = self.decider.engine().state();
+        for bind in &decisions.binds {
+            let Some(job) = state.task(bind.task).job else {
+                continue;
+            };
+            let has_place = |ix: &&TaskIx| {
+                let status = state.task(**ix).status;
+                status.is_allocated() || status == TaskStatus::Succeeded
+            };
+            let placed = state.job(job).tasks.iter().filter(has_place).count();
+            let needed = usize::try_from(state.job(job).min_available).unwrap_or(0);
+            if placed < needed {
+                let key = state.job_key(job);
+                let text = format!("{placed} of the {needed} pods of {key} are given places");
+                return Err(Invariant::Gang.broken(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Only pods of gangs that are bound in part are deleted.
+    fn check_eviction(&self, uid: &str) -> Result<(), Broken> {
+        let state = self.decider.engine().state();
+        let task = state.task_by_uid(uid).map(|ix| state.task(ix));
+        let job = task.and_then(|task| task.job).map(|job| state.job(job));
+        let on_node = |ix: &&TaskIx| state.task(**ix).status.is_allocated();
+        let partial = job.is_some_and(|job| {
+            let bound = job.tasks.iter().filter(on_node).count();
+            bound < usize::try_from(job.min_available).unwrap_or(0)
+        });
+        match partial {
+            true => Ok(()),
+            false => Err(Invariant::Evictions.broken(format!("{uid} is deleted for no gang"))),
+        }
+    }
+}

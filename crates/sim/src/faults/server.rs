@@ -1,0 +1,368 @@
+//! The virtual API server, with the kubelets and controllers that act on its objects.
+//!
+//! Every change gets an event in one history, which the watches of replicas read with a delay of
+//! their own. What is asked of the server is decided by the objects as they are when a request
+//! lands, not when it was sent.
+
+use std::collections::BTreeMap;
+
+use pumice_model::Delta;
+use pumice_model::object::{
+    GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, QueueObject,
+};
+
+/// What a watch follows on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Nodes.
+    Node,
+    /// Queues.
+    Queue,
+    /// PodGroups.
+    Group,
+    /// Pods.
+    Pod,
+}
+
+/// All kinds, in the order of a first list.
+pub const KINDS: [Kind; 4] = [Kind::Node, Kind::Queue, Kind::Group, Kind::Pod];
+
+/// One change of one object.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// When it happened, milliseconds.
+    pub at_ms: u64,
+    /// Kind of the object.
+    pub kind: Kind,
+    /// Identity of the object within its kind.
+    pub key: String,
+    /// The change.
+    pub delta: Delta,
+}
+
+/// Answer to a Binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindAnswer {
+    /// The pod is on the node.
+    Done,
+    /// The pod has a node already, or is being deleted.
+    Conflict,
+    /// There is no such pod, or its name belongs to another UID.
+    Gone,
+}
+
+/// How often a pod is made anew by its controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// The pod, without UID.
+    pub pod: PodObject,
+    /// A pod that ended or was deleted is made anew under the same name.
+    pub replaced: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// Nodes by name.
+    pub nodes: BTreeMap<String, NodeObject>,
+    /// Queues by name.
+    pub queues: BTreeMap<String, QueueObject>,
+    /// PodGroups by `namespace/name`.
+    pub groups: BTreeMap<String, GroupObject>,
+    /// Pods by UID.
+    pub pods: BTreeMap<String, PodObject>,
+    /// Pods that somebody keeps making, by `namespace/name`.
+    pub templates: BTreeMap<String, Template>,
+    /// Everything that has happened.
+    pub events: Vec<Event>,
+    /// When kubelets and controllers act on a pod next, by UID.
+    due_ms: BTreeMap<String, u64>,
+    /// When a pod is made anew, by `namespace/name`.
+    remake_ms: BTreeMap<String, u64>,
+    /// How often a pod of that `namespace/name` was made.
+    made: BTreeMap<String, u64>,
+    now_ms: u64,
+}
+
+/// `namespace/name`.
+pub fn key(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
+}
+
+/// Whether a pod holds what it asks on its node.
+pub fn holds(pod: &PodObject) -> bool {
+    pod.node.is_some() && !matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed)
+}
+
+impl Server {
+    /// Lets time pass; kubelets and controllers do what is due.
+    pub fn advance(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+        let due: Vec<String> = self
+            .due_ms
+            .iter()
+            .filter(|(_, at)| **at <= now_ms)
+            .map(|(uid, _)| uid.clone())
+            .collect();
+        for uid in due {
+            self.due_ms.remove(&uid);
+            self.kubelet(&uid);
+        }
+        let due: Vec<String> = self
+            .remake_ms
+            .iter()
+            .filter(|(_, at)| **at <= now_ms)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in due {
+            self.remake_ms.remove(&key);
+            if let Some(template) = self.templates.get(&key).cloned() {
+                self.make_pod(template.pod);
+            }
+        }
+    }
+
+    /// A bound pod starts, a dying one goes, and one on a node that is gone is collected.
+    fn kubelet(&mut self, uid: &str) {
+        let Some(pod) = self.pods.get(uid).cloned() else {
+            return;
+        };
+        let node_is_there = pod
+            .node
+            .as_ref()
+            .is_some_and(|node| self.nodes.contains_key(node));
+        if pod.deleting || (pod.node.is_some() && !node_is_there) {
+            self.remove_pod(uid);
+        } else if pod.node.is_some() && pod.phase == PodPhase::Pending {
+            self.put_pod(PodObject {
+                phase: PodPhase::Running,
+                ..pod
+            });
+        }
+    }
+
+    fn note(&mut self, kind: Kind, key: String, delta: Delta) {
+        self.events.push(Event {
+            at_ms: self.now_ms,
+            kind,
+            key,
+            delta,
+        });
+    }
+
+    /// Adds or changes a node.
+    pub fn put_node(&mut self, node: NodeObject) {
+        self.note(
+            Kind::Node,
+            node.name.clone(),
+            Delta::NodeApply(Box::new(node.clone())),
+        );
+        self.nodes.insert(node.name.clone(), node);
+    }
+
+    /// A node goes; its pods are collected a while later.
+    pub fn remove_node(&mut self, name: &str) {
+        if self.nodes.remove(name).is_some() {
+            self.note(
+                Kind::Node,
+                name.to_owned(),
+                Delta::NodeDelete(name.to_owned()),
+            );
+            let on_it = self
+                .pods
+                .values()
+                .filter(|pod| pod.node.as_deref() == Some(name));
+            let uids: Vec<String> = on_it.map(|pod| pod.uid.clone()).collect();
+            for uid in uids {
+                self.due_ms.insert(uid, self.now_ms + 1000);
+            }
+        }
+    }
+
+    /// Adds or changes a queue.
+    pub fn put_queue(&mut self, queue: QueueObject) {
+        self.note(
+            Kind::Queue,
+            queue.name.clone(),
+            Delta::QueueApply(Box::new(queue.clone())),
+        );
+        self.queues.insert(queue.name.clone(), queue);
+    }
+
+    /// A queue goes.
+    pub fn remove_queue(&mut self, name: &str) {
+        if self.queues.remove(name).is_some() {
+            self.note(
+                Kind::Queue,
+                name.to_owned(),
+                Delta::QueueDelete(name.to_owned()),
+            );
+        }
+    }
+
+    /// Adds or changes a PodGroup.
+    pub fn put_group(&mut self, group: GroupObject) {
+        let key = key(&group.namespace, &group.name);
+        self.note(
+            Kind::Group,
+            key.clone(),
+            Delta::GroupApply(Box::new(group.clone())),
+        );
+        self.groups.insert(key, group);
+    }
+
+    /// A PodGroup goes.
+    pub fn remove_group(&mut self, key: &str) {
+        if let Some(group) = self.groups.remove(key) {
+            let delta = Delta::GroupDelete(group.namespace, group.name);
+            self.note(Kind::Group, key.to_owned(), delta);
+        }
+    }
+
+    /// A PodGroup's status is written. Returns whether the group is there.
+    pub fn put_status(&mut self, key: &str, uid: &str, status: GroupStatus) -> bool {
+        let Some(group) = self
+            .groups
+            .get(key)
+            .filter(|group| group.uid == uid)
+            .cloned()
+        else {
+            return false;
+        };
+        if group.status != status {
+            self.put_group(GroupObject { status, ..group });
+        }
+        true
+    }
+
+    /// Somebody keeps a pod like that in the cluster.
+    pub fn add_template(&mut self, template: Template) {
+        let key = key(&template.pod.namespace, &template.pod.name);
+        self.make_pod(template.pod.clone());
+        if template.replaced {
+            self.templates.insert(key, template);
+        }
+    }
+
+    /// Makes a pod under a UID that was never used before; returns it.
+    pub fn make_pod(&mut self, pod: PodObject) -> String {
+        let made = self.made.entry(key(&pod.namespace, &pod.name)).or_insert(0);
+        *made += 1;
+        let uid = format!("{}-{}#{made}", pod.namespace, pod.name);
+        let created_s = i64::try_from(self.now_ms / 1000).unwrap_or(0);
+        self.put_pod(PodObject {
+            uid: uid.clone(),
+            created_s,
+            ..pod
+        });
+        uid
+    }
+
+    /// Changes a pod.
+    pub fn put_pod(&mut self, pod: PodObject) {
+        let node_is_there = pod
+            .node
+            .as_ref()
+            .is_some_and(|node| self.nodes.contains_key(node));
+        let starts = pod.node.is_some() && pod.phase == PodPhase::Pending;
+        if starts || pod.deleting {
+            let wait_ms = if node_is_there { 300 } else { 1000 };
+            self.due_ms.insert(pod.uid.clone(), self.now_ms + wait_ms);
+        }
+        self.note(
+            Kind::Pod,
+            pod.uid.clone(),
+            Delta::PodApply(Box::new(pod.clone())),
+        );
+        self.pods.insert(pod.uid.clone(), pod);
+    }
+
+    /// Somebody deletes a pod: one without a node goes at once.
+    pub fn delete_pod(&mut self, uid: &str) {
+        let Some(pod) = self.pods.get(uid).cloned() else {
+            return;
+        };
+        match pod.node {
+            None => self.remove_pod(uid),
+            Some(_) if pod.deleting => {}
+            Some(_) => self.put_pod(PodObject {
+                deleting: true,
+                ..pod
+            }),
+        }
+    }
+
+    /// A running pod ends well.
+    pub fn finish_pod(&mut self, uid: &str) {
+        if let Some(pod) = self
+            .pods
+            .get(uid)
+            .filter(|pod| pod.phase == PodPhase::Running)
+            .cloned()
+        {
+            self.put_pod(PodObject {
+                phase: PodPhase::Succeeded,
+                ..pod
+            });
+        }
+    }
+
+    fn remove_pod(&mut self, uid: &str) {
+        if let Some(pod) = self.pods.remove(uid) {
+            self.due_ms.remove(uid);
+            self.note(Kind::Pod, uid.to_owned(), Delta::PodDelete(uid.to_owned()));
+            let key = key(&pod.namespace, &pod.name);
+            if self.templates.contains_key(&key) {
+                self.remake_ms.insert(key, self.now_ms + 500);
+            }
+        }
+    }
+
+    /// A Binding lands.
+    pub fn bind(&mut self, uid: &str, node: &str, records: &Pairs) -> BindAnswer {
+        let Some(pod) = self.pods.get(uid).cloned() else {
+            return BindAnswer::Gone;
+        };
+        if pod.deleting || pod.node.is_some() {
+            return BindAnswer::Conflict;
+        }
+        // As in Kubernetes, nobody looks whether there is such a node.
+        self.put_pod(PodObject {
+            node: Some(node.to_owned()),
+            records: records.clone(),
+            ..pod
+        });
+        BindAnswer::Done
+    }
+
+    /// Every object of a kind, as a list shows it.
+    pub fn list(&self, kind: Kind) -> BTreeMap<String, Delta> {
+        match kind {
+            Kind::Node => self
+                .nodes
+                .iter()
+                .map(|(k, o)| (k.clone(), Delta::NodeApply(Box::new(o.clone()))))
+                .collect(),
+            Kind::Queue => self
+                .queues
+                .iter()
+                .map(|(k, o)| (k.clone(), Delta::QueueApply(Box::new(o.clone()))))
+                .collect(),
+            Kind::Group => self
+                .groups
+                .iter()
+                .map(|(k, o)| (k.clone(), Delta::GroupApply(Box::new(o.clone()))))
+                .collect(),
+            Kind::Pod => self
+                .pods
+                .iter()
+                .map(|(k, o)| (k.clone(), Delta::PodApply(Box::new(o.clone()))))
+                .collect(),
+        }
+    }
+
+    /// Time, milliseconds.
+    pub fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+}

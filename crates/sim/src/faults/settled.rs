@@ -1,0 +1,138 @@
+//! What must hold when faults are over and everything has settled.
+
+use pumice_conf::Config;
+use pumice_engine::Engine;
+use pumice_model::{Delta, State, TaskStatus};
+
+use super::oracle::{Broken, Invariant};
+use super::process::Process;
+use super::server::{KINDS, Server};
+
+/// An engine that is told all objects at once.
+fn fresh_engine(config: &Config, objects: impl IntoIterator<Item = Delta>) -> Engine {
+    let mut engine = Engine::new(config, "default");
+    objects.into_iter().for_each(|delta| engine.apply(delta));
+    engine
+}
+
+/// Names of the nodes and what is idle there; of the queues and what they hold; of the pods on nodes.
+fn ledger(state: &State) -> Vec<String> {
+    let resources = || state.resources.in_order().iter();
+    let mut lines = Vec::new();
+    for object in state.nodes.known() {
+        if let Some(node) = state.nodes.find(&object.name) {
+            let idle =
+                resources().map(|ix| (state.resources.name(*ix), state.nodes.idle.get(*ix, node)));
+            let mut idle: Vec<_> = idle.filter(|(_, idle)| *idle != 0).collect();
+            idle.sort_unstable();
+            lines.push(format!("node {} idle {idle:?}", object.name));
+        }
+    }
+    for (_, queue) in state.queues() {
+        let held = queue
+            .allocated
+            .iter()
+            .map(|(ix, amount)| (state.resources.name(ix), amount));
+        let mut held: Vec<_> = held.filter(|(_, amount)| *amount != 0).collect();
+        held.sort_unstable();
+        lines.push(format!("queue {} holds {held:?}", queue.object.name));
+    }
+    for (_, task) in state.tasks() {
+        let node = task.node.map(|node| state.nodes.object(node).name.clone());
+        // A tentative place ends with the next cycle.
+        let status = match task.status {
+            TaskStatus::Allocated | TaskStatus::Pipelined => TaskStatus::Pending,
+            status => status,
+        };
+        let node = node.filter(|_| status != TaskStatus::Pending);
+        lines.push(format!("pod {} {status:?} {node:?}", task.uid));
+    }
+    lines.sort_unstable();
+    lines
+}
+
+/// The engine of a leader that has seen everything, against one that is told it now.
+///
+/// # Errors
+/// What differs.
+pub fn check(process: &mut Process, server: &Server, config: &Config) -> Result<(), Broken> {
+    let now_s = i64::try_from(server.now_ms() / 1000).unwrap_or(0);
+    let objects = || {
+        KINDS
+            .into_iter()
+            .flat_map(|kind| server.list(kind).into_values())
+    };
+    let mut fresh = fresh_engine(config, objects());
+    fresh.stand_by();
+    process.decider.engine_mut().stand_by();
+    let live = process.decider.engine().state();
+    let (ours, theirs) = (ledger(live), ledger(fresh.state()));
+    if let Some((ours, theirs)) = ours
+        .iter()
+        .zip(&theirs)
+        .find(|(ours, theirs)| ours != theirs)
+    {
+        let text = format!("the live ledger says `{ours}`, the rebuilt one `{theirs}`");
+        return Err(Invariant::Ledger.broken(text));
+    }
+    if ours.len() != theirs.len() {
+        let text = format!(
+            "the live ledger has {} entries, the rebuilt one {}",
+            ours.len(),
+            theirs.len()
+        );
+        return Err(Invariant::Memory.broken(text));
+    }
+    let jobs = (live.footprint().jobs, fresh.state().footprint().jobs);
+    if jobs.0 != jobs.1 {
+        let text = format!("{} jobs are known, there are {}", jobs.0, jobs.1);
+        return Err(Invariant::Memory.broken(text));
+    }
+    check_reasons(process)?;
+    check_statuses(process, server)?;
+    for _ in 0..5 {
+        let decisions = fresh.cycle(now_s);
+        if let Some(bind) = decisions.binds.first() {
+            let state = fresh.state();
+            let (pod, node) = (
+                state.task_key(bind.task),
+                &state.nodes.object(bind.node).name,
+            );
+            let text = format!("{pod} fits on {node}, and is not bound");
+            return Err(Invariant::Progress.broken(text));
+        }
+    }
+    Ok(())
+}
+
+/// Every pod that waits has a reason.
+fn check_reasons(process: &Process) -> Result<(), Broken> {
+    let engine = process.decider.engine();
+    for (ix, task) in engine.state().tasks() {
+        if task.status != TaskStatus::Pending || !task.ours {
+            continue;
+        }
+        if engine
+            .why_pending(ix)
+            .is_none_or(|why| why.message.is_empty())
+        {
+            let text = format!("{} waits, and nobody knows why", task.uid);
+            return Err(Invariant::NoLostPod.broken(text));
+        }
+    }
+    Ok(())
+}
+
+/// The statuses on the server are those the engine has.
+fn check_statuses(process: &Process, server: &Server) -> Result<(), Broken> {
+    let state = process.decider.engine().state();
+    for (key, group) in &server.groups {
+        let job = state.job_by_key(&group.namespace, &group.name);
+        let newest = job.map(|job| &state.job(job).status);
+        if newest.is_some_and(|newest| *newest != group.status) {
+            let text = format!("the status of {key} on the server is an old one");
+            return Err(Invariant::Ledger.broken(text));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,337 @@
+//! The virtual writers of one process, by the rules of `docs/ARCHITECTURE.md`, *Binds*: the term is
+//! asked before every request and outlasts it; a Binding whose answer is lost is in doubt until it
+//! can land no more; it is reported as failed only when that is certain; a decision that was taken
+//! back is not sent.
+
+use std::collections::BTreeMap;
+
+use pumice_devices::marks::{Sent, Turns};
+use pumice_model::object::{GroupStatus, Pairs};
+use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
+
+use super::network::{Answer, Call, Network, REQUEST_MS};
+use super::rng::Rng;
+use super::server::{BindAnswer, Server, key};
+
+/// How a Binding stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Sent {
+        id: u64,
+        at_ms: u64,
+    },
+    /// It may land until then.
+    InDoubt {
+        until_ms: u64,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Binding {
+    request: BindRequest,
+    phase: Phase,
+    recalled: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct StatusWrite {
+    pod_group: (String, String, String),
+    /// The newest that is not sent.
+    waiting: Option<GroupStatus>,
+    sent: Option<(u64, u64, GroupStatus)>,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Writers {
+    binds: BTreeMap<String, Binding>,
+    statuses: BTreeMap<String, StatusWrite>,
+    evictions: Vec<String>,
+    /// Pods' conditions: UID, reason and message.
+    conditions: Vec<(String, (String, String))>,
+    turns: Turns,
+    /// Writes handed in.
+    pub handed_in: u64,
+}
+
+/// What writers work with.
+pub struct Around<'a> {
+    /// The server.
+    pub server: &'a mut Server,
+    /// The way to it.
+    pub network: &'a mut Network,
+    /// Chance.
+    pub rng: &'a mut Rng,
+    /// The process and the end of its term.
+    pub by: (u32, u64),
+    /// What decisions were made from is followed.
+    pub followed: bool,
+}
+
+impl Around<'_> {
+    /// Whether the term outlasts a request.
+    fn has_term(&self) -> bool {
+        self.server.now_ms() + REQUEST_MS <= self.by.1
+    }
+
+    fn send(&mut self, call: Call) -> (u64, u64) {
+        let now_ms = self.server.now_ms();
+        (self.network.send(self.by, call, now_ms, self.rng), now_ms)
+    }
+}
+
+impl Writers {
+    /// Whether an outcome for this pod's Binding will come.
+    pub fn has_bind(&self, uid: &str) -> bool {
+        self.binds.contains_key(uid)
+    }
+
+    /// Nothing waits and nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.binds.is_empty() && self.statuses.is_empty() && self.evictions.is_empty()
+    }
+
+    /// Takes a write.
+    pub fn submit(&mut self, write: Write) {
+        self.handed_in += 1;
+        match write {
+            Write::Bind(request) => {
+                let binding = Binding {
+                    phase: Phase::Waiting,
+                    recalled: None,
+                    request,
+                };
+                self.binds.insert(binding.request.pod.uid.clone(), binding);
+            }
+            Write::GroupStatus {
+                namespace,
+                name,
+                uid,
+                status,
+                ..
+            } => {
+                let new = || StatusWrite {
+                    pod_group: (namespace.clone(), name.clone(), uid),
+                    waiting: None,
+                    sent: None,
+                };
+                let group = self
+                    .statuses
+                    .entry(key(&namespace, &name))
+                    .or_insert_with(new);
+                group.waiting = Some(status);
+            }
+            Write::Evict { pod, .. } => self.evictions.push(pod.uid),
+            Write::PodCondition {
+                pod,
+                reason,
+                message,
+                ..
+            } => {
+                self.conditions.push((pod.uid, (reason, message)));
+            }
+            Write::Event { .. }
+            | Write::BindWaits { .. }
+            | Write::QueueStatus { .. }
+            | Write::CleanUp { .. }
+            | Write::ShardStatus { .. } => {}
+        }
+    }
+
+    /// A decision does not fit any more.
+    pub fn recall(&mut self, uid: &str, why: String) {
+        if let Some(binding) = self.binds.get_mut(uid) {
+            binding.recalled = Some(why);
+        }
+    }
+
+    /// Sends what may be sent, and says how writes ended.
+    pub fn step(&mut self, around: &mut Around<'_>) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        let uids: Vec<String> = self.binds.keys().cloned().collect();
+        for uid in uids {
+            if let Some(outcome) = self.step_bind(&uid, around) {
+                self.binds.remove(&uid);
+                outcomes.push(outcome);
+            }
+        }
+        let groups: Vec<String> = self.statuses.keys().cloned().collect();
+        for group in groups {
+            outcomes.extend(self.step_status(&group, around));
+        }
+        if around.has_term() {
+            for uid in std::mem::take(&mut self.evictions) {
+                around.send(Call::Evict { uid });
+            }
+            for (uid, told) in std::mem::take(&mut self.conditions) {
+                let pod = around
+                    .server
+                    .pods
+                    .get(&uid)
+                    .filter(|pod| pod.node.is_none());
+                if let Some(mut pod) = pod.cloned() {
+                    pod.told = Some(Box::new(told));
+                    around.server.put_pod(pod);
+                }
+            }
+        }
+        outcomes
+    }
+
+    /// How a Binding ended, if it has.
+    fn step_bind(&mut self, uid: &str, around: &mut Around<'_>) -> Option<Outcome> {
+        let binding = self.binds.get_mut(uid)?;
+        let now_ms = around.server.now_ms();
+        match binding.phase {
+            Phase::Waiting => {
+                if let Some(why) = &binding.recalled {
+                    return Some(binding.failed(BindFailure::Outdated, why.clone()));
+                }
+                if around.has_term() && around.followed {
+                    let records = stamp(&mut self.turns, &binding.request, now_ms);
+                    let (id, at_ms) = around.send(Call::Bind {
+                        uid: uid.to_owned(),
+                        node: binding.request.node.clone(),
+                        records,
+                    });
+                    binding.phase = Phase::Sent { id, at_ms };
+                }
+                None
+            }
+            Phase::Sent { id, at_ms } => match around.network.answer(id, now_ms) {
+                Some(answer) => Some(binding.answered(&answer, around.server)),
+                None if now_ms >= at_ms + REQUEST_MS => {
+                    binding.phase = Phase::InDoubt {
+                        until_ms: at_ms + 2 * REQUEST_MS,
+                    };
+                    None
+                }
+                None => None,
+            },
+            Phase::InDoubt { until_ms } => {
+                let seen = binding.look(around.server);
+                match seen {
+                    None if now_ms >= until_ms => {
+                        let text = "no answer".to_owned();
+                        let failure = binding
+                            .recalled
+                            .as_ref()
+                            .map_or(BindFailure::GaveUp, |_| BindFailure::Outdated);
+                        Some(binding.failed(failure, text))
+                    }
+                    seen => seen,
+                }
+            }
+        }
+    }
+
+    fn step_status(&mut self, group: &str, around: &mut Around<'_>) -> Option<Outcome> {
+        let write = self.statuses.get_mut(group)?;
+        let now_ms = around.server.now_ms();
+        let (namespace, name, uid) = write.pod_group.clone();
+        let mut outcome = None;
+        if let Some((id, at_ms, status)) = write.sent.clone() {
+            let answer = around.network.answer(id, now_ms);
+            if answer.is_none() && now_ms < at_ms + REQUEST_MS {
+                return None;
+            }
+            around.network.forget(id);
+            write.sent = None;
+            outcome = Some(match answer {
+                Some(Answer::Other(true)) => Outcome::GroupStatusWritten {
+                    namespace,
+                    name,
+                    status,
+                },
+                _ => Outcome::GroupStatusFailed {
+                    namespace,
+                    name,
+                    message: "refused".to_owned(),
+                },
+            });
+        }
+        if around.has_term()
+            && let Some(status) = write.waiting.take()
+        {
+            let (id, at_ms) = around.send(Call::Status {
+                group: group.to_owned(),
+                uid,
+                status: status.clone(),
+            });
+            write.sent = Some((id, at_ms, status));
+        }
+        if write.sent.is_none() && write.waiting.is_none() {
+            self.statuses.remove(group);
+        }
+        outcome
+    }
+}
+
+impl Binding {
+    fn pod(&self) -> PodRef {
+        self.request.pod.clone()
+    }
+
+    fn failed(&self, failure: BindFailure, message: String) -> Outcome {
+        Outcome::BindFailed {
+            pod: self.pod(),
+            node: self.request.node.clone(),
+            failure,
+            message,
+        }
+    }
+
+    fn bound(&self) -> Outcome {
+        Outcome::Bound {
+            pod: self.pod(),
+            node: self.request.node.clone(),
+        }
+    }
+
+    fn answered(&self, answer: &Answer, server: &Server) -> Outcome {
+        match answer {
+            Answer::Bind(BindAnswer::Done) => self.bound(),
+            Answer::Bind(BindAnswer::Gone) => {
+                self.failed(BindFailure::PodGone, "not found".to_owned())
+            }
+            Answer::Refused => self.failed(BindFailure::Denied, "quota exceeded".to_owned()),
+            Answer::Bind(BindAnswer::Conflict) | Answer::Other(_) => {
+                let seen = self.look(server);
+                seen.unwrap_or_else(|| self.failed(BindFailure::Rejected, "conflict".to_owned()))
+            }
+        }
+    }
+
+    /// What the pod says, if that settles the Binding.
+    fn look(&self, server: &Server) -> Option<Outcome> {
+        let Some(pod) = server.pods.get(&self.request.pod.uid) else {
+            return Some(self.failed(BindFailure::PodGone, "not found".to_owned()));
+        };
+        match &pod.node {
+            Some(node) if *node == self.request.node => Some(self.bound()),
+            Some(node) => Some(self.failed(
+                BindFailure::BoundElsewhere(node.clone()),
+                "conflict".to_owned(),
+            )),
+            None if pod.deleting => Some(self.failed(BindFailure::PodGone, "deleted".to_owned())),
+            None => None,
+        }
+    }
+}
+
+/// The annotations of a Binding, with what is known only when it is sent.
+fn stamp(turns: &mut Turns, request: &BindRequest, now_ms: u64) -> Pairs {
+    let seconds = i64::try_from(now_ms / 1000).unwrap_or(0);
+    let sent = Sent {
+        seconds,
+        nanos: seconds.saturating_mul(1_000_000_000),
+        turn: turns.next(&request.node, seconds),
+    };
+    let marks = request.devices.annotations.iter();
+    let mut records: Pairs = marks
+        .map(|mark| (mark.key.to_owned(), mark.value.text(sent)))
+        .collect();
+    records.sort();
+    records
+}

@@ -1,0 +1,50 @@
+//! Random storms: 1,000 seeds, in four tests that run beside each other.
+
+use pumice_sim::faults::{run, run_with_bad_input};
+
+use crate::config;
+
+/// Runs every fourth seed; each of some twice.
+fn storms(first: u64) {
+    let config = config();
+    let mut binds = 0;
+    for seed in (first..1000).step_by(4) {
+        let summary = run(&config, seed).unwrap_or_else(|failure| panic!("{failure}"));
+        binds += summary.binds;
+        if seed % 20 == first {
+            let again = run(&config, seed).expect("as before");
+            assert_eq!(
+                summary, again,
+                "seed {seed} is not repeated (spec/06 INV-10)"
+            );
+        }
+    }
+    assert!(binds > 1000, "{binds} pods bound");
+}
+
+#[test]
+fn no_invariant_breaks_in_the_first_quarter_of_a_thousand_storms() {
+    storms(0);
+}
+
+#[test]
+fn no_invariant_breaks_in_the_second_quarter_of_a_thousand_storms() {
+    storms(1);
+}
+
+#[test]
+fn no_invariant_breaks_in_the_third_quarter_of_a_thousand_storms() {
+    storms(2);
+}
+
+#[test]
+fn no_invariant_breaks_in_the_last_quarter_of_a_thousand_storms() {
+    storms(3);
+}
+
+#[test]
+fn bad_objects_change_no_decision_about_others() {
+    for seed in 0..20 {
+        run_with_bad_input(&config(), seed).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}

@@ -1,0 +1,55 @@
+//! Pods that their own gang does not need leave room to groups that were admitted a moment ago and
+//! whose pods are still being made.
+
+use pumice_model::object::GroupPhase;
+
+use super::Cycle;
+use super::gates;
+use super::queue_share::reservation;
+use super::state::{Res, Status, Task, add, get};
+
+/// Whether a pod may be tried, as far as newcomers are concerned.
+pub fn are_left_room(cycle: &Cycle, job: &str, task: &Task) -> bool {
+    let gang = cycle.plugin("gang");
+    let Some(gang) = gang.filter(|gang| gang.enabled.allocatable) else {
+        return true;
+    };
+    let hold_s = gang.arguments.int("gang.hold-minimum-seconds").unwrap_or(5);
+    if !gates::gang_holds(&cycle.world, job, false) {
+        return true;
+    }
+    let mut reserved = Res::new();
+    for key in cycle.world.jobs.keys() {
+        if is_newcomer(cycle, key, hold_s) {
+            add(&mut reserved, &reservation(&cycle.world, key));
+        }
+    }
+    let mut idle = Res::new();
+    let nodes = cycle.world.nodes.values();
+    for node in nodes.filter(|node| !node.unschedulable) {
+        let mut of_node = cycle.world.idle(node);
+        of_node
+            .values_mut()
+            .for_each(|amount| *amount = (*amount).max(0));
+        add(&mut idle, &of_node);
+    }
+    let request = task.request();
+    request.iter().all(|(name, asked)| {
+        let wanted = get(&reserved, name);
+        name == "pods" || *asked == 0 || wanted == 0 || get(&idle, name) - asked >= wanted
+    })
+}
+
+/// A PodGroup that was admitted less than so many seconds ago and has fewer pods than `minMember`.
+fn is_newcomer(cycle: &Cycle, key: &str, hold_s: i64) -> bool {
+    let job = &cycle.world.jobs[key];
+    let is_young = job
+        .admitted_s
+        .is_some_and(|at_s| cycle.now_s < at_s + hold_s);
+    let tasks = cycle.world.tasks_of(key).into_iter();
+    let ended = [Status::Releasing, Status::Failed, Status::Unknown];
+    let pods = tasks.filter(|task| !ended.contains(&task.status)).count();
+    let is_bare = job.group.name.starts_with("podgroup-");
+    let lacks_pods = (pods as i64) < i64::from(job.group.min_member);
+    is_young && !is_bare && lacks_pods && job.group.status.phase == GroupPhase::Inqueue
+}
