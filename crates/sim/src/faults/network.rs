@@ -9,6 +9,9 @@ use super::server::{BindAnswer, Server};
 /// A request lands within this time after it was sent, or never, milliseconds.
 pub const REQUEST_MS: u64 = 2_000;
 
+/// An answer is waited for so long, milliseconds: a request may land after that.
+pub const ANSWER_MS: u64 = 1_000;
+
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
@@ -196,6 +199,13 @@ impl Network {
             .is_some()
             .then(|| self.requests.remove(at))?
             .answer
+    }
+
+    /// Nobody waits for the answer any more.
+    pub fn abandon(&mut self, id: u64) {
+        for request in self.requests.iter_mut().filter(|request| request.id == id) {
+            request.answers_ms = None;
+        }
     }
 
     /// Forgets requests that can neither land nor be answered any more.

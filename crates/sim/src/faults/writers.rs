@@ -9,7 +9,7 @@ use pumice_devices::marks::{Sent, Turns};
 use pumice_model::object::{GroupStatus, Pairs};
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
-use super::network::{Answer, Call, Network, REQUEST_MS};
+use super::network::{ANSWER_MS, Answer, Call, Network, REQUEST_MS};
 use super::rng::Rng;
 use super::server::{BindAnswer, Server, key};
 
@@ -201,7 +201,8 @@ impl Writers {
             }
             Phase::Sent { id, at_ms } => match around.network.answer(id, now_ms) {
                 Some(answer) => Some(binding.answered(&answer, around.server)),
-                None if now_ms >= at_ms + REQUEST_MS => {
+                None if now_ms >= at_ms + ANSWER_MS => {
+                    around.network.abandon(id);
                     binding.phase = Phase::InDoubt {
                         until_ms: at_ms + 2 * REQUEST_MS,
                     };
