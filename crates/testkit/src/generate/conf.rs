@@ -77,7 +77,7 @@ fn random_conf(rng: &mut Rng) -> String {
     if rng.one_in(2) {
         rng.shuffle(&mut names);
     }
-    if of_groups.one_in(6) {
+    if of_groups.one_in(4) {
         names.insert(of_groups.below(names.len() + 1), "nodegroup");
     }
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));

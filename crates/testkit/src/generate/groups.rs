@@ -95,9 +95,9 @@ fn node_groups(rng: &mut Rng, queue: &mut QueueObject) {
             avoided: list(rng, 4),
         });
     }
-    if rng.one_in(3) {
+    if rng.one_in(2) {
         let group = rng.pick(NODE_GROUPS).to_owned();
-        let limits = vec![("cpu".to_owned(), rng.pick(&[1000, 3000, 6000]))];
+        let limits = vec![("cpu".to_owned(), rng.pick(&[500, 1000, 3000, 6000]))];
         queue.group_limits = GroupLimits::Of(vec![(group, limits)]);
     }
     if rng.one_in(24) {
