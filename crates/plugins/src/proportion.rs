@@ -178,6 +178,11 @@ impl Overused for Proportion {
             .enumerate()
             .all(|(at, deserved)| deserved - (held(queue, ResIx(at as u16)) as f64) < EPSILON)
     }
+
+    fn is_lasting(&self) -> bool {
+        // What it deserves is settled when the cycle opens; what it holds only grows.
+        true
+    }
 }
 
 impl Allocatable for Proportion {
@@ -217,6 +222,10 @@ impl Allocatable for Proportion {
         };
         let overruns = reservation::overruns(state, request, demand, limit, overrun);
         Err(Refusal::Quota(overruns))
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 
@@ -259,6 +268,10 @@ impl Admission for Proportion {
         };
         let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
         (Vote::Reject, Some(Refusal::Quota(overruns)))
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 

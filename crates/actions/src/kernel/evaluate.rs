@@ -288,6 +288,12 @@ impl Program {
         }
     }
 
+    /// What its filters say of a node stays so while pods are placed there.
+    pub fn is_lasting(&self) -> bool {
+        let mut filters = self.before.iter().chain(&self.after);
+        filters.all(|filter| filter.is_lasting())
+    }
+
     /// The points on devices, for classes that ask for some.
     pub fn devices(&self) -> Option<&DeviceCheck> {
         self.devices.as_ref()

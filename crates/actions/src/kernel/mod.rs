@@ -18,6 +18,7 @@ mod group;
 mod index;
 mod layout;
 mod nearest;
+mod places;
 mod shard;
 mod wide_max;
 
@@ -32,6 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use cells::{CellFilters, Layouts};
 use evaluate::{Block, Program};
 use index::ClassIndex;
+pub use places::PlaceCount;
 
 /// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
 pub const INDEX_BUDGET_BYTES: usize = 512 << 20;

@@ -138,4 +138,8 @@ impl DomainFilter for Filter {
     fn sums(&self) -> usize {
         1
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }
