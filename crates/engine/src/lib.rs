@@ -79,8 +79,8 @@ pub struct Decisions {
     pub postponed: bool,
     /// Number of jobs that were tried; the others slept.
     pub tried: usize,
-    /// Jobs that would have slept through what they got in this cycle, which tried all: some of them if
-    /// they are many. A fault of this program.
+    /// Jobs that would have slept through what they got in this cycle, which tried all: a fault of this
+    /// program.
     pub missed: Vec<JobIx>,
 }
 

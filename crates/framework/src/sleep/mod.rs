@@ -32,9 +32,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use groups::Touched;
 pub use groups::{ClassIx, Group, GroupIx, Groups, Minimum, Places, PodClass, Told, WaitsFor};
 
-/// Most jobs remembered by name that sleeping would have missed.
-const MOST_MISSED: usize = 16;
-
 /// Where a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bed {
@@ -108,7 +105,7 @@ impl Sleepers {
         self.missed
     }
 
-    /// The jobs of the last check that would have been missed, some of them if they are many.
+    /// Jobs of the last cycle that would have missed what they got.
     pub fn missed_jobs(&self) -> &[JobIx] {
         &self.missed_jobs
     }
@@ -234,9 +231,7 @@ impl Sleepers {
     /// A job that would have slept got something.
     pub fn miss(&mut self, job: JobIx) {
         self.missed += 1;
-        if self.missed_jobs.len() < MOST_MISSED {
-            self.missed_jobs.push(job);
-        }
+        self.missed_jobs.push(job);
     }
 
     /// Jobs that were looked at in this cycle and those that changed in it, by index, each once. Some may
