@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use pumice_framework::points::{NodeFilter, NodeScore, StaticPart};
 use pumice_framework::reason::Shortage;
-use pumice_framework::{Class, PluginChain, ReasonId, ReasonTable, SetId};
+use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
@@ -87,16 +87,16 @@ impl Program {
     /// Collects the points of a class.
     pub fn new(
         state: &State,
-        chain: &PluginChain,
+        plugins: &Plugins,
         table: &mut ReasonTable,
         class: &Class,
         fixed: Rc<StaticPart>,
     ) -> Self {
-        let filters = chain.node_filters(state, class);
+        let filters = plugins.node_filters(state, class);
         let (before, after) = filters
             .into_iter()
             .partition(|filter| filter.before_static());
-        let scores = chain.node_scores(state, class);
+        let scores = plugins.node_scores(state, class);
         let request = &class.shape.request;
         let mut needs = SmallVec::new();
         for resource in state.resources.in_order() {

@@ -24,7 +24,7 @@ mod wide_max;
 use std::rc::Rc;
 
 use pumice_framework::points::{ClassKey, Counting, Signature, StaticPart};
-use pumice_framework::{Choice, Class, FitError, PluginChain, ReasonId, ReasonTable, TopologyKeys};
+use pumice_framework::{Choice, Class, FitError, Plugins, ReasonId, ReasonTable, TopologyKeys};
 use pumice_model::topology::AppearanceIx;
 use pumice_model::{DemandIx, NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -159,10 +159,10 @@ impl Kernel {
     pub fn best(
         &mut self,
         state: &mut State,
-        chain: &PluginChain,
+        plugins: &Plugins,
         task: TaskIx,
     ) -> Result<Choice, FitError> {
-        let found = self.best_node(state, chain, task)?;
+        let found = self.best_node(state, plugins, task)?;
         Ok(Choice {
             node: found.node,
             idle: found.idle,
@@ -173,12 +173,12 @@ impl Kernel {
     fn best_node(
         &mut self,
         state: &mut State,
-        chain: &PluginChain,
+        plugins: &Plugins,
         task: TaskIx,
     ) -> Result<Found, FitError> {
         self.forget_if_stale(state);
-        let (id, class) = self.class_of(state, chain, task);
-        if let Some(everywhere) = self.refusal(state, chain, id, &class) {
+        let (id, class) = self.class_of(state, plugins, task);
+        if let Some(everywhere) = self.refusal(state, plugins, id, &class) {
             let nodes = state.nodes.len() as u32;
             return Err(FitError {
                 nodes,
@@ -196,7 +196,7 @@ impl Kernel {
             None => {
                 only_once = is_alone(state, &class);
                 let class = class.make(state);
-                match self.meet(state, chain, class, only_once) {
+                match self.meet(state, plugins, class, only_once) {
                     Met::Found(found) => return Ok(found),
                     Met::Index(index) => index,
                 }
@@ -222,18 +222,12 @@ impl Kernel {
 
     /// Meets a class for the first time: an index of all nodes, or at once the best node for a class
     /// of one task.
-    fn meet(
-        &mut self,
-        state: &mut State,
-        chain: &PluginChain,
-        class: Class,
-        only_once: bool,
-    ) -> Met {
-        let program = self.program(state, chain, &class);
+    fn meet(&mut self, state: &mut State, plugins: &Plugins, class: Class, only_once: bool) -> Met {
+        let program = self.program(state, plugins, &class);
         let matched = state.topology.effort();
         let with = &mut Counting::new(state, &mut self.keys);
-        let filters = chain.domain_filters(with, &class);
-        let candidates = chain.candidate_scores(with, &class);
+        let filters = plugins.domain_filters(with, &class);
+        let candidates = plugins.candidate_scores(with, &class);
         let cells = CellFilters::new(state, filters, &mut self.keys, &mut self.layouts);
         self.effort += UNITS_PER_MATCH * (state.topology.effort() - matched);
         let scan = only_once && candidates.is_empty();
@@ -246,14 +240,11 @@ impl Kernel {
     }
 
     /// The class of a task, and what tells it apart.
-    fn class_of(
-        &mut self,
-        state: &State,
-        chain: &PluginChain,
-        task: TaskIx,
-    ) -> (ClassId, ClassRef) {
+    fn class_of(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> (ClassId, ClassRef) {
         let key = ClassKey::of(state.task(task));
-        let signature = chain.signature(state, task).filter(|text| !text.is_empty());
+        let signature = plugins
+            .signature(state, task)
+            .filter(|text| !text.is_empty());
         let signature = match signature {
             None => (self.unsigned.clone(), 0),
             Some(text) => self.intern(text),
@@ -303,30 +294,30 @@ impl Kernel {
     fn refusal(
         &mut self,
         state: &State,
-        chain: &PluginChain,
+        plugins: &Plugins,
         id: ClassId,
         class: &ClassRef,
     ) -> Option<String> {
         let known = self.refused.entry(id).or_insert_with(|| {
             let class = class.clone().make(state);
             let refusal = class.devices.refusal.clone();
-            refusal.or_else(|| chain.prefilter(state, &class))
+            refusal.or_else(|| plugins.prefilter(state, &class))
         });
         known.clone()
     }
 
-    fn program(&mut self, state: &State, chain: &PluginChain, class: &Class) -> Program {
+    fn program(&mut self, state: &State, plugins: &Plugins, class: &Class) -> Program {
         // A verdict, a score and perhaps a raw value per node.
         let part_bytes = 24 * state.nodes.len().max(1);
         if self.fixed.len() > self.fixed_in_use + STATIC_BUDGET_BYTES / part_bytes {
             self.fixed.retain(|_, part| Rc::strong_count(part) > 1);
             self.fixed_in_use = self.fixed.len();
         }
-        let fixed = self.fixed_part(state, chain, class);
-        Program::new(state, chain, &mut self.reasons, class, fixed)
+        let fixed = self.fixed_part(state, plugins, class);
+        Program::new(state, plugins, &mut self.reasons, class, fixed)
     }
 
-    fn fixed_part(&mut self, state: &State, chain: &PluginChain, class: &Class) -> Rc<StaticPart> {
+    fn fixed_part(&mut self, state: &State, plugins: &Plugins, class: &Class) -> Rc<StaticPart> {
         let signature = self.signatures.get(&class.signature).copied();
         let rules = state.shapes.rules_serial(class.shape.rules);
         let part = self
@@ -335,7 +326,7 @@ impl Kernel {
             .or_insert_with(|| {
                 let tests = UNITS_PER_RULE * (1 + class.rules.size() as u64);
                 self.effort += tests * state.nodes.len() as u64;
-                let mut part = chain.static_part(state, class.fixed());
+                let mut part = plugins.static_part(state, class.fixed());
                 shard::overlay(state, self.shard_reason, &mut part);
                 Rc::new(part)
             });
@@ -346,14 +337,14 @@ impl Kernel {
     pub fn rejects(
         &mut self,
         state: &State,
-        chain: &PluginChain,
+        plugins: &Plugins,
         task: TaskIx,
         node: NodeIx,
     ) -> Option<ReasonId> {
         self.forget_if_stale(state);
-        let (_, class) = self.class_of(state, chain, task);
+        let (_, class) = self.class_of(state, plugins, task);
         let class = class.make(state);
-        self.fixed_part(state, chain, &class).verdict[node.at()]
+        self.fixed_part(state, plugins, &class).verdict[node.at()]
     }
 
     /// The best node for a class of one task, by one pass over the nodes;
