@@ -1,9 +1,11 @@
 //! A task: one pod as the scheduler sees it.
 
-use crate::device::{DemandIx, Holding};
+use pumice_devices::Load;
+
+use crate::device::{DeviceRequestIx, Holding};
 use crate::intern::Sym;
 use crate::job::JobIx;
-use crate::node::{Load, NodeIx};
+use crate::node::NodeIx;
 use crate::object::{Gates, Pairs, PodObject, PodPhase};
 use crate::shape::ShapeIx;
 use crate::topology::AppearanceIx;
@@ -148,7 +150,7 @@ pub struct Task {
     /// What it asks of its volumes.
     pub volumes: NeedIx,
     /// What it asks of shared devices.
-    pub demand: DemandIx,
+    pub demand: DeviceRequestIx,
     /// Annotations that tell what devices it holds.
     pub records: Option<Box<Pairs>>,
     /// Devices it holds.
@@ -187,8 +189,8 @@ pub struct Task {
 
 impl Task {
     /// It asks for devices, or its annotations tell that it has some.
-    pub fn minds_devices(&self) -> bool {
-        self.demand != DemandIx::NONE || self.records.is_some() || self.holding.is_some()
+    pub fn involves_devices(&self) -> bool {
+        self.demand != DeviceRequestIx::NONE || self.records.is_some() || self.holding.is_some()
     }
 
     /// On its way out: topology spread does not count it.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use pumice_framework::points::{ClassKey, Signature};
 use pumice_framework::{Class, Plugins};
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{DemandIx, NeedIx, State, TaskIx};
+use pumice_model::{DeviceRequestIx, NeedIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::index::ClassIndex;
@@ -246,7 +246,7 @@ impl Classes {
     pub fn is_alone(&self, state: &State, class: ClassIx) -> bool {
         let key = self.records[class.at()].key;
         state.shapes.uses(key.shape) == 1
-            || (key.devices != DemandIx::NONE && state.devices.uses(key.devices) == 1)
+            || (key.devices != DeviceRequestIx::NONE && state.devices.uses(key.devices) == 1)
             || (key.volumes != NeedIx::NONE
                 && (state.volumes.uses(key.volumes) == 1 || state.volumes.is_volatile(key.volumes)))
     }

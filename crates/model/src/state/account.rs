@@ -1,7 +1,7 @@
 //! What tasks count for their jobs and queues: how many are in each status, and amounts.
 
 use super::State;
-use crate::device::DeviceBooks;
+use crate::device::DeviceTable;
 use crate::intern::Sym;
 use crate::node::NodeIx;
 use crate::object::Gates;
@@ -137,7 +137,7 @@ struct Charged<'a> {
 
 fn charged<'a>(
     shapes: &'a Shapes,
-    devices: &'a DeviceBooks,
+    devices: &'a DeviceTable,
     task: &'a Task,
     node: Option<NodeIx>,
 ) -> Charged<'a> {

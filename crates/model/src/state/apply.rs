@@ -4,7 +4,7 @@ use super::devices::device_facts_differ;
 use super::placement::Entry;
 use super::{Hold, State};
 use crate::delta::Delta;
-use crate::device::DemandIx;
+use crate::device::DeviceRequestIx;
 use crate::intern::Sym;
 use crate::job::Origin;
 use crate::object::{NodeObject, PodObject, QueueObject};
@@ -226,7 +226,7 @@ impl State {
             owners,
             controlled: pod.controlled,
             volumes: NeedIx::NONE,
-            demand: DemandIx::NONE,
+            demand: DeviceRequestIx::NONE,
             records: None,
             holding: None,
             appearance,

@@ -42,7 +42,7 @@ impl State {
             true => VolumePlan::default(),
             false => self.volumes.plan(ix, need, &self.nodes, node),
         };
-        let devices = match self.task(ix).minds_devices() {
+        let devices = match self.task(ix).involves_devices() {
             true => self.choose_devices(ix, node, later),
             false => None,
         };
@@ -97,7 +97,7 @@ impl State {
         if !same_place {
             self.leave_node(ix, &shape, entry.keeps);
         }
-        let plain = !self.task(ix).minds_devices();
+        let plain = !self.task(ix).involves_devices();
         if !plain {
             self.account(ix, old_status, old_node, -1);
         }
