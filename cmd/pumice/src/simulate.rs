@@ -196,6 +196,7 @@ fn settings(arguments: &SimulateArguments) -> anyhow::Result<SimulationSettings>
         default_queue: arguments.default_queue.clone(),
         options: Options {
             scheduler_names: arguments.scheduler_names.clone(),
+            annotations: pumice_engine::annotations_read(),
         },
         ignored_provisioners: arguments.ignored_provisioners.clone(),
         node_selector,

@@ -11,22 +11,22 @@ use pumice_devices::family::protocols;
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 
-use crate::effects::devices::guards::Guards;
-use crate::effects::devices::turns::Turns;
+use crate::effects::devices::guards::InFlightGuards;
+use crate::effects::devices::stamps::Stamps;
 
 /// What is known of device plugins. Clones share it.
 #[derive(Clone)]
 pub struct PluginProgress {
-    pub(crate) guards: Arc<Guards>,
-    pub(crate) turns: Arc<Turns>,
+    pub(crate) guards: Arc<InFlightGuards>,
+    pub(crate) stamps: Arc<Stamps>,
 }
 
 impl PluginProgress {
     /// Nothing is known yet. `patience`: see [`crate::effects::EffectOptions::plugin_patience`].
     pub fn new(patience: Duration) -> Self {
         Self {
-            guards: Arc::new(Guards::new(patience)),
-            turns: Arc::default(),
+            guards: Arc::new(InFlightGuards::new(patience)),
+            stamps: Arc::default(),
         }
     }
 
@@ -35,7 +35,7 @@ impl PluginProgress {
         match delta {
             Delta::PodApply(pod) => self.note_pod(pod),
             Delta::PodDelete(uid) => self.pod_gone(uid),
-            Delta::NodeDelete(node) => self.turns.forget(node),
+            Delta::NodeDelete(node) => self.stamps.forget(node),
             _ => {}
         }
     }
@@ -50,9 +50,9 @@ impl PluginProgress {
         };
         let mut busy = false;
         for protocol in protocols() {
-            let turn = protocol.turn_key.and_then(value);
-            if let Some(turn) = turn.and_then(|turn| turn.parse::<u64>().ok()) {
-                self.saw_turn(node, turn);
+            let sequence = protocol.sequence_key.and_then(value);
+            if let Some(sequence) = sequence.and_then(|text| text.parse::<u64>().ok()) {
+                self.saw_sequence(node, sequence);
             }
             busy |= protocol.is_busy(value);
         }
@@ -60,10 +60,10 @@ impl PluginProgress {
         self.pod_seen(&pod.uid, node, busy, ended);
     }
 
-    /// A pod on the node carries this turn ([`pumice_devices::MarkValue::Turn`]), whoever gave it:
+    /// A pod on the node carries this sequence number ([`pumice_devices::AnnotationValue::Sequence`]), whoever gave it:
     /// the next one is larger.
-    pub(crate) fn saw_turn(&self, node: &str, turn: u64) {
-        self.turns.saw(node, turn);
+    pub(crate) fn saw_sequence(&self, node: &str, sequence: u64) {
+        self.stamps.saw(node, sequence);
     }
 
     /// The watch shows a pod on a node. `busy`: its annotations say that its device plugin has not
@@ -100,13 +100,13 @@ mod tests {
     fn is_free_after(seen: &Delta) -> bool {
         let progress = PluginProgress::new(Duration::from_secs(30));
         progress.note(seen);
-        let guard = pumice_devices::Guard {
+        let guard = pumice_devices::InFlightGuard {
             kind: 1,
             content: "other".to_owned(),
             waits: true,
         };
-        let turn = progress.guards.enter("other", NODE, &guard);
-        matches!(turn, crate::effects::devices::guards::Turn::Now)
+        let pass = progress.guards.enter("other", NODE, &guard);
+        matches!(pass, crate::effects::devices::guards::Pass::Now)
     }
 
     #[tokio::test]

@@ -297,6 +297,7 @@ impl Daemon {
         let sharded = settings.sharding != Sharding::None;
         Ok(WatchOptions {
             scheduler_names: scheduling.scheduler_name.clone(),
+            annotations: pumice_engine::annotations_read(),
             node_selector: settings.node_selector.clone(),
             ring: ring.transpose()?,
             workloads: settings.workloads,

@@ -2,19 +2,20 @@
 
 use std::rc::Rc;
 
-use crate::cards::{Card, NodeCards, NodeDevices, Picks, Tags};
-use crate::demand::{Demand, Want};
+use crate::binding::Protocol;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
-use crate::geometry::DeviceConfig;
-use crate::marks::Protocol;
+use crate::ledger::{Allocations, Card, NodeCards, NodeDevices, Tags};
+use crate::nvidia::geometry::DeviceConfig;
+use crate::nvidia::{gpushare, product, vgpu};
+use crate::request::{DeviceRequest, FamilyRequest};
 use crate::settings::Settings;
-use crate::{gpushare, product, unbuilt, vgpu};
+use crate::unbuilt;
 
 /// What annotations of a placed pod say.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct Decoded {
     /// Cards it holds; guesses where that cannot be told.
-    pub picks: Picks,
+    pub allocations: Allocations,
     /// What could not be read.
     pub problems: Vec<String>,
 }
@@ -42,14 +43,14 @@ pub trait Family {
     ///
     /// # Errors
     /// Why it cannot be placed at all: the request cannot be read, or the family is switched off.
-    fn want(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn Want>, String>>;
+    fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>>;
 
     /// What a pod on the node holds. `records` are the annotations named in
     /// [`FamilySpec::records`]; `pod` is what its containers ask, whether or not the family is on.
-    fn held(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held;
+    fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded;
 
     /// Whether it matters to which group a pod belongs that asks this.
-    fn minds_group(&self, _pod: &PodFacts) -> bool {
+    fn depends_on_group(&self, _pod: &PodFacts) -> bool {
         false
     }
 
@@ -131,14 +132,14 @@ impl Devices {
     }
 
     /// Compiles what a pod asks.
-    pub fn demand(&self, pod: &PodFacts, tags: Tags) -> Demand {
-        let mut demand = Demand::default();
+    pub fn demand(&self, pod: &PodFacts, tags: Tags) -> DeviceRequest {
+        let mut demand = DeviceRequest::default();
         if pod.containers.is_empty() {
             return demand;
         }
         for (at, family) in self.families.iter().enumerate() {
-            match family.want(pod, tags) {
-                Some(Ok(want)) => demand.wants.push((at as u8, want)),
+            match family.request(pod, tags) {
+                Some(Ok(request)) => demand.parts.push((at as u8, request)),
                 Some(Err(refusal)) => {
                     demand.refusal.get_or_insert(refusal);
                 }
@@ -150,13 +151,21 @@ impl Devices {
     }
 
     /// Whether it matters to which group a pod belongs that asks this.
-    pub fn minds_group(&self, pod: &PodFacts) -> bool {
-        self.families.iter().any(|family| family.minds_group(pod))
+    pub fn depends_on_group(&self, pod: &PodFacts) -> bool {
+        self.families
+            .iter()
+            .any(|family| family.depends_on_group(pod))
     }
 
     /// What a placed pod holds of a family.
-    pub fn held(&self, family: u8, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Held {
-        self.families[usize::from(family)].held(records, pod, cards)
+    pub fn decode(
+        &self,
+        family: u8,
+        records: &Pairs,
+        pod: &PodFacts,
+        cards: &NodeCards,
+    ) -> Decoded {
+        self.families[usize::from(family)].decode(records, pod, cards)
     }
 
     /// Resources that are not counted on nodes or in queues, sorted.

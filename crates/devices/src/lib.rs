@@ -4,7 +4,7 @@
 //! ```text
 //!  node annotations ──► Family::cards ──► NodeDevices (cards and who holds them)
 //!                                              ▲    │
-//!  pod limits, annotations ──► Family::want ──► Want: fit, choose ──► Picks ──► Marks (annotations)
+//!  pod limits, annotations ──► Family::want ──► FamilyRequest: fit, choose ──► Allocations ──► BindingAnnotations (annotations)
 //!                                              │                       ▲
 //!  annotations of a placed pod ──► Family::held ───────────────────────┘
 //! ```
@@ -17,27 +17,22 @@
 //! Invariants: pure and deterministic; a pod is charged for everything its annotations say, once per
 //! element; what cannot be read counts as used.
 
-pub mod cards;
-pub mod demand;
+pub mod binding;
 pub mod facts;
 pub mod family;
-pub mod geometry;
-pub mod gpushare;
-mod indices;
-pub mod marks;
-pub mod product;
+pub mod ledger;
+pub mod nvidia;
+pub mod request;
 pub mod settings;
 mod text;
-pub mod type_list;
 mod unbuilt;
-pub mod vgpu;
 
-pub use cards::{
-    Brief, Card, Hold, NodeCards, NodeDevices, Pick, Picks, Tags, Unit, Used, View, Weight,
-};
-pub use demand::{Demand, Failure, Miss, Want};
+pub use binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard, Protocol};
 pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
-pub use family::{Devices, FAMILIES, Family, FamilySpec, Held};
-pub use marks::{Guard, Mark, MarkValue, Marks, Protocol};
+pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};
+pub use ledger::{
+    Allocation, Allocations, Card, CardSummary, LedgerEntry, Load, NodeCards, NodeDevices, Tags,
+    Unit, Used, View,
+};
+pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};
 pub use settings::{Policy, Settings};
-pub use type_list::TypeLists;

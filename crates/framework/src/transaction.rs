@@ -9,7 +9,7 @@
 //! A step is applied to the state at once and all plugins are told ([`Step`]). What a placement takes,
 //! node, devices and volumes, was chosen before and is part of it ([`Choice`]).
 
-use pumice_devices::Marks;
+use pumice_devices::BindingAnnotations;
 use pumice_model::{JobIx, NodeIx, Placement, TaskIx, TaskStatus, VolumeStep};
 
 use crate::plugin::Step;
@@ -51,7 +51,7 @@ pub struct Bind {
     /// What to write first, so that its claims become bound; then they have to be waited for.
     pub volumes: Vec<VolumeStep>,
     /// What it writes for its devices, if it has some.
-    pub devices: Option<Box<Marks>>,
+    pub devices: Option<Box<BindingAnnotations>>,
 }
 
 /// A decision: this pod is to be evicted.
@@ -193,14 +193,14 @@ impl Session<'_> {
 
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
         let mut devices = None;
-        if self.state.task(task).minds_devices() {
+        if self.state.task(task).involves_devices() {
             // What fits has devices; should it ever not, nothing is bound without them.
             if self.state.lacks_devices(task) {
                 self.kept.push(task);
                 return;
             }
             self.state.note_device_warnings(task);
-            devices = Some(Box::new(self.state.device_marks(task)));
+            devices = Some(Box::new(self.state.binding_annotations(task)));
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         let volumes = match self.chain.volume_timeout_s() {

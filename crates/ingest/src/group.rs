@@ -4,6 +4,7 @@ use pumice_api::PodGroup;
 use pumice_api::pod_group::{PodGroupStatus, SubGroupPolicy as WirePolicy};
 use pumice_model::object::{GroupCondition, GroupObject, GroupPhase, GroupStatus, SubGroupPolicy};
 
+use crate::pod::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{amount, meta, selector};
 
@@ -11,7 +12,7 @@ use crate::{amount, meta, selector};
 ///
 /// # Errors
 /// Every problem of the group: no name, a negative minimum, a bad quantity, selector or phase.
-pub fn pod_group(group: &PodGroup) -> Result<GroupObject, Vec<ObjectProblem>> {
+pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let path = Path::root("spec");
     let spec = &group.spec;
@@ -43,6 +44,7 @@ pub fn pod_group(group: &PodGroup) -> Result<GroupObject, Vec<ObjectProblem>> {
                 .sub_group_policy
                 .iter()
                 .any(|policy| policy.network_topology.is_some()),
+        annotations: meta::annotations(&group.metadata, &options.annotations),
         status: status(&group.status, &mut problems),
         namespace,
         name,

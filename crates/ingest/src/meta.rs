@@ -54,6 +54,16 @@ pub(crate) fn pairs(map: Option<&BTreeMap<String, String>>) -> Pairs {
     map.into_iter().flatten().map(clone).collect()
 }
 
+/// The annotations among these keys, sorted.
+pub(crate) fn annotations(meta: &ObjectMeta, keys: &[&str]) -> Pairs {
+    let Some(all) = &meta.annotations else {
+        return Pairs::new();
+    };
+    let kept = all.iter().filter(|(key, _)| keys.contains(&key.as_str()));
+    kept.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
 /// Value of an annotation; an empty one counts as absent.
 pub(crate) fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     let value = meta.annotations.as_ref()?.get(key)?;

@@ -13,17 +13,20 @@ use crate::{affinity, device, image, meta, request, spread, volume};
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
 
-/// What reading a pod depends on.
+/// What reading pods and PodGroups depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Pods with one of these scheduler names are ours (`--scheduler-name`).
     pub scheduler_names: Vec<String>,
+    /// Annotations of pods and PodGroups that some plugin reads.
+    pub annotations: Vec<&'static str>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             scheduler_names: vec![keys::DEFAULT_SCHEDULER.to_owned()],
+            annotations: Vec::new(),
         }
     }
 }
@@ -56,6 +59,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
     out.tolerations = spec.tolerations.iter().flatten().map(toleration).collect();
     out.gates = gates(spec);
     out.told = told(pod);
+    out.annotations = meta::annotations(&pod.metadata, &options.annotations);
     containers(&mut out, spec, &mut problems);
     device::fill_pod(&mut out, &pod.metadata, spec);
     volume::mounts(&mut out, spec);

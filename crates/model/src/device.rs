@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use pumice_devices::geometry::DeviceConfig;
-use pumice_devices::{Demand, Devices, NodeDevices, Picks, PodFacts, Settings, Tags};
+use pumice_devices::nvidia::geometry::DeviceConfig;
+use pumice_devices::{Allocations, DeviceRequest, Devices, NodeDevices, PodFacts, Settings, Tags};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -26,9 +26,9 @@ const UNTIL_THEN: &str =
 
 /// Dense index of what a pod asks of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DemandIx(pub u32);
+pub struct DeviceRequestIx(pub u32);
 
-impl DemandIx {
+impl DeviceRequestIx {
     /// Nothing.
     pub const NONE: Self = Self(0);
 }
@@ -40,7 +40,7 @@ pub type Charge = SmallVec<[(ResIx, i64); 2]>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holding {
     /// Cards by family.
-    pub parts: SmallVec<[(u8, Picks); 1]>,
+    pub parts: SmallVec<[(u8, Allocations); 1]>,
     /// What else decides who shares cards with it.
     pub tags: Tags,
     /// Amounts that count for its queue instead of those of its request.
@@ -50,13 +50,15 @@ pub struct Holding {
 impl Holding {
     /// Every card is known to be the one.
     pub fn is_certain(&self) -> bool {
-        let mut picks = self.parts.iter().flat_map(|(_, picks)| picks);
-        picks.all(|pick| pick.certain)
+        let mut allocations = self.parts.iter().flat_map(|(_, allocations)| allocations);
+        allocations.all(|allocation| allocation.certain)
     }
 
     /// Nothing is held.
     pub fn is_empty(&self) -> bool {
-        self.parts.iter().all(|(_, picks)| picks.is_empty())
+        self.parts
+            .iter()
+            .all(|(_, allocations)| allocations.is_empty())
     }
 }
 
@@ -95,12 +97,12 @@ struct Asked {
 }
 
 struct Compiled {
-    demand: Rc<Demand>,
+    demand: Rc<DeviceRequest>,
     charge: Charge,
 }
 
 /// What all pods ask, the families, and the configuration they come from.
-pub struct DeviceBooks {
+pub struct DeviceTable {
     devices: Devices,
     maps: FxHashMap<(String, String), Option<String>>,
     asked: Pool<Asked>,
@@ -109,7 +111,7 @@ pub struct DeviceBooks {
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
 }
 
-impl Default for DeviceBooks {
+impl Default for DeviceTable {
     fn default() -> Self {
         let mut books = Self {
             devices: Devices::default(),
@@ -129,29 +131,29 @@ impl Default for DeviceBooks {
     }
 }
 
-impl DeviceBooks {
+impl DeviceTable {
     /// The families.
     pub fn families(&self) -> &Devices {
         &self.devices
     }
 
     /// What a pod asks.
-    pub fn demand(&self, ix: DemandIx) -> &Rc<Demand> {
+    pub fn demand(&self, ix: DeviceRequestIx) -> &Rc<DeviceRequest> {
         &self.compiled[ix.0 as usize].demand
     }
 
     /// Amounts that count for queues as long as the pod has no cards.
-    pub(crate) fn charge(&self, ix: DemandIx) -> &Charge {
+    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &Charge {
         &self.compiled[ix.0 as usize].charge
     }
 
     /// Number of tasks that ask it.
-    pub fn uses(&self, ix: DemandIx) -> u32 {
+    pub fn uses(&self, ix: DeviceRequestIx) -> u32 {
         self.asked.uses(ix.0)
     }
 
     /// A number no other demand has or had.
-    pub fn serial(&self, ix: DemandIx) -> u64 {
+    pub fn serial(&self, ix: DeviceRequestIx) -> u64 {
         self.asked.serial(ix.0)
     }
 
@@ -161,7 +163,7 @@ impl DeviceBooks {
     }
 
     /// What a pod asks, as written.
-    pub(crate) fn facts(&self, ix: DemandIx) -> &PodFacts {
+    pub(crate) fn facts(&self, ix: DeviceRequestIx) -> &PodFacts {
         &self.asked.get(ix.0).facts
     }
 
@@ -171,15 +173,15 @@ impl DeviceBooks {
         facts: &PodFacts,
         tags: Tags,
         resources: &mut ResourceNames,
-    ) -> DemandIx {
+    ) -> DeviceRequestIx {
         if facts.containers.is_empty() {
-            return DemandIx::NONE;
+            return DeviceRequestIx::NONE;
         }
-        let minds_group = self.devices.minds_group(facts);
+        let depends_on_group = self.devices.depends_on_group(facts);
         let asked = Asked {
             facts: facts.clone(),
             tags: Tags {
-                group: tags.group.filter(|_| minds_group),
+                group: tags.group.filter(|_| depends_on_group),
                 rules: tags.rules,
             },
         };
@@ -191,7 +193,7 @@ impl DeviceBooks {
                 None => self.compiled.push(compiled),
             }
         }
-        DemandIx(at)
+        DeviceRequestIx(at)
     }
 
     fn compile(&self, at: u32, resources: &mut ResourceNames) -> Compiled {
@@ -202,8 +204,8 @@ impl DeviceBooks {
     }
 
     /// Gives one use back.
-    pub(crate) fn release(&mut self, ix: DemandIx) {
-        if ix != DemandIx::NONE {
+    pub(crate) fn release(&mut self, ix: DeviceRequestIx) {
+        if ix != DeviceRequestIx::NONE {
             self.asked.release(ix.0);
         }
     }
@@ -279,18 +281,18 @@ impl DeviceBooks {
     pub(crate) fn read(
         &self,
         records: &Pairs,
-        demand: DemandIx,
+        demand: DeviceRequestIx,
         node: &NodeDevices,
-    ) -> (SmallVec<[(u8, Picks); 1]>, Vec<String>) {
+    ) -> (SmallVec<[(u8, Allocations); 1]>, Vec<String>) {
         let mut parts = SmallVec::new();
         let mut problems = Vec::new();
         for (family, cards) in node.families() {
             let held = self
                 .devices
-                .held(family, records, self.facts(demand), cards);
+                .decode(family, records, self.facts(demand), cards);
             problems.extend(held.problems);
-            if !held.picks.is_empty() {
-                parts.push((family, held.picks));
+            if !held.allocations.is_empty() {
+                parts.push((family, held.allocations));
             }
         }
         (parts, problems)
@@ -299,14 +301,14 @@ impl DeviceBooks {
 
 /// Amounts that count for queues, with the cards a pod has, if it has some.
 pub(crate) fn charge_of(
-    demand: &Demand,
-    parts: Option<&[(u8, Picks)]>,
+    demand: &DeviceRequest,
+    parts: Option<&[(u8, Allocations)]>,
     resources: &mut ResourceNames,
 ) -> Charge {
     let mut charge = Charge::new();
-    for (family, want) in &demand.wants {
-        let picks = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
-        for (name, amount) in want.charge(picks.map(|(_, picks)| picks)) {
+    for (family, request) in &demand.parts {
+        let allocations = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
+        for (name, amount) in request.charge(allocations.map(|(_, allocations)| allocations)) {
             charge.push((resources.intern(&name), amount));
         }
     }

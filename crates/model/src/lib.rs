@@ -30,7 +30,7 @@ pub mod volume;
 pub mod write;
 
 pub use delta::Delta;
-pub use device::{DemandIx, DeviceNote, NoteAbout};
+pub use device::{DeviceNote, DeviceRequestIx, NoteAbout};
 pub use intern::{Interner, Sym};
 pub use job::{Job, JobIx, Origin};
 pub use node::{NodeIx, Nodes};

@@ -4,7 +4,7 @@
 //! the first name. Every change of a node's load is written to a *touch log*, from which indexes
 //! over the nodes catch up by looking at the touched nodes only.
 
-use pumice_devices::NodeDevices;
+use pumice_devices::{Load, NodeDevices};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -84,17 +84,6 @@ impl Columns {
             *column = order.iter().map(|old| column[*old as usize]).collect();
         }
     }
-}
-
-/// How a task weighs on its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// Holds its request.
-    Held,
-    /// Holds its request and will give it back.
-    Releasing,
-    /// Waits for resources that are being released.
-    Pipelined,
 }
 
 /// What one task puts on a node.

@@ -1,9 +1,11 @@
 //! A task: one pod as the scheduler sees it.
 
-use crate::device::{DemandIx, Holding};
+use pumice_devices::Load;
+
+use crate::device::{DeviceRequestIx, Holding};
 use crate::intern::Sym;
 use crate::job::JobIx;
-use crate::node::{Load, NodeIx};
+use crate::node::NodeIx;
 use crate::object::{Gates, Pairs, PodObject, PodPhase};
 use crate::shape::ShapeIx;
 use crate::topology::AppearanceIx;
@@ -148,11 +150,13 @@ pub struct Task {
     /// What it asks of its volumes.
     pub volumes: NeedIx,
     /// What it asks of shared devices.
-    pub demand: DemandIx,
+    pub demand: DeviceRequestIx,
     /// Annotations that tell what devices it holds.
     pub records: Option<Box<Pairs>>,
     /// Devices it holds.
     pub holding: Option<Box<Holding>>,
+    /// Annotations that some plugin reads; most pods have none.
+    pub annotations: Option<Box<Pairs>>,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
     /// Status.
@@ -186,9 +190,14 @@ pub struct Task {
 }
 
 impl Task {
+    /// The value of an annotation, if a plugin has declared that it reads it.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        crate::object::value_of(self.annotations.as_ref()?, key)
+    }
+
     /// It asks for devices, or its annotations tell that it has some.
-    pub fn minds_devices(&self) -> bool {
-        self.demand != DemandIx::NONE || self.records.is_some() || self.holding.is_some()
+    pub fn involves_devices(&self) -> bool {
+        self.demand != DeviceRequestIx::NONE || self.records.is_some() || self.holding.is_some()
     }
 
     /// On its way out: topology spread does not count it.

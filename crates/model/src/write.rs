@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use pumice_devices::Marks;
+use pumice_devices::BindingAnnotations;
 
 use crate::object::{Amounts, GroupStatus};
 use crate::volume::VolumeStep;
@@ -81,7 +81,7 @@ pub struct BindRequest {
     pub node: String,
     /// What is written about its devices: annotations the API server adds to the pod in the same
     /// write (spec/06 INV-9), and when that may be sent.
-    pub devices: Marks,
+    pub devices: BindingAnnotations,
     /// What has to be done about its claims first; undone when the bind fails.
     pub volumes: Option<VolumeWork>,
 }
@@ -132,7 +132,7 @@ pub enum Write {
         /// The whole list.
         allocated: Amounts,
     },
-    /// Mark a pod as a victim and delete it (spec/01 §7.4).
+    /// Annotation a pod as a victim and delete it (spec/01 §7.4).
     Evict {
         /// Which pod.
         pod: PodRef,

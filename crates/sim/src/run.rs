@@ -1,7 +1,7 @@
 //! The simulation loop.
 
 use pumice_conf::Config;
-use pumice_devices::marks::{Sent, Turns};
+use pumice_devices::binding::{Sent, Sequences};
 use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Options;
 use pumice_model::object::Pairs;
@@ -65,7 +65,7 @@ pub fn simulate(
     mut progress: impl FnMut(u32, usize),
 ) -> (Report, Vec<crate::InputProblem>) {
     let mut report = Report::default();
-    let mut turns = Turns::default();
+    let mut sequences = Sequences::default();
     let (mut world, mut problems) = World::new(input.items, sources, settings, input.problems);
     report.objects = world.given();
     let mut engine = Engine::new(config, &settings.default_queue);
@@ -96,7 +96,7 @@ pub fn simulate(
         let now_s = settings.now_s + i64::from(report.cycles);
         let decisions = engine.cycle(now_s);
         report.cycles += 1;
-        let clock = (now_s, &mut turns);
+        let clock = (now_s, &mut sequences);
         record(&engine, &decisions, clock, &mut world, &mut report);
         progress(report.cycles, report.binds.len());
         if fixed_point {
@@ -131,7 +131,7 @@ pub fn simulate(
 fn record(
     engine: &Engine,
     decisions: &Decisions,
-    (now_s, turns): (i64, &mut Turns),
+    (now_s, sequences): (i64, &mut Sequences),
     world: &mut World,
     report: &mut Report,
 ) {
@@ -142,11 +142,11 @@ fn record(
         let sent = Sent {
             seconds: now_s,
             nanos: now_s.saturating_mul(1_000_000_000),
-            turn: turns.next(&node, now_s),
+            sequence: sequences.next(&node, now_s),
         };
-        let marks = bind.devices.iter().flat_map(|marks| &marks.annotations);
-        let mut annotations: Pairs = marks
-            .map(|mark| (mark.key.to_owned(), mark.value.text(sent)))
+        let written = bind.devices.iter().flat_map(|written| &written.annotations);
+        let mut annotations: Pairs = written
+            .map(|annotation| (annotation.key.to_owned(), annotation.value.text(sent)))
             .collect();
         annotations.sort();
         world.bind(&pod, &node, &bind.volumes, &annotations);

@@ -29,6 +29,7 @@ fn run_sharded(conf: &str, text: &str, shard: Option<OwnShard>) -> Report {
         default_queue: "default".to_owned(),
         options: Options {
             scheduler_names: vec!["volcano".to_owned()],
+            annotations: pumice_engine::annotations_read(),
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),

@@ -39,6 +39,7 @@ fn survive(bytes: &[u8]) -> usize {
             default_queue: "default".to_owned(),
             options: Options {
                 scheduler_names: vec!["volcano".to_owned()],
+                annotations: pumice_engine::annotations_read(),
             },
             ignored_provisioners: Vec::new(),
             node_selector: Vec::new(),

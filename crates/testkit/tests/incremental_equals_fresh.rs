@@ -118,9 +118,9 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
                 lines.push(format!("{family} {card:?} {now:?} {future:?}"));
             }
             let both = [View::Now, View::Future];
-            for hold in both.iter().flat_map(|view| cards.holds(*view)) {
+            for hold in both.iter().flat_map(|view| cards.entries(*view)) {
                 let pod = state.task_key(TaskIx(hold.pod));
-                let what = (hold.card, hold.unit, hold.used, hold.weight, hold.certain);
+                let what = (hold.card, hold.unit, hold.used, hold.load, hold.certain);
                 lines.push(format!("{family} {pod} {what:?}"));
             }
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use pumice_devices::{Demand, Miss, NodeDevices, View};
+use pumice_devices::{DeviceRequest, NearMiss, NodeDevices, View};
 use pumice_framework::{Class, ReasonKind, ReasonTable, SetId};
 use pumice_model::{NodeIx, Nodes, State};
 
@@ -14,7 +14,7 @@ use super::evaluate::Verdict;
 
 /// What a class asks of devices, with its reasons and the weight of its score.
 pub struct DeviceCheck {
-    demand: Rc<Demand>,
+    demand: Rc<DeviceRequest>,
     /// By failure of the demand.
     reasons: Vec<SetId>,
     weight: i64,
@@ -24,7 +24,7 @@ impl DeviceCheck {
     /// The check of a class; none if it asks for nothing.
     pub fn new(state: &State, table: &mut ReasonTable, class: &Class) -> Option<Self> {
         let demand = class.devices.clone();
-        if demand.wants.is_empty() {
+        if demand.parts.is_empty() {
             return None;
         }
         let reasons = demand.failures().map(|failure| {
@@ -70,7 +70,7 @@ impl DeviceCheck {
                 }
                 continue;
             }
-            match self.demand.fit_brief(devices) {
+            match self.demand.fit_summary(devices) {
                 Some(Some(score)) => *whole += self.points(score),
                 Some(None) if !with_reasons => *verdict = Verdict::unfit(self.reasons[0]),
                 _ => match self.demand.fit(devices, View::Now) {
@@ -112,7 +112,7 @@ impl DeviceCheck {
     }
 
     /// Why the devices of a node do not do, counting what is being released.
-    pub fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<Miss> {
+    pub fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<NearMiss> {
         let name = &nodes.object(node).name;
         let devices = &nodes.devices[node.at()];
         self.demand.explain(name, devices, View::Future)

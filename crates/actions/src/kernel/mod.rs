@@ -26,7 +26,7 @@ use std::rc::Rc;
 use pumice_framework::points::{ClassKey, Counting, Signature, StaticPart};
 use pumice_framework::{Choice, Class, FitError, PluginChain, ReasonId, ReasonTable, TopologyKeys};
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{DemandIx, NeedIx, NodeIx, State, TaskIx};
+use pumice_model::{DeviceRequestIx, NeedIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use cells::{CellFilters, Layouts};
@@ -419,7 +419,7 @@ enum Met {
 fn is_alone(state: &State, class: &ClassRef) -> bool {
     let key = class.key;
     state.shapes.uses(key.shape) == 1
-        || (key.devices != DemandIx::NONE && state.devices.uses(key.devices) == 1)
+        || (key.devices != DeviceRequestIx::NONE && state.devices.uses(key.devices) == 1)
         || (key.volumes != NeedIx::NONE
             && (state.volumes.uses(key.volumes) == 1 || state.volumes.is_volatile(key.volumes)))
 }

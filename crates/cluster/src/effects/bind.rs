@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::backoff;
-use super::devices::guards::Turn;
+use super::devices::guards::Pass;
 use super::devices::{Waits, lock};
 use super::gate::{BindLimiter, Permit};
 use super::http::{ApiCall, ApiRefusal, Reply};
@@ -64,7 +64,7 @@ pub(super) struct BindInFlight<'a> {
 pub(super) struct Ready {
     pub(super) permit: Option<Permit>,
     /// Its place among the pods of its node whose device plugin has not answered.
-    pub(super) turn: Option<Turn>,
+    pub(super) pass: Option<Pass>,
 }
 
 /// What a pod looks like on the API server.
@@ -136,12 +136,12 @@ impl<'a> BindInFlight<'a> {
         let Some(guard) = &self.request.devices.guard else {
             return self.locked().await;
         };
-        let turn = self.ready.turn.take();
-        let turn = turn.unwrap_or_else(|| guards.enter(uid, &self.request.node, guard));
-        if let Turn::Later(turn) = turn {
+        let pass = self.ready.pass.take();
+        let pass = pass.unwrap_or_else(|| guards.enter(uid, &self.request.node, guard));
+        if let Pass::Later(pass) = pass {
             let waits = Waits::new(self.shared, uid);
             tokio::select! {
-                turn = turn => if turn.is_err() {
+                pass = pass => if pass.is_err() {
                     let text = "the scheduler is stopping".to_owned();
                     return Err((BindFailure::GaveUp, text));
                 },
@@ -155,8 +155,8 @@ impl<'a> BindInFlight<'a> {
         }
         let end = self.locked().await;
         match end {
-            Ok(()) => guards.landed(uid),
-            Err(_) => guards.left(uid),
+            Ok(()) => guards.bound(uid),
+            Err(_) => guards.done(uid),
         }
         end
     }
@@ -365,8 +365,8 @@ impl<'a> BindInFlight<'a> {
     fn stamped(&mut self) -> &Value {
         let (shared, request) = (self.shared, self.request);
         self.stamped.get_or_insert_with(|| {
-            let turns = &shared.devices.turns;
-            let pairs = turns.stamp(&request.node, &request.devices.annotations, shared.now());
+            let stamps = &shared.devices.stamps;
+            let pairs = stamps.stamp(&request.node, &request.devices.annotations, shared.now());
             let pairs = pairs
                 .into_iter()
                 .map(|(key, value)| (key.to_owned(), value.into()));

@@ -50,7 +50,7 @@ use crate::watch::Picture;
 
 use self::bind::{BindInFlight, Ready};
 use self::devices::cleanup::{self, CleanUp};
-use self::devices::guards::Turn;
+use self::devices::guards::Pass;
 use self::event::EventSink;
 use self::evict::PodToEvict;
 use self::gate::BindLimiter;
@@ -235,8 +235,8 @@ async fn ready(lanes: &Lanes, queued: &Queued) -> Ready {
     } = &queued.request;
     let guards = &lanes.shared.devices.guards;
     let guard = devices.guard.as_ref();
-    let turn = guard.map(|guard| guards.enter(&pod.uid, node, guard));
-    let waits = devices.lock.is_some() || matches!(turn, Some(Turn::Later(_)));
+    let pass = guard.map(|guard| guards.enter(&pod.uid, node, guard));
+    let waits = devices.lock.is_some() || matches!(pass, Some(Pass::Later(_)));
     let permit = match waits {
         true => None,
         false => tokio::select! {
@@ -244,7 +244,7 @@ async fn ready(lanes: &Lanes, queued: &Queued) -> Ready {
             () = queued.recall.told() => None,
         },
     };
-    Ready { permit, turn }
+    Ready { permit, pass }
 }
 
 async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {

@@ -183,7 +183,7 @@ impl Wire for Pod {
         if !rules.pod_may_count(self) {
             return Reading::Skip;
         }
-        let mut read = pumice_ingest::pod(self, &rules.pods);
+        let mut read = pumice_ingest::pod(self, &rules.objects);
         if let Ok(pod) = &mut read
             && !rules.pod_counts(&self.metadata, pod)
         {
@@ -203,7 +203,7 @@ impl Wire for PodGroup {
             return Reading::Skip;
         }
         let apply = |group| Delta::GroupApply(Box::new(group));
-        Reading::of(pumice_ingest::pod_group(self), apply)
+        Reading::of(pumice_ingest::pod_group(self, &rules.objects), apply)
     }
 
     fn gone(key: ObjectKey) -> Change {

@@ -86,6 +86,8 @@ pub enum WatchInput {
 pub struct WatchOptions {
     /// Pods with one of these scheduler names are ours (`--scheduler-name`).
     pub scheduler_names: Vec<String>,
+    /// Annotations of pods and PodGroups that some plugin reads.
+    pub annotations: Vec<&'static str>,
     /// Label and value; a node counts when it has any of them, or when there is none here
     /// (`--node-selector`, spec/01 §1.8).
     pub node_selector: Vec<(String, String)>,
@@ -114,6 +116,7 @@ impl Default for WatchOptions {
     fn default() -> Self {
         Self {
             scheduler_names: vec![pumice_api::keys::DEFAULT_SCHEDULER.to_owned()],
+            annotations: Vec::new(),
             node_selector: Vec::new(),
             ring: None,
             workloads: true,

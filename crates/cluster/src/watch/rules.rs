@@ -11,8 +11,8 @@ use crate::ring::Ring;
 /// Tells ours from others'.
 #[derive(Debug)]
 pub(super) struct WatchRules {
-    /// What reading a pod depends on.
-    pub(super) pods: Options,
+    /// What reading pods and PodGroups depends on.
+    pub(super) objects: Options,
     node_selector: Vec<(String, String)>,
     ring: Option<Ring>,
 }
@@ -20,8 +20,9 @@ pub(super) struct WatchRules {
 impl WatchRules {
     pub(super) fn new(options: &WatchOptions) -> Self {
         Self {
-            pods: Options {
+            objects: Options {
                 scheduler_names: options.scheduler_names.clone(),
+                annotations: options.annotations.clone(),
             },
             node_selector: options.node_selector.clone(),
             ring: options.ring.clone(),
@@ -51,7 +52,7 @@ impl WatchRules {
         };
         let named = spec.scheduler_name.as_ref();
         spec.node_name.as_ref().is_some_and(|node| !node.is_empty())
-            || named.is_some_and(|name| self.pods.scheduler_names.contains(name))
+            || named.is_some_and(|name| self.objects.scheduler_names.contains(name))
     }
 
     /// A pod counts when it is ours, or on a node in our part of the ring. A pod with our scheduler

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_devices::{Hold, NodeCards, Used, View};
+use pumice_devices::{LedgerEntry, NodeCards, Used, View};
 use pumice_model::{NodeIx, TaskIx};
 use serde::{Deserialize, Serialize};
 
@@ -104,8 +104,8 @@ impl Engine {
     fn cards_of(&self, node: NodeIx, family: u8, all: &NodeCards) -> Vec<CardView> {
         let devices = self.state.devices.families();
         let mut held: BTreeMap<(u16, u32), (Used, bool)> = BTreeMap::new();
-        for hold in all.holds(View::Now) {
-            let Hold {
+        for hold in all.entries(View::Now) {
+            let LedgerEntry {
                 pod,
                 card,
                 used,

@@ -5,7 +5,7 @@ use pumice_devices::View;
 use pumice_framework::JobNote;
 use pumice_framework::reason::NO_NODES;
 use pumice_model::resource::display_amount;
-use pumice_model::{DemandIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
+use pumice_model::{DeviceRequestIx, JobIx, NodeIx, ResIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
@@ -36,7 +36,8 @@ impl Engine {
         }
         for task in &self.state.job(ix).tasks {
             let demand = self.state.task(*task).demand;
-            if demand == DemandIx::NONE || self.state.devices.demand(demand).wants.is_empty() {
+            if demand == DeviceRequestIx::NONE || self.state.devices.demand(demand).parts.is_empty()
+            {
                 continue;
             }
             let serial = self.state.devices.serial(demand);
@@ -71,7 +72,9 @@ impl Engine {
 
     fn lacks_cards(&self, ix: TaskIx) -> bool {
         let demand = self.state.task(ix).demand;
-        if demand == DemandIx::NONE || self.serviceable.epoch != self.state.nodes.static_epoch() {
+        if demand == DeviceRequestIx::NONE
+            || self.serviceable.epoch != self.state.nodes.static_epoch()
+        {
             return false;
         }
         let serial = self.state.devices.serial(demand);

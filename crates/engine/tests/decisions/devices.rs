@@ -2,7 +2,7 @@
 //! from its annotations; given back exactly.
 
 use pumice_conf::parse;
-use pumice_devices::{MarkValue, NodeDevices, View};
+use pumice_devices::{AnnotationValue, NodeDevices, View};
 use pumice_engine::Engine;
 use pumice_framework::Bind;
 use pumice_model::object::{
@@ -71,10 +71,10 @@ pub fn holding(ids: &str, pod: PodObject) -> PodObject {
 
 /// The allocation a decision writes.
 fn ids(bind: &Bind) -> String {
-    let mut marks = bind.devices.iter().flat_map(|marks| &marks.annotations);
-    let mark = marks.find(|mark| mark.key == IDS);
-    let text = mark.and_then(|mark| match &mark.value {
-        MarkValue::Text(text) => Some(text.clone()),
+    let mut written = bind.devices.iter().flat_map(|written| &written.annotations);
+    let annotation = written.find(|annotation| annotation.key == IDS);
+    let text = annotation.and_then(|annotation| match &annotation.value {
+        AnnotationValue::Text(text) => Some(text.clone()),
         _ => None,
     });
     text.expect("an allocation")

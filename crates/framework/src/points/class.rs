@@ -11,9 +11,9 @@
 
 use std::rc::Rc;
 
-use pumice_devices::Demand;
+use pumice_devices::DeviceRequest;
 use pumice_model::topology::AppearanceIx;
-use pumice_model::{DemandIx, Need, NeedIx, Rules, Shape, ShapeIx, State, Task, TaskIx};
+use pumice_model::{DeviceRequestIx, Need, NeedIx, Rules, Shape, ShapeIx, State, Task, TaskIx};
 
 /// What tells classes apart in every configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,7 +25,7 @@ pub struct ClassKey {
     /// What it asks of its volumes.
     pub volumes: NeedIx,
     /// What it asks of devices.
-    pub devices: DemandIx,
+    pub devices: DeviceRequestIx,
 }
 
 impl ClassKey {
@@ -83,7 +83,7 @@ pub struct Class {
     /// What it asks of its volumes; nothing for most.
     pub volumes: Rc<Need>,
     /// What it asks of devices; nothing for most.
-    pub devices: Rc<Demand>,
+    pub devices: Rc<DeviceRequest>,
     /// What tells it apart besides.
     pub signature: Rc<Signature>,
 }

@@ -4,7 +4,7 @@ use super::devices::device_facts_differ;
 use super::placement::Entry;
 use super::{Hold, State};
 use crate::delta::Delta;
-use crate::device::DemandIx;
+use crate::device::DeviceRequestIx;
 use crate::intern::Sym;
 use crate::job::Origin;
 use crate::object::{NodeObject, PodObject, QueueObject};
@@ -226,9 +226,10 @@ impl State {
             owners,
             controlled: pod.controlled,
             volumes: NeedIx::NONE,
-            demand: DemandIx::NONE,
+            demand: DeviceRequestIx::NONE,
             records: None,
             holding: None,
+            annotations: (!pod.annotations.is_empty()).then(|| Box::new(pod.annotations.clone())),
             appearance,
             status: TaskStatus::of(pod),
             node,
@@ -421,6 +422,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
     (old.status, old.node, old.lost_node) == (new.status, new.node, new.lost_node)
         && (old.demand, &old.records) == (new.demand, &new.records)
         && (old.shape, old.appearance, old.job) == (new.shape, new.appearance, new.job)
+        && old.annotations == new.annotations
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && old.deleting == new.deleting

@@ -1,13 +1,13 @@
 //! Devices of tasks: chosen when a task is placed, charged and discharged with every step it takes,
 //! read back from annotations once the cluster knows them.
 
-use pumice_devices::{MarkValue, Marks, Settings, Tags, View, Weight};
+use pumice_devices::{AnnotationValue, BindingAnnotations, Load, Settings, Tags, View};
 
 use super::State;
 use crate::device::{Charge, DeviceNote, Holding, NoteAbout, charge_of};
 use crate::intern::Sym;
 use crate::job::JobIx;
-use crate::node::{Load, NodeIx};
+use crate::node::NodeIx;
 use crate::object::{NodeObject, Pairs, PodObject};
 use crate::resource::{ResIx, ResVec};
 use crate::selector::label;
@@ -31,7 +31,7 @@ impl State {
 
     fn remake_devices(&mut self, settings: Settings) {
         self.generation += 1;
-        let minds = self.tasks().filter(|(_, task)| task.minds_devices());
+        let minds = self.tasks().filter(|(_, task)| task.involves_devices());
         let tasks: Vec<TaskIx> = minds.map(|(ix, _)| ix).collect();
         for ix in &tasks {
             self.write_down(*ix);
@@ -103,11 +103,11 @@ impl State {
         if let Some(records) = &task.records {
             return records.as_ref().clone();
         }
-        let marks = self.device_marks(ix).annotations.into_iter();
-        let mut records: Pairs = marks
-            .filter(|mark| pumice_devices::family::records(mark.key))
-            .filter_map(|mark| match mark.value {
-                MarkValue::Text(text) => Some((mark.key.to_owned(), text)),
+        let written = self.binding_annotations(ix).annotations.into_iter();
+        let mut records: Pairs = written
+            .filter(|annotation| pumice_devices::family::records(annotation.key))
+            .filter_map(|annotation| match annotation.value {
+                AnnotationValue::Text(text) => Some((annotation.key.to_owned(), text)),
                 _ => None,
             })
             .collect();
@@ -118,7 +118,7 @@ impl State {
     /// Whether a task asks for devices and has none.
     pub fn lacks_devices(&self, ix: TaskIx) -> bool {
         let task = self.task(ix);
-        task.holding.is_none() && !self.devices.demand(task.demand).wants.is_empty()
+        task.holding.is_none() && !self.devices.demand(task.demand).parts.is_empty()
     }
 
     /// Why the devices a task holds are not, or no longer all, there for it.
@@ -128,30 +128,32 @@ impl State {
             return None;
         };
         let devices = &self.nodes.devices[node.at()];
-        holding.parts.iter().find_map(|(family, picks)| {
+        holding.parts.iter().find_map(|(family, allocations)| {
             let Some(cards) = devices.family(*family) else {
                 return Some("the node has no such devices any more".to_owned());
             };
-            picks.iter().find_map(|pick| cards.lacks(pick))
+            allocations
+                .iter()
+                .find_map(|allocation| cards.lacks(allocation))
         })
     }
 
     /// What the Binding of a task writes for its devices.
-    pub fn device_marks(&self, ix: TaskIx) -> Marks {
+    pub fn binding_annotations(&self, ix: TaskIx) -> BindingAnnotations {
         let task = self.task(ix);
-        let mut marks = Marks::default();
+        let mut written = BindingAnnotations::default();
         let (Some(holding), Some(node)) = (&task.holding, task.node) else {
-            return marks;
+            return written;
         };
         let name = &self.nodes.object(node).name;
         let demand = self.devices.demand(task.demand);
-        for (family, picks) in &holding.parts {
+        for (family, allocations) in &holding.parts {
             let cards = self.nodes.devices[node.at()].family(*family);
-            if let (Some(want), Some(cards)) = (demand.want(*family), cards) {
-                marks.merge(want.marks(name, cards, picks));
+            if let (Some(request), Some(cards)) = (demand.part(*family), cards) {
+                written.merge(request.annotations(name, cards, allocations));
             }
         }
-        marks
+        written
     }
 
     /// Notes what the owner of a task should know of its devices although it can be placed.
@@ -208,7 +210,9 @@ impl State {
         let cards = self.devices.cards(self.nodes.object(node));
         self.note_node(node, &cards);
         let there = self.nodes.tasks(node).iter().copied();
-        let tasks: Vec<TaskIx> = there.filter(|ix| self.task(*ix).minds_devices()).collect();
+        let tasks: Vec<TaskIx> = there
+            .filter(|ix| self.task(*ix).involves_devices())
+            .collect();
         for ix in &tasks {
             // The text can name what the new reading does not tell.
             self.write_down(*ix);
@@ -260,7 +264,7 @@ impl State {
     /// its annotations tell.
     pub(super) fn enter_devices(&mut self, ix: TaskIx, load: Load, node: NodeIx, keeps: bool) {
         let task = &self.tasks[ix.at()];
-        if !task.minds_devices() {
+        if !task.involves_devices() {
             return;
         }
         let known = self.tasks[ix.at()].holding.take();
@@ -271,9 +275,9 @@ impl State {
             _ => self.read_devices(ix, node, known),
         };
         let Some(mut holding) = holding else { return };
-        for (family, picks) in &mut holding.parts {
+        for (family, allocations) in &mut holding.parts {
             let devices = &mut self.nodes.devices[node.at()];
-            devices.charge(*family, ix.0, holding.tags, weight(load), picks);
+            devices.charge(*family, ix.0, holding.tags, load, allocations);
         }
         self.tasks[ix.at()].holding = Some(holding);
     }
@@ -283,8 +287,8 @@ impl State {
         let Some(holding) = &self.tasks[ix.at()].holding else {
             return;
         };
-        for (family, picks) in &holding.parts {
-            self.nodes.devices[node.at()].discharge(*family, ix.0, weight(load), picks);
+        for (family, allocations) in &holding.parts {
+            self.nodes.devices[node.at()].discharge(*family, ix.0, load, allocations);
         }
     }
 
@@ -408,12 +412,4 @@ pub(super) fn device_facts_differ(old: &NodeObject, new: &NodeObject) -> bool {
         || old.device_capacity != new.device_capacity
         || old.allocatable != new.allocatable
         || old.labels != new.labels
-}
-
-fn weight(load: Load) -> Weight {
-    match load {
-        Load::Held => Weight::Held,
-        Load::Releasing => Weight::Releasing,
-        Load::Pipelined => Weight::Pipelined,
-    }
 }

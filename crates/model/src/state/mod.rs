@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 
-use crate::device::DeviceBooks;
+use crate::device::DeviceTable;
 use crate::intern::{Interner, Sym};
 use crate::job::{Job, JobIx, Origin, RoleCount};
 use crate::node::{NodeIx, Nodes};
@@ -56,7 +56,7 @@ pub struct State {
     /// Volumes and claims.
     pub volumes: Volumes,
     /// What pods ask of shared devices.
-    pub devices: DeviceBooks,
+    pub devices: DeviceTable,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -84,7 +84,7 @@ impl State {
     pub fn new(default_queue: &str) -> Self {
         let mut names = Interner::default();
         let default_queue = names.intern(default_queue);
-        let devices = DeviceBooks::default();
+        let devices = DeviceTable::default();
         let mut shapes = Shapes::default();
         shapes.leave_out(devices.families().ignored_resources());
         Self {

@@ -42,7 +42,7 @@ impl State {
             true => VolumePlan::default(),
             false => self.volumes.plan(ix, need, &self.nodes, node),
         };
-        let devices = match self.task(ix).minds_devices() {
+        let devices = match self.task(ix).involves_devices() {
             true => self.choose_devices(ix, node, later),
             false => None,
         };

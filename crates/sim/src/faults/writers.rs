@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_devices::marks::{Sent, Turns};
+use pumice_devices::binding::{Sent, Sequences};
 use pumice_model::object::{GroupStatus, Pairs};
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
@@ -50,7 +50,7 @@ pub struct Writers {
     evictions: Vec<String>,
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
-    turns: Turns,
+    sequences: Sequences,
     /// Writes handed in.
     pub handed_in: u64,
 }
@@ -189,7 +189,7 @@ impl Writers {
                     return Some(binding.failed(BindFailure::Outdated, why.clone()));
                 }
                 if around.has_term() && around.followed {
-                    let records = stamp(&mut self.turns, &binding.request, now_ms);
+                    let records = stamp(&mut self.sequences, &binding.request, now_ms);
                     let (id, at_ms) = around.send(ServerCall::Bind {
                         uid: uid.to_owned(),
                         node: binding.request.node.clone(),
@@ -322,16 +322,16 @@ impl Binding {
 }
 
 /// The annotations of a Binding, with what is known only when it is sent.
-fn stamp(turns: &mut Turns, request: &BindRequest, now_ms: u64) -> Pairs {
+fn stamp(sequences: &mut Sequences, request: &BindRequest, now_ms: u64) -> Pairs {
     let seconds = i64::try_from(now_ms / 1000).unwrap_or(0);
     let sent = Sent {
         seconds,
         nanos: seconds.saturating_mul(1_000_000_000),
-        turn: turns.next(&request.node, seconds),
+        sequence: sequences.next(&request.node, seconds),
     };
-    let marks = request.devices.annotations.iter();
-    let mut records: Pairs = marks
-        .map(|mark| (mark.key.to_owned(), mark.value.text(sent)))
+    let written = request.devices.annotations.iter();
+    let mut records: Pairs = written
+        .map(|annotation| (annotation.key.to_owned(), annotation.value.text(sent)))
         .collect();
     records.sort();
     records

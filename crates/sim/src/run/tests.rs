@@ -59,6 +59,7 @@ fn settings(mode: Mode) -> SimulationSettings {
         default_queue: "default".to_owned(),
         options: Options {
             scheduler_names: vec!["volcano".to_owned()],
+            annotations: pumice_engine::annotations_read(),
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_conf::nearest;
 use pumice_controllers::shard::NodeShardView;
@@ -93,6 +94,30 @@ impl World {
         });
     }
 
+    fn convert_pod(
+        &mut self,
+        mut pod: Pod,
+        key: String,
+        settings: &SimulationSettings,
+    ) -> Admitted {
+        self.resolve_priority(&mut pod);
+        let claims = ingest::ephemeral_claims(&pod)?;
+        let pod = ingest::pod(&pod, &settings.options)?;
+        if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
+            self.uids.insert(pod.uid.clone(), other.clone());
+            return Err(vec![ingest::ObjectProblem {
+                path: "metadata.uid".to_owned(),
+                message: format!("{} is the uid of Pod {other} too", pod.uid),
+                help: "remove metadata.uid from one of them".to_owned(),
+            }]);
+        }
+        if pod.node.is_none() && !claims.is_empty() {
+            self.storage.of_pods.insert(key.clone(), claims);
+        }
+        self.pods.insert(key, pod);
+        Ok(())
+    }
+
     fn convert(&mut self, object: Manifest, key: &str, settings: &SimulationSettings) -> Admitted {
         let key = key.to_owned();
         match object {
@@ -103,25 +128,10 @@ impl World {
                     self.nodes.insert(key, node);
                 }
             }
-            Manifest::Pod(mut pod) => {
-                self.resolve_priority(&mut pod);
-                let claims = ingest::ephemeral_claims(&pod)?;
-                let pod = ingest::pod(&pod, &settings.options)?;
-                if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
-                    self.uids.insert(pod.uid.clone(), other.clone());
-                    return Err(vec![ingest::ObjectProblem {
-                        path: "metadata.uid".to_owned(),
-                        message: format!("{} is the uid of Pod {other} too", pod.uid),
-                        help: "remove metadata.uid from one of them".to_owned(),
-                    }]);
-                }
-                if pod.node.is_none() && !claims.is_empty() {
-                    self.storage.of_pods.insert(key.clone(), claims);
-                }
-                self.pods.insert(key, pod);
-            }
+            Manifest::Pod(pod) => self.convert_pod(*pod, key, settings)?,
             Manifest::PodGroup(group) => {
-                self.groups.insert(key, ingest::pod_group(&group)?);
+                let group = ingest::pod_group(&group, &settings.options)?;
+                self.groups.insert(key, group);
             }
             Manifest::Queue(queue) => {
                 self.queues.insert(key, ingest::queue(&queue)?);

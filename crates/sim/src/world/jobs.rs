@@ -54,7 +54,7 @@ impl World {
         let priorities = &self.priorities;
         let priority_of = |class: &str| priorities.get(class).copied().unwrap_or(0);
         let wire = controller::pod_group(&job, &priority_of);
-        let group = ingest::pod_group(&wire)?;
+        let group = ingest::pod_group(&wire, options)?;
         let mut pods = Vec::new();
         for task in 0..job.spec.tasks.len() {
             let mut made = controller::task_pods(&job, task, &group.name);

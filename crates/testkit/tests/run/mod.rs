@@ -3,7 +3,7 @@
 mod storage;
 
 use pumice_conf::{Config, parse};
-use pumice_devices::MarkValue;
+use pumice_devices::AnnotationValue;
 use pumice_engine::Engine;
 use pumice_framework::Bind;
 use pumice_model::Delta;
@@ -22,10 +22,10 @@ pub fn config(text: &str) -> Config {
 
 /// Annotations by which a bound pod tells what devices it holds.
 pub fn records(bind: &Bind) -> Pairs {
-    let marks = bind.devices.iter().flat_map(|marks| &marks.annotations);
-    let texts = marks.filter_map(|mark| match &mark.value {
-        MarkValue::Text(text) if mark.key == "volcano.sh/vgpu-ids-new" => {
-            Some((mark.key.to_owned(), text.clone()))
+    let written = bind.devices.iter().flat_map(|written| &written.annotations);
+    let texts = written.filter_map(|annotation| match &annotation.value {
+        AnnotationValue::Text(text) if annotation.key == "volcano.sh/vgpu-ids-new" => {
+            Some((annotation.key.to_owned(), text.clone()))
         }
         _ => None,
     });

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pumice_devices::Guard;
+use pumice_devices::InFlightGuard;
 use rustc_hash::FxHashMap;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::WaitsFor;
 
 /// See the module.
-pub(crate) struct Guards {
+pub(crate) struct InFlightGuards {
     state: Mutex<State>,
     /// There is a new time at which somebody stops standing in the way.
     due: Notify,
@@ -33,7 +33,7 @@ pub(crate) struct Guards {
 struct State {
     nodes: FxHashMap<String, Node>,
     /// Pods on their way, by UID.
-    pods: FxHashMap<String, Busy>,
+    pods: FxHashMap<String, PodInFlight>,
     /// Nodes of those that wait, by UID.
     waiting: FxHashMap<String, String>,
     /// When a pod stops standing in the way, earliest first; some have left by then.
@@ -43,7 +43,7 @@ struct State {
 }
 
 /// A pod whose plugin has not answered.
-struct Busy {
+struct PodInFlight {
     node: String,
     /// It stands in the way of others.
     blocks: bool,
@@ -51,11 +51,11 @@ struct Busy {
 
 #[derive(Default)]
 struct Node {
-    flights: Vec<Flight>,
+    in_flight: Vec<InFlight>,
     queue: VecDeque<Waiter>,
 }
 
-struct Flight {
+struct InFlight {
     uid: String,
     /// Kind and content, where they are known.
     what: Option<(u32, String)>,
@@ -68,7 +68,7 @@ struct Waiter {
 }
 
 /// When a bind may go on.
-pub(crate) enum Turn {
+pub(crate) enum Pass {
     /// Now.
     Now,
     /// When this tells; never if its sender is gone, since the process ends.
@@ -76,7 +76,7 @@ pub(crate) enum Turn {
 }
 
 /// Nobody waits as long as it lives.
-pub(crate) struct Closing<'a>(&'a Guards);
+pub(crate) struct Closing<'a>(&'a InFlightGuards);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
@@ -84,7 +84,7 @@ impl Drop for Closing<'_> {
     }
 }
 
-impl Guards {
+impl InFlightGuards {
     pub(crate) fn new(patience: Duration) -> Self {
         Self {
             state: Mutex::default(),
@@ -98,32 +98,32 @@ impl Guards {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A Binding of the pod is about to be sent. Follow it with [`Guards::landed`] or
-    /// [`Guards::left`].
-    pub(crate) fn enter(&self, uid: &str, node: &str, guard: &Guard) -> Turn {
+    /// A Binding of the pod is about to be sent. Follow it with [`InFlightGuards::bound`] or
+    /// [`InFlightGuards::done`].
+    pub(crate) fn enter(&self, uid: &str, node: &str, guard: &InFlightGuard) -> Pass {
         let mut state = self.state();
         if !guard.waits {
             state.add(uid, node, None);
-            return Turn::Now;
+            return Pass::Now;
         }
         let what = (guard.kind, guard.content.clone());
         let place = state.nodes.entry(node.to_owned()).or_default();
         if place.lets_in(&what, place.queue.iter()) {
             state.add(uid, node, Some(what));
-            return Turn::Now;
+            return Pass::Now;
         }
-        let (go, turn) = oneshot::channel();
+        let (go, pass) = oneshot::channel();
         if state.closings == 0 {
             let uid = uid.to_owned();
             state.waiting.insert(uid.clone(), node.to_owned());
             let place = state.nodes.entry(node.to_owned()).or_default();
             place.queue.push_back(Waiter { uid, what, go });
         }
-        Turn::Later(turn)
+        Pass::Later(pass)
     }
 
     /// The pod's Binding was answered: its plugin has a while to answer too.
-    pub(crate) fn landed(&self, uid: &str) {
+    pub(crate) fn bound(&self, uid: &str) {
         let mut state = self.state();
         if state.pods.get(uid).is_some_and(|busy| busy.blocks) {
             let until = Instant::now() + self.patience;
@@ -135,7 +135,7 @@ impl Guards {
 
     /// The pod is on its way no more: its Binding has failed, its plugin has answered, or it has
     /// ended.
-    pub(crate) fn left(&self, uid: &str) {
+    pub(crate) fn done(&self, uid: &str) {
         self.state().remove(uid);
     }
 
@@ -178,7 +178,7 @@ impl Guards {
         for place in state.nodes.values_mut() {
             place.queue.clear();
         }
-        state.nodes.retain(|_, place| !place.flights.is_empty());
+        state.nodes.retain(|_, place| !place.in_flight.is_empty());
         Closing(self)
     }
 
@@ -194,7 +194,7 @@ impl Guards {
         for place in state.nodes.values() {
             for (at, waiter) in place.queue.iter().enumerate() {
                 let first = place
-                    .flights
+                    .in_flight
                     .iter()
                     .find(|flight| flight.mixes_up(&waiter.what));
                 let before = place.queue.iter().take(at);
@@ -223,7 +223,7 @@ impl Guards {
     }
 }
 
-impl Flight {
+impl InFlight {
     /// Whether the plugin could take it for one that is so.
     fn mixes_up(&self, what: &(u32, String)) -> bool {
         match &self.what {
@@ -240,7 +240,7 @@ impl Node {
         what: &(u32, String),
         mut before: impl Iterator<Item = &'a Waiter>,
     ) -> bool {
-        let mixed_up = self.flights.iter().any(|flight| flight.mixes_up(what));
+        let mixed_up = self.in_flight.iter().any(|flight| flight.mixes_up(what));
         !mixed_up && !before.any(|waiter| waiter.what.0 == what.0)
     }
 }
@@ -254,20 +254,22 @@ impl State {
             self.fly(uid, node, what);
         }
         let node = node.to_owned();
-        self.pods.insert(uid.to_owned(), Busy { node, blocks });
+        self.pods
+            .insert(uid.to_owned(), PodInFlight { node, blocks });
     }
 
     /// Another process has sent the pod on its way.
     fn add_unknown(&mut self, uid: &str, node: &str) {
         self.fly(uid, node, None);
         let (node, blocks) = (node.to_owned(), true);
-        self.pods.insert(uid.to_owned(), Busy { node, blocks });
+        self.pods
+            .insert(uid.to_owned(), PodInFlight { node, blocks });
     }
 
     fn fly(&mut self, uid: &str, node: &str, what: Option<(u32, String)>) {
         let uid = uid.to_owned();
         let place = self.nodes.entry(node.to_owned()).or_default();
-        place.flights.push(Flight { uid, what });
+        place.in_flight.push(InFlight { uid, what });
     }
 
     fn remove(&mut self, uid: &str) {
@@ -278,7 +280,7 @@ impl State {
 
     fn clear_way(&mut self, uid: &str, node: &str) {
         if let Some(place) = self.nodes.get_mut(node) {
-            place.flights.retain(|flight| flight.uid != uid);
+            place.in_flight.retain(|flight| flight.uid != uid);
         }
         self.let_in(node);
     }
@@ -288,7 +290,7 @@ impl State {
         let mut at = 0;
         while let Some(place) = self.nodes.get_mut(node) {
             let Some(waiter) = place.queue.get(at) else {
-                if place.flights.is_empty() && place.queue.is_empty() {
+                if place.in_flight.is_empty() && place.queue.is_empty() {
                     self.nodes.remove(node);
                 }
                 return;
@@ -305,7 +307,7 @@ impl State {
             if waiter.go.send(()).is_ok() {
                 self.fly(&waiter.uid, node, Some(waiter.what));
                 let (node, blocks) = (node.to_owned(), true);
-                self.pods.insert(waiter.uid, Busy { node, blocks });
+                self.pods.insert(waiter.uid, PodInFlight { node, blocks });
             }
         }
     }
@@ -336,8 +338,8 @@ mod tests {
 
     use super::*;
 
-    fn guard(kind: u32, content: u8, waits: bool) -> Guard {
-        Guard {
+    fn guard(kind: u32, content: u8, waits: bool) -> InFlightGuard {
+        InFlightGuard {
             kind,
             content: content.to_string(),
             waits,
@@ -349,10 +351,13 @@ mod tests {
         /// without any.
         fn check(&self) {
             for (name, place) in &self.nodes {
-                assert!(!place.flights.is_empty(), "{name} has a queue for nothing");
+                assert!(
+                    !place.in_flight.is_empty(),
+                    "{name} has a queue for nothing"
+                );
                 let known = || {
                     place
-                        .flights
+                        .in_flight
                         .iter()
                         .filter_map(|flight| flight.what.as_ref())
                 };
@@ -360,7 +365,7 @@ mod tests {
                     let mixed_up = known().any(|other| one.0 == other.0 && one.1 != other.1);
                     assert!(!mixed_up, "{name}: {one:?}");
                 }
-                for flight in &place.flights {
+                for flight in &place.in_flight {
                     assert!(self.pods.get(&flight.uid).is_some_and(|busy| busy.blocks));
                 }
                 for waiter in &place.queue {
@@ -377,8 +382,8 @@ mod tests {
         fn whatever_happens_none_are_mixed_up_and_all_get_their_turn(
             steps in prop::collection::vec((0u8..6, 0u8..12, 0u32..2, 0u8..3), 0..200),
         ) {
-            let guards = Guards::new(Duration::from_secs(30));
-            let mut turns = Vec::new();
+            let guards = InFlightGuards::new(Duration::from_secs(30));
+            let mut passes = Vec::new();
             for (step, pod, kind, content) in steps {
                 let (uid, node) = (format!("u{pod}"), format!("n{}", pod % 2));
                 let is_new = {
@@ -388,25 +393,25 @@ mod tests {
                 match step {
                     0 | 1 if is_new => {
                         let guard = guard(kind, content, pod != 0);
-                        turns.push((uid.clone(), guards.enter(&uid, &node, &guard)));
+                        passes.push((uid.clone(), guards.enter(&uid, &node, &guard)));
                     }
-                    2 => guards.landed(&uid),
+                    2 => guards.bound(&uid),
                     3 => guards.seen(&uid, &node, content == 0),
                     4 => guards.gone(&uid),
-                    _ => guards.left(&uid),
+                    _ => guards.done(&uid),
                 }
                 guards.state().check();
             }
             // Everybody leaves, one after the other.
             for pod in (0..12).chain(0..12).chain(0..12) {
                 for pod in [pod, 11 - pod] {
-                    guards.left(&format!("u{pod}"));
+                    guards.done(&format!("u{pod}"));
                     guards.state().check();
                 }
             }
-            for (uid, turn) in turns {
-                if let Turn::Later(mut turn) = turn {
-                    prop_assert!(turn.try_recv().is_ok(), "{uid} waits for ever");
+            for (uid, pass) in passes {
+                if let Pass::Later(mut pass) = pass {
+                    prop_assert!(pass.try_recv().is_ok(), "{uid} waits for ever");
                 }
             }
             prop_assert!(guards.state().nodes.is_empty());
@@ -415,9 +420,9 @@ mod tests {
 
     #[test]
     fn who_waits_is_known_with_the_pod_it_waits_for_and_how_many_come_before() {
-        let guards = Guards::new(Duration::from_secs(30));
-        let turns = [("a", 1), ("b", 1), ("c", 1), ("d", 2), ("e", 2)];
-        let _turns = turns.map(|(uid, kind)| {
+        let guards = InFlightGuards::new(Duration::from_secs(30));
+        let passes = [("a", 1), ("b", 1), ("c", 1), ("d", 2), ("e", 2)];
+        let _passes = passes.map(|(uid, kind)| {
             let content = uid.as_bytes()[0];
             guards.enter(uid, "n", &guard(kind, content, true))
         });
@@ -428,23 +433,23 @@ mod tests {
         let wanted = [("b", "a", 0), ("c", "a", 1), ("e", "d", 0)];
         let wanted = wanted.map(|(uid, first, ahead)| (uid.to_owned(), plugin(first, ahead)));
         assert_eq!(guards.waits(), wanted.into_iter().collect());
-        guards.left("a");
+        guards.done("a");
         assert_eq!(guards.waits().get("c"), Some(&plugin("b", 0)));
     }
 
     #[test]
     fn who_stood_in_the_way_for_long_enough_stops_it() {
-        let guards = Guards::new(Duration::from_secs(30));
+        let guards = InFlightGuards::new(Duration::from_secs(30));
         let start = Instant::now();
         guards.seen("old", "n", true);
-        let Turn::Later(mut turn) = guards.enter("new", "n", &guard(1, 1, true)) else {
+        let Pass::Later(mut pass) = guards.enter("new", "n", &guard(1, 1, true)) else {
             panic!("it waits");
         };
         let due = guards.state().expire(start).expect("a time");
         assert!(due >= start + Duration::from_secs(30));
-        assert!(turn.try_recv().is_err());
+        assert!(pass.try_recv().is_err());
         assert_eq!(guards.state().expire(due), None);
-        assert!(turn.try_recv().is_ok());
+        assert!(pass.try_recv().is_ok());
         guards.state().check();
     }
 }

@@ -12,7 +12,7 @@
 pub(super) mod cleanup;
 pub(crate) mod guards;
 pub(super) mod lock;
-pub(crate) mod turns;
+pub(crate) mod stamps;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,9 +24,9 @@ use crate::PluginProgress;
 
 /// What all binds share.
 pub(super) struct DeviceState {
-    pub(super) guards: Arc<guards::Guards>,
+    pub(super) guards: Arc<guards::InFlightGuards>,
     pub(super) locks: lock::Locks,
-    pub(super) turns: Arc<turns::Turns>,
+    pub(super) stamps: Arc<stamps::Stamps>,
     /// UIDs of pods whose Binding waits for a plugin or a lock.
     waiting: Mutex<FxHashSet<String>>,
 }
@@ -60,7 +60,7 @@ impl DeviceState {
         Self {
             guards: progress.guards,
             locks: lock::Locks::default(),
-            turns: progress.turns,
+            stamps: progress.stamps,
             waiting: Mutex::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Stamps, who waits for whom, and clean-up.
 
-use pumice_devices::Guard;
+use pumice_devices::InFlightGuard;
 
 use super::*;
 use crate::effects::BindFailure;
@@ -17,15 +17,15 @@ fn pod_named(name: &str) -> PodRef {
     }
 }
 
-fn guard(kind: u32, content: &str) -> Guard {
-    Guard {
+fn guard(kind: u32, content: &str) -> InFlightGuard {
+    InFlightGuard {
         kind,
         content: content.to_owned(),
         waits: true,
     }
 }
 
-fn with(name: &str, node: &str, devices: Marks) -> Write {
+fn with(name: &str, node: &str, devices: BindingAnnotations) -> Write {
     Write::Bind(BindRequest {
         pod: pod_named(name),
         node: node.to_owned(),
@@ -34,29 +34,29 @@ fn with(name: &str, node: &str, devices: Marks) -> Write {
     })
 }
 
-fn guarded(name: &str, node: &str, guard: Guard) -> Write {
+fn guarded(name: &str, node: &str, guard: InFlightGuard) -> Write {
     let guard = Some(guard);
     with(
         name,
         node,
-        Marks {
+        BindingAnnotations {
             guard,
-            ..Marks::default()
+            ..BindingAnnotations::default()
         },
     )
 }
 
 fn stamped(name: &str, node: &str) -> Write {
-    let mark = |key, value| Mark { key, value };
+    let mark = |key, value| Annotation { key, value };
     let annotations = vec![
         text_mark("v/ids", "GPU-a,NVIDIA,3000,50:"),
-        mark("v/time", MarkValue::Turn),
-        mark("v/bind-time", MarkValue::Seconds),
-        mark("v/assume-time", MarkValue::Nanos),
+        mark("v/time", AnnotationValue::Sequence),
+        mark("v/bind-time", AnnotationValue::Seconds),
+        mark("v/assume-time", AnnotationValue::Nanos),
     ];
-    let devices = Marks {
+    let devices = BindingAnnotations {
         annotations,
-        ..Marks::default()
+        ..BindingAnnotations::default()
     };
     with(name, node, devices)
 }
@@ -117,11 +117,11 @@ async fn times_are_those_of_the_first_request_and_stay_in_all_of_its_bind() {
 }
 
 #[tokio::test]
-async fn turns_of_a_node_differ_and_go_on_from_those_seen() {
+async fn sequence_numbers_of_a_node_differ_and_go_on_from_those_seen() {
     let mut bench = Bench::new(|_| created()).await;
     let seen = u64::try_from(jiff::Timestamp::now().as_second()).expect("a time") + 5000;
-    bench.progress.saw_turn("n1", seen);
-    bench.progress.saw_turn("n1", u64::MAX);
+    bench.progress.saw_sequence("n1", seen);
+    bench.progress.saw_sequence("n1", u64::MAX);
     let names = ["a", "b", "c", "d"];
     for name in names {
         bench.effects.submit(stamped(name, "n1"));
@@ -130,16 +130,16 @@ async fn turns_of_a_node_differ_and_go_on_from_those_seen() {
     for _ in 0..5 {
         bench.outcome().await;
     }
-    let mut turns: Vec<u64> = bench
+    let mut numbers: Vec<u64> = bench
         .server
         .all("/binding")
         .iter()
         .map(|seen| number(seen, "v/time"))
         .collect();
-    turns.sort_unstable();
-    assert!(turns[0] < seen, "another node has turns of its own");
+    numbers.sort_unstable();
+    assert!(numbers[0] < seen, "another node has numbers of its own");
     let wanted: Vec<u64> = (1..=4).map(|more| seen + more).collect();
-    assert_eq!(turns[1..], wanted);
+    assert_eq!(numbers[1..], wanted);
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn the_next_pod_goes_when_the_plugin_says_nothing_for_long() {
 #[tokio::test]
 async fn pods_that_cannot_be_mixed_up_do_not_wait_for_each_other() {
     let mut bench = Bench::new(|_| created()).await;
-    let aside = Guard {
+    let aside = InFlightGuard {
         waits: false,
         ..guard(1, "z")
     };
@@ -238,7 +238,7 @@ async fn pods_that_cannot_be_mixed_up_do_not_wait_for_each_other() {
         guarded("kind", "n1", guard(2, "y")),
         guarded("node", "n2", guard(1, "y")),
         guarded("aside-too", "n1", aside),
-        with("none", "n1", Marks::default()),
+        with("none", "n1", BindingAnnotations::default()),
     ];
     let count = binds.len();
     for bind in binds {
@@ -276,7 +276,9 @@ async fn a_long_queue_of_one_node_does_not_delay_others() {
         bench.effects.submit(guarded(&name, "n1", guard(1, &name)));
     }
     bench.effects.submit(guarded("other", "n2", guard(1, "x")));
-    bench.effects.submit(with("plain", "n1", Marks::default()));
+    bench
+        .effects
+        .submit(with("plain", "n1", BindingAnnotations::default()));
     let mut bound = Vec::new();
     for _ in 0..3 {
         match bench.outcome().await {

@@ -14,7 +14,7 @@ mod volumes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pumice_devices::{Mark, MarkValue, Marks};
+use pumice_devices::{Annotation, AnnotationValue, BindingAnnotations};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -138,17 +138,17 @@ fn bind() -> Write {
     Write::Bind(BindRequest {
         pod: pod(),
         node: "n1".to_owned(),
-        devices: Marks {
+        devices: BindingAnnotations {
             annotations: vec![text_mark("a/b", "c")],
-            ..Marks::default()
+            ..BindingAnnotations::default()
         },
         volumes: None,
     })
 }
 
-fn text_mark(key: &'static str, value: &str) -> Mark {
-    let value = MarkValue::Text(value.to_owned());
-    Mark { key, value }
+fn text_mark(key: &'static str, value: &str) -> Annotation {
+    let value = AnnotationValue::Text(value.to_owned());
+    Annotation { key, value }
 }
 
 fn condition(reason: &str, message: &str) -> Write {

@@ -111,7 +111,7 @@ async fn what_is_told_is_what_the_api_server_has() {
                 uid: format!("u-p{i}"),
             },
             node: "n1".to_owned(),
-            devices: Marks::default(),
+            devices: BindingAnnotations::default(),
             volumes: None,
         }));
         // Some are on another node already.

@@ -1,0 +1,153 @@
+//! What a decision writes: annotations of the Binding, and how its sender must go about it.
+//!
+//! Times are stamped when the Binding is sent, so they are not known here.
+
+use rustc_hash::FxHashMap;
+
+/// The value of an annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnnotationValue {
+    /// A text.
+    Text(String),
+    /// Unix seconds when the Binding is sent.
+    Seconds,
+    /// A number that grows strictly with every Binding to the node: Unix seconds when the Binding is
+    /// sent if that is more than the last one, else the last one + 1.
+    Sequence,
+    /// Unix nanoseconds when the Binding is sent.
+    Nanos,
+}
+
+/// The moment a Binding is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Unix seconds.
+    pub seconds: i64,
+    /// Unix nanoseconds.
+    pub nanos: i64,
+    /// The value of [`AnnotationValue::Sequence`] for its node.
+    pub sequence: u64,
+}
+
+impl AnnotationValue {
+    /// The text that is written.
+    pub fn text(&self, sent: Sent) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Seconds => sent.seconds.to_string(),
+            Self::Sequence => sent.sequence.to_string(),
+            Self::Nanos => sent.nanos.to_string(),
+        }
+    }
+}
+
+/// Unix nanoseconds are sequence numbers too.
+const LARGEST_SEQUENCE: u64 = i64::MAX as u64;
+
+/// The last sequence of every node.
+#[derive(Clone, Debug, Default)]
+pub struct Sequences {
+    last: FxHashMap<String, u64>,
+}
+
+impl Sequences {
+    /// The next sequence of a node: `now_s`, or one more than the last.
+    pub fn next(&mut self, node: &str, now_s: i64) -> u64 {
+        let now = u64::try_from(now_s).unwrap_or(0);
+        let sequence = match self.last.get(node) {
+            Some(last) => now.max(last.saturating_add(1)),
+            None => now,
+        };
+        self.last.insert(node.to_owned(), sequence);
+        sequence
+    }
+
+    /// A sequence somebody took on a node. The end of all numbers (`u64::MAX`) is none, nor is anything
+    /// near it: there must be a next one.
+    pub fn saw(&mut self, node: &str, sequence: u64) {
+        if sequence > LARGEST_SEQUENCE {
+            return;
+        }
+        let last = self.last.entry(node.to_owned()).or_insert(sequence);
+        *last = sequence.max(*last);
+    }
+
+    /// A node is gone.
+    pub fn forget(&mut self, node: &str) {
+        self.last.remove(node);
+    }
+}
+
+/// One annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// Key.
+    pub key: &'static str,
+    /// Value.
+    pub value: AnnotationValue,
+}
+
+/// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// Annotation that a pod has from its Binding on.
+    pub bound_key: &'static str,
+    /// Annotation by which the plugin answers.
+    pub phase_key: &'static str,
+    /// Its values while the plugin has not answered; `None` where it is absent.
+    pub busy: &'static [Option<&'static str>],
+    /// Annotation with the pod's sequence ([`AnnotationValue::Sequence`]).
+    pub sequence_key: Option<&'static str>,
+    /// What a pod gets that ends before the plugin has answered, so that no later pod gets its number.
+    pub cleanup: &'static [(&'static str, &'static str)],
+}
+
+impl Protocol {
+    /// Whether it knows this annotation.
+    pub fn names(&self, key: &str) -> bool {
+        [self.bound_key, self.phase_key].contains(&key)
+            || self.sequence_key == Some(key)
+            || self.cleanup.iter().any(|(known, _)| *known == key)
+    }
+
+    /// Whether a pod with these annotations waits for the plugin's answer.
+    pub fn is_busy<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
+        value(self.bound_key).is_some() && self.busy.contains(&value(self.phase_key))
+    }
+}
+
+/// Some device plugins are not told which pod they serve; they take the oldest one of the node that
+/// looks right. Of pods that look alike but hold different cards, only one may be on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InFlightGuard {
+    /// Pods that look alike must wait for each other.
+    pub waits: bool,
+    /// Pods with different kinds cannot be taken for one another.
+    pub kind: u32,
+    /// Pods with equal contents may be.
+    pub content: String,
+}
+
+/// Everything a decision writes for its devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindingAnnotations {
+    /// Annotations of the Binding.
+    pub annotations: Vec<Annotation>,
+    /// When it may be sent.
+    pub guard: Option<InFlightGuard>,
+    /// Node annotation that must be taken before the Binding is sent.
+    pub lock: Option<&'static str>,
+}
+
+impl BindingAnnotations {
+    /// Adds what another family writes. A key that is there already stays as it is.
+    pub fn merge(&mut self, other: Self) {
+        for mark in other.annotations {
+            if self.annotations.iter().all(|known| known.key != mark.key) {
+                self.annotations.push(mark);
+            }
+        }
+        self.guard = self.guard.take().or(other.guard);
+        self.lock = self.lock.take().or(other.lock);
+    }
+}

@@ -1,0 +1,178 @@
+//! The cards of a node, and what a placed pod holds of them.
+
+use std::rc::Rc;
+
+use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
+use crate::family::Decoded;
+use crate::ledger::{Allocation, Allocations, Card, NodeCards};
+use crate::nvidia::indices::{INDEX, UNHEALTHY, indices, set_aside};
+use crate::text::shorten;
+
+use super::request::{Request, first_that_asks};
+use super::{MEMORY, NUMBER, WHOLE};
+
+/// Most cards of a node; no real one comes near.
+const MOST_CARDS: i64 = 1024;
+
+/// The node has cards but does not say how much memory they have.
+const WITHOUT_MEMORY: u8 = 1;
+/// The number of cards cannot be true.
+const TOO_MANY: u8 = 2;
+
+/// The cards of a node (spec/04 §14.1). Only where cards are shared do nodes have to tell their
+/// memory.
+pub(super) fn cards(node: &NodeFacts, is_shared: bool) -> NodeCards {
+    let whole = |name| node.capacity_milli(name).map(|milli| milli / 1000);
+    let Some(count) = whole(NUMBER).filter(|count| *count > 0) else {
+        return NodeCards::default();
+    };
+    let memory = whole(MEMORY).map(|memory| memory.max(0));
+    if is_shared && memory.is_none() {
+        return none(WITHOUT_MEMORY, Vec::new());
+    }
+    if count > MOST_CARDS {
+        let problem = format!(
+            "capacity {NUMBER} is {count}: more than {MOST_CARDS} GPUs on a node cannot be; none \
+             of them is used"
+        );
+        return none(TOO_MANY, vec![problem]);
+    }
+    let card = |index: u32| Card {
+        memory: memory.unwrap_or(0) / count,
+        slots: if is_shared { u32::MAX } else { 1 },
+        cores: WHOLE,
+        usable: true,
+        index,
+        id: Rc::from(index.to_string()),
+        ..Card::default()
+    };
+    let mut cards = NodeCards::new((0..count as u32).map(card).collect());
+    set_unhealthy_aside(&mut cards, node.annotation(UNHEALTHY).unwrap_or_default());
+    cards
+}
+
+fn none(absent: u8, problems: Vec<String>) -> NodeCards {
+    let mut cards = NodeCards::default();
+    cards.absent = absent;
+    cards.problems = problems;
+    cards
+}
+
+/// Why a node has no cards, if it has none.
+pub(super) fn absence(node: &str, cards: &NodeCards) -> Option<String> {
+    let why = match cards.absent {
+        WITHOUT_MEMORY => format!("no {MEMORY} in the capacity of node {node}"),
+        TOO_MANY => format!("{NUMBER} of node {node} cannot be true"),
+        _ => format!("no {NUMBER} in the capacity of node {node}"),
+    };
+    cards.cards.is_empty().then_some(why)
+}
+
+/// BindingAnnotations cards named as unhealthy. They have no other identity than their index.
+fn set_unhealthy_aside(cards: &mut NodeCards, list: &str) {
+    let last = cards.cards.len() - 1;
+    let why = format!("unhealthy ({UNHEALTHY})");
+    let unknown = set_aside(&mut cards.cards, list, &why);
+    if !unknown.is_empty() {
+        cards.problems.push(format!(
+            "{UNHEALTHY} of the node: `{}` is none of its GPUs; GPUs with {NUMBER} have no UUIDs, \
+             write indices from 0 to {last}",
+            shorten(&unknown.join(","))
+        ));
+    }
+}
+
+/// What a pod on the node holds. What its annotation does not tell is held on every card.
+pub(super) fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards, is_shared: bool) -> Decoded {
+    let part = match Request::of(pod) {
+        Ok(None) => return Decoded::default(),
+        Ok(Some(request)) if request.number == 0 || (is_shared && request.memory > 0) => Part {
+            container: request.container,
+            memory: Some(request.memory),
+        },
+        // Whole cards, or an amount nobody can make sense of.
+        _ => Part {
+            container: first_that_asks(pod),
+            memory: None,
+        },
+    };
+    let text = lookup(records, INDEX).map(String::as_str);
+    let problem = match text.map(indices) {
+        Some(Ok(indices)) if !indices.is_empty() => return part.on(&indices, cards),
+        None => format!("the pod uses GPUs of its node without annotation {INDEX}"),
+        _ => {
+            let text = shorten(text.unwrap_or_default());
+            format!("{INDEX} `{text}` of the pod on its node cannot be read")
+        }
+    };
+    Decoded {
+        allocations: part.anywhere(cards),
+        problems: vec![format!(
+            "{problem}; what it asks counts on every GPU there until it ends or the annotation \
+             names its GPUs, as in 0,2"
+        )],
+    }
+}
+
+/// What a pod holds of each of its cards.
+struct Part {
+    container: u16,
+    /// Memory; `None` for whole cards.
+    memory: Option<i64>,
+}
+
+impl Part {
+    fn on(&self, indices: &[u32], cards: &NodeCards) -> Decoded {
+        let mut held = Decoded::default();
+        let mut outside = Vec::new();
+        for index in indices {
+            let at = cards.cards.iter().position(|card| card.index == *index);
+            if at.is_none() {
+                outside.push(index.to_string());
+            }
+            if i64::from(*index) < MOST_CARDS {
+                held.allocations
+                    .push(self.allocation(*index, at, cards, true));
+            }
+        }
+        if !outside.is_empty() && !cards.cards.is_empty() {
+            held.problems.push(format!(
+                "{INDEX} of the pod names GPU {}, but its node has {} GPUs, counted from 0; what \
+                 is not there is not counted",
+                shorten(&outside.join(",")),
+                cards.cards.len()
+            ));
+        }
+        held
+    }
+
+    fn anywhere(&self, cards: &NodeCards) -> Allocations {
+        let of = |(at, card): (usize, &Card)| self.allocation(card.index, Some(at), cards, false);
+        cards.cards.iter().enumerate().map(of).collect()
+    }
+
+    fn allocation(
+        &self,
+        index: u32,
+        at: Option<usize>,
+        cards: &NodeCards,
+        certain: bool,
+    ) -> Allocation {
+        let whole = at.map_or(0, |at| cards.cards[at].memory);
+        let id = match at {
+            Some(at) => Rc::clone(&cards.cards[at].id),
+            None => Rc::from(index.to_string()),
+        };
+        Allocation {
+            container: self.container,
+            card: at.and_then(|at| u16::try_from(at).ok()),
+            id,
+            unit: None,
+            memory: self.memory.unwrap_or(0),
+            charged: self.memory.unwrap_or(whole),
+            cores: if self.memory.is_none() { WHOLE } else { 0 },
+            slots: 1,
+            certain,
+        }
+    }
+}

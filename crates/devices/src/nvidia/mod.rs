@@ -1,0 +1,8 @@
+//! NVIDIA cards: the families that hand them out, and what they have in common.
+
+pub mod geometry;
+pub mod gpushare;
+mod indices;
+pub mod product;
+pub mod type_list;
+pub mod vgpu;

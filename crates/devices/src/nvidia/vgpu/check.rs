@@ -1,0 +1,257 @@
+//! Whether one card serves one container (spec/04 §7.2, R14).
+//!
+//! Checks that no eviction changes come first, so that the check a card fails tells whether
+//! evictions could help.
+
+use smallvec::SmallVec;
+
+use crate::ledger::{Card, NodeCards, Tags, Unit, Used, View};
+use crate::nvidia::vgpu::config::{InUse, MIG, Table, VgpuConfig};
+use crate::nvidia::vgpu::containers::ContainerRequest;
+use crate::nvidia::vgpu::limits::Limits;
+
+/// A check of a card, in the order they are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Check {
+    /// Healthy, and of a kind that can be given out.
+    Usable,
+    /// Shared in the mode that is asked.
+    Mode,
+    /// Index allowed.
+    Index,
+    /// UUID allowed.
+    Uuid,
+    /// Type allowed.
+    Type,
+    /// Large enough when idle.
+    Size,
+    /// A free slot.
+    Slots,
+    /// No pod of the same group on it.
+    Group,
+    /// No pod of the same exclusivity rule on it.
+    Rule,
+    /// Memory left.
+    Memory,
+    /// Cores left.
+    Cores,
+    /// Idle, for a request of all cores.
+    Exclusive,
+    /// Not held by a pod that asked all cores.
+    Held,
+    /// A free MIG instance.
+    Instance,
+}
+
+/// All checks, in order.
+pub const CHECKS: [Check; 14] = [
+    Check::Usable,
+    Check::Mode,
+    Check::Index,
+    Check::Uuid,
+    Check::Type,
+    Check::Size,
+    Check::Slots,
+    Check::Group,
+    Check::Rule,
+    Check::Memory,
+    Check::Cores,
+    Check::Exclusive,
+    Check::Held,
+    Check::Instance,
+];
+
+impl Check {
+    /// No eviction changes the answer.
+    pub fn is_fixed(self) -> bool {
+        self <= Self::Size
+    }
+}
+
+/// A card for a container.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Position of the container.
+    pub container: u16,
+    /// Position of the card.
+    pub card: u16,
+    /// Partition.
+    pub unit: Option<Unit>,
+    /// Memory as asked.
+    pub memory: i64,
+    /// Memory charged.
+    pub charged: i64,
+    /// Cores charged.
+    pub cores: u32,
+}
+
+/// Cards for a pod.
+pub type Candidates = SmallVec<[Candidate; 4]>;
+
+/// A node, seen by a pod that has some of its cards already.
+#[derive(Clone, Copy)]
+pub struct PodOnNode<'a> {
+    /// Configuration.
+    pub config: &'a VgpuConfig,
+    /// The pod's.
+    pub limits: &'a Limits,
+    /// The pod's.
+    pub tags: Tags,
+    /// The node's.
+    pub cards: &'a NodeCards,
+    /// When.
+    pub view: View,
+}
+
+impl<'a> PodOnNode<'a> {
+    /// A card.
+    pub fn card(&self, at: usize) -> &'a Card {
+        &self.cards.cards[at]
+    }
+
+    /// What is in use of a card, the pod's own part included.
+    pub fn used(&self, at: usize, own: &[Candidate]) -> Used {
+        let mut used = self.cards.used(at, self.view);
+        for candidate in own
+            .iter()
+            .filter(|candidate| usize::from(candidate.card) == at)
+        {
+            used.memory += candidate.charged;
+            used.slots += 1;
+            used.cores += candidate.cores;
+        }
+        used
+    }
+
+    /// The checks that no eviction changes.
+    pub fn allows(&self, need: &ContainerRequest, card: &Card) -> Result<(), Check> {
+        let limits = self.limits;
+        let checks = [
+            (Check::Usable, card.usable),
+            (
+                Check::Mode,
+                limits.mode.is_none_or(|mode| mode == card.mode),
+            ),
+            (Check::Index, limits.allow_index(card)),
+        ];
+        if let Some((check, _)) = checks.iter().find(|(_, passed)| !passed) {
+            return Err(*check);
+        }
+        if limits.by_uuid() && !limits.allow_uuid(card) {
+            return Err(Check::Uuid);
+        }
+        if !limits.types.admits(&card.kind) {
+            return Err(Check::Type);
+        }
+        if need.of(card) > self.size(card) {
+            return Err(Check::Size);
+        }
+        Ok(())
+    }
+
+    /// The most memory a container may ask of an idle card. What NVML reports may be a little
+    /// less than the memory of the largest instance, or a little more (spec/04 §20, 17c and 17d).
+    pub fn size(&self, card: &Card) -> i64 {
+        match self.table(card) {
+            Some(table) => card.memory.max(table.largest_mib() / self.config.factor),
+            None => card.memory,
+        }
+    }
+
+    /// The table of a card in MIG mode.
+    pub fn table(&self, card: &Card) -> Option<&'a Table> {
+        let at = card.geometry.filter(|_| card.mode == MIG)?;
+        self.config.tables.get(usize::from(at))
+    }
+
+    /// The checks that depend on what is in use. `group` restricts MIG to a group.
+    pub fn admits(
+        &self,
+        need: &ContainerRequest,
+        at: usize,
+        own: &[Candidate],
+        group: Option<u16>,
+    ) -> Result<Candidate, Check> {
+        let card = self.card(at);
+        let used = self.used(at, own);
+        if used.slots >= card.slots {
+            return Err(Check::Slots);
+        }
+        self.shares(at)?;
+        let memory = need.of(card);
+        let mut candidate = Candidate {
+            container: need.container,
+            card: at as u16,
+            unit: None,
+            memory,
+            charged: memory,
+            cores: need.cores,
+        };
+        if card.mode == MIG {
+            let table = self.table(card).ok_or(Check::Instance)?;
+            let in_use = self.in_use(at, used, own);
+            let best = table.best(self.config.mib(memory), &in_use, group);
+            let (unit, mib) = best.ok_or(Check::Instance)?;
+            candidate.unit = Some(unit);
+            candidate.charged = mib / self.config.factor;
+            return Ok(candidate);
+        }
+        if card.memory.saturating_sub(used.memory) < memory {
+            return Err(Check::Memory);
+        }
+        cores(need.cores, used, card.cores)?;
+        Ok(candidate)
+    }
+
+    fn shares(&self, at: usize) -> Result<(), Check> {
+        let spread = self.tags.group.filter(|_| self.limits.spread);
+        if spread.is_none() && self.tags.rules == 0 {
+            return Ok(());
+        }
+        for entry in self.cards.entries(self.view) {
+            if usize::from(entry.card) != at || entry.used == Used::default() {
+                continue;
+            }
+            if spread.is_some() && entry.tags.group == spread {
+                return Err(Check::Group);
+            }
+            if entry.tags.rules & self.tags.rules != 0 {
+                return Err(Check::Rule);
+            }
+        }
+        Ok(())
+    }
+
+    /// Partitions of a card in use. Whoever holds a card in MIG mode without one holds something
+    /// that cannot be told.
+    fn in_use(&self, at: usize, used: Used, own: &[Candidate]) -> InUse {
+        if used.slots == 0 {
+            return InUse::new();
+        }
+        let holds = self.cards.entries(self.view);
+        let others = holds.filter(|entry| usize::from(entry.card) == at);
+        let others = others.map(|entry| entry.unit.unwrap_or(Unit::UNKNOWN));
+        let own = own
+            .iter()
+            .filter(|candidate| usize::from(candidate.card) == at);
+        others
+            .chain(own.filter_map(|candidate| candidate.unit))
+            .collect()
+    }
+}
+
+fn cores(asked: u32, used: Used, capacity: u32) -> Result<(), Check> {
+    if used.cores.saturating_add(asked) > capacity {
+        return Err(Check::Cores);
+    }
+    if asked == 100 && used.slots > 0 {
+        return Err(Check::Exclusive);
+    }
+    // With oversold cores a card that one container asked whole has cores left, which nobody gets.
+    let whole = capacity > 100 && used.slots == 1 && used.cores == 100;
+    if whole || (used.cores >= capacity && asked == 0) {
+        return Err(Check::Held);
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! What the containers of a pod ask (spec/04 §6, R11).
+
+use crate::facts::{ContainerFacts, ContainerKind};
+use crate::ledger::Card;
+use crate::nvidia::vgpu::config::VgpuConfig;
+
+/// Memory of each card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// In units of the register annotation, at least 1.
+    Units(i64),
+    /// 1 to 100 percent of the card.
+    Percent(i64),
+}
+
+/// What one container asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContainerRequest {
+    /// Position in [`crate::PodFacts::containers`].
+    pub container: u16,
+    /// Different cards, at least 1.
+    pub count: u32,
+    /// Of each card.
+    pub memory: Memory,
+    /// Percent of each card.
+    pub cores: u32,
+}
+
+impl ContainerRequest {
+    /// Memory wanted of a card.
+    pub fn of(&self, card: &Card) -> i64 {
+        self.of_memory(card.memory)
+    }
+
+    /// Memory wanted of a card with this much memory.
+    pub fn of_memory(&self, memory: i64) -> i64 {
+        match self.memory {
+            Memory::Units(units) => units,
+            // A limit of 0 would mean "no limit" to HAMi-core, hence at least 1.
+            Memory::Percent(percent) => (memory.saturating_mul(percent) / 100).max(1),
+        }
+    }
+}
+
+/// What all containers ask; nothing if none asks.
+///
+/// # Errors
+/// The container and the field that cannot be, and what to write.
+pub fn needs(
+    containers: &[ContainerFacts],
+    config: &VgpuConfig,
+) -> Result<Vec<ContainerRequest>, String> {
+    let mut needs = Vec::new();
+    for (at, container) in containers.iter().enumerate() {
+        let found = need(at as u16, container, config)
+            .map_err(|why| format!("{}: {why}", container_name(containers, at)))?;
+        needs.extend(found);
+    }
+    Ok(needs)
+}
+
+/// How a container is called: init containers stand before the others, and each kind counts from 1.
+pub fn container_name(containers: &[ContainerFacts], at: usize) -> String {
+    let regular = |container: &&ContainerFacts| container.kind == ContainerKind::Regular;
+    if containers.get(at).as_ref().is_some_and(|c| !regular(c)) {
+        return format!("init container {}", at + 1);
+    }
+    let inits = containers.iter().filter(|c| !regular(c)).count();
+    format!("container {}", at.saturating_sub(inits) + 1)
+}
+
+fn need(
+    at: u16,
+    container: &ContainerFacts,
+    config: &VgpuConfig,
+) -> Result<Option<ContainerRequest>, String> {
+    let count = field(container, &config.nvidia.count_name, i64::from(i32::MAX))?;
+    let memory = memory(container, &config.nvidia.memory_name)?;
+    let cores = field(container, &config.nvidia.core_name, 100)?.unwrap_or(0);
+    let percent = match config.nvidia.percentage_name.as_str() {
+        "" => 0,
+        name => field(container, name, 100)?.unwrap_or(0),
+    };
+    let count = match count {
+        Some(count) => count,
+        None if memory > 0 => 1,
+        None if cores > 0 || percent > 0 => {
+            let name = if cores > 0 {
+                &config.nvidia.core_name
+            } else {
+                &config.nvidia.percentage_name
+            };
+            return Err(format!(
+                "{name} is asked without {}: add the number of GPUs, such as {}: 1",
+                config.nvidia.count_name, config.nvidia.count_name
+            ));
+        }
+        None => 0,
+    };
+    if count == 0 {
+        return Ok(None);
+    }
+    if container.kind == ContainerKind::Init {
+        return Err(format!(
+            "{} in an ordinary init container is not supported by the device plugin protocol: ask \
+             it in a regular container or a sidecar (restartPolicy: Always)",
+            config.nvidia.count_name
+        ));
+    }
+    let memory = match (percent, memory) {
+        (0, 0) => Memory::Percent(100),
+        (0, units) => Memory::Units(units),
+        (percent, _) => Memory::Percent(percent),
+    };
+    Ok(Some(ContainerRequest {
+        container: at,
+        count: count as u32,
+        memory,
+        cores: cores as u32,
+    }))
+}
+
+fn memory(container: &ContainerFacts, name: &str) -> Result<i64, String> {
+    field(container, name, i64::from(i32::MAX))
+        .map(Option::unwrap_or_default)
+        .map_err(|_| {
+            let milli = container.milli(name).unwrap_or_default();
+            let mib = milli / 1000 / (1 << 20);
+            let hint = match milli % (1000 << 20) {
+                0 if mib > 0 => format!("; for {} write {mib}", quantity(mib)),
+                _ => String::new(),
+            };
+            format!(
+                "{name} is {}: memory must be an integer number of MiB below 2147483648{hint}",
+                plain(milli)
+            )
+        })
+}
+
+fn quantity(mib: i64) -> String {
+    match mib % 1024 {
+        0 => format!("{}Gi", mib / 1024),
+        _ => format!("{mib}Mi"),
+    }
+}
+
+fn field(container: &ContainerFacts, name: &str, most: i64) -> Result<Option<i64>, String> {
+    let Some(milli) = container.milli(name) else {
+        return Ok(None);
+    };
+    if milli % 1000 == 0 && (0..=most).contains(&(milli / 1000)) {
+        return Ok(Some(milli / 1000));
+    }
+    Err(format!(
+        "{name} is {}: write an integer from 0 to {most}",
+        plain(milli)
+    ))
+}
+
+fn plain(milli: i64) -> String {
+    match milli % 1000 {
+        0 => (milli / 1000).to_string(),
+        _ => format!("{milli}m"),
+    }
+}

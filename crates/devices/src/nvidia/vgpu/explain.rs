@@ -1,0 +1,171 @@
+//! Why a node does not fit, card by card.
+
+use crate::ledger::{Card, NodeCards, View};
+use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
+use crate::nvidia::vgpu::config::{MODE_NAMES, MODES};
+use crate::nvidia::vgpu::containers::ContainerRequest;
+use crate::nvidia::vgpu::failure::Stop;
+use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
+use crate::nvidia::vgpu::request::VgpuRequest;
+use crate::request::{FamilyRequest, NearMiss};
+use crate::text::Bounded;
+
+/// Why a request does not fit; `None` if it does.
+pub fn explain(
+    request: &VgpuRequest,
+    node: &str,
+    cards: &NodeCards,
+    view: View,
+) -> Option<NearMiss> {
+    let on_node = request.on_node(cards, view);
+    let stop = request.choose_cards(cards, view).err()?;
+    let failure = &request.failures()[usize::from(stop.index())];
+    let mut text = match stop {
+        Stop::Count => format!("{} on node {node}", failure.text),
+        Stop::Uuid => format!(
+            "{} {USE_UUID}=\"{}\", {NO_UUID}=\"{}\" on node {node}",
+            failure.text,
+            request.limits.use_uuids.join(","),
+            request.limits.no_uuids.join(",")
+        ),
+        Stop::Absent(_) | Stop::Mode(_) | Stop::Cards(..) => format!("{node}: {}", failure.text),
+    };
+    let mut own = Candidates::new();
+    let failing = request
+        .needs
+        .iter()
+        .find(|need| on_node.place(need, &mut own).is_err());
+    // Each fits alone, and not together: told of the last.
+    let need = failing.or(request.needs.last())?;
+    let explanation = Explanation::new(&on_node, need, &own);
+    if !explanation.cards.is_empty() {
+        if request.needs.len() > 1 {
+            text.push_str(&format!(" (container {})", need.container + 1));
+        }
+        text.push_str(": ");
+        if let Stop::Count = stop {
+            text.push_str(&format!("{} asked; ", grouped(i64::from(need.count))));
+        }
+        text.push_str(&explanation.cards.join("; "));
+    }
+    Some(NearMiss {
+        text,
+        distance: explanation.distance,
+    })
+}
+
+struct Explanation {
+    cards: Vec<String>,
+    distance: (u32, i64),
+}
+
+impl Explanation {
+    fn new(on_node: &PodOnNode, need: &ContainerRequest, own: &[Candidate]) -> Self {
+        let mut fitting = [0u32; MODES];
+        let mut short = i64::MAX;
+        let mut cards = Bounded::default();
+        for (at, card) in on_node.cards.cards.iter().enumerate() {
+            let taken = match on_node.allows(need, card) {
+                Ok(()) => on_node.admits(need, at, own, None).map(|_| ()),
+                Err(check) => Err(check),
+            };
+            match taken {
+                Ok(()) => {
+                    fitting[usize::from(card.mode)] += 1;
+                    cards.tell(|| format!("{}: fits", card.id));
+                }
+                Err(check) => {
+                    short = short.min(missing(on_node, need, at, own, check));
+                    cards.tell(|| format!("{}: {}", card.id, why(on_node, need, at, own, check)));
+                }
+            }
+        }
+        let fitting = fitting.into_iter().max().unwrap_or(0);
+        Self {
+            cards: cards.into_texts("more"),
+            distance: (need.count.saturating_sub(fitting), short),
+        }
+    }
+}
+
+/// MiB that are missing on a card, 0 if something else is that may be given back.
+fn missing(
+    on_node: &PodOnNode,
+    need: &ContainerRequest,
+    at: usize,
+    own: &[Candidate],
+    check: Check,
+) -> i64 {
+    match check {
+        Check::Memory => short(on_node, need, at, own),
+        check if check.is_fixed() => i64::MAX,
+        _ => 0,
+    }
+}
+
+fn short(on_node: &PodOnNode, need: &ContainerRequest, at: usize, own: &[Candidate]) -> i64 {
+    let card = on_node.card(at);
+    let free = card
+        .memory
+        .saturating_sub(on_node.used(at, own).memory)
+        .max(0);
+    on_node.config.mib(need.of(card).saturating_sub(free))
+}
+
+fn why(
+    on_node: &PodOnNode,
+    need: &ContainerRequest,
+    at: usize,
+    own: &[Candidate],
+    check: Check,
+) -> String {
+    let card = on_node.card(at);
+    let used = on_node.used(at, own);
+    match check {
+        Check::Usable => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
+        Check::Mode => format!("mode {}", MODE_NAMES[usize::from(card.mode)]),
+        Check::Index => format!("index {} is not in volcano.sh/gpu-index", card.index),
+        Check::Uuid => "UUID not allowed".to_owned(),
+        Check::Type => match on_node.limits.types.denied_by(&card.kind) {
+            Some(denied) => format!("type {denied} denied"),
+            None => format!("type {} not allowed", model(card)),
+        },
+        Check::Size => format!(
+            "{} MiB asked, {} MiB in all",
+            grouped(on_node.config.mib(need.of(card))),
+            grouped(on_node.config.mib(on_node.size(card)))
+        ),
+        Check::Slots => format!("all {} slots in use", grouped(i64::from(card.slots))),
+        Check::Group => "a pod of the same group is on it".to_owned(),
+        Check::Rule => "a pod of the same exclusivity rule is on it".to_owned(),
+        Check::Memory => format!("{} MiB short", grouped(short(on_node, need, at, own))),
+        Check::Cores => format!(
+            "{} cores asked, {} free",
+            need.cores,
+            card.cores.saturating_sub(used.cores)
+        ),
+        Check::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
+        Check::Held => "all its cores are taken".to_owned(),
+        Check::Instance => format!(
+            "no free MIG instance for {} MiB",
+            grouped(on_node.config.mib(need.of(card)))
+        ),
+    }
+}
+
+fn model(card: &Card) -> &str {
+    card.kind.strip_prefix("NVIDIA-").unwrap_or(&card.kind)
+}
+
+/// A number with commas between thousands.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::from(if number < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,116 @@
+//! All ways in which a node may not fit, in one list (spec/04 §7.3, R8, R14).
+
+use std::rc::Rc;
+
+use crate::nvidia::vgpu::check::{CHECKS, Check};
+use crate::nvidia::vgpu::config::{MODE_NAMES, MODES, VgpuConfig};
+use crate::nvidia::vgpu::register::REGISTER;
+use crate::request::Failure;
+
+/// [`crate::NodeCards::absent`]: no register annotation.
+pub const NOT_REGISTERED: u8 = 0;
+/// The family is off.
+pub const OFF: u8 = 1;
+/// Nothing in the annotation can be decoded.
+pub const UNREADABLE: u8 = 2;
+/// The node has none of the count resource to give.
+pub const NOTHING_ALLOCATABLE: u8 = 3;
+
+const COUNT: u8 = 4;
+const UUID: u8 = 5;
+/// One per set of modes, as bits.
+const MODE: u8 = 6;
+/// One per check, evictions do not help.
+const NEVER: u8 = MODE + (1 << MODES);
+/// One per check, evictions help.
+const LATER: u8 = NEVER + CHECKS.len() as u8;
+
+/// Why a node does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The node has no cards, by reason.
+    Absent(u8),
+    /// The node has fewer cards than one container wants.
+    Count,
+    /// No card has an allowed UUID.
+    Uuid,
+    /// No card has the mode; modes it has, as bits.
+    Mode(u8),
+    /// Too few cards pass this check. Whether evictions could help.
+    Cards(Check, bool),
+}
+
+impl Stop {
+    /// Index into the list.
+    pub fn index(self) -> u8 {
+        match self {
+            Self::Absent(reason) => reason.min(NOTHING_ALLOCATABLE),
+            Self::Count => COUNT,
+            Self::Uuid => UUID,
+            Self::Mode(modes) => MODE + (modes & ((1 << MODES) - 1)),
+            Self::Cards(check, false) => NEVER + check as u8,
+            Self::Cards(check, true) => LATER + check as u8,
+        }
+    }
+}
+
+/// The lists that pods share: without a mode, then by mode.
+pub fn lists(config: &VgpuConfig) -> [Rc<[Failure]>; MODES + 1] {
+    let of = |mode| list(config, mode).into();
+    [of(None), of(Some(0)), of(Some(1)), of(Some(2))]
+}
+
+fn list(config: &VgpuConfig, mode: Option<u8>) -> Vec<Failure> {
+    let mut texts = vec![
+        format!("node has no annotation {REGISTER}: run volcano-vgpu-device-plugin on it"),
+        "vGPU is off: set deviceshare.VGPUEnable: true".to_owned(),
+        format!("node annotation {REGISTER} has no readable card: restart its device plugin"),
+        format!(
+            "node has no {} allocatable: is its device plugin running?",
+            config.nvidia.count_name
+        ),
+        "no enough gpu cards".to_owned(),
+        // Which ones is told with the nearest miss: reasons of nodes are few and shared.
+        "no GPU matches UUID constraints".to_owned(),
+    ];
+    texts.extend((0..1 << MODES).map(|modes| mode_text(mode, modes)));
+    texts.extend(CHECKS.map(text));
+    let fixed = texts.into_iter().map(|text| (text, false));
+    let passing = CHECKS.map(|check| (text(check), true));
+    let failure = |(text, evictions_help)| Failure {
+        text,
+        evictions_help,
+    };
+    fixed.chain(passing).map(failure).collect()
+}
+
+fn mode_text(mode: Option<u8>, modes: u8) -> String {
+    let names = MODE_NAMES.iter().enumerate();
+    let names = names.filter(|(at, _)| modes & (1 << at) != 0);
+    let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+    format!(
+        "pod required sharing mode {} is not the same as the node mode {}",
+        mode.map_or("any", |mode| MODE_NAMES[usize::from(mode)]),
+        names.join(", ")
+    )
+}
+
+fn text(check: Check) -> String {
+    let why = match check {
+        Check::Usable => "unhealthy or without geometry",
+        Check::Mode => "too few of one sharing mode",
+        Check::Index => "volcano.sh/gpu-index",
+        Check::Uuid => "UUID lists",
+        Check::Type => "type lists",
+        Check::Size => "more memory than a card has",
+        Check::Slots => "slots",
+        Check::Group => "group spread",
+        Check::Rule => "exclusivity rule",
+        Check::Memory => "memory",
+        Check::Cores => "cores",
+        Check::Exclusive => "100 cores need an idle card",
+        Check::Held => "held exclusively",
+        Check::Instance => "no free MIG instance",
+    };
+    format!("not enough gpu fitted on this node ({why})")
+}

@@ -1,0 +1,214 @@
+//! What a placed pod holds, read from its annotation (spec/04 §11.2, R25, R27).
+//!
+//! What cannot be read counts as used: a number that is none takes the whole card, a partition that
+//! is none closes the card, and a device that is missing is charged to every card it could be on.
+
+use std::rc::Rc;
+
+use crate::facts::{Pairs, PodFacts, lookup};
+use crate::family::Decoded;
+use crate::ledger::{Allocation, Allocations, Card, NodeCards, Unit};
+use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
+use crate::nvidia::vgpu::config::{MIG, Table, VgpuConfig};
+use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, container_name, needs};
+use crate::text::{Bounded, clip};
+
+/// Pod annotation with the cards it has.
+pub const IDS: &str = "volcano.sh/vgpu-ids-new";
+
+/// What a pod holds on a node.
+pub fn held(config: &VgpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
+    let mut allocations = Allocations::new();
+    let mut problems = Bounded::default();
+    let text = lookup(records, IDS).map(String::as_str);
+    let off = !config.enabled && text.is_some();
+    let wanted = needs(&pod.containers, config);
+    let needs = wanted.as_deref().unwrap_or_default();
+    let elements = decode(text.unwrap_or_default());
+    let containers = containers_of(&elements, needs, pod);
+    for (element, container) in elements.iter().zip(containers) {
+        for device in element {
+            allocations.extend(known(config, device, container, cards, &mut problems));
+        }
+    }
+    let whole = ContainerRequest {
+        container: 0,
+        count: 1,
+        memory: Memory::Percent(100),
+        cores: 0,
+    };
+    // A request that cannot be read may be for anything.
+    let unreadable = wanted.is_err() && allocations.is_empty();
+    for need in needs.iter().chain(unreadable.then_some(&whole)) {
+        let has = allocations
+            .iter()
+            .filter(|allocation| allocation.container == need.container)
+            .count();
+        if (has as u64) < u64::from(need.count) {
+            guess(need, cards, &mut allocations);
+            problems.tell(|| format!(
+                "annotation {IDS} {}: it tells {has} of {} GPUs of {}; until the pod ends, every \
+                 GPU of the node it could have counts as used",
+                text.map_or("is missing".to_owned(), |text| format!(
+                    "is {:?}",
+                    clip(text)
+                )),
+                need.count,
+                container_name(&pod.containers, usize::from(need.container))
+            ));
+        }
+    }
+    Decoded {
+        allocations,
+        problems: match off {
+            true => vec![format!(
+                "annotation {IDS}: the pod holds GPUs, which are not counted because {}",
+                config.off()
+            )],
+            false => problems.into_texts("more problems"),
+        },
+    }
+}
+
+/// The container of each element: as this crate writes them if that agrees with what the containers
+/// ask, else as Volcano does.
+fn containers_of(elements: &[Vec<Read>], needs: &[ContainerRequest], pod: &PodFacts) -> Vec<u16> {
+    let count = |container: Option<u16>| {
+        let need = needs.iter().find(|need| Some(need.container) == container);
+        need.map_or(0, |need| need.count as usize)
+    };
+    let agrees = |layout: &Vec<Option<u16>>| {
+        let most = elements.len().max(layout.len());
+        (0..most).all(|at| {
+            let devices = elements.get(at).map_or(0, Vec::len);
+            devices == count(layout.get(at).copied().flatten())
+        })
+    };
+    let own = layout(needs, &pod.containers).ok();
+    let packed = packed(needs, &pod.containers);
+    let found = match own.filter(&agrees) {
+        Some(own) => own,
+        None => packed,
+    };
+    let container = |at: usize| found.get(at).copied().flatten().unwrap_or(at as u16);
+    (0..elements.len()).map(container).collect()
+}
+
+fn known(
+    config: &VgpuConfig,
+    device: &Read,
+    container: u16,
+    cards: &NodeCards,
+    problems: &mut Bounded,
+) -> Option<Allocation> {
+    let (uuid, partition) = split_id(device.id);
+    let at = cards.find(uuid);
+    let memory = device.memory.map_or(0, i64::from);
+    let mut allocation = Allocation {
+        container,
+        card: at.and_then(|at| u16::try_from(at).ok()),
+        id: at.map_or_else(|| Rc::from(uuid), |at| Rc::clone(&cards.cards[at].id)),
+        unit: partition.map(|_| Unit::UNKNOWN),
+        memory,
+        charged: memory,
+        cores: device.cores.unwrap_or(0),
+        slots: 1,
+        certain: true,
+    };
+    let numbers = device.memory.is_some() && device.cores.is_some();
+    let Some(card) = at.map(|at| &cards.cards[at]) else {
+        if !numbers {
+            // Should the card come back, all of it is in use, however large it is.
+            allocation.charged = i64::from(i32::MAX);
+            allocation.cores = 100;
+            allocation.certain = false;
+        }
+        problems.tell(|| {
+            let piece = clip(device.piece);
+            format!("annotation {IDS}: {piece:?} is no card of the node")
+        });
+        // A piece of text that is no device at all names no card that could come back.
+        return (device.piece.contains(',') && !uuid.is_empty()).then_some(allocation);
+    };
+    if let Some(problem) = charge(config, device, partition, card, &mut allocation) {
+        problems.tell(|| {
+            let piece = clip(device.piece);
+            format!("annotation {IDS}: {piece:?}: {problem}")
+        });
+    }
+    Some(allocation)
+}
+
+/// Charges a device of a known card; the answer is what could not be read.
+fn charge(
+    config: &VgpuConfig,
+    device: &Read,
+    partition: Option<&str>,
+    card: &Card,
+    allocation: &mut Allocation,
+) -> Option<String> {
+    let table = card
+        .geometry
+        .and_then(|at| config.tables.get(usize::from(at)));
+    let numbers = device.memory.is_some() && device.cores.is_some();
+    if !numbers {
+        allocation.memory = card.memory;
+        allocation.charged = card.memory;
+        allocation.cores = card.cores;
+    }
+    let mut problem = match (numbers, device.vendor) {
+        (false, _) => Some(
+            "memory or cores are missing or no possible amounts: the whole card counts as used",
+        ),
+        (true, false) => Some("the vendor is not NVIDIA: it counts as used all the same"),
+        (true, true) => None,
+    };
+    let read = |partition: &str, table: &Table| unit(table, partition);
+    match partition
+        .zip(table)
+        .and_then(|(text, table)| read(text, table))
+    {
+        Some((unit, mib)) => {
+            allocation.unit = Some(unit);
+            allocation.charged = mib / config.factor;
+        }
+        None if card.mode == MIG => {
+            allocation.unit = Some(Unit::UNKNOWN);
+            problem.get_or_insert("no MIG instance of the card: nothing more of it is given out");
+        }
+        None if partition.is_some() => {
+            problem.get_or_insert("a MIG instance of a card that is not in mode mig");
+        }
+        None => {}
+    }
+    problem.map(str::to_owned)
+}
+
+/// Charges one device of a container to every card it does not have for sure.
+fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocations) {
+    let known: Vec<u16> = of(allocations, need.container).collect();
+    for (at, card) in cards.cards.iter().enumerate() {
+        if known.contains(&(at as u16)) {
+            continue;
+        }
+        let memory = need.of(card);
+        allocations.push(Allocation {
+            container: need.container,
+            card: Some(at as u16),
+            id: Rc::clone(&card.id),
+            unit: (card.mode == MIG).then_some(Unit::UNKNOWN),
+            memory,
+            charged: memory,
+            cores: need.cores,
+            slots: 1,
+            certain: false,
+        });
+    }
+}
+
+fn of(allocations: &Allocations, container: u16) -> impl Iterator<Item = u16> {
+    let of = allocations
+        .iter()
+        .filter(move |allocation| allocation.container == container);
+    of.filter_map(|allocation| allocation.card)
+}

@@ -1,0 +1,191 @@
+//! Family vGPU: parts of NVIDIA cards, shared by HAMi-core, by MPS or by MIG, handed out by
+//! volcano-vgpu-device-plugin (spec/04 §4–§13, R5–R29).
+//!
+//! ```text
+//!  register ──► register::decode ──► cards          limits of containers ──► containers::needs ┐
+//!                                      │            annotations ──► limits::Limits ─────────┤
+//!                                      ▼                                                    ▼
+//!  fit, choose:  check (one card) ◄── place (best card, in turn) ◄── search ◄────── request::VgpuRequest
+//!                                      │                                                    │
+//!  held ◄── allocation::decode ◄── annotations of the pod ◄── allocation::encode ◄── marks ─┘
+//! ```
+//!
+//! Invariants: what is written can be read back to exactly what was charged; no card gives more
+//! memory, cores, slots or instances than it has to pods placed here; `choose` takes exactly what
+//! `fit` has scored.
+
+mod allocation;
+mod check;
+mod config;
+mod containers;
+mod explain;
+mod failure;
+mod gauges;
+mod held;
+mod limits;
+mod place;
+mod register;
+mod request;
+mod search;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::family::{Decoded, Family, FamilySpec, Gauge};
+use crate::ledger::{Card, NodeCards, Tags};
+use crate::nvidia::geometry::{DeviceConfig, NvidiaConfig};
+use crate::nvidia::indices::{INDEX, UNHEALTHY};
+use crate::nvidia::type_list;
+use crate::nvidia::vgpu::config::{MODE_NAMES, MODES, VgpuConfig};
+use crate::nvidia::vgpu::request::VgpuRequest;
+use crate::request::{Failure, FamilyRequest};
+use crate::settings::Settings;
+use crate::text::Bounded;
+
+/// The family.
+pub const SPEC: FamilySpec = FamilySpec {
+    name: "vgpu",
+    node_annotations: &[register::REGISTER, UNHEALTHY],
+    asks: &[
+        limits::MODE,
+        limits::GROUP_POLICY,
+        INDEX,
+        type_list::USE_TYPES,
+        type_list::REFUSE_TYPES,
+        limits::USE_UUID,
+        limits::NO_UUID,
+        limits::USE_UUID_ALIAS,
+        limits::NO_UUID_ALIAS,
+    ],
+    records: &[held::IDS],
+    protocol: Some(request::PROTOCOL),
+    gauges: gauges::GAUGES,
+    make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
+};
+
+struct Vgpu {
+    config: Rc<VgpuConfig>,
+    failures: [Rc<[Failure]>; MODES + 1],
+}
+
+impl Vgpu {
+    fn new(settings: &Settings, config: &DeviceConfig) -> Self {
+        let config = VgpuConfig::new(settings, config);
+        Self {
+            failures: failure::lists(&config),
+            config: Rc::new(config),
+        }
+    }
+
+    fn cards_of(
+        &self,
+        entries: &[register::Entry],
+        node: &NodeFacts,
+        problems: &mut Bounded,
+    ) -> Vec<Card> {
+        let card = |entry| register::card(entry, &self.config);
+        let mut cards: Vec<Card> = entries.iter().map(card).collect();
+        if let Some(list) = node.annotation(UNHEALTHY) {
+            register::mark_unhealthy(&mut cards, list, problems);
+        }
+        let closed = |card: &&Card| card.mode == config::MIG && card.geometry.is_none();
+        for card in cards.iter().filter(closed) {
+            let why = card.unusable.as_deref().unwrap_or_default();
+            problems.tell(|| format!("{}: card {}: {why}", register::REGISTER, card.id));
+        }
+        cards
+    }
+
+    /// A resource of the family that a pod asks, under its configured or its usual name.
+    fn asked<'a>(&self, pod: &'a PodFacts) -> Option<&'a str> {
+        let usual = NvidiaConfig::default();
+        let names = [
+            &self.config.nvidia.count_name,
+            &self.config.nvidia.memory_name,
+            &self.config.nvidia.core_name,
+            &self.config.nvidia.percentage_name,
+            &usual.count_name,
+            &usual.memory_name,
+            &usual.core_name,
+            &usual.percentage_name,
+        ];
+        let amounts = pod
+            .containers
+            .iter()
+            .flat_map(|container| &container.amounts);
+        let mut asked = amounts.filter(|(name, milli)| *milli > 0 && names.contains(&name));
+        asked.next().map(|(name, _)| name.as_str())
+    }
+
+    fn refusal(&self, resource: &str) -> String {
+        format!("the pod asks {resource}, but {}", self.config.off())
+    }
+}
+
+impl Family for Vgpu {
+    fn cards(&self, node: &NodeFacts) -> NodeCards {
+        let mut found = NodeCards::default();
+        let Some(text) = node.annotation(register::REGISTER) else {
+            // The default, so that a node without cards stores nothing.
+            found.absent = failure::NOT_REGISTERED;
+            return found;
+        };
+        if !self.config.enabled {
+            found.absent = failure::OFF;
+            return found;
+        }
+        let mut problems = Bounded::default();
+        let entries = register::decode(text, &mut problems);
+        if entries.is_empty() {
+            found.absent = failure::UNREADABLE;
+        } else if node
+            .allocatable_milli(&self.config.nvidia.count_name)
+            .unwrap_or(0)
+            <= 0
+        {
+            found.absent = failure::NOTHING_ALLOCATABLE;
+        } else {
+            found.cards = self.cards_of(&entries, node, &mut problems);
+        }
+        found.problems = problems.into_texts("more problems");
+        found
+    }
+
+    fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+        let asked = self.asked(pod);
+        if !self.config.enabled {
+            return asked.map(|resource| Err(self.refusal(resource)));
+        }
+        let needs = match containers::needs(&pod.containers, &self.config) {
+            Ok(needs) if needs.is_empty() => return None,
+            Ok(needs) => needs,
+            Err(why) => return Some(Err(why)),
+        };
+        let request = VgpuRequest::new(&self.config, &self.failures, needs, pod, tags);
+        Some(request.map(|request| Rc::new(request) as Rc<dyn FamilyRequest>))
+    }
+
+    fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
+        held::held(&self.config, records, pod, cards)
+    }
+
+    fn depends_on_group(&self, pod: &PodFacts) -> bool {
+        pod.annotation(limits::GROUP_POLICY) == Some(limits::SPREAD)
+    }
+
+    fn ignored_resources(&self) -> Vec<String> {
+        vec![self.config.nvidia.percentage_name.clone()]
+    }
+
+    fn mode(&self, card: &Card) -> &'static str {
+        let name = MODE_NAMES.get(usize::from(card.mode));
+        name.copied().unwrap_or_default()
+    }
+
+    fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {
+        gauges::gauges(cards)
+    }
+}

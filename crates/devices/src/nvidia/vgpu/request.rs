@@ -1,0 +1,291 @@
+//! What a pod asks of the family, compiled.
+
+use std::rc::Rc;
+
+use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard, Protocol};
+use crate::facts::{Amounts, PodFacts};
+use crate::ledger::{Allocation, Allocations, CardSummary, NodeCards, Tags, View};
+use crate::nvidia::indices::INDEX;
+use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
+use crate::nvidia::vgpu::check::{Candidate, Candidates, PodOnNode};
+use crate::nvidia::vgpu::config::{MODES, VgpuConfig};
+use crate::nvidia::vgpu::containers::{ContainerRequest, Memory};
+use crate::nvidia::vgpu::explain::explain;
+use crate::nvidia::vgpu::failure::Stop;
+use crate::nvidia::vgpu::held::IDS;
+use crate::nvidia::vgpu::limits::Limits;
+use crate::nvidia::vgpu::search::search;
+use crate::nvidia::vgpu::summary;
+use crate::request::{Failure, FamilyRequest, NearMiss};
+
+/// Pod annotation: node it is bound to.
+const NODE: &str = "volcano.sh/vgpu-node";
+/// Pod annotation: its sequence number.
+const TIME: &str = "volcano.sh/vgpu-time";
+/// Pod annotation: what the plugin has yet to hand out.
+const TO_ALLOCATE: &str = "volcano.sh/devices-to-allocate";
+/// Pod annotation: how far the plugin is.
+const PHASE: &str = "volcano.sh/bind-phase";
+const BUSY: &str = "allocating";
+/// How far the plugin is (spec/04 §13.3).
+pub const PROTOCOL: Protocol = Protocol {
+    bound_key: PHASE,
+    phase_key: PHASE,
+    busy: &[Some(BUSY)],
+    sequence_key: Some(TIME),
+    cleanup: &[(TO_ALLOCATE, ""), (TIME, LAST_SEQUENCE)],
+};
+/// Pod annotation: when it was bound.
+const BIND_TIME: &str = "volcano.sh/bind-time";
+/// Node annotation that is the lock.
+const LOCK: &str = "hamivgpu";
+/// The last of all sequence numbers.
+const LAST_SEQUENCE: &str = "18446744073709551615";
+
+const SEVERAL: &str = "several containers ask vGPU: volcano-vgpu-device-plugin v1.12.0 and later \
+                       serve only pods with one such container; put the vGPU into one container";
+
+const NO_COUNT: &str = "the container asks memory of a vGPU and no number: kubelet does not call the \
+                        device plugin for it, and it starts without GPU; add the number, 1";
+
+/// What a pod asks.
+pub struct VgpuRequest {
+    pub(super) config: Rc<VgpuConfig>,
+    pub(super) needs: Vec<ContainerRequest>,
+    pub(super) limits: Limits,
+    tags: Tags,
+    /// Some container asks memory without a number of cards.
+    lacks_count: bool,
+    /// Container behind each element of the allocation.
+    layout: Vec<Option<u16>>,
+    failures: Rc<[Failure]>,
+}
+
+impl VgpuRequest {
+    /// Compiles what a pod asks. `lists` are those of [`super::failure::lists`].
+    ///
+    /// # Errors
+    /// Why it can be placed nowhere.
+    pub fn new(
+        config: &Rc<VgpuConfig>,
+        lists: &[Rc<[Failure]>; MODES + 1],
+        needs: Vec<ContainerRequest>,
+        pod: &PodFacts,
+        tags: Tags,
+    ) -> Result<Self, String> {
+        let limits = Limits::read(pod)?;
+        let most = needs.iter().map(|need| need.count).max().unwrap_or(0);
+        if !limits.indices.is_empty() && limits.indices.len() < most as usize {
+            return Err(format!(
+                "annotation {INDEX} names {} GPUs, but a container asks {most}: name at least as \
+                 many",
+                limits.indices.len()
+            ));
+        }
+        let failures = &lists[limits.mode.map_or(0, |mode| usize::from(mode) + 1)];
+        let failures = Rc::clone(failures);
+        Ok(Self {
+            layout: layout(&needs, &pod.containers)?,
+            lacks_count: needs.iter().any(|need| {
+                let container = &pod.containers[usize::from(need.container)];
+                container.milli(&config.nvidia.count_name).is_none()
+            }),
+            config: Rc::clone(config),
+            needs,
+            limits,
+            tags,
+            failures,
+        })
+    }
+
+    pub(super) fn on_node<'a>(&'a self, cards: &'a NodeCards, view: View) -> PodOnNode<'a> {
+        PodOnNode {
+            config: &self.config,
+            limits: &self.limits,
+            tags: self.tags,
+            cards,
+            view,
+        }
+    }
+
+    /// Cards and score for pods with more than one card.
+    pub(super) fn choose_cards(
+        &self,
+        cards: &NodeCards,
+        view: View,
+    ) -> Result<(Candidates, f64), Stop> {
+        if cards.cards.is_empty() {
+            return Err(Stop::Absent(cards.absent));
+        }
+        let on_node = self.on_node(cards, view);
+        let mut candidates = Candidates::new();
+        match on_node.place_all(&self.needs, &mut candidates) {
+            Ok(score) => Ok((candidates, score)),
+            Err(stop) => search(on_node, &self.needs).ok_or(stop),
+        }
+    }
+
+    /// The only container and its only card, which most pods have.
+    fn one(&self) -> Option<&ContainerRequest> {
+        match self.needs.as_slice() {
+            [need] if need.count == 1 => Some(need),
+            _ => None,
+        }
+    }
+
+    fn score(&self, cards: &NodeCards, view: View) -> Result<f64, Stop> {
+        match self.one() {
+            Some(need) if !cards.cards.is_empty() => {
+                let (_, score) = self.on_node(cards, view).place_one(need, &[])?;
+                Ok(score)
+            }
+            _ => self.choose_cards(cards, view).map(|(_, score)| score),
+        }
+    }
+
+    /// The allocation as text.
+    fn allocation(&self, cards: &NodeCards, allocations: &Allocations) -> String {
+        let device = |allocation: &Allocation| Device {
+            id: self.id(cards, allocation),
+            memory: u32::try_from(allocation.memory).unwrap_or(0),
+            cores: allocation.cores,
+        };
+        let element = |container: &Option<u16>| -> Vec<Device> {
+            let own = allocations
+                .iter()
+                .filter(|allocation| Some(allocation.container) == *container);
+            own.map(device).collect()
+        };
+        let elements: Vec<Vec<Device>> = self.layout.iter().map(element).collect();
+        encode(&elements)
+    }
+
+    fn id(&self, cards: &NodeCards, allocation: &Allocation) -> String {
+        let partition = || {
+            let card = cards.cards.get(usize::from(allocation.card?))?;
+            let table = self.config.tables.get(usize::from(card.geometry?))?;
+            mig_id(&allocation.id, table, allocation.unit?)
+        };
+        partition().unwrap_or_else(|| allocation.id.to_string())
+    }
+
+    /// Memory of all cards before they are known, in milli-units.
+    fn expected_memory(&self) -> Option<i64> {
+        let memory = |need: &ContainerRequest| match need.memory {
+            Memory::Units(units) => Some(units.saturating_mul(i64::from(need.count))),
+            Memory::Percent(_) => None,
+        };
+        let all: Option<Vec<i64>> = self.needs.iter().map(memory).collect();
+        Some(milli(all?))
+    }
+}
+
+fn milli(amounts: impl IntoIterator<Item = i64>) -> i64 {
+    let sum = amounts.into_iter().fold(0i64, i64::saturating_add);
+    sum.saturating_mul(1000)
+}
+
+impl FamilyRequest for VgpuRequest {
+    fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8> {
+        self.score(cards, view).map_err(Stop::index)
+    }
+
+    fn fit_summary(&self, cards: &[CardSummary]) -> Option<Option<f64>> {
+        let need = self.one()?;
+        let anybody = self.limits.takes_any_card() && self.tags.rules == 0;
+        anybody.then(|| summary::place(need, self.limits.mode, self.config.policy, cards))
+    }
+
+    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+        let (candidates, _) = self.choose_cards(cards, view).ok()?;
+        let allocation = |candidate: &Candidate| Allocation {
+            container: candidate.container,
+            card: Some(candidate.card),
+            id: Rc::clone(&cards.cards[usize::from(candidate.card)].id),
+            unit: candidate.unit,
+            memory: candidate.memory,
+            charged: candidate.charged,
+            cores: candidate.cores,
+            slots: 1,
+            certain: true,
+        };
+        Some(candidates.iter().map(allocation).collect())
+    }
+
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+        explain(self, node, cards, view)
+    }
+
+    fn annotations(
+        &self,
+        node: &str,
+        cards: &NodeCards,
+        allocations: &Allocations,
+    ) -> BindingAnnotations {
+        let allocation = self.allocation(cards, allocations);
+        let text = |text: &str| AnnotationValue::Text(text.to_owned());
+        let annotations = [
+            (NODE, text(node)),
+            (TIME, AnnotationValue::Sequence),
+            (IDS, text(&allocation)),
+            (TO_ALLOCATE, text(&allocation)),
+            (PHASE, text(BUSY)),
+            (BIND_TIME, AnnotationValue::Seconds),
+        ];
+        BindingAnnotations {
+            annotations: annotations
+                .map(|(key, value)| Annotation { key, value })
+                .into(),
+            guard: Some(InFlightGuard {
+                waits: self.config.guard,
+                // Plugins before v1.12.0 do not compare the number of devices: any two pods of a
+                // node may be taken for one another.
+                kind: 0,
+                content: allocation,
+            }),
+            lock: self.config.node_lock.then_some(LOCK),
+        }
+    }
+
+    fn charge(&self, allocations: Option<&Allocations>) -> Amounts {
+        let known = allocations
+            .filter(|allocations| allocations.iter().all(|allocation| allocation.certain));
+        let (memory, cores) = match known {
+            Some(allocations) => (
+                Some(milli(
+                    allocations.iter().map(|allocation| allocation.memory),
+                )),
+                milli(
+                    allocations
+                        .iter()
+                        .map(|allocation| i64::from(allocation.cores)),
+                ),
+            ),
+            None => {
+                let cores = |need: &ContainerRequest| {
+                    i64::from(need.cores).saturating_mul(need.count.into())
+                };
+                (self.expected_memory(), milli(self.needs.iter().map(cores)))
+            }
+        };
+        let mut amounts = Amounts::new();
+        amounts.extend(memory.map(|memory| (self.config.nvidia.memory_name.clone(), memory)));
+        if cores > 0 {
+            amounts.push((self.config.nvidia.core_name.clone(), cores));
+        }
+        amounts.sort();
+        amounts
+    }
+
+    fn warning(&self) -> Option<&str> {
+        match self.needs.len() {
+            2.. => Some(SEVERAL),
+            _ if self.lacks_count => Some(NO_COUNT),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Laws that hold for any node and any sequence of pods.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use proptest::prelude::*;
+
+use super::naive::{self, Ask};
+use super::{Limit, cards_of, config, family, ids, pod};
+use crate::facts::PodFacts;
+use crate::family::Family;
+use crate::ledger::{Allocations, Load, NodeCards, NodeDevices, Tags, Unit, Used, View};
+use crate::nvidia::vgpu::config::{MIG, MODE_NAMES};
+use crate::request::FamilyRequest;
+use crate::settings::Policy;
+
+/// Models with the modes they may be in.
+const CARDS: [(&str, u32, &str); 6] = [
+    ("NVIDIA-Tesla P40", 24576, "hami-core"),
+    ("NVIDIA-Tesla T4", 15360, "hami-core"),
+    ("NVIDIA-Tesla T4", 15360, "mps"),
+    ("NVIDIA-NVIDIA A100-PCIE-40GB", 40960, "mig"),
+    ("NVIDIA-NVIDIA A30", 24258, "mig"),
+    ("NVIDIA-NVIDIA A30", 24258, "mps"),
+];
+
+#[derive(Clone, Debug)]
+struct PodLine {
+    asks: Vec<Ask>,
+    mode: Option<u8>,
+    tags: Tags,
+    spread: bool,
+}
+
+impl PodLine {
+    fn facts(&self) -> PodFacts {
+        let limits = |ask: &Ask| -> Vec<Limit> {
+            let memory = match ask.memory {
+                Ok(mib) => ('m', mib),
+                Err(percent) => ('p', percent),
+            };
+            vec![('n', ask.count as i64), memory, ('c', i64::from(ask.cores))]
+        };
+        let containers: Vec<Vec<Limit>> = self.asks.iter().map(limits).collect();
+        let containers: Vec<&[Limit]> = containers.iter().map(Vec::as_slice).collect();
+        let mut annotations = Vec::new();
+        if let Some(mode) = self.mode {
+            annotations.push(("volcano.sh/vgpu-mode", MODE_NAMES[usize::from(mode)]));
+        }
+        if self.spread {
+            annotations.push(("volcano.sh/vgpu-podgroup-policy", "spread"));
+        }
+        pod(&containers, &annotations)
+    }
+
+    fn request(&self, family: &dyn Family) -> Rc<dyn FamilyRequest> {
+        family
+            .request(&self.facts(), self.tags)
+            .expect("asks")
+            .expect("can be met")
+    }
+
+    /// The naive search knows nothing of groups and rules.
+    fn is_plain(&self) -> bool {
+        !self.spread && self.tags.rules == 0
+    }
+}
+
+fn registers() -> impl Strategy<Value = String> {
+    prop::collection::vec((0..CARDS.len(), 1..5u32), 1..5).prop_map(|cards| {
+        let line = |(at, (card, slots)): (usize, &(usize, u32))| {
+            let (kind, memory, mode) = CARDS[*card];
+            format!("GPU-{at},{slots},{memory},{kind},true,{mode}:")
+        };
+        cards.iter().enumerate().map(line).collect()
+    })
+}
+
+fn memories() -> impl Strategy<Value = Result<i64, i64>> {
+    let mib = prop::sample::select(vec![1, 3000, 5120, 6000, 8000, 12000, 15360, 20480, 30000]);
+    let percent = prop::sample::select(vec![1, 25, 50, 51, 100]);
+    prop_oneof![3 => mib.prop_map(Ok), 1 => percent.prop_map(Err)]
+}
+
+fn pods() -> impl Strategy<Value = PodLine> {
+    let cores = prop::sample::select(vec![0, 0, 20, 50, 60, 100]);
+    let ask = (1..3usize, memories(), cores);
+    let ask = ask.prop_map(|(count, memory, cores)| Ask {
+        count,
+        memory,
+        cores,
+    });
+    let mode = prop_oneof![4 => Just(None), 1 => (0..3u8).prop_map(Some)];
+    let tags = (
+        prop::option::of(0..2u32),
+        prop_oneof![4 => Just(0u64), 1 => 1..4u64],
+    );
+    let tags = tags.prop_map(|(group, rules)| Tags { group, rules });
+    let spread = prop::bool::weighted(0.2);
+    let asks = prop::collection::vec(ask, 1..4);
+    (asks, mode, tags, spread).prop_map(|(asks, mode, tags, spread)| PodLine {
+        asks,
+        mode,
+        tags,
+        spread,
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Place(PodLine),
+    Pipeline(PodLine),
+    Evict(usize),
+    Remove(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => pods().prop_map(Step::Place),
+        1 => pods().prop_map(Step::Pipeline),
+        1 => any::<usize>().prop_map(Step::Evict),
+        2 => any::<usize>().prop_map(Step::Remove),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+fn policies() -> impl Strategy<Value = Policy> {
+    prop::sample::select(vec![Policy::None, Policy::Binpack, Policy::Spread])
+}
+
+/// Everything a ledger says, in an order that does not depend on how it came to be.
+fn content(cards: &NodeCards) -> (Vec<[Used; 2]>, Vec<String>, bool) {
+    let used = |at| [cards.used(at, View::Now), cards.used(at, View::Future)];
+    let holds = cards.entries(View::Now).chain(cards.entries(View::Future));
+    let mut holds: Vec<String> = holds.map(|entry| format!("{entry:?}")).collect();
+    holds.sort();
+    (
+        (0..cards.cards.len()).map(used).collect(),
+        holds,
+        cards.is_in_transit(),
+    )
+}
+
+fn assert_within_capacity(cards: &NodeCards, view: View) {
+    for (at, card) in cards.cards.iter().enumerate() {
+        let used = cards.used(at, view);
+        assert!(used.slots <= card.slots, "slots of {card:?}");
+        if card.mode != MIG {
+            assert!(used.memory <= card.memory, "memory of {card:?}");
+            assert!(used.cores <= card.cores, "cores of {card:?}");
+            continue;
+        }
+        let mut units: Vec<Unit> = cards.units(at, view).collect();
+        assert_eq!(units.len() as u32, used.slots, "an instance for everybody");
+        units.sort();
+        units.dedup();
+        assert_eq!(
+            units.len() as u32,
+            used.slots,
+            "an instance twice on {card:?}"
+        );
+        assert!(
+            units.windows(2).all(|pair| pair[0].group == pair[1].group),
+            "two groups"
+        );
+    }
+}
+
+/// What `fit`, `choose` and the naive search say of a pod must be one thing.
+fn assert_agreement(
+    line: &PodLine,
+    request: &dyn FamilyRequest,
+    cards: &NodeCards,
+    view: View,
+    empty: &NodeCards,
+) {
+    let fit = request.fit(cards, view);
+    let devices = NodeDevices::new(vec![cards.clone()]);
+    if let Some(summarised) = devices
+        .summaries(0)
+        .and_then(|cards| request.fit_summary(cards))
+    {
+        assert_eq!(
+            summarised,
+            request.fit(cards, View::Now).ok(),
+            "by summaries"
+        );
+    }
+    let choice = request.choose(cards, view);
+    assert_eq!(fit.is_ok(), choice.is_some(), "fit and choose");
+    let failure = fit.err().map(|at| &request.failures()[usize::from(at)]);
+    if line.is_plain() {
+        let naive = naive::fits(&config(), cards, view, &line.asks, line.mode);
+        assert_eq!(
+            naive,
+            choice.is_some(),
+            "the naive search finds another answer for {line:?}"
+        );
+    }
+    let Some(failure) = failure else {
+        assert_distinct(&choice.expect("fits"));
+        return;
+    };
+    let miss = request.explain("n1", cards, view).expect("a miss");
+    assert!(miss.text.contains(&failure.text), "{}", miss.text);
+    let ever = request.fit(empty, View::Now).is_ok();
+    assert!(
+        failure.evictions_help || !ever,
+        "evictions would help: {}",
+        failure.text
+    );
+    if line.asks.len() == 1 {
+        assert_eq!(failure.evictions_help, ever, "{}", failure.text);
+    }
+}
+
+fn assert_distinct(allocations: &Allocations) {
+    let mut seen: Vec<_> = allocations
+        .iter()
+        .map(|allocation| (allocation.container, allocation.card))
+        .collect();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(
+        seen.len(),
+        allocations.len(),
+        "the cards of a container are different ones"
+    );
+}
+
+/// The score, from what is in use before and what is taken.
+fn assert_score(
+    policy: Policy,
+    cards: &NodeCards,
+    view: View,
+    allocations: &Allocations,
+    score: f64,
+) {
+    let mut used: Vec<Used> = (0..cards.cards.len())
+        .map(|at| cards.used(at, view))
+        .collect();
+    let mut expected = 0.0;
+    for allocation in allocations {
+        let at = usize::from(allocation.card.expect("a card"));
+        expected += match policy {
+            Policy::None => 0.0,
+            Policy::Binpack => {
+                let after = used[at].memory + allocation.charged;
+                100.0 * after as f64 / cards.cards[at].memory as f64
+            }
+            Policy::Spread if used[at].slots == 0 => 100.0,
+            Policy::Spread => 0.0,
+        };
+        used[at].memory += allocation.charged;
+        used[at].slots += 1;
+    }
+    assert!((expected - score).abs() < 1e-6, "{expected} is not {score}");
+}
+
+struct World<'a> {
+    family: &'a dyn Family,
+    policy: Policy,
+    cards: NodeCards,
+    empty: NodeCards,
+    pods: BTreeMap<u32, (PodLine, Load, Allocations, String)>,
+    next: u32,
+}
+
+impl World<'_> {
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Place(line) => self.place(line, View::Now, Load::Held),
+            Step::Pipeline(line) => self.place(line, View::Future, Load::Pipelined),
+            Step::Evict(at) => self.weigh(*at, Some(Load::Releasing)),
+            Step::Remove(at) => self.weigh(*at, None),
+        }
+    }
+
+    fn place(&mut self, line: &PodLine, view: View, weight: Load) {
+        let waiting = self.pods.values().any(|pod| pod.1 == Load::Pipelined);
+        if view == View::Now && waiting {
+            return; // Whoever waits has what is free.
+        }
+        let request = line.request(self.family);
+        assert_agreement(line, &*request, &self.cards, view, &self.empty);
+        let Some(allocations) = request.choose(&self.cards, view) else {
+            return;
+        };
+        let score = request.fit(&self.cards, view).expect("fits");
+        assert_score(self.policy, &self.cards, view, &allocations, score);
+        let before = content(&self.cards);
+        self.cards
+            .charge(self.next, line.tags, weight, &allocations);
+        self.cards.discharge(self.next, weight, &allocations);
+        assert_eq!(content(&self.cards), before, "undo leaves nothing");
+        self.cards
+            .charge(self.next, line.tags, weight, &allocations);
+        assert_within_capacity(&self.cards, view);
+        let text = ids(&*request, &self.cards, &allocations);
+        self.pods
+            .insert(self.next, (line.clone(), weight, allocations, text));
+        self.next += 1;
+    }
+
+    /// Evicts or removes a pod that holds something.
+    fn weigh(&mut self, at: usize, new: Option<Load>) {
+        let held = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| new.is_none() || pod.1 == Load::Held);
+        let held: Vec<u32> = held.map(|(number, _)| *number).collect();
+        let Some(number) = held.get(at % held.len().max(1)) else {
+            return;
+        };
+        let (line, weight, allocations, text) = self.pods.remove(number).expect("is there");
+        self.cards.discharge(*number, weight, &allocations);
+        if let Some(new) = new {
+            self.cards.charge(*number, line.tags, new, &allocations);
+            self.pods.insert(*number, (line, new, allocations, text));
+        }
+    }
+
+    /// The ledger of a scheduler that starts now.
+    fn rebuilt(&self) -> NodeCards {
+        let mut cards = self.empty.clone();
+        for (number, (line, weight, _, text)) in &self.pods {
+            let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), text.clone())];
+            let held = self.family.decode(&records, &line.facts(), &cards);
+            assert_eq!(held.problems, Vec::<String>::new());
+            cards.charge(*number, line.tags, *weight, &held.allocations);
+        }
+        cards
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn ledgers_hold_their_laws_through_any_sequence(
+        register in registers(), policy in policies(), steps in steps(),
+    ) {
+        let family = family(policy);
+        let empty = cards_of(&*family, &register, None);
+        let mut world = World {
+            family: &*family,
+            policy,
+            cards: empty.clone(),
+            empty,
+            pods: BTreeMap::new(),
+            next: 0,
+        };
+        for step in &steps {
+            world.step(step);
+            prop_assert_eq!(content(&world.cards), content(&world.rebuilt()), "after a restart");
+        }
+        let empty = content(&world.empty);
+        while !world.pods.is_empty() {
+            world.weigh(0, None);
+        }
+        prop_assert_eq!(content(&world.cards), empty);
+    }
+}

@@ -1,0 +1,160 @@
+//! Whether a pod fits, by trying everything: written from spec/04 alone, slow and plain.
+
+use crate::ledger::{NodeCards, View};
+use crate::nvidia::geometry::DeviceConfig;
+
+/// What a container asks; memory of each card in MiB, or percent.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    pub count: usize,
+    pub memory: Result<i64, i64>,
+    pub cores: u32,
+}
+
+#[derive(Clone)]
+struct State {
+    mode: u8,
+    memory: i64,
+    slots: u32,
+    used: (i64, u32, u32),
+    /// Memory of all instances, by group.
+    groups: Vec<Vec<i64>>,
+    taken: Vec<(usize, usize)>,
+}
+
+/// Whether all containers find cards, in order, whatever they choose.
+pub fn fits(
+    config: &DeviceConfig,
+    cards: &NodeCards,
+    view: View,
+    asks: &[Ask],
+    mode: Option<u8>,
+) -> bool {
+    let states: Vec<State> = (0..cards.cards.len())
+        .map(|at| state(config, cards, view, at))
+        .collect();
+    container(&states, asks, mode)
+}
+
+fn state(config: &DeviceConfig, cards: &NodeCards, view: View, at: usize) -> State {
+    let card = &cards.cards[at];
+    let mut used = (0, 0, 0);
+    let mut taken = Vec::new();
+    for entry in cards
+        .entries(view)
+        .filter(|entry| usize::from(entry.card) == at)
+    {
+        used.0 += entry.used.memory;
+        used.1 += entry.used.slots;
+        used.2 += entry.used.cores;
+        let unit = entry
+            .unit
+            .map(|unit| (usize::from(unit.group), usize::from(unit.position)));
+        taken.extend(unit);
+    }
+    let of_model = |model: &&crate::nvidia::geometry::ModelGeometry| {
+        model
+            .models
+            .iter()
+            .any(|name| card.kind.contains(name.as_str()))
+    };
+    let model = config.nvidia.geometries.iter().find(of_model);
+    let memories = |group: &crate::nvidia::geometry::Group| -> Vec<i64> {
+        let each = group.instances.iter();
+        each.flat_map(|i| std::iter::repeat_n(i.memory_mib, usize::from(i.count)))
+            .collect()
+    };
+    State {
+        mode: card.mode,
+        memory: card.memory,
+        slots: card.slots,
+        used,
+        groups: model.map_or(Vec::new(), |model| {
+            model.groups.iter().map(memories).collect()
+        }),
+        taken,
+    }
+}
+
+fn container(states: &[State], asks: &[Ask], mode: Option<u8>) -> bool {
+    let Some((ask, rest)) = asks.split_first() else {
+        return true;
+    };
+    (0..3)
+        .filter(|of| mode.is_none_or(|mode| mode == *of))
+        .any(|of| {
+            cards(states.to_vec(), 0, ask.count, ask, of, &|states| {
+                container(states, rest, mode)
+            })
+        })
+}
+
+/// Takes `left` of the cards from `at` on, in all ways.
+fn cards(
+    states: Vec<State>,
+    at: usize,
+    left: usize,
+    ask: &Ask,
+    mode: u8,
+    then: &dyn Fn(&[State]) -> bool,
+) -> bool {
+    if left == 0 {
+        return then(&states);
+    }
+    let Some(card) = states.get(at) else {
+        return false;
+    };
+    if card.mode == mode {
+        for taken in ways(card, ask) {
+            let mut next = states.clone();
+            next[at] = taken;
+            if cards(next, at + 1, left - 1, ask, mode, then) {
+                return true;
+            }
+        }
+    }
+    cards(states.clone(), at + 1, left, ask, mode, then)
+}
+
+/// What the card may look like with the container on it.
+fn ways(card: &State, ask: &Ask) -> Vec<State> {
+    let (memory, slots, cores) = card.used;
+    let need = ask
+        .memory
+        .unwrap_or_else(|percent| (card.memory * percent / 100).max(1));
+    if slots >= card.slots {
+        return Vec::new();
+    }
+    let with = |charged: i64| State {
+        used: (memory + charged, slots + 1, cores + ask.cores),
+        ..card.clone()
+    };
+    if card.mode == 2 {
+        let all = card.groups.iter().flatten();
+        let largest = all.max().copied().unwrap_or(0);
+        if need > card.memory.max(largest) {
+            return Vec::new();
+        }
+        let mut ways = Vec::new();
+        for (group, memories) in card.groups.iter().enumerate() {
+            let open = card.taken.iter().all(|(known, _)| *known == group);
+            for (position, memory) in memories.iter().enumerate() {
+                let free = !card.taken.contains(&(group, position));
+                if open && free && *memory >= need.min(largest) {
+                    let mut way = with(*memory);
+                    way.taken.push((group, position));
+                    ways.push(way);
+                }
+            }
+        }
+        return ways;
+    }
+    let on_node = card.memory - memory >= need && cores + ask.cores <= 100;
+    let alone = ask.cores == 100 && slots > 0;
+    let closed = cores == 100 && ask.cores == 0;
+    if on_node && !alone && !closed {
+        vec![with(need)]
+    } else {
+        Vec::new()
+    }
+}

@@ -1,0 +1,159 @@
+//! What a pod asks of all families: compiled once for all pods that ask the same.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::binding::BindingAnnotations;
+use crate::facts::Amounts;
+use crate::ledger::{Allocations, CardSummary, NodeCards, NodeDevices, View};
+
+/// A way in which a node may not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Text, without the name of the node.
+    pub text: String,
+    /// Evictions on the node could help.
+    pub evictions_help: bool,
+}
+
+/// How close a node came, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearMiss {
+    /// What is missing, card by card, and the name of the node.
+    pub text: String,
+    /// The smaller the closer: cards that are missing, then memory that is missing on the best of
+    /// them.
+    pub distance: (u32, i64),
+}
+
+/// What a pod asks of one family.
+///
+/// Contract: `choose` finds cards exactly when `fit` says that there are some, and the score of
+/// `fit` is that of the cards `choose` takes.
+pub trait FamilyRequest {
+    /// All ways in which a node may not fit; `fit` answers with an index into them.
+    fn failures(&self) -> &[Failure];
+
+    /// Whether the pod fits; the score, higher is better, if it does (spec/04 §7.5, R15).
+    ///
+    /// # Errors
+    /// Index of the failure.
+    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8>;
+
+    /// What [`FamilyRequest::fit`] would say of the cards as they are now: the score, or nothing if they do
+    /// not fit. `None` where that takes more than a summary tells.
+    fn fit_summary(&self, _cards: &[CardSummary]) -> Option<Option<f64>> {
+        None
+    }
+
+    /// The cards the pod gets; `None` if it does not fit.
+    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations>;
+
+    /// Why it does not fit; `None` if it does.
+    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss>;
+
+    /// What the Binding carries.
+    fn annotations(
+        &self,
+        node: &str,
+        cards: &NodeCards,
+        allocations: &Allocations,
+    ) -> BindingAnnotations;
+
+    /// Amounts that count for the pod's queue instead of those of its containers: exact for the
+    /// cards it has, as far as it can be told before it has some. Resource and milli-units.
+    fn charge(&self, _picks: Option<&Allocations>) -> Amounts {
+        Amounts::new()
+    }
+
+    /// What the owner of the pod should know although it can be placed.
+    fn warning(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// What a pod asks of all families.
+#[derive(Clone, Default)]
+pub struct DeviceRequest {
+    /// By family.
+    pub parts: SmallVec<[(u8, Rc<dyn FamilyRequest>); 1]>,
+    /// Why the pod can be placed nowhere, whatever the nodes are.
+    pub refusal: Option<String>,
+}
+
+impl DeviceRequest {
+    /// The pod asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.refusal.is_none()
+    }
+
+    /// All failures of all wants; [`DeviceRequest::fit`] answers with an index into them.
+    pub fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.parts
+            .iter()
+            .flat_map(|(_, request)| request.failures())
+    }
+
+    /// Whether the pod fits the devices of a node; the sum of the scores if it does.
+    ///
+    /// # Errors
+    /// Index of the first failure.
+    pub fn fit(&self, devices: &NodeDevices, view: View) -> Result<f64, usize> {
+        let mut sum = 0.0;
+        let mut first = 0;
+        for (family, request) in &self.parts {
+            match request.fit(devices.cards(*family, &NodeCards::default()), view) {
+                Ok(score) => sum += score,
+                Err(failure) => return Err(first + usize::from(failure)),
+            }
+            first += request.failures().len();
+        }
+        Ok(sum)
+    }
+
+    /// What [`DeviceRequest::fit`] would say of a node as it is now, without the failure; `None` where that
+    /// is not quickly told.
+    pub fn fit_summary(&self, devices: &NodeDevices) -> Option<Option<f64>> {
+        match self.parts.as_slice() {
+            [(family, request)] => request.fit_summary(devices.summaries(*family)?),
+            _ => None,
+        }
+    }
+
+    /// The cards the pod gets, by family; `None` if it does not fit.
+    pub fn choose(
+        &self,
+        devices: &NodeDevices,
+        view: View,
+    ) -> Option<SmallVec<[(u8, Allocations); 1]>> {
+        let allocation = |(family, request): &(u8, Rc<dyn FamilyRequest>)| {
+            let cards = NodeCards::default();
+            Some((
+                *family,
+                request.choose(devices.cards(*family, &cards), view)?,
+            ))
+        };
+        self.parts.iter().map(allocation).collect()
+    }
+
+    /// Why the pod does not fit the devices of a node; `None` if it does.
+    pub fn explain(&self, node: &str, devices: &NodeDevices, view: View) -> Option<NearMiss> {
+        self.parts.iter().find_map(|(family, request)| {
+            request.explain(node, devices.cards(*family, &NodeCards::default()), view)
+        })
+    }
+
+    /// What is asked of one family.
+    pub fn part(&self, family: u8) -> Option<&Rc<dyn FamilyRequest>> {
+        let found = self.parts.iter().find(|(known, _)| *known == family)?;
+        Some(&found.1)
+    }
+
+    /// What the owner of the pod should know.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.parts
+            .iter()
+            .filter_map(|(_, request)| request.warning())
+    }
+}
