@@ -2,10 +2,11 @@
 //! because they take the kernel.
 
 use pumice_framework::sleep::{
-    Bed, ClassIx, GroupIx, Groups, Minimum, Mode, Places, PodClass, Sleep, Told, WaitsFor,
+    Bed, Minimum, PodClass, PodClassIx, Sleep, SleepGroupIx, SleepGroups, Told, WaitsFor, WakeMode,
+    WantedPlaces,
 };
-use pumice_framework::{JobNote, PluginChain, Session, Skip};
-use pumice_framework::{chain::Lasting, points::ClassKey};
+use pumice_framework::{JobNote, Plugins, Session, Skip};
+use pumice_framework::{plugins::Lasting, points::ClassKey};
 use pumice_model::{JobIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -17,20 +18,20 @@ use crate::worksheet::{Kind, has_tasks, placeable};
 /// Sleepers that have turns in a run of an action: the first of each group that may get something, and
 /// the next one after its turn.
 #[derive(Default)]
-pub(crate) struct Woken(FxHashMap<JobIx, (GroupIx, usize)>);
+pub(crate) struct WokenSleepers(FxHashMap<JobIx, (SleepGroupIx, usize)>);
 
 /// A group, and the place of the member that has its turn.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
-    group: GroupIx,
+pub(crate) struct SleeperTurn {
+    group: SleepGroupIx,
     at: usize,
 }
 
-impl Woken {
+impl WokenSleepers {
     /// Wakes the first of each group that waits for admission.
     pub fn for_admission(session: &mut Session, jobs: &mut ByQueue) -> Self {
         let mut woken = Self::default();
-        if session.sleepers.mode() == Mode::Awake {
+        if session.sleepers.mode() == WakeMode::Awake {
             for group in session.sleepers.groups().admissions() {
                 woken.push(session, jobs, group, 0);
             }
@@ -46,10 +47,10 @@ impl Woken {
         kind: Kind,
     ) -> Self {
         let mut woken = Self::default();
-        if session.sleepers.mode() != Mode::Awake {
+        if session.sleepers.mode() != WakeMode::Awake {
             return woken;
         }
-        if session.chain.queue_order_is_entangled() {
+        if session.plugins.queue_order_is_entangled() {
             // The order of others depends on queues that take part in vain, too.
             let queues = session.sleepers.groups().queues(kind == Kind::BestEffort);
             queues
@@ -74,7 +75,7 @@ impl Woken {
 
     /// Lets the member at a place of a group have its turn; where jobs have no lasting order, all from
     /// there on.
-    fn push(&mut self, session: &mut Session, jobs: &mut ByQueue, group: GroupIx, at: usize) {
+    fn push(&mut self, session: &mut Session, jobs: &mut ByQueue, group: SleepGroupIx, at: usize) {
         let members = session.sleepers.groups().get(group).members();
         let together = match session.lasting.order {
             true => 1,
@@ -91,13 +92,13 @@ impl Woken {
     }
 
     /// A job has its turn: the group that it sleeps in, if that is why it has one.
-    pub fn take(&mut self, job: JobIx) -> Option<Turn> {
+    pub fn take(&mut self, job: JobIx) -> Option<SleeperTurn> {
         let (group, at) = self.0.remove(&job)?;
-        Some(Turn { group, at })
+        Some(SleeperTurn { group, at })
     }
 
     /// The turn of a member is over: the next one comes.
-    pub fn next(&mut self, session: &mut Session, jobs: &mut ByQueue, turn: Turn) {
+    pub fn next(&mut self, session: &mut Session, jobs: &mut ByQueue, turn: SleeperTurn) {
         if session.lasting.order {
             self.push(session, jobs, turn.group, turn.at + 1);
         }
@@ -106,7 +107,7 @@ impl Woken {
 
 /// Whether the members of a group get nothing any more in this cycle: it is their turn, and by now
 /// there is too little.
-pub(crate) fn sleeps_on(session: &mut Session, kernel: &mut Kernel, turn: Turn) -> bool {
+pub(crate) fn sleeps_on(session: &mut Session, kernel: &mut Kernel, turn: SleeperTurn) -> bool {
     let waits_for = session
         .sleepers
         .groups()
@@ -121,7 +122,7 @@ pub(crate) fn sleeps_on(session: &mut Session, kernel: &mut Kernel, turn: Turn) 
 
 /// Whether a job that has its turn because all are tried would have slept through it.
 pub(crate) fn should_sleep(session: &mut Session, kernel: &mut Kernel, job: JobIx) -> bool {
-    if session.sleepers.mode() != Mode::Check || session.sleepers.has_stirred(job) {
+    if session.sleepers.mode() != WakeMode::Check || session.sleepers.has_stirred(job) {
         return false;
     }
     let Bed::Group(group) = session.sleepers.bed(job) else {
@@ -136,9 +137,14 @@ pub(crate) fn should_sleep(session: &mut Session, kernel: &mut Kernel, job: JobI
 
 /// Whether it is certain that no member of a group gets anything in the rest of this cycle, if it still
 /// waits for what it was told.
-fn is_certain(session: &mut Session, kernel: &mut Kernel, group: GroupIx, places: &Places) -> bool {
+fn is_certain(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    group: SleepGroupIx,
+    places: &WantedPlaces,
+) -> bool {
     let lasting = session.lasting;
-    if lasting.overused && session.chain.overused(session.state, places.queue) {
+    if lasting.overused && session.plugins.overused(session.state, places.queue) {
         return true;
     }
     if places.told == Told::Overused {
@@ -155,16 +161,16 @@ fn is_certain(session: &mut Session, kernel: &mut Kernel, group: GroupIx, places
 fn lacks_places(
     session: &mut Session,
     kernel: &mut Kernel,
-    group: GroupIx,
-    places: &Places,
+    group: SleepGroupIx,
+    places: &WantedPlaces,
 ) -> Option<bool> {
     let job = *session.sleepers.groups().get(group).members().front()?;
     let mut found = 0;
     for (class, count) in &places.pods {
         let groups = session.sleepers.groups();
-        let sample = sample(session.state, session.chain, groups, job, *class)?;
+        let sample = sample(session.state, session.plugins, groups, job, *class)?;
         let allowed = session
-            .chain
+            .plugins
             .allocatable(session.state, places.queue, sample);
         if session.lasting.allocatable && allowed.is_err() {
             continue;
@@ -183,7 +189,7 @@ fn lacks_places(
 fn places_for(
     session: &mut Session,
     kernel: &mut Kernel,
-    class: ClassIx,
+    class: PodClassIx,
     sample: TaskIx,
     need: u64,
 ) -> u64 {
@@ -192,7 +198,7 @@ fn places_for(
         Some((most, is_exact)) if is_exact || most < need => return most,
         _ => {}
     }
-    let count = kernel.places(session.state, session.chain, sample);
+    let count = kernel.places(session.state, session.plugins, sample);
     // Nobody's work: it saves that of many.
     kernel.take_effort();
     let groups = session.sleepers.groups_mut();
@@ -203,16 +209,16 @@ fn places_for(
 /// A pod of a class among those of a job.
 fn sample(
     state: &State,
-    chain: &PluginChain,
-    groups: &Groups,
+    chain: &Plugins,
+    groups: &SleepGroups,
     job: JobIx,
-    class: ClassIx,
+    class: PodClassIx,
 ) -> Option<TaskIx> {
     let wanted = groups.class(class);
     placeable(state, job).find(|task| class_of(state, chain, *task) == *wanted)
 }
 
-fn class_of(state: &State, chain: &PluginChain, task: TaskIx) -> PodClass {
+fn class_of(state: &State, chain: &Plugins, task: TaskIx) -> PodClass {
     let signature = chain.signature(state, task).unwrap_or_default();
     (ClassKey::of(state.task(task)), signature)
 }
@@ -226,7 +232,7 @@ pub fn put_to_bed(session: &mut Session) -> Vec<JobIx> {
     jobs.sort_unstable();
     jobs.dedup();
     if sleepers.is_on() {
-        let (state, chain, lasting) = (&*session.state, &*session.chain, session.lasting);
+        let (state, chain, lasting) = (&*session.state, &*session.plugins, session.lasting);
         for job in &jobs {
             let note = session.notes.get(job);
             sleepers.put_to_bed(
@@ -245,9 +251,9 @@ pub fn put_to_bed(session: &mut Session) -> Vec<JobIx> {
 /// How a job may sleep that waits and got nothing; `None`: not at all.
 fn how(
     state: &State,
-    chain: &PluginChain,
+    chain: &Plugins,
     lasting: Lasting,
-    groups: &mut Groups,
+    groups: &mut SleepGroups,
     job: JobIx,
     note: Option<&JobNote>,
 ) -> Option<Sleep> {
@@ -279,7 +285,7 @@ fn how(
         Some(note) if note.refusal.is_some() => Told::Refused,
         _ => Told::NoPlace,
     };
-    let mut pods: SmallVec<[(ClassIx, u32); 2]> = SmallVec::new();
+    let mut pods: SmallVec<[(PodClassIx, u32); 2]> = SmallVec::new();
     let mut classes: SmallVec<[(PodClass, u32); 2]> = SmallVec::new();
     for task in placeable(state, job) {
         let class = class_of(state, chain, task);
@@ -292,7 +298,7 @@ fn how(
         pods.push((groups.class_ix(state, class), count));
     }
     pods.sort_unstable();
-    Some(Sleep::For(WaitsFor::Places(Places {
+    Some(Sleep::For(WaitsFor::Places(WantedPlaces {
         queue: record.queue?,
         told,
         is_ready: chain.job_ready(state, job),

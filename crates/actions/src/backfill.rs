@@ -9,7 +9,7 @@ use pumice_framework::Session;
 use pumice_framework::Unplaced;
 use pumice_model::JobIx;
 
-use crate::asleep::{self, Woken};
+use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::{Kind, TaskQueue, has_tasks};
@@ -31,7 +31,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     for job in round {
         jobs.push(session, job);
     }
-    let mut woken = Woken::for_places(session, kernel, &mut jobs, Kind::BestEffort);
+    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, Kind::BestEffort);
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
             let sleeper = woken.take(job);
@@ -60,7 +60,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
 
 fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
     let tasks = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.chain, &tasks, Kind::BestEffort);
+    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, Kind::BestEffort);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
         if session.work.is_over(job) {
@@ -68,7 +68,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             session.postpone(job);
             break;
         }
-        let found = kernel.best(session.state, session.chain, task);
+        let found = kernel.best(session.state, session.plugins, task);
         session.work.spend(job, kernel.take_effort());
         match found {
             Ok(choice) if choice.idle => session.allocate(task, choice),
@@ -83,7 +83,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
                 continue;
             }
         }
-        if session.chain.job_ready(session.state, job) {
+        if session.plugins.job_ready(session.state, job) {
             session.commit_kept(job);
             session.commit_from(start);
         }

@@ -3,12 +3,12 @@
 //! Job controllers create pods only once the PodGroup has left phase Pending, so the phase is an
 //! interface: an admitted job is `Inqueue`.
 
-use pumice_framework::sleep::{Bed, GroupIx, Mode};
+use pumice_framework::sleep::{Bed, SleepGroupIx, WakeMode};
 use pumice_framework::{Session, Skip, Step};
 use pumice_model::{JobIx, State, TaskStatus};
 use rustc_hash::FxHashSet;
 
-use crate::asleep::Woken;
+use crate::asleep::WokenSleepers;
 use crate::by_queue::ByQueue;
 
 /// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
@@ -33,7 +33,7 @@ pub fn run(session: &mut Session) {
             },
         }
     }
-    let mut woken = Woken::for_admission(session, &mut jobs);
+    let mut woken = WokenSleepers::for_admission(session, &mut jobs);
     let mut refused = Refused::default();
     while let Some(queue) = jobs.next_queue(session) {
         let Some(job) = jobs.next_job(session, queue) else {
@@ -55,11 +55,11 @@ pub fn run(session: &mut Session) {
 
 /// Groups of which one was refused in a cycle that asks all.
 #[derive(Default)]
-struct Refused(FxHashSet<GroupIx>);
+struct Refused(FxHashSet<SleepGroupIx>);
 
 impl Refused {
     fn note(&mut self, session: &mut Session, job: JobIx, admitted: bool) {
-        if session.sleepers.mode() != Mode::Check {
+        if session.sleepers.mode() != WakeMode::Check {
             return;
         }
         let Bed::Group(group) = session.sleepers.bed(job) else {
@@ -76,13 +76,13 @@ impl Refused {
 /// Whether a job is admitted; it is, then.
 fn admit(session: &mut Session, job: JobIx) -> bool {
     if session.state.job(job).min_resources.is_some()
-        && let Err(refusal) = session.chain.job_enqueueable(session.state, job)
+        && let Err(refusal) = session.plugins.job_enqueueable(session.state, job)
     {
         session.skip(job, Skip::NotEnqueued(refusal));
         return false;
     }
     session.admit(job);
-    session.chain.observe(session.state, Step::Admitted(job));
+    session.plugins.observe(session.state, Step::Admitted(job));
     true
 }
 

@@ -1,6 +1,6 @@
 //! How many pods of a class could be placed at once, at most.
 
-use pumice_framework::PluginChain;
+use pumice_framework::Plugins;
 use pumice_model::{NeedIx, NodeIx, Nodes, ResVec, State, TaskIx};
 
 use super::index::ClassIndex;
@@ -15,59 +15,51 @@ pub struct PlaceCount {
     pub spans_nodes: bool,
 }
 
+impl PlaceCount {
+    const NONE: Self = Self {
+        most: 0,
+        spans_nodes: false,
+    };
+
+    const UNKNOWN: Self = Self {
+        most: u64::MAX,
+        spans_nodes: true,
+    };
+}
+
 impl Kernel {
     /// Counts the places for pods like this one, what is being released included. Never too few: filters
     /// whose refusals do not last are left out, and so is what the pods would do to each other beyond the
     /// resources they ask.
-    pub fn places(&mut self, state: &mut State, chain: &PluginChain, task: TaskIx) -> PlaceCount {
-        self.forget_if_stale(state);
-        let (id, class) = self.class_of(state, chain, task);
-        if class.key.volumes != NeedIx::NONE {
+    pub fn places(&mut self, state: &mut State, plugins: &Plugins, task: TaskIx) -> PlaceCount {
+        let class = self.class_of(state, plugins, task);
+        let made = self.classes.make(state, class);
+        let request = &made.shape.request;
+        if made.key.volumes != NeedIx::NONE {
             // What a placement does to its volumes may help another.
-            let class = class.make(state);
-            let fixed = self.fixed_part(state, chain, &class);
+            let signature = self.classes.signature(class);
+            let static_part = self.static_part(state, plugins, &made, signature);
             self.effort += state.nodes.len() as u64;
-            let barred = |node: NodeIx| fixed.verdict[node.at()].is_some();
+            let is_allowed = |node: NodeIx| static_part.verdict[node.at()].is_none();
             return PlaceCount {
-                most: count(&state.nodes, &class.shape.request, |node| !barred(node)),
+                most: count(&state.nodes, request, is_allowed),
                 spans_nodes: false,
             };
         }
-        if self.refusal(state, chain, id, &class).is_some() {
-            return PlaceCount {
-                most: 0,
-                spans_nodes: false,
-            };
+        if self.prefilter(state, plugins, class).is_err() {
+            return PlaceCount::NONE;
         }
-        let known = self.indexes.remove(&id);
-        self.bytes -= known.as_ref().map_or(0, |index| index.bytes());
-        let volumes_epoch = state.volumes.epoch(class.key.volumes);
-        let known = known.filter(|index| index.volumes_epoch == volumes_epoch);
-        let index = match known {
-            Some(index) => Some(index),
-            None => {
-                let class = class.clone().make(state);
-                match self.meet(state, chain, class, false) {
-                    Met::Index(index) => Some(index),
-                    Met::Found(_) => None,
-                }
-            }
+        let mut index = match self.classes.take_index(state, class) {
+            Some(index) => index,
+            None => match self.meet(state, plugins, class, false) {
+                Met::Index(index) => index,
+                Met::Found(_) => return PlaceCount::UNKNOWN,
+            },
         };
-        let Some(mut index) = index else {
-            return PlaceCount {
-                most: u64::MAX,
-                spans_nodes: true,
-            };
-        };
-        index.volumes_epoch = volumes_epoch;
-        self.questions += 1;
-        index.last_used = self.questions;
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
-        let found = index.places(&state.nodes, &class.make(state).shape.request);
+        let found = index.places(&state.nodes, request);
         self.effort += std::mem::take(&mut index.effort);
-        self.bytes += index.bytes();
-        self.indexes.insert(id, index);
-        self.stay_within_budget();
+        self.classes.put_index(state, class, index);
         found
     }
 }
@@ -81,12 +73,14 @@ impl ClassIndex {
                 spans_nodes: false,
             };
         }
-        let spans_nodes = self.lasting_cells().is_some();
         let most = match self.fitting() {
             0 => 0,
             _ => count(nodes, request, |node| self.fits(node)),
         };
-        PlaceCount { most, spans_nodes }
+        PlaceCount {
+            most,
+            spans_nodes: self.lasting_cells().is_some(),
+        }
     }
 }
 

@@ -27,7 +27,7 @@
 //! question is put again before a job sleeps on. What changes with time is for [`crate::Plugin::wake_at_s`].
 //!
 //! To add a point: its trait here, its field in [`Extensions`], and in
-//! [`crate::chain`] its switch and the method that asks it.
+//! [`crate::plugins`] its switch and the method that asks it.
 
 pub mod bind;
 pub mod candidates;

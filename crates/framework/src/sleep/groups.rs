@@ -12,11 +12,11 @@ use crate::points::{ClassKey, Signature};
 
 /// Number of a group while it has members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GroupIx(u32);
+pub struct SleepGroupIx(u32);
 
 /// Number of a class of pods that some group waits with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClassIx(u32);
+pub struct PodClassIx(u32);
 
 /// `minResources`: resource and amount in stored units, without zeros.
 pub type Minimum = SmallVec<[(ResIx, i64); 4]>;
@@ -27,7 +27,7 @@ pub enum WaitsFor {
     /// That so much is admitted to a queue.
     Admission(QueueIx, Minimum),
     /// Places for pods.
-    Places(Places),
+    Places(WantedPlaces),
 }
 
 /// What the jobs of a queue were told.
@@ -43,7 +43,7 @@ pub enum Told {
 
 /// Places for pods.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Places {
+pub struct WantedPlaces {
     /// The queue.
     pub queue: QueueIx,
     /// What the jobs were told: they wait for that to change.
@@ -53,7 +53,7 @@ pub struct Places {
     /// Pods that have to be placed at once.
     pub need: u32,
     /// Pods that wait, by class: each class, and how many.
-    pub pods: SmallVec<[(ClassIx, u32); 2]>,
+    pub pods: SmallVec<[(PodClassIx, u32); 2]>,
     /// Some of them request something.
     pub requests: bool,
     /// Some of them request nothing.
@@ -65,12 +65,12 @@ pub type PodClass = (ClassKey, Signature);
 
 /// Jobs that wait for the same.
 #[derive(Debug)]
-pub struct Group {
+pub struct SleepGroup {
     waits_for: Rc<WaitsFor>,
     members: VecDeque<JobIx>,
 }
 
-impl Group {
+impl SleepGroup {
     /// What for.
     pub fn waits_for(&self) -> &Rc<WaitsFor> {
         &self.waits_for
@@ -81,7 +81,7 @@ impl Group {
         &self.members
     }
 
-    fn places(&self) -> Option<&Places> {
+    fn places(&self) -> Option<&WantedPlaces> {
         match &*self.waits_for {
             WaitsFor::Places(places) => Some(places),
             WaitsFor::Admission(..) => None,
@@ -91,7 +91,7 @@ impl Group {
 
 /// A class of pods that some group waits with; of none when nobody does any more.
 #[derive(Debug)]
-struct Class {
+struct WaitingClass {
     is: PodClass,
     request: Minimum,
     /// There are at most so many places; `None`: not known.
@@ -100,10 +100,10 @@ struct Class {
     counted_at: u64,
     /// A pod that leaves one node may make room on others.
     spans_nodes: bool,
-    groups: Vec<GroupIx>,
+    groups: Vec<SleepGroupIx>,
 }
 
-impl Class {
+impl WaitingClass {
     /// Places on a node, as far as resources go.
     fn on_node(&self, nodes: &Nodes, node: NodeIx) -> u64 {
         let each = self.request.iter().map(|(ix, amount)| {
@@ -114,10 +114,10 @@ impl Class {
     }
 
     /// Takes touched nodes into account: whether there may be more places.
-    fn look_at(&mut self, nodes: &Nodes, touched: &Touched) -> bool {
+    fn look_at(&mut self, nodes: &Nodes, touched: &TouchedNodes) -> bool {
         let touched = match touched {
-            Touched::Some(touched) if touched.is_empty() => return false,
-            Touched::Some(touched) if !self.spans_nodes => touched,
+            TouchedNodes::Some(touched) if touched.is_empty() => return false,
+            TouchedNodes::Some(touched) if !self.spans_nodes => touched,
             _ => {
                 self.most = None;
                 return true;
@@ -133,7 +133,7 @@ impl Class {
 }
 
 /// Nodes that were touched.
-pub(super) enum Touched {
+pub(super) enum TouchedNodes {
     /// These.
     Some(Vec<NodeIx>),
     /// More than are worth listing.
@@ -142,41 +142,41 @@ pub(super) enum Touched {
 
 /// All groups.
 #[derive(Debug, Default)]
-pub struct Groups {
+pub struct SleepGroups {
     /// Free ones have no members.
-    all: Vec<Group>,
-    free: Vec<GroupIx>,
-    by_what: FxHashMap<Rc<WaitsFor>, GroupIx>,
+    all: Vec<SleepGroup>,
+    free: Vec<SleepGroupIx>,
+    by_what: FxHashMap<Rc<WaitsFor>, SleepGroupIx>,
     /// Free ones have no groups.
-    classes: Vec<Class>,
-    free_classes: Vec<ClassIx>,
-    by_class: FxHashMap<PodClass, ClassIx>,
+    classes: Vec<WaitingClass>,
+    free_classes: Vec<PodClassIx>,
+    by_class: FxHashMap<PodClass, PodClassIx>,
     /// Groups that wait for places and are not certain to get none.
-    open: BTreeSet<GroupIx>,
-    admissions: BTreeSet<GroupIx>,
+    open: BTreeSet<SleepGroupIx>,
+    admissions: BTreeSet<SleepGroupIx>,
 }
 
-impl Groups {
+impl SleepGroups {
     /// A group.
-    pub fn get(&self, ix: GroupIx) -> &Group {
+    pub fn get(&self, ix: SleepGroupIx) -> &SleepGroup {
         &self.all[ix.0 as usize]
     }
 
     /// Groups that wait for admission.
-    pub fn admissions(&self) -> Vec<GroupIx> {
+    pub fn admissions(&self) -> Vec<SleepGroupIx> {
         self.admissions.iter().copied().collect()
     }
 
     /// Groups that wait for places and are not certain to get none in this cycle.
-    pub fn open(&self) -> Vec<GroupIx> {
+    pub fn open(&self) -> Vec<SleepGroupIx> {
         self.open.iter().copied().collect()
     }
 
     /// Queues in which groups wait for places for pods that request something (`best_effort`: nothing).
     pub fn queues(&self, best_effort: bool) -> BTreeSet<QueueIx> {
         let groups = self.all.iter().filter(|group| !group.members.is_empty());
-        let places = groups.filter_map(Group::places);
-        let wanted = |places: &&Places| match best_effort {
+        let places = groups.filter_map(SleepGroup::places);
+        let wanted = |places: &&WantedPlaces| match best_effort {
             true => places.best_effort,
             false => places.requests,
         };
@@ -185,7 +185,7 @@ impl Groups {
 
     /// It is certain that a group gets nothing before something leaves a node. What else it was told
     /// is asked again in the next cycle.
-    pub fn close(&mut self, ix: GroupIx) {
+    pub fn close(&mut self, ix: SleepGroupIx) {
         let told = self.get(ix).places().map(|places| places.told);
         if told == Some(Told::NoPlace) {
             self.open.remove(&ix);
@@ -193,19 +193,19 @@ impl Groups {
     }
 
     /// What pods of a class have in common.
-    pub fn class(&self, ix: ClassIx) -> &PodClass {
+    pub fn class(&self, ix: PodClassIx) -> &PodClass {
         &self.classes[ix.0 as usize].is
     }
 
     /// The most places there are for a class, and whether they were counted at this end of the touch
     /// log; `None`: not known.
-    pub fn most_places(&self, ix: ClassIx, cursor: u64) -> Option<(u64, bool)> {
+    pub fn most_places(&self, ix: PodClassIx, cursor: u64) -> Option<(u64, bool)> {
         let class = &self.classes[ix.0 as usize];
         class.most.map(|most| (most, class.counted_at == cursor))
     }
 
     /// Places were counted.
-    pub fn set_places(&mut self, ix: ClassIx, places: u64, spans_nodes: bool, cursor: u64) {
+    pub fn set_places(&mut self, ix: PodClassIx, places: u64, spans_nodes: bool, cursor: u64) {
         let class = &mut self.classes[ix.0 as usize];
         class.most = Some(places);
         class.counted_at = cursor;
@@ -213,12 +213,12 @@ impl Groups {
     }
 
     /// The number of a class of pods. Whoever asks joins a group that waits with it.
-    pub fn class_ix(&mut self, state: &State, is: PodClass) -> ClassIx {
+    pub fn class_ix(&mut self, state: &State, is: PodClass) -> PodClassIx {
         if let Some(known) = self.by_class.get(&is) {
             return *known;
         }
         let request = &state.shapes.get(is.0.shape).request;
-        let class = Class {
+        let class = WaitingClass {
             is: is.clone(),
             request: request.iter().filter(|(_, amount)| *amount > 0).collect(),
             most: None,
@@ -233,7 +233,7 @@ impl Groups {
             }
             None => {
                 self.classes.push(class);
-                ClassIx(self.classes.len() as u32 - 1)
+                PodClassIx(self.classes.len() as u32 - 1)
             }
         };
         self.by_class.insert(is, ix);
@@ -241,7 +241,7 @@ impl Groups {
     }
 
     /// A cycle begins: takes touched nodes into account.
-    pub(super) fn look_at(&mut self, state: &State, touched: &Touched) {
+    pub(super) fn look_at(&mut self, state: &State, touched: &TouchedNodes) {
         for at in 0..self.classes.len() {
             if !self.classes[at].groups.is_empty()
                 && self.classes[at].look_at(&state.nodes, touched)
@@ -257,11 +257,11 @@ impl Groups {
     }
 
     /// Whether there may be places enough, queues aside.
-    fn may_get(&self, ix: GroupIx) -> bool {
+    fn may_get(&self, ix: SleepGroupIx) -> bool {
         let Some(places) = self.get(ix).places() else {
             return false;
         };
-        let at_most = |(class, count): &(ClassIx, u32)| {
+        let at_most = |(class, count): &(PodClassIx, u32)| {
             let most = self.classes[class.0 as usize].most.unwrap_or(u64::MAX);
             most.min(u64::from(*count))
         };
@@ -275,7 +275,7 @@ impl Groups {
         what: WaitsFor,
         job: JobIx,
         order: impl Fn(JobIx, JobIx) -> Ordering,
-    ) -> GroupIx {
+    ) -> SleepGroupIx {
         let ix = match self.by_what.get(&what) {
             Some(known) => *known,
             None => self.begin(Rc::new(what)),
@@ -286,8 +286,8 @@ impl Groups {
         ix
     }
 
-    fn begin(&mut self, waits_for: Rc<WaitsFor>) -> GroupIx {
-        let group = Group {
+    fn begin(&mut self, waits_for: Rc<WaitsFor>) -> SleepGroupIx {
+        let group = SleepGroup {
             waits_for: waits_for.clone(),
             members: VecDeque::new(),
         };
@@ -298,7 +298,7 @@ impl Groups {
             }
             None => {
                 self.all.push(group);
-                GroupIx(self.all.len() as u32 - 1)
+                SleepGroupIx(self.all.len() as u32 - 1)
             }
         };
         match &*waits_for {
@@ -317,7 +317,7 @@ impl Groups {
     }
 
     /// A member leaves.
-    pub(super) fn leave(&mut self, ix: GroupIx, job: JobIx) {
+    pub(super) fn leave(&mut self, ix: SleepGroupIx, job: JobIx) {
         let group = &mut self.all[ix.0 as usize];
         if let Some(at) = group.members.iter().position(|member| *member == job) {
             group.members.remove(at);
@@ -328,7 +328,7 @@ impl Groups {
         }
     }
 
-    fn end(&mut self, ix: GroupIx, waits_for: &WaitsFor) {
+    fn end(&mut self, ix: SleepGroupIx, waits_for: &WaitsFor) {
         self.by_what.remove(waits_for);
         self.open.remove(&ix);
         self.admissions.remove(&ix);

@@ -29,8 +29,11 @@ use std::cmp::Ordering;
 use pumice_model::{JobIx, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use groups::Touched;
-pub use groups::{ClassIx, Group, GroupIx, Groups, Minimum, Places, PodClass, Told, WaitsFor};
+use groups::TouchedNodes;
+pub use groups::{
+    Minimum, PodClass, PodClassIx, SleepGroup, SleepGroupIx, SleepGroups, Told, WaitsFor,
+    WantedPlaces,
+};
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,12 +44,12 @@ pub enum Bed {
     /// Asleep until it changes itself.
     Alone,
     /// Asleep with others.
-    Group(GroupIx),
+    Group(SleepGroupIx),
 }
 
 /// Who has turns in this cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum WakeMode {
     /// Everybody; nobody sleeps.
     #[default]
     Everybody,
@@ -67,9 +70,9 @@ pub struct Sleepers {
     epoch: Option<Epoch>,
     /// End of the touch log when the last cycle began.
     cursor: u64,
-    mode: Mode,
+    mode: WakeMode,
     beds: Vec<Bed>,
-    groups: Groups,
+    groups: SleepGroups,
     restless: FxHashSet<JobIx>,
     /// Jobs to be looked at when the cycle ends: those that are awake, and those that were woken.
     looked_at: Vec<JobIx>,
@@ -128,7 +131,7 @@ impl Sleepers {
     }
 
     /// Who has turns in this cycle.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> WakeMode {
         self.mode
     }
 
@@ -140,7 +143,7 @@ impl Sleepers {
 
     fn clear(&mut self) {
         self.beds.clear();
-        self.groups = Groups::default();
+        self.groups = SleepGroups::default();
         self.since_s.clear();
         self.restless.clear();
     }
@@ -154,32 +157,32 @@ impl Sleepers {
         let is_same = self.epoch.replace(epoch) == Some(epoch);
         let before = std::mem::replace(&mut self.cursor, state.nodes.touch_cursor());
         self.mode = match self.interval_s {
-            None => Mode::Everybody,
-            Some(_) if everybody || !is_same || roused.is_none() => Mode::Everybody,
+            None => WakeMode::Everybody,
+            Some(_) if everybody || !is_same || roused.is_none() => WakeMode::Everybody,
             Some(interval_s) => match self.checked_s {
-                Some(at_s) if now_s < at_s.saturating_add(interval_s) => Mode::Awake,
-                _ => Mode::Check,
+                Some(at_s) if now_s < at_s.saturating_add(interval_s) => WakeMode::Awake,
+                _ => WakeMode::Check,
             },
         };
         let roused = roused.unwrap_or_default();
-        if self.mode == Mode::Everybody {
+        if self.mode == WakeMode::Everybody {
             self.clear();
         } else {
             roused.iter().for_each(|job| self.rouse(*job));
             let touched = match state.nodes.touched_since(before) {
-                Some(nodes) => Touched::Some(nodes.collect()),
-                None => Touched::Any,
+                Some(nodes) => TouchedNodes::Some(nodes.collect()),
+                None => TouchedNodes::Any,
             };
             self.groups.look_at(state, &touched);
         }
         let mut awake = match self.mode {
-            Mode::Awake => {
+            WakeMode::Awake => {
                 self.slept |= self.count() > 0;
                 let restless = self.restless.iter().copied();
                 let all = roused.iter().copied().chain(restless);
                 all.filter(|job| state.is_waiting(*job)).collect()
             }
-            Mode::Everybody | Mode::Check => {
+            WakeMode::Everybody | WakeMode::Check => {
                 self.checked_s = Some(now_s);
                 self.slept = false;
                 state.waiting_jobs()
@@ -260,7 +263,7 @@ impl Sleepers {
     ) {
         let stirred = self.stirred.contains(&job);
         let bed = self.bed(job);
-        if stirred && bed == Bed::Alone && self.mode == Mode::Check {
+        if stirred && bed == Bed::Alone && self.mode == WakeMode::Check {
             self.miss(job);
         }
         let sleep = match stirred || !state.is_waiting(job) {
@@ -311,12 +314,12 @@ impl Sleepers {
     }
 
     /// The groups.
-    pub fn groups(&self) -> &Groups {
+    pub fn groups(&self) -> &SleepGroups {
         &self.groups
     }
 
     /// The groups, to note what was found out about them.
-    pub fn groups_mut(&mut self) -> &mut Groups {
+    pub fn groups_mut(&mut self) -> &mut SleepGroups {
         &mut self.groups
     }
 }

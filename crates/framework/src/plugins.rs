@@ -154,14 +154,14 @@ pub struct Lasting {
 
 /// All plugins of a configuration.
 #[derive(Default)]
-pub struct PluginChain {
+pub struct Plugins {
     tiers: Vec<Vec<Member>>,
     points: Points,
     /// Epochs of nodes and queues when the plugins were opened last.
     opened: Option<(u64, u64)>,
 }
 
-impl PluginChain {
+impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
         let mut points = Points::default();
