@@ -157,14 +157,18 @@ fn is_certain(
     certain
 }
 
-/// Whether fewer of the pods of a job could be placed than it needs; `None` for a group without members.
+/// Whether fewer of the pods of a job could be placed than it needs; `None` for a group of which all got
+/// something in this cycle.
 fn lacks_places(
     session: &mut Session,
     kernel: &mut Kernel,
     group: SleepGroupIx,
     places: &WantedPlaces,
 ) -> Option<bool> {
-    let job = *session.sleepers.groups().get(group).members().front()?;
+    // Pods of who got something in this cycle wait no more.
+    let sleepers = &session.sleepers;
+    let mut members = sleepers.groups().get(group).members().iter();
+    let job = *members.find(|job| !sleepers.has_stirred(**job))?;
     let mut found = 0;
     for (class, count) in &places.pods {
         let groups = session.sleepers.groups();
