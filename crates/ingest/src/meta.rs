@@ -6,10 +6,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use pumice_api::keys;
 use pumice_model::object::Pairs;
 
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 
 /// `metadata.name`, which must be there.
-pub(crate) fn name(meta: &ObjectMeta, problems: &mut Problems) -> String {
+pub(crate) fn name(meta: &ObjectMeta, problems: &mut ObjectProblems) -> String {
     let name = meta.name.clone().unwrap_or_default();
     if name.is_empty() {
         let help = "give the object a name, for example \"worker-0\"";

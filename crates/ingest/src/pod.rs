@@ -7,7 +7,7 @@ use pumice_model::object::{
     Gates, HostPort, PodObject, PodPhase, TaintEffect, Toleration, TolerationOp,
 };
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{affinity, device, image, meta, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
@@ -36,8 +36,8 @@ impl Default for Options {
 /// # Errors
 /// Every problem of the pod: no name, a quantity that is negative, too large or unreadable, a
 /// selector, spread constraint, weight or port out of its rules.
-pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let nothing = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&nothing);
     let mut out = identity(&pod.metadata, &mut problems);
@@ -79,7 +79,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
 }
 
 /// What metadata says.
-fn identity(wire: &ObjectMeta, problems: &mut Problems) -> PodObject {
+fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
     let name = meta::name(wire, problems);
     let namespace = meta::namespace(wire);
     let annotation = |key| meta::annotation(wire, key);
@@ -194,7 +194,7 @@ fn toleration(wire: &WireToleration) -> Toleration {
 }
 
 /// Images, ports and number of containers.
-fn containers(out: &mut PodObject, spec: &PodSpec, problems: &mut Problems) {
+fn containers(out: &mut PodObject, spec: &PodSpec, problems: &mut ObjectProblems) {
     let init = spec.init_containers.as_deref().unwrap_or_default();
     let all = init.iter().chain(&spec.containers);
     let volumes = spec.volumes.iter().flatten();
@@ -229,7 +229,7 @@ fn ports(
     container: &Container,
     on_host: bool,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) {
     for (at, wire) in container.ports.iter().flatten().enumerate() {
         let port = match wire.host_port.unwrap_or(0) {

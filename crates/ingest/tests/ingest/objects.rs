@@ -1,6 +1,6 @@
 //! Nodes, PodGroups, queues, classes, namespaces and workloads.
 
-use pumice_ingest::{Options, Problem};
+use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{
     GroupObject, GroupPhase, QueueState, Requirement, Selector, SelectorOp, Taint, TaintEffect,
     WorkloadObject,
@@ -16,7 +16,7 @@ macro_rules! read {
 }
 
 /// A PodGroup, with the annotations of one key.
-fn pod_group(wire: Value) -> Result<GroupObject, Vec<Problem>> {
+fn pod_group(wire: Value) -> Result<GroupObject, Vec<ObjectProblem>> {
     let options = Options {
         annotations: vec!["example.com/read"],
         ..Options::default()

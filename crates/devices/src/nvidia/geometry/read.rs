@@ -1,7 +1,7 @@
 //! Text to [`DeviceConfig`], with all problems in one pass, each with its line and column.
 
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::{Budget, Data, Entry, Location, Node, documents};
+use pumice_yaml::tree::{Budget, Data, Location, MapEntry, YamlNode, documents};
 
 use crate::text::shorten;
 
@@ -57,7 +57,7 @@ pub(super) fn read(text: &str) -> Result<DeviceConfig, Vec<String>> {
     }
 }
 
-fn only_document(text: &str) -> Result<Option<Node<'_>>, String> {
+fn only_document(text: &str) -> Result<Option<YamlNode<'_>>, String> {
     let invalid = |location: Location, what: &str| {
         let Location { line, column, .. } = location;
         format!("line {line}, column {column}: no valid YAML: {what}; correct the text")
@@ -80,7 +80,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn nvidia(&mut self, section: &Node<'_>) -> NvidiaConfig {
+    fn nvidia(&mut self, section: &YamlNode<'_>) -> NvidiaConfig {
         let mut read = NvidiaConfig::default();
         for (key, target, may_be_empty) in NAMES {
             let path = format!("nvidia.{key}");
@@ -112,7 +112,7 @@ impl Reader {
 
     fn resource_name(
         &mut self,
-        value: &Node<'_>,
+        value: &YamlNode<'_>,
         path: &str,
         may_be_empty: bool,
     ) -> Option<String> {
@@ -135,7 +135,7 @@ impl Reader {
     }
 
     /// One resource cannot be asked for two things.
-    fn check_distinct(&mut self, section: &Node<'_>, read: &mut NvidiaConfig) {
+    fn check_distinct(&mut self, section: &YamlNode<'_>, read: &mut NvidiaConfig) {
         let names = NAMES.map(|(key, target, _)| (key, target(read).clone()));
         for (at, (key, name)) in names.iter().enumerate() {
             let mut before = names[..at].iter();
@@ -150,7 +150,7 @@ impl Reader {
         }
     }
 
-    fn geometries(&mut self, value: &Node<'_>) -> Vec<ModelGeometry> {
+    fn geometries(&mut self, value: &YamlNode<'_>) -> Vec<ModelGeometry> {
         let path = "nvidia.knownMigGeometries";
         let mut read = Vec::new();
         for (at, entry) in self.list(value, path).iter().enumerate() {
@@ -165,7 +165,7 @@ impl Reader {
         read
     }
 
-    fn models(&mut self, entry: &Node<'_>, path: &str) -> Vec<String> {
+    fn models(&mut self, entry: &YamlNode<'_>, path: &str) -> Vec<String> {
         let path = format!("{path}.models");
         let mut read = Vec::new();
         for (at, model) in self
@@ -186,7 +186,7 @@ impl Reader {
         read
     }
 
-    fn groups(&mut self, entry: &Node<'_>, path: &str) -> Vec<Group> {
+    fn groups(&mut self, entry: &YamlNode<'_>, path: &str) -> Vec<Group> {
         let path = format!("{path}.allowedGeometries");
         let mut read: Vec<Group> = Vec::new();
         let groups = self.required_list(entry, "allowedGeometries", &path);
@@ -216,7 +216,7 @@ impl Reader {
         read
     }
 
-    fn group_name(&mut self, group: &Node<'_>, path: &str) -> Option<String> {
+    fn group_name(&mut self, group: &YamlNode<'_>, path: &str) -> Option<String> {
         let path = format!("{path}.group");
         let name = self.required_text(group, "group", &path)?;
         let unfit = |c: char| RESERVED.contains(&c) || c.is_whitespace() || c.is_control();
@@ -233,7 +233,7 @@ impl Reader {
         Some(name.to_owned())
     }
 
-    fn instances(&mut self, group: &Node<'_>, path: &str) -> Vec<Instance> {
+    fn instances(&mut self, group: &YamlNode<'_>, path: &str) -> Vec<Instance> {
         let path = format!("{path}.geometries");
         let mut read = Vec::new();
         let mut partitions = 0;
@@ -263,7 +263,7 @@ impl Reader {
         read
     }
 
-    fn map<'v, 'a>(&mut self, value: &'v Node<'a>, path: &str) -> Option<&'v Node<'a>> {
+    fn map<'v, 'a>(&mut self, value: &'v YamlNode<'a>, path: &str) -> Option<&'v YamlNode<'a>> {
         let Data::Map(entries) = &value.data else {
             if path != DOCUMENT || !value.is_null() {
                 let what = format!("must be a map, not {}", describe(value));
@@ -273,7 +273,7 @@ impl Reader {
         };
         let own = || entries.iter().filter(|entry| !entry.merged);
         for (at, entry) in own().enumerate() {
-            let same = |earlier: &&Entry<'_>| earlier.key.text() == entry.key.text();
+            let same = |earlier: &&MapEntry<'_>| earlier.key.text() == entry.key.text();
             if let Some(earlier) = own().take(at).find(same) {
                 let name = shorten(entry.key.text().unwrap_or_default());
                 let line = earlier.key.location.line;
@@ -284,7 +284,7 @@ impl Reader {
         Some(value)
     }
 
-    fn list<'v, 'a>(&mut self, value: &'v Node<'a>, path: &str) -> &'v [Node<'a>] {
+    fn list<'v, 'a>(&mut self, value: &'v YamlNode<'a>, path: &str) -> &'v [YamlNode<'a>] {
         match &value.data {
             Data::List(list) if list.len() > MOST_ENTRIES => {
                 let what = format!("has {} entries", list.len());
@@ -307,10 +307,10 @@ impl Reader {
 
     fn required_list<'v, 'a>(
         &mut self,
-        map: &'v Node<'a>,
+        map: &'v YamlNode<'a>,
         key: &str,
         path: &str,
-    ) -> &'v [Node<'a>] {
+    ) -> &'v [YamlNode<'a>] {
         let Some(value) = field(map, key) else {
             self.problem(
                 map,
@@ -326,7 +326,7 @@ impl Reader {
         self.list(value, path)
     }
 
-    fn text<'v>(&mut self, value: &'v Node<'_>, path: &str) -> Option<&'v str> {
+    fn text<'v>(&mut self, value: &'v YamlNode<'_>, path: &str) -> Option<&'v str> {
         if let Some(Ok(Scalar::Str(text))) = resolve(value) {
             return Some(text);
         }
@@ -335,7 +335,12 @@ impl Reader {
         None
     }
 
-    fn required_text<'v>(&mut self, map: &'v Node<'_>, key: &str, path: &str) -> Option<&'v str> {
+    fn required_text<'v>(
+        &mut self,
+        map: &'v YamlNode<'_>,
+        key: &str,
+        path: &str,
+    ) -> Option<&'v str> {
         let value = field(map, key);
         let text = match value {
             Some(value) => self.text(value, path)?,
@@ -354,7 +359,7 @@ impl Reader {
     }
 
     /// A whole number, quoted or not.
-    fn whole(&mut self, value: &Node<'_>, path: &str, least: i64, most: i64) -> Option<i64> {
+    fn whole(&mut self, value: &YamlNode<'_>, path: &str, least: i64, most: i64) -> Option<i64> {
         let number = match resolve(value) {
             Some(Ok(Scalar::Int(number))) => Some(number),
             // Beyond this, whole numbers and floats are no longer one to one.
@@ -377,7 +382,13 @@ impl Reader {
         Some(number)
     }
 
-    fn required_whole(&mut self, map: &Node<'_>, key: &str, path: &str, most: i64) -> Option<i64> {
+    fn required_whole(
+        &mut self,
+        map: &YamlNode<'_>,
+        key: &str,
+        path: &str,
+        most: i64,
+    ) -> Option<i64> {
         let path = format!("{path}.{key}");
         let Some(value) = field(map, key) else {
             let help = format!("write a whole number from 1 to {most}");
@@ -387,7 +398,7 @@ impl Reader {
         self.whole(value, &path, 1, most)
     }
 
-    fn scaling(&mut self, value: &Node<'_>, path: &str) -> Option<f64> {
+    fn scaling(&mut self, value: &YamlNode<'_>, path: &str) -> Option<f64> {
         const MOST: f64 = 1000.0;
         let number = match resolve(value) {
             Some(Ok(Scalar::Int(number))) => Some(number as f64),
@@ -405,7 +416,7 @@ impl Reader {
         number
     }
 
-    fn problem(&mut self, at: &Node<'_>, path: &str, what: &str, help: &str) {
+    fn problem(&mut self, at: &YamlNode<'_>, path: &str, what: &str, help: &str) {
         let Location { line, column, .. } = at.location;
         let problem = format!("line {line}, column {column}: {path}: {what}; {help}");
         self.problems.push(problem);
@@ -413,11 +424,11 @@ impl Reader {
 }
 
 /// The value of a key; a key without a value counts as absent.
-fn field<'v, 'a>(map: &'v Node<'a>, key: &str) -> Option<&'v Node<'a>> {
+fn field<'v, 'a>(map: &'v YamlNode<'a>, key: &str) -> Option<&'v YamlNode<'a>> {
     map.get(key).filter(|value| !value.is_null())
 }
 
-fn describe(value: &Node<'_>) -> String {
+fn describe(value: &YamlNode<'_>) -> String {
     let text = || shorten(value.text().unwrap_or_default());
     match resolve(value) {
         None if value.items().is_some() => "a list".to_owned(),
