@@ -51,8 +51,7 @@ pub fn config() -> NvidiaConfig {
         models: models.iter().map(|model| (*model).to_owned()).collect(),
         groups,
     };
-    let mut config = NvidiaConfig::default();
-    config.geometries = vec![
+    let geometries = vec![
         model(
             &["A30"],
             vec![
@@ -80,7 +79,10 @@ pub fn config() -> NvidiaConfig {
             ],
         ),
     ];
-    config
+    NvidiaConfig {
+        geometries,
+        ..NvidiaConfig::default()
+    }
 }
 
 /// The family, so configured.
