@@ -17,9 +17,9 @@ use kube::core::WatchEvent;
 use kube::{Api, Client, ResourceExt};
 use pumice_api::quantity;
 use pumice_sim::device_plugin::kubelet::{Service, calls, calls_for};
-use pumice_sim::device_plugin::register::Plugin;
+use pumice_sim::device_plugin::register::NodePlugin;
 use pumice_sim::device_plugin::vgpu::{self, Generation};
-use pumice_sim::device_plugin::{Answer, Call, Container, PodView, gpushare};
+use pumice_sim::device_plugin::{AllocateAnswer, AllocateCall, Container, ListedPod, gpushare};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -77,7 +77,7 @@ struct State {
 
 struct PodToStart {
     created: Option<jiff::Timestamp>,
-    pod: PodView,
+    pod: ListedPod,
 }
 
 impl DevicePlugins {
@@ -168,14 +168,14 @@ impl Shared {
 }
 
 /// Served by an earlier run of the plugin, or never to be served.
-fn served(pod: &PodView) -> bool {
+fn served(pod: &ListedPod) -> bool {
     let phase = pod.annotations.get(vgpu::PHASE);
     phase.is_some_and(|phase| phase != vgpu::ALLOCATING)
         || pod.annotations.contains_key(gpushare::ASSIGNED)
 }
 
 /// Calls that starting a pod causes, with the resource they are for.
-fn all_calls(pod: &PodView) -> Vec<(&'static str, Call)> {
+fn all_calls(pod: &ListedPod) -> Vec<(&'static str, AllocateCall)> {
     let older = [gpushare::MEMORY, gpushare::NUMBER];
     let of_vgpu = calls(pod).into_iter().map(|call| (vgpu::NUMBER, call));
     let of_older = older.into_iter().flat_map(|resource| {
@@ -227,7 +227,7 @@ async fn work(shared: Arc<Shared>, node: String) {
 }
 
 /// Asks the plugins for every container of a pod; the first refusal fails the pod.
-async fn start(shared: &Shared, pod: &PodView) {
+async fn start(shared: &Shared, pod: &ListedPod) {
     for (resource, call) in all_calls(pod) {
         tokio::time::sleep(shared.setup.delay).await;
         let service = match allocate(shared, resource, &call).await {
@@ -249,9 +249,9 @@ async fn start(shared: &Shared, pod: &PodView) {
 }
 
 /// One call: reads all pods of the cluster and writes to the one it takes for the caller.
-async fn allocate(shared: &Shared, resource: &str, call: &Call) -> Result<Option<Service>> {
+async fn allocate(shared: &Shared, resource: &str, call: &AllocateCall) -> Result<Option<Service>> {
     let pods: Api<Pod> = Api::all(shared.client.clone());
-    let pods: Vec<PodView> = pods
+    let pods: Vec<ListedPod> = pods
         .list(&ListParams::default())
         .await?
         .items
@@ -259,7 +259,7 @@ async fn allocate(shared: &Shared, resource: &str, call: &Call) -> Result<Option
         .map(view)
         .collect();
     let caller = pods.iter().find(|pod| pod.uid == call.pod);
-    let ended = |pod: &PodView| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
+    let ended = |pod: &ListedPod| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
     let Some(caller) = caller.filter(|pod| !pod.deleting && !ended(pod)) else {
         return Ok(None);
     };
@@ -283,7 +283,12 @@ async fn allocate(shared: &Shared, resource: &str, call: &Call) -> Result<Option
 }
 
 /// Sends what the answer changes, in the plugin's order: devices, phase, lock.
-async fn apply(shared: &Shared, pods: &[PodView], call: &Call, answer: &Answer) -> Result<()> {
+async fn apply(
+    shared: &Shared,
+    pods: &[ListedPod],
+    call: &AllocateCall,
+    answer: &AllocateAnswer,
+) -> Result<()> {
     let rest = Rest::new(shared.client.clone());
     let guessed = pods
         .iter()
@@ -315,7 +320,7 @@ async fn annotate(rest: &Rest, path: &str, annotations: Value) -> Result<()> {
 }
 
 /// What kubelet says of a pod it cannot admit.
-async fn fail(shared: &Shared, pod: &PodView) {
+async fn fail(shared: &Shared, pod: &ListedPod) {
     let rest = Rest::new(shared.client.clone());
     let path = format!("{}/status", path_of(pod));
     let status = json!({"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError"}});
@@ -324,15 +329,15 @@ async fn fail(shared: &Shared, pod: &PodView) {
     }
 }
 
-fn path_of(pod: &PodView) -> String {
+fn path_of(pod: &ListedPod) -> String {
     format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
 }
 
 /// A pod as the plugins look at it.
-pub fn view(pod: &Pod) -> PodView {
+pub fn view(pod: &Pod) -> ListedPod {
     let (spec, status) = (pod.spec.as_ref(), pod.status.as_ref());
     let containers = spec.map(|spec| spec.containers.iter().map(container).collect());
-    PodView {
+    ListedPod {
         namespace: pod.namespace().unwrap_or_default(),
         name: pod.name_any(),
         uid: pod.uid().unwrap_or_default(),
@@ -364,7 +369,7 @@ fn container(container: &WireContainer) -> Container {
 }
 
 /// A node as a plugin registers it; `now` is the time it prints.
-pub fn gpu_node(name: &str, plugin: &Plugin, now: &str) -> Value {
+pub fn gpu_node(name: &str, plugin: &NodePlugin, now: &str) -> Value {
     let mut node = NodeShape::default().object(name);
     node["metadata"]["annotations"] = json!(plugin.report(&BTreeMap::new(), now));
     let parts = [

@@ -8,7 +8,7 @@ use pumice_e2e::{
     DevicePlugins, Fault, FaultProxy, Identity, Lab, LabGuard, PluginSetup, Rest, eventually,
     gpu_node, is_status, samples, scratch,
 };
-use pumice_sim::device_plugin::register::{NodeConfig, PhysicalCard, Plugin};
+use pumice_sim::device_plugin::register::{NodeConfig, NodePlugin, PhysicalCard};
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use serde_json::{Value, json};
 
@@ -250,7 +250,7 @@ fn card_node(lab: &LabGuard) -> Result<()> {
         minor: 0,
         healthy: true,
     };
-    let plugin = Plugin::new(NodeConfig::default(), vec![card]);
+    let plugin = NodePlugin::new(NodeConfig::default(), vec![card]);
     let node = gpu_node("gpu", &plugin, "now");
     lab.rest().create("/api/v1/nodes", &node).map(|_| ())
 }

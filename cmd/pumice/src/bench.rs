@@ -24,16 +24,16 @@ const ONE_BY_ONE: usize = 200;
 
 /// What is measured.
 #[derive(Subcommand)]
-pub enum Command {
+pub enum BenchCommand {
     /// Place pending gangs on a cluster
-    Placement(Arguments),
+    Placement(PlacementArguments),
     /// How cost grows with nodes, pods, classes, queues and running pods
     Scale(ScaleArguments),
 }
 
 /// Rules every pending pod carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Rule {
+pub enum PodRule {
     /// None
     #[default]
     None,
@@ -51,7 +51,7 @@ pub enum Rule {
 
 /// Shared devices on the nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Devices {
+pub enum BenchDevices {
     /// None
     #[default]
     None,
@@ -61,7 +61,7 @@ pub enum Devices {
 
 /// Arguments of `pumice bench placement`.
 #[derive(Args, Clone)]
-pub struct Arguments {
+pub struct PlacementArguments {
     /// Nodes (three sizes, chosen by the seed; three zones)
     #[arg(long, default_value_t = 1000)]
     pub nodes: usize,
@@ -85,7 +85,7 @@ pub struct Arguments {
     pub running_gang: usize,
     /// Rules of the pending pods
     #[arg(long, value_enum, default_value = "none")]
-    pub rule: Rule,
+    pub rule: PodRule,
     /// Terms per pod, for the rules with several
     #[arg(long, default_value_t = 100)]
     pub terms: usize,
@@ -94,7 +94,7 @@ pub struct Arguments {
     pub plain: usize,
     /// Shared devices
     #[arg(long, value_enum, default_value = "none")]
-    pub devices: Devices,
+    pub devices: BenchDevices,
     /// Units of work a job may take of a cycle; 0: no limit
     #[arg(long, default_value_t = 0)]
     pub job_work_limit: u64,
@@ -158,24 +158,24 @@ pub struct Figures {
 }
 
 /// Runs a benchmark.
-pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
+pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Placement(arguments) => {
+        BenchCommand::Placement(arguments) => {
             let figures = measure(arguments, &config(arguments)?);
             print(&figures, arguments.output)?;
         }
-        Command::Scale(arguments) => scale::run(arguments)?,
+        BenchCommand::Scale(arguments) => scale::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn config(arguments: &Arguments) -> anyhow::Result<Config> {
+fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
     match &arguments.config {
         Some(path) => configuration(&path.display().to_string(), &read(path)?),
         None => {
             let devices = match arguments.devices {
-                Devices::None => "",
-                Devices::Vgpu => VGPU,
+                BenchDevices::None => "",
+                BenchDevices::Vgpu => VGPU,
             };
             let text = format!("{DEFAULT_CONF}{devices}");
             configuration("built-in configuration", text.as_bytes())
@@ -191,7 +191,7 @@ const VGPU: &str = r#"  - name: deviceshare
 "#;
 
 /// Builds the cluster and measures.
-pub fn measure(arguments: &Arguments, config: &Config) -> Figures {
+pub fn measure(arguments: &PlacementArguments, config: &Config) -> Figures {
     let mut engine = Engine::new(config, "default");
     engine.limit_work((arguments.job_work_limit > 0).then_some(arguments.job_work_limit));
     cluster::build(arguments, |delta| engine.apply(delta));

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_conf::{Config, Outcome, Severity, parse_bytes};
+use pumice_conf::{CheckOutcome, Config, Severity, parse_bytes};
 
 use crate::BadInput;
 
 /// Arguments of `pumice check`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct CheckArguments {
     /// The file; `-` reads standard input
     file: PathBuf,
     /// Fail on warnings too (exit code 1)
@@ -19,7 +19,7 @@ pub struct Arguments {
 }
 
 /// Checks a file.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let outcome = parse_bytes(&read(&arguments.file)?, &pumice_engine::REGISTRY);
     let name = arguments.file.display().to_string();
     print_diagnostics(&name, &outcome);
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn print_diagnostics(name: &str, outcome: &Outcome) {
+fn print_diagnostics(name: &str, outcome: &CheckOutcome) {
     for diagnostic in &outcome.diagnostics {
         anstream::eprintln!("{}", diagnostic.render(name));
     }
@@ -78,7 +78,7 @@ pub fn configuration(name: &str, bytes: &[u8]) -> anyhow::Result<Config> {
 ///
 /// # Errors
 /// The configuration has errors, which were printed.
-pub fn accepted(name: &str, outcome: Outcome) -> anyhow::Result<Config> {
+pub fn accepted(name: &str, outcome: CheckOutcome) -> anyhow::Result<Config> {
     print_diagnostics(name, &outcome);
     outcome.config.ok_or_else(|| {
         let text = format!(

@@ -25,30 +25,30 @@ use clap::{Command as Words, CommandFactory, FromArgMatches, Parser, Subcommand}
     version,
     about = "Batch scheduling for Kubernetes: why does it wait, what would be scheduled where"
 )]
-struct Arguments {
+struct PumiceArguments {
     #[command(subcommand)]
-    command: Command,
+    command: PumiceCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum PumiceCommand {
     /// Why a pod, job or queue of a cluster waits, its place, and what would have to change
-    Explain(live::explain::Arguments),
+    Explain(live::explain::ExplainArguments),
     /// Queues, nodes, cards and what waits, at a glance
-    Top(live::top::Arguments),
+    Top(live::top::TopArguments),
     /// Queues of a cluster: allocated, deserved, capability, what waits
-    Queues(live::queues::Arguments),
+    Queues(live::queues::QueuesArguments),
     /// Shared cards of a cluster's nodes, and who holds them
-    Cards(live::cards::Arguments),
+    Cards(live::cards::CardsArguments),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
-    Simulate(simulate::Arguments),
+    Simulate(simulate::SimulateArguments),
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// Measure the engine on a cluster made in memory
     #[command(subcommand)]
-    Bench(bench::Command),
+    Bench(bench::BenchCommand),
     /// Print a script that completes the words of this program in a shell
-    Completion(completion::Arguments),
+    Completion(completion::CompletionArguments),
 }
 
 /// Bad input or configuration: already explained on standard error.
@@ -72,26 +72,28 @@ fn words() -> Words {
     let called = called.as_deref().map(std::path::Path::new);
     let name = called.and_then(|path| path.file_stem());
     match name.is_some_and(|name| name == PLUGIN) {
-        true => Arguments::command().bin_name("kubectl pumice"),
-        false => Arguments::command(),
+        true => PumiceArguments::command().bin_name("kubectl pumice"),
+        false => PumiceArguments::command(),
     }
 }
 
 fn main() -> ExitCode {
     let matches = words().get_matches();
-    let arguments = match Arguments::from_arg_matches(&matches) {
+    let arguments = match PumiceArguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
     let result = match arguments.command {
-        Command::Explain(arguments) => live::explain::run(&arguments),
-        Command::Top(arguments) => live::top::run(&arguments),
-        Command::Queues(arguments) => live::queues::run(&arguments),
-        Command::Cards(arguments) => live::cards::run(&arguments),
-        Command::Completion(arguments) => Ok(completion::run(&arguments, Arguments::command())),
-        Command::Simulate(arguments) => simulate::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Bench(command) => bench::run(&command),
+        PumiceCommand::Explain(arguments) => live::explain::run(&arguments),
+        PumiceCommand::Top(arguments) => live::top::run(&arguments),
+        PumiceCommand::Queues(arguments) => live::queues::run(&arguments),
+        PumiceCommand::Cards(arguments) => live::cards::run(&arguments),
+        PumiceCommand::Completion(arguments) => {
+            Ok(completion::run(&arguments, PumiceArguments::command()))
+        }
+        PumiceCommand::Simulate(arguments) => simulate::run(&arguments),
+        PumiceCommand::Check(arguments) => check::run(&arguments),
+        PumiceCommand::Bench(command) => bench::run(&command),
     };
     match result {
         Ok(code) => code,

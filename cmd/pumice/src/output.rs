@@ -5,24 +5,24 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use pumice_sim::Report;
-use pumice_sim::report::{Pending, PodGroup, QueueLine};
+use pumice_sim::report::{Pending, PodGroupLine, QueueLine};
 
-use crate::simulate::Format;
+use crate::simulate::OutputFormat;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
 const HEAD: Style = Style::new().bold();
 
 /// Prints a report on standard output.
-pub fn print(report: &Report, format: Format) -> anyhow::Result<()> {
+pub fn print(report: &Report, format: OutputFormat) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        Format::Yaml => write!(out, "{}", serde_yaml::to_string(report)?)?,
-        Format::Table => table(&mut out, report)?,
+        OutputFormat::Yaml => write!(out, "{}", serde_yaml::to_string(report)?)?,
+        OutputFormat::Table => table(&mut out, report)?,
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for pod in &report.pending {
         waiting.entry(&pod.group).or_default().push(pod);
     }
-    let groups: BTreeMap<&str, &PodGroup> = report
+    let groups: BTreeMap<&str, &PodGroupLine> = report
         .pod_groups
         .iter()
         .map(|group| (group.name.as_str(), group))
@@ -190,7 +190,7 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 }
 
 /// `Inqueue, 3 pods pending, 2/3 tasks in gang unschedulable`.
-fn headline(group: Option<&PodGroup>, pods: usize) -> String {
+fn headline(group: Option<&PodGroupLine>, pods: usize) -> String {
     let mut parts = Vec::new();
     if let Some(group) = group {
         parts.push(group.phase.to_owned());

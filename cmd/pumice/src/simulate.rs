@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use pumice_conf::CONF_KEY;
 use pumice_ingest::Options;
 use pumice_model::object::Shard;
-use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, OwnShard, Problem, Settings};
+use pumice_sim::reader::{InputObjects, InputSource};
+use pumice_sim::{InputProblem, Mode, OwnShard, SimulationSettings};
 
 use crate::check::read;
 use crate::{BadInput, output};
@@ -35,7 +35,7 @@ const DUMP: &str = r#"(
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// For people
     Table,
     /// For scripts: stable keys
@@ -46,7 +46,7 @@ pub enum Format {
 
 /// Sharding modes of the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Sharding {
+enum ShardingMode {
     /// No sharding
     None,
     /// Only nodes of the own shard
@@ -57,7 +57,7 @@ enum Sharding {
 
 /// Arguments of `pumice simulate`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct SimulateArguments {
     /// Manifests: files, directories (with their volcano-scheduler.conf), or `-` for standard input
     paths: Vec<PathBuf>,
     /// Manifests too (same as a path)
@@ -75,7 +75,7 @@ pub struct Arguments {
     now: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
-    output: Format,
+    output: OutputFormat,
     /// Fail when something of the input was set aside or warned about (exit code 1)
     #[arg(long)]
     strict: bool,
@@ -97,14 +97,14 @@ pub struct Arguments {
     ignored_provisioners: Vec<String>,
     /// Sharding mode of the daemon
     #[arg(long, value_enum, default_value = "none")]
-    scheduler_sharding_mode: Sharding,
+    scheduler_sharding_mode: ShardingMode,
     /// Own shard
     #[arg(long, default_value = "volcano", value_name = "NAME")]
     scheduler_sharding_name: String,
 }
 
 /// Runs a simulation and prints its result.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &SimulateArguments) -> anyhow::Result<ExitCode> {
     let settings = settings(arguments)?;
     let paths: Vec<&PathBuf> = arguments.paths.iter().chain(&arguments.objects).collect();
     if paths.is_empty() {
@@ -114,8 +114,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         );
         return Err(BadInput(text).into());
     }
-    let Found { sources, confs } = found(&paths)?;
-    let mut input = Input::default();
+    let NamedFiles { sources, confs } = found(&paths)?;
+    let mut input = InputObjects::default();
     for source in &sources {
         // A source that is no text is set aside like a broken object: the others are read.
         if let Err(problem) = input.read(source) {
@@ -148,7 +148,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// What the process ends with after a simulation.
-fn code(strict: bool, problems: &[Problem]) -> ExitCode {
+fn code(strict: bool, problems: &[InputProblem]) -> ExitCode {
     if !strict || problems.is_empty() {
         return ExitCode::SUCCESS;
     }
@@ -160,7 +160,7 @@ fn code(strict: bool, problems: &[Problem]) -> ExitCode {
 
 /// Errors, then warnings; of each only the first ones, because what is wrong with thousands of
 /// objects has one cause.
-fn print_problems(problems: &[Problem]) {
+fn print_problems(problems: &[InputProblem]) {
     for (kept, word) in [(false, "errors"), (true, "warnings")] {
         let of_kind = || problems.iter().filter(|problem| problem.kept == kept);
         for problem in of_kind().take(MAX_SHOWN) {
@@ -175,7 +175,7 @@ fn print_problems(problems: &[Problem]) {
     }
 }
 
-fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
+fn settings(arguments: &SimulateArguments) -> anyhow::Result<SimulationSettings> {
     let now_s = match &arguments.now {
         None => 0,
         Some(text) => text.parse::<jiff::Timestamp>().map(|now| now.as_second()).map_err(|_| {
@@ -190,12 +190,13 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
         .filter(|entry| !entry.is_empty())
         .map(|entry| label(entry))
         .collect::<Result<_, _>>()?;
-    Ok(Settings {
+    Ok(SimulationSettings {
         mode: arguments.cycles.map_or(Mode::FixedPoint, Mode::Cycles),
         now_s,
         default_queue: arguments.default_queue.clone(),
         options: Options {
             scheduler_names: arguments.scheduler_names.clone(),
+            annotations: pumice_engine::annotations_read(),
         },
         ignored_provisioners: arguments.ignored_provisioners.clone(),
         node_selector,
@@ -216,11 +217,11 @@ fn label(entry: &str) -> Result<(String, String), BadInput> {
     }
 }
 
-fn own_shard(arguments: &Arguments) -> Option<OwnShard> {
+fn own_shard(arguments: &SimulateArguments) -> Option<OwnShard> {
     let others = match arguments.scheduler_sharding_mode {
-        Sharding::None => return None,
-        Sharding::Hard => Shard::Never,
-        Sharding::Soft => Shard::Later,
+        ShardingMode::None => return None,
+        ShardingMode::Hard => Shard::Never,
+        ShardingMode::Soft => Shard::Later,
     };
     Some(OwnShard {
         name: arguments.scheduler_sharding_name.clone(),
@@ -230,15 +231,15 @@ fn own_shard(arguments: &Arguments) -> Option<OwnShard> {
 
 /// What was named on the command line.
 #[derive(Default)]
-struct Found {
+struct NamedFiles {
     /// Manifests.
-    sources: Vec<Source>,
+    sources: Vec<InputSource>,
     /// Configurations: named as such, or in directories that were.
     confs: Vec<PathBuf>,
 }
 
-fn found(paths: &[&PathBuf]) -> anyhow::Result<Found> {
-    let mut found = Found::default();
+fn found(paths: &[&PathBuf]) -> anyhow::Result<NamedFiles> {
+    let mut found = NamedFiles::default();
     for path in paths {
         if path.file_name().is_some_and(|name| name == CONF_KEY) {
             found.confs.push(path.to_path_buf());
@@ -262,7 +263,7 @@ fn found(paths: &[&PathBuf]) -> anyhow::Result<Found> {
 }
 
 /// Reads a path; of a directory, every YAML and JSON file in it, in name order.
-fn gather(path: &Path, sources: &mut Vec<Source>) -> anyhow::Result<()> {
+fn gather(path: &Path, sources: &mut Vec<InputSource>) -> anyhow::Result<()> {
     if !path.is_dir() {
         let bytes = read(path)?;
         let name = if path == Path::new("-") {
@@ -270,7 +271,7 @@ fn gather(path: &Path, sources: &mut Vec<Source>) -> anyhow::Result<()> {
         } else {
             path.display().to_string()
         };
-        sources.push(Source { name, bytes });
+        sources.push(InputSource { name, bytes });
         return Ok(());
     }
     let mut entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
@@ -292,8 +293,8 @@ fn gather(path: &Path, sources: &mut Vec<Source>) -> anyhow::Result<()> {
 struct Progress(Option<indicatif::ProgressBar>);
 
 impl Progress {
-    fn new(format: Format) -> Self {
-        let wanted = format == Format::Table && std::io::stderr().is_terminal();
+    fn new(format: OutputFormat) -> Self {
+        let wanted = format == OutputFormat::Table && std::io::stderr().is_terminal();
         Self(wanted.then(indicatif::ProgressBar::new_spinner))
     }
 

@@ -54,14 +54,14 @@ pub type Contents = Result<Arc<[u8]>, ReadError>;
 
 /// How patient the watch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct ReloadTimes {
     /// How long nothing must change before the file is read.
     pub quiet: Duration,
     /// The file is read after this time even when no change was told.
     pub poll: Duration,
 }
 
-impl Default for Pace {
+impl Default for ReloadTimes {
     fn default() -> Self {
         Self {
             quiet: Duration::from_millis(100),
@@ -117,7 +117,7 @@ fn folder(path: &Path) -> PathBuf {
 ///
 /// Must be called within a Tokio runtime.
 #[must_use]
-pub fn start(path: &Path, pace: Pace) -> mpsc::Receiver<Contents> {
+pub fn start(path: &Path, pace: ReloadTimes) -> mpsc::Receiver<Contents> {
     let (to, receiver) = mpsc::channel(1);
     let watch = ConfWatch {
         path: path.to_owned(),
@@ -130,7 +130,7 @@ pub fn start(path: &Path, pace: Pace) -> mpsc::Receiver<Contents> {
 
 struct ConfWatch {
     path: PathBuf,
-    pace: Pace,
+    pace: ReloadTimes,
     /// The running watch on the folder, if the system gives one, and the folder's identity.
     watcher: Option<(RecommendedWatcher, FolderId)>,
 }
@@ -219,7 +219,7 @@ impl ConfWatch {
 
 /// Returns some time after a change, when no other follows for a while, or when it is time to read
 /// anyway.
-async fn quiet_after_change(changes: &mut mpsc::Receiver<()>, pace: Pace) {
+async fn quiet_after_change(changes: &mut mpsc::Receiver<()>, pace: ReloadTimes) {
     if timeout(pace.poll, changes.recv()).await.is_err() {
         return;
     }

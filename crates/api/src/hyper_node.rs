@@ -51,14 +51,14 @@ pub struct HyperNodeSpec {
     pub tier_name: String,
     /// Members, at least one.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Member>,
+    pub members: Vec<HyperNodeMember>,
 }
 
 /// One entry of `spec.members`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Member {
+pub struct HyperNodeMember {
     /// `Node` or `HyperNode`.
     #[serde(rename = "type", deserialize_with = "or_default")]
     pub kind: String,

@@ -24,10 +24,10 @@ use crate::numatopology::NumatopologySpec;
 use crate::pod_group::{PodGroupSpec, PodGroupStatus};
 use crate::queue::{QueueSpec, QueueStatus};
 use crate::{HyperNode, Job, NodeShard, Numatopology, PodGroup, Queue};
-use structural::Shapes;
+use structural::StructuralSchemas;
 
 /// What a definition says besides the schema.
-struct Kind {
+struct DefinitionOf {
     identity: Identity,
     description: &'static str,
     namespaced: bool,
@@ -35,8 +35,8 @@ struct Kind {
     short_names: &'static [&'static str],
     status_subresource: bool,
     columns: &'static [Column],
-    rules: fn() -> Vec<rules::Rule>,
-    shapes: Shapes,
+    rules: fn() -> Vec<rules::FieldRule>,
+    shapes: StructuralSchemas,
 }
 
 /// Group, version, kind and plural of a type.
@@ -84,7 +84,7 @@ pub fn definitions() -> Result<Vec<Value>, String> {
     kinds().into_iter().map(definition).collect()
 }
 
-fn kinds() -> [Kind; 6] {
+fn kinds() -> [DefinitionOf; 6] {
     [
         queue(),
         pod_group(),
@@ -95,8 +95,8 @@ fn kinds() -> [Kind; 6] {
     ]
 }
 
-fn queue() -> Kind {
-    Kind {
+fn queue() -> DefinitionOf {
+    DefinitionOf {
         identity: Identity::of::<Queue>(),
         description: "A queue shares the resources of the cluster with the other queues.",
         namespaced: false,
@@ -105,12 +105,12 @@ fn queue() -> Kind {
         status_subresource: true,
         columns: &[Column("PARENT", ".spec.parent", "string", false)],
         rules: rules::queue,
-        shapes: Shapes::of::<QueueSpec>().with_status::<QueueStatus>(),
+        shapes: StructuralSchemas::of::<QueueSpec>().with_status::<QueueStatus>(),
     }
 }
 
-fn pod_group() -> Kind {
-    Kind {
+fn pod_group() -> DefinitionOf {
+    DefinitionOf {
         identity: Identity::of::<PodGroup>(),
         description: "A group of pods that run together or not at all.",
         namespaced: true,
@@ -125,12 +125,12 @@ fn pod_group() -> Kind {
             Column("QUEUE", ".spec.queue", "string", true),
         ],
         rules: rules::pod_group,
-        shapes: Shapes::of::<PodGroupSpec>().with_status::<PodGroupStatus>(),
+        shapes: StructuralSchemas::of::<PodGroupSpec>().with_status::<PodGroupStatus>(),
     }
 }
 
-fn job() -> Kind {
-    Kind {
+fn job() -> DefinitionOf {
+    DefinitionOf {
         identity: Identity::of::<Job>(),
         description: "A batch job of one or more tasks.",
         namespaced: true,
@@ -145,12 +145,12 @@ fn job() -> Kind {
             Column("QUEUE", ".spec.queue", "string", true),
         ],
         rules: rules::job,
-        shapes: Shapes::of::<JobSpec>().with_status::<JobStatus>(),
+        shapes: StructuralSchemas::of::<JobSpec>().with_status::<JobStatus>(),
     }
 }
 
-fn hyper_node() -> Kind {
-    Kind {
+fn hyper_node() -> DefinitionOf {
+    DefinitionOf {
         identity: Identity::of::<HyperNode>(),
         description: "A performance domain of the network: nodes, or domains of a lower tier.",
         namespaced: false,
@@ -164,12 +164,12 @@ fn hyper_node() -> Kind {
             Column("Age", AGE.0, AGE.1, false),
         ],
         rules: rules::hyper_node,
-        shapes: Shapes::of::<HyperNodeSpec>().with_status::<HyperNodeStatus>(),
+        shapes: StructuralSchemas::of::<HyperNodeSpec>().with_status::<HyperNodeStatus>(),
     }
 }
 
-fn numatopology() -> Kind {
-    Kind {
+fn numatopology() -> DefinitionOf {
+    DefinitionOf {
         identity: Identity::of::<Numatopology>(),
         description: "What the NUMA exporter of a node reports, under the node's name.",
         namespaced: false,
@@ -178,12 +178,12 @@ fn numatopology() -> Kind {
         status_subresource: false,
         columns: &[],
         rules: rules::numatopology,
-        shapes: Shapes::of::<NumatopologySpec>(),
+        shapes: StructuralSchemas::of::<NumatopologySpec>(),
     }
 }
 
-fn node_shard() -> Kind {
-    Kind {
+fn node_shard() -> DefinitionOf {
+    DefinitionOf {
         identity: Identity::of::<NodeShard>(),
         description: "The nodes one scheduler is to use; its name is that of the scheduler.",
         namespaced: false,
@@ -192,11 +192,11 @@ fn node_shard() -> Kind {
         status_subresource: true,
         columns: &[Column("AGE", AGE.0, AGE.1, false)],
         rules: rules::node_shard,
-        shapes: Shapes::of::<NodeShardSpec>().with_status::<NodeShardStatus>(),
+        shapes: StructuralSchemas::of::<NodeShardSpec>().with_status::<NodeShardStatus>(),
     }
 }
 
-fn definition(kind: Kind) -> Result<Value, String> {
+fn definition(kind: DefinitionOf) -> Result<Value, String> {
     let Identity {
         group,
         version,
@@ -248,7 +248,7 @@ fn definition(kind: Kind) -> Result<Value, String> {
 }
 
 /// The fields of the object itself; the API server knows what metadata is.
-fn properties(shapes: &Shapes) -> Map<String, Value> {
+fn properties(shapes: &StructuralSchemas) -> Map<String, Value> {
     let mut properties = Map::new();
     properties.insert("apiVersion".to_owned(), json!({"type": "string"}));
     properties.insert("kind".to_owned(), json!({"type": "string"}));

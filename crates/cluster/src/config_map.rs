@@ -38,7 +38,7 @@ pub enum ConfigMapError {
 
 /// What the ConfigMap has, or why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct ConfigMapText {
     /// UID of the ConfigMap; empty where it is not known.
     pub uid: String,
     /// The text.
@@ -52,9 +52,9 @@ pub fn watch_config_map(
     namespace: &str,
     name: &str,
     key: &str,
-) -> mpsc::Receiver<Read> {
+) -> mpsc::Receiver<ConfigMapText> {
     let (sender, receiver) = mpsc::channel(1);
-    let follower = Follower {
+    let follower = ConfigMapFollower {
         full: format!("{namespace}/{name}"),
         only_this: format!("metadata.name={name}"),
         key: key.to_owned(),
@@ -72,19 +72,19 @@ pub fn watch_config_map(
 }
 
 /// Nobody listens any more.
-struct Closed;
+struct NobodyListens;
 
-struct Follower {
+struct ConfigMapFollower {
     full: String,
     only_this: String,
     key: String,
     api: Api<ConfigMap>,
-    last: Option<Read>,
-    news: mpsc::Sender<Read>,
+    last: Option<ConfigMapText>,
+    news: mpsc::Sender<ConfigMapText>,
 }
 
-impl Follower {
-    async fn run(mut self) -> Result<std::convert::Infallible, Closed> {
+impl ConfigMapFollower {
+    async fn run(mut self) -> Result<std::convert::Infallible, NobodyListens> {
         let mut failures = 0;
         loop {
             let began = Instant::now();
@@ -107,7 +107,7 @@ impl Follower {
     }
 
     /// Lists; the version to go on from.
-    async fn list(&mut self) -> Result<Result<String, kube::Error>, Closed> {
+    async fn list(&mut self) -> Result<Result<String, kube::Error>, NobodyListens> {
         let only_this = ListParams::default().fields(&self.only_this);
         let mut list = match self.api.list(&only_this).await {
             Ok(list) => list,
@@ -122,7 +122,7 @@ impl Follower {
     }
 
     /// Watches until that ends; why, unless it was time.
-    async fn watch(&mut self, version: &str) -> Result<Option<kube::Error>, Closed> {
+    async fn watch(&mut self, version: &str) -> Result<Option<kube::Error>, NobodyListens> {
         let only_this = WatchParams::default()
             .fields(&self.only_this)
             .timeout(WATCH_S);
@@ -147,15 +147,15 @@ impl Follower {
         }
     }
 
-    async fn tell_text(&mut self, map: ConfigMap) -> Result<(), Closed> {
+    async fn tell_text(&mut self, map: ConfigMap) -> Result<(), NobodyListens> {
         let uid = map.metadata.uid.clone().unwrap_or_default();
         let text = text(map, &self.full, &self.key);
-        self.tell(Read { uid, text }).await
+        self.tell(ConfigMapText { uid, text }).await
     }
 
-    async fn tell_absent(&mut self) -> Result<(), Closed> {
+    async fn tell_absent(&mut self) -> Result<(), NobodyListens> {
         let absent = ConfigMapError::Absent(self.full.clone(), self.key.clone());
-        self.tell(Read {
+        self.tell(ConfigMapText {
             uid: String::new(),
             text: Err(absent),
         })
@@ -163,7 +163,7 @@ impl Follower {
     }
 
     /// What was read stays as it was while the API server is away.
-    async fn failed(&mut self, error: &kube::Error, failures: u32) -> Result<(), Closed> {
+    async fn failed(&mut self, error: &kube::Error, failures: u32) -> Result<(), NobodyListens> {
         let known = self.last.as_ref().is_some_and(|last| last.text.is_ok());
         let error = match error {
             kube::Error::Api(status) => status.message.clone(),
@@ -172,7 +172,7 @@ impl Follower {
         if !known {
             let refused = ConfigMapError::Refused(self.full.clone(), error);
             return self
-                .tell(Read {
+                .tell(ConfigMapText {
                     uid: String::new(),
                     text: Err(refused),
                 })
@@ -187,12 +187,12 @@ impl Follower {
         Ok(())
     }
 
-    async fn tell(&mut self, news: Read) -> Result<(), Closed> {
+    async fn tell(&mut self, news: ConfigMapText) -> Result<(), NobodyListens> {
         if self.last.as_ref() == Some(&news) {
             return Ok(());
         }
         self.last = Some(news.clone());
-        self.news.send(news).await.map_err(|_| Closed)
+        self.news.send(news).await.map_err(|_| NobodyListens)
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
     use crate::scripted::{Answer, Server};
 
     /// What is told when lists of ConfigMaps get this answer and nothing happens afterwards.
-    async fn told(list: fn() -> Answer) -> Read {
+    async fn told(list: fn() -> Answer) -> ConfigMapText {
         let script = move |seen: &crate::scripted::Seen| match seen.path.contains("watch=") {
             true => Answer::Silence,
             false => list(),

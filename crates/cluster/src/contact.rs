@@ -39,18 +39,18 @@ const SPREAD: Duration = Duration::from_millis(200);
 
 /// What is known of the way to the API server. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Contact(Arc<Shared>);
+pub struct Contact(Arc<SharedContact>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedContact {
+    state: Mutex<ContactState>,
     /// Outages that are over.
     outages: watch::Sender<u64>,
     doubted: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ContactState {
     /// Since when nothing but failures has come back.
     doubted: Option<Instant>,
     answered: Option<Instant>,
@@ -64,7 +64,7 @@ pub struct Moment(u64);
 
 impl Contact {
     /// No lock is held while something can fail, so a poisoned one is as good as any.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ContactState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -165,24 +165,24 @@ fn some_of(time: Duration) -> Duration {
 }
 
 /// Tells how the requests of a client fare.
-pub struct Observed<S> {
+pub struct WithContact<S> {
     inner: S,
     contact: Contact,
 }
 
 impl<S> Layer<S> for Contact {
-    type Service = Observed<S>;
+    type Service = WithContact<S>;
 
-    fn layer(&self, inner: S) -> Observed<S> {
+    fn layer(&self, inner: S) -> WithContact<S> {
         let contact = self.clone();
-        Observed { inner, contact }
+        WithContact { inner, contact }
     }
 }
 
 /// Tells of a failure unless it is told otherwise: a request whose deadline passes is dropped.
-struct Told(Option<Contact>);
+struct FailureOnDrop(Option<Contact>);
 
-impl Drop for Told {
+impl Drop for FailureOnDrop {
     fn drop(&mut self) {
         if let Some(contact) = &self.0 {
             contact.failed();
@@ -190,23 +190,23 @@ impl Drop for Told {
     }
 }
 
-type Sent<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type ResponseFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-impl<S, B> Service<Request<Body>> for Observed<S>
+impl<S, B> Service<Request<Body>> for WithContact<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Future: Send + 'static,
 {
     type Response = Response<B>;
     type Error = S::Error;
-    type Future = Sent<Result<Response<B>, S::Error>>;
+    type Future = ResponseFuture<Result<Response<B>, S::Error>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let mut told = Told(Some(self.contact.clone()));
+        let mut told = FailureOnDrop(Some(self.contact.clone()));
         let sent = self.inner.call(request);
         Box::pin(async move {
             let answer = sent.await?;

@@ -17,7 +17,7 @@ use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
 use crate::registry::Registry;
 use pumice_yaml::scalar::shorten;
-use pumice_yaml::tree::{Data, Node};
+use pumice_yaml::tree::{Data, YamlNode};
 
 use fields::{expect_text, fields, report_unknown, wrong_type};
 
@@ -36,7 +36,7 @@ pub const METRIC_KEYS: [&str; 8] = [
 ];
 
 /// Checks one document.
-pub(crate) fn check(document: &Node<'_>, registry: &Registry, found: &mut Findings) -> Config {
+pub(crate) fn check(document: &YamlNode<'_>, registry: &Registry, found: &mut Findings) -> Config {
     let mut config = Config::default();
     let Data::Map(_) = &document.data else {
         let message = format!(
@@ -79,7 +79,7 @@ pub(crate) fn check(document: &Node<'_>, registry: &Registry, found: &mut Findin
 }
 
 fn read_configurations(
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     registry: &Registry,
     found: &mut Findings,
 ) -> Vec<NamedArguments> {
@@ -112,10 +112,10 @@ fn read_configurations(
 
 /// One entry and the node that names it.
 fn read_configuration<'n, 'a>(
-    item: &'n Node<'a>,
+    item: &'n YamlNode<'a>,
     registry: &Registry,
     found: &mut Findings,
-) -> Option<(NamedArguments, &'n Node<'a>)> {
+) -> Option<(NamedArguments, &'n YamlNode<'a>)> {
     let Data::Map(_) = &item.data else {
         let help = "write `- name: allocate` and its `arguments`";
         wrong_type(found, item, "an entry of `configurations`", "a map", help);
@@ -173,7 +173,7 @@ fn read_configuration<'n, 'a>(
     ))
 }
 
-fn read_metrics(node: &Node<'_>, found: &mut Findings) -> BTreeMap<String, String> {
+fn read_metrics(node: &YamlNode<'_>, found: &mut Findings) -> BTreeMap<String, String> {
     let Data::Map(_) = &node.data else {
         if !node.is_null() {
             let help = "write `type:`, `address:` and so on below `metrics:`";

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use pumice_yaml::Origin;
-use pumice_yaml::tree::{Location, Node};
+use pumice_yaml::TextOrigin;
+use pumice_yaml::tree::{Location, YamlNode};
 use serde::Serialize;
 
 /// Findings kept per severity; a file with more of them has one cause behind most.
@@ -90,7 +90,7 @@ impl Diagnostic {
 
 /// A finding before its place is known in the outer file: offsets are those of the checked text.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
+pub(crate) struct DiagnosticDraft {
     pub(crate) severity: Severity,
     pub(crate) code: &'static str,
     pub(crate) message: String,
@@ -102,7 +102,7 @@ pub(crate) struct Finding {
     pub(crate) see: Option<(&'static str, usize)>,
 }
 
-impl Finding {
+impl DiagnosticDraft {
     pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(help.into());
         self
@@ -114,7 +114,7 @@ impl Finding {
     }
 
     /// The finding as people see it, in the file that the checked text stands in.
-    pub(crate) fn diagnostic(self, origin: &Origin<'_>) -> Diagnostic {
+    pub(crate) fn diagnostic(self, origin: &TextOrigin<'_>) -> Diagnostic {
         let excerpt = origin.excerpt(self.start, self.end);
         let see = self
             .see
@@ -139,13 +139,13 @@ impl Finding {
 
 /// Where a finding is: a byte range of the checked text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct TextRange {
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-impl From<&Node<'_>> for Place {
-    fn from(node: &Node<'_>) -> Self {
+impl From<&YamlNode<'_>> for TextRange {
+    fn from(node: &YamlNode<'_>) -> Self {
         Self {
             start: node.location.offset,
             end: node.end,
@@ -153,7 +153,7 @@ impl From<&Node<'_>> for Place {
     }
 }
 
-impl From<Location> for Place {
+impl From<Location> for TextRange {
     fn from(location: Location) -> Self {
         Self {
             start: location.offset,
@@ -165,28 +165,28 @@ impl From<Location> for Place {
 /// A bounded list of findings.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    errors: Vec<Finding>,
-    warnings: Vec<Finding>,
+    errors: Vec<DiagnosticDraft>,
+    warnings: Vec<DiagnosticDraft>,
     /// Takes what exceeds the bound, so that the caller may go on describing it.
-    overflow: Option<Finding>,
+    overflow: Option<DiagnosticDraft>,
 }
 
 impl Findings {
     pub(crate) fn error(
         &mut self,
         code: &'static str,
-        place: impl Into<Place>,
+        place: impl Into<TextRange>,
         message: impl Into<String>,
-    ) -> &mut Finding {
+    ) -> &mut DiagnosticDraft {
         self.add(Severity::Error, code, place.into(), message.into())
     }
 
     pub(crate) fn warn(
         &mut self,
         code: &'static str,
-        place: impl Into<Place>,
+        place: impl Into<TextRange>,
         message: impl Into<String>,
-    ) -> &mut Finding {
+    ) -> &mut DiagnosticDraft {
         self.add(Severity::Warning, code, place.into(), message.into())
     }
 
@@ -194,11 +194,11 @@ impl Findings {
         &mut self,
         severity: Severity,
         code: &'static str,
-        place: Place,
+        place: TextRange,
         message: String,
-    ) -> &mut Finding {
-        let Place { start, end } = place;
-        let finding = Finding {
+    ) -> &mut DiagnosticDraft {
+        let TextRange { start, end } = place;
+        let finding = DiagnosticDraft {
             severity,
             code,
             message,
@@ -220,7 +220,7 @@ impl Findings {
     }
 
     /// The findings in the order of the text.
-    pub(crate) fn into_sorted(self) -> Vec<Finding> {
+    pub(crate) fn into_sorted(self) -> Vec<DiagnosticDraft> {
         let mut all = self.errors;
         all.extend(self.warnings);
         all.sort_by_key(|finding| (finding.start, finding.severity));

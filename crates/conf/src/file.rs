@@ -7,13 +7,13 @@
 
 use crate::check;
 use crate::config::Config;
-use crate::diagnostic::{Findings, Place};
+use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::Registry;
-use crate::{CONF_KEY, MAX_BYTES, Outcome};
-use pumice_yaml::Origin;
+use crate::{CONF_KEY, CheckOutcome, MAX_BYTES};
+use pumice_yaml::TextOrigin;
 use pumice_yaml::scalar::{Scalar, resolve, shorten};
-use pumice_yaml::tree::{self, Budget, Data, Node, TreeError, TreeErrorKind};
+use pumice_yaml::tree::{self, Budget, Data, TreeError, TreeErrorKind, YamlNode};
 
 /// Nodes of all documents of a file together, so that many small alias bombs do not add up.
 const MAX_FILE_NODES: usize = 4 * Budget::CONF.nodes;
@@ -23,7 +23,7 @@ const MAX_FILE_NODES: usize = 4 * Budget::CONF.nodes;
 /// A byte order mark at the start is skipped. Bytes that are not UTF-8 are an error with the
 /// place of the first of them, and so is an input larger than [`MAX_BYTES`].
 #[must_use]
-pub fn parse_bytes(bytes: &[u8], registry: &Registry) -> Outcome {
+pub fn parse_bytes(bytes: &[u8], registry: &Registry) -> CheckOutcome {
     if bytes.len() > MAX_BYTES {
         return too_large(bytes.len());
     }
@@ -37,12 +37,12 @@ pub fn parse_bytes(bytes: &[u8], registry: &Registry) -> Outcome {
             found
                 .error(
                     "E0002-not-utf8",
-                    Place { start, end: start },
+                    TextRange { start, end: start },
                     format!("the byte 0x{byte:02x} is not valid UTF-8"),
                 )
                 .help("save the file in the UTF-8 encoding");
             // The replacement characters stand behind the place only, so offsets agree up to it.
-            finish(None, vec![(Origin::whole(&lossy), found)])
+            finish(None, vec![(TextOrigin::whole(&lossy), found)])
         }
     }
 }
@@ -53,7 +53,7 @@ pub fn parse_bytes(bytes: &[u8], registry: &Registry) -> Outcome {
 /// with exactly one ConfigMap that holds it under [`CONF_KEY`]. Lines and columns of the findings
 /// are those of `text` in both cases.
 #[must_use]
-pub fn parse(text: &str, registry: &Registry) -> Outcome {
+pub fn parse(text: &str, registry: &Registry) -> CheckOutcome {
     if text.len() > MAX_BYTES {
         return too_large(text.len());
     }
@@ -61,11 +61,11 @@ pub fn parse(text: &str, registry: &Registry) -> Outcome {
     let scan = Scan::read(text, true, &mut found);
     if !scan.is_manifest {
         let config = scan.check_plain(registry, &mut found);
-        return finish(config, vec![(Origin::whole(text), found)]);
+        return finish(config, vec![(TextOrigin::whole(text), found)]);
     }
     let Some(first) = scan.confs.first() else {
         scan.report_absent(&mut found);
-        return finish(None, vec![(Origin::whole(text), found)]);
+        return finish(None, vec![(TextOrigin::whole(text), found)]);
     };
     for other in &scan.confs[1..] {
         found
@@ -80,7 +80,7 @@ pub fn parse(text: &str, registry: &Registry) -> Outcome {
     let (config, inner, inner_found) = check_scalar(text, first, registry, &mut found);
     finish(
         config,
-        vec![(Origin::whole(text), found), (inner, inner_found)],
+        vec![(TextOrigin::whole(text), found), (inner, inner_found)],
     )
 }
 
@@ -88,23 +88,23 @@ pub fn parse(text: &str, registry: &Registry) -> Outcome {
 ///
 /// `source` is the text the node was read from; findings carry its lines and columns.
 #[must_use]
-pub fn parse_node(source: &str, node: &Node<'_>, registry: &Registry) -> Outcome {
+pub fn parse_node(source: &str, node: &YamlNode<'_>, registry: &Registry) -> CheckOutcome {
     let mut found = Findings::default();
     let (config, inner, inner_found) = check_scalar(source, node, registry, &mut found);
     finish(
         config,
-        vec![(Origin::whole(source), found), (inner, inner_found)],
+        vec![(TextOrigin::whole(source), found), (inner, inner_found)],
     )
 }
 
 /// Checks the text of a scalar; findings of the inner text come back with their own source.
 fn check_scalar<'a>(
     file: &'a str,
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     registry: &Registry,
     found: &mut Findings,
-) -> (Option<Config>, Origin<'a>, Findings) {
-    let source = Origin::inside(file, node);
+) -> (Option<Config>, TextOrigin<'a>, Findings) {
+    let source = TextOrigin::inside(file, node);
     let mut inner = Findings::default();
     let text = match resolve(node) {
         Some(Ok(Scalar::Str(text))) => text,
@@ -128,27 +128,27 @@ fn check_scalar<'a>(
     (config, source, inner)
 }
 
-fn too_large(bytes: usize) -> Outcome {
+fn too_large(bytes: usize) -> CheckOutcome {
     let mut found = Findings::default();
     report_size(bytes, &mut found);
-    finish(None, vec![(Origin::whole(""), found)])
+    finish(None, vec![(TextOrigin::whole(""), found)])
 }
 
 fn report_size(bytes: usize, found: &mut Findings) {
     let message = format!("the file has {bytes} bytes; at most {MAX_BYTES} are read");
     found
-        .error("E0001-too-large", Place { start: 0, end: 0 }, message)
+        .error("E0001-too-large", TextRange { start: 0, end: 0 }, message)
         .help("give only the scheduler configuration or its ConfigMap");
 }
 
-fn finish(config: Option<Config>, parts: Vec<(Origin<'_>, Findings)>) -> Outcome {
+fn finish(config: Option<Config>, parts: Vec<(TextOrigin<'_>, Findings)>) -> CheckOutcome {
     let mut diagnostics = Vec::new();
     for (source, found) in parts {
         let findings = found.into_sorted().into_iter();
         diagnostics.extend(findings.map(|finding| finding.diagnostic(&source)));
     }
     diagnostics.sort_by_key(|found| (found.line, found.column));
-    let outcome = Outcome {
+    let outcome = CheckOutcome {
         config,
         diagnostics,
     };
@@ -157,26 +157,26 @@ fn finish(config: Option<Config>, parts: Vec<(Origin<'_>, Findings)>) -> Outcome
     } else {
         outcome.config
     };
-    Outcome { config, ..outcome }
+    CheckOutcome { config, ..outcome }
 }
 
 /// What the documents of a text are.
 #[derive(Default)]
 struct Scan<'a> {
     /// The first document that is not a Kubernetes object.
-    plain: Option<Node<'a>>,
+    plain: Option<YamlNode<'a>>,
     /// A document behind it.
-    extra: Option<Place>,
+    extra: Option<TextRange>,
     /// True when a document could not be read.
     broken: bool,
     /// True when a document is a Kubernetes object.
     is_manifest: bool,
     /// The configurations inside ConfigMaps.
-    confs: Vec<Node<'a>>,
+    confs: Vec<YamlNode<'a>>,
     /// Data keys of ConfigMaps without configuration, for the message.
     other_keys: Vec<String>,
     /// The first such ConfigMap.
-    config_map: Option<Place>,
+    config_map: Option<TextRange>,
 }
 
 impl<'a> Scan<'a> {
@@ -198,12 +198,12 @@ impl<'a> Scan<'a> {
                     scan.collect(node);
                 }
                 Ok(node) if scan.plain.is_none() => scan.plain = Some(node),
-                Ok(node) => scan.extra = scan.extra.or(Some(Place::from(&node))),
+                Ok(node) => scan.extra = scan.extra.or(Some(TextRange::from(&node))),
             }
             if documents.total_nodes() > MAX_FILE_NODES {
                 scan.broken = true;
                 let message = format!("more than {MAX_FILE_NODES} values, aliases expanded");
-                let end = Place {
+                let end = TextRange {
                     start: text.len(),
                     end: text.len(),
                 };
@@ -232,7 +232,7 @@ impl<'a> Scan<'a> {
                     found
                         .error(
                             "E0007-empty-file",
-                            Place { start: 0, end: 0 },
+                            TextRange { start: 0, end: 0 },
                             "the configuration is empty",
                         )
                         .help(
@@ -246,8 +246,8 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes the configurations out of an object or a list of objects.
-    fn collect(&mut self, node: Node<'a>) {
-        let place = Place::from(&node);
+    fn collect(&mut self, node: YamlNode<'a>) {
+        let place = TextRange::from(&node);
         let Data::Map(entries) = node.data else {
             return;
         };
@@ -269,7 +269,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn collect_data(&mut self, data: Vec<tree::Entry<'a>>, place: Place) {
+    fn collect_data(&mut self, data: Vec<tree::MapEntry<'a>>, place: TextRange) {
         // Volcano's chart names the key after a configurable file, `volcano-scheduler-ci.conf`.
         let similar = |key: &str| key.starts_with("volcano-scheduler") && key.ends_with(".conf");
         let exact = data
@@ -293,7 +293,7 @@ impl<'a> Scan<'a> {
         if self.broken {
             return;
         }
-        let place = self.config_map.unwrap_or(Place { start: 0, end: 0 });
+        let place = self.config_map.unwrap_or(TextRange { start: 0, end: 0 });
         let message = format!("no ConfigMap holds `{CONF_KEY}`");
         let near = nearest(CONF_KEY, self.other_keys.iter().map(String::as_str));
         let help = match near {
@@ -311,9 +311,9 @@ fn is_config_map(kind: &str) -> bool {
 }
 
 /// True for what `kubectl apply` would take, and for a ConfigMap whose head was cut off.
-fn is_object(node: &Node<'_>) -> bool {
+fn is_object(node: &YamlNode<'_>) -> bool {
     let text = |key: &str| node.get(key).is_some_and(|value| value.text().is_some());
-    let holds_conf = |data: &Node<'_>| data.get(CONF_KEY).is_some();
+    let holds_conf = |data: &YamlNode<'_>| data.get(CONF_KEY).is_some();
     text("kind")
         && (text("apiVersion") || node.get("data").is_some() || node.get("items").is_some())
         || text("apiVersion") && node.get("metadata").is_some()
@@ -321,7 +321,7 @@ fn is_object(node: &Node<'_>) -> bool {
 }
 
 fn report_tree_error(error: &TreeError, found: &mut Findings) {
-    let place = Place::from(error.location);
+    let place = TextRange::from(error.location);
     match &error.kind {
         TreeErrorKind::Syntax(text) => {
             let finding = found.error("E0004-yaml-syntax", place, format!("not YAML: {text}"));

@@ -38,14 +38,14 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 
 /// What a check of one file found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct CheckOutcome {
     /// The configuration; `None` if and only if a diagnostic is an error.
     pub config: Option<Config>,
     /// All findings, ordered by place in the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// True when at least one finding is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {

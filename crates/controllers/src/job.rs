@@ -29,7 +29,7 @@ pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
 pub use pods::{pods, startable_tasks, task_pods, volume_claims};
 pub use status::status;
-pub use validate::{MAX_PODS, Problem, validate};
+pub use validate::{JobProblem, MAX_PODS, validate};
 
 fn name(job: &Job) -> &str {
     job.metadata.name.as_deref().unwrap_or_default()

@@ -11,7 +11,7 @@ use pumice_api::NodeShard;
 
 /// What a NodeShard says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shard {
+pub struct NodeShardView {
     /// Name.
     pub name: String,
     /// `spec.nodesDesired`.
@@ -37,7 +37,7 @@ pub struct ShardStatus {
     pub to_add: Vec<String>,
 }
 
-impl From<&NodeShard> for Shard {
+impl From<&NodeShard> for NodeShardView {
     fn from(wire: &NodeShard) -> Self {
         let set = |names: &Vec<String>| names.iter().cloned().collect();
         Self {
@@ -62,7 +62,10 @@ pub struct ShardView {
 }
 
 /// Nodes a scheduler uses: those it desires, without those any other shard has in use.
-pub fn in_use<'a>(own: &Shard, others: impl Iterator<Item = &'a Shard>) -> BTreeSet<String> {
+pub fn in_use<'a>(
+    own: &NodeShardView,
+    others: impl Iterator<Item = &'a NodeShardView>,
+) -> BTreeSet<String> {
     let mut nodes = own.desired.clone();
     for node in others.flat_map(|other| &other.in_use) {
         nodes.remove(node);
@@ -71,7 +74,7 @@ pub fn in_use<'a>(own: &Shard, others: impl Iterator<Item = &'a Shard>) -> BTree
 }
 
 /// The status that `own` shall have when these nodes are in use; `None` when it has it already.
-pub fn status(own: &Shard, in_use: &BTreeSet<String>) -> Option<ShardStatus> {
+pub fn status(own: &NodeShardView, in_use: &BTreeSet<String>) -> Option<ShardStatus> {
     let to_remove: BTreeSet<String> = in_use.difference(&own.desired).cloned().collect();
     let to_add: BTreeSet<String> = own.desired.difference(in_use).cloned().collect();
     let unchanged = (&own.in_use, &own.to_remove, &own.to_add) == (in_use, &to_remove, &to_add);
@@ -87,7 +90,7 @@ pub fn status(own: &Shard, in_use: &BTreeSet<String>) -> Option<ShardStatus> {
 #[derive(Clone, Debug)]
 pub struct Shards {
     own: String,
-    known: BTreeMap<String, Shard>,
+    known: BTreeMap<String, NodeShardView>,
     view: ShardView,
 }
 
@@ -102,7 +105,7 @@ impl Shards {
     }
 
     /// A shard was added or changed.
-    pub fn apply(&mut self, shard: Shard) {
+    pub fn apply(&mut self, shard: NodeShardView) {
         self.known.insert(shard.name.clone(), shard);
     }
 
@@ -146,12 +149,12 @@ mod tests {
         nodes.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn shard(name: &str, desired: &str, in_use: &str) -> Shard {
-        Shard {
+    fn shard(name: &str, desired: &str, in_use: &str) -> NodeShardView {
+        NodeShardView {
             name: name.to_owned(),
             desired: set(desired),
             in_use: set(in_use),
-            ..Shard::default()
+            ..NodeShardView::default()
         }
     }
 
@@ -177,7 +180,7 @@ mod tests {
         let wanted = status(&own, &set("a")).unwrap();
         assert_eq!(wanted.to_add, ["b"]);
         assert!(wanted.to_remove.is_empty());
-        let written = Shard {
+        let written = NodeShardView {
             to_add: set("b"),
             ..own
         };

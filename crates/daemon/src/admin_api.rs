@@ -2,29 +2,29 @@
 
 use std::sync::{Arc, RwLock};
 
-use pumice_admin::http::{Answer, Answers, Page, Unanswered};
+use pumice_admin::http::{Answers, DebugPage, PendingAnswer, Unanswered};
 use pumice_engine::view::{Ask, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::Clock;
-use crate::conf::InUse;
-use crate::decide::{NoView, Request};
+use crate::clock::MonotonicClock;
+use crate::conf::ConfInUse;
+use crate::decide::{DecideRequest, NoView};
 use crate::journal::Journal;
-use crate::status::Status;
+use crate::status::DaemonStatus;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.
 pub struct AdminApi {
     /// How the daemon is doing.
-    pub status: Arc<Status>,
+    pub status: Arc<DaemonStatus>,
     /// Configuration in use.
-    pub in_use: Arc<RwLock<Option<InUse>>>,
+    pub in_use: Arc<RwLock<Option<ConfInUse>>>,
     /// The last decisions.
     pub journal: Arc<Journal>,
     /// The deciding thread.
-    pub core: mpsc::Sender<Request>,
+    pub core: mpsc::Sender<DecideRequest>,
     /// The daemon's clock.
-    pub clock: Clock,
+    pub clock: MonotonicClock,
 }
 
 impl Answers for AdminApi {
@@ -40,14 +40,14 @@ impl Answers for AdminApi {
         let in_use = self.in_use.read().ok().and_then(|in_use| in_use.clone());
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         match in_use {
-            Some(InUse { hash, config }) => {
+            Some(ConfInUse { hash, config }) => {
                 json!({ "hash": hash, "configuration": config, "arguments": arguments })
             }
             None => json!({ "configuration": null, "arguments": arguments }),
         }
     }
 
-    fn page(&self, page: Page) -> Answer<'_, Result<Value, String>> {
+    fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>> {
         Box::pin(async move {
             match self.view(ask(page)).await {
                 // Written here, not by the thread that decides.
@@ -58,7 +58,7 @@ impl Answers for AdminApi {
         })
     }
 
-    fn decisions(&self) -> Answer<'_, Value> {
+    fn decisions(&self) -> PendingAnswer<'_, Value> {
         Box::pin(async {
             let mut value = self.journal.json();
             value["waiting"] = match self.view(Ask::Waiting).await {
@@ -74,19 +74,19 @@ impl AdminApi {
     async fn view(&self, ask: Ask) -> Result<View, NoView> {
         let (reply, answer) = oneshot::channel();
         let ended = || NoView::NotNow("the scheduler is stopping".to_owned());
-        let sent = self.core.send(Request::View(ask, reply)).await;
+        let sent = self.core.send(DecideRequest::View(ask, reply)).await;
         sent.map_err(|_| ended())?;
         answer.await.map_err(|_| ended())?
     }
 }
 
-fn ask(page: Page) -> Ask {
+fn ask(page: DebugPage) -> Ask {
     match page {
-        Page::Pod { namespace, name } => Ask::Pod { namespace, name },
-        Page::Job { namespace, name } => Ask::Job { namespace, name },
-        Page::Queue(name) => Ask::Queue(name),
-        Page::Queues => Ask::Queues,
-        Page::Cards(node) => Ask::Cards(node),
-        Page::Top => Ask::Top,
+        DebugPage::Pod { namespace, name } => Ask::Pod { namespace, name },
+        DebugPage::Job { namespace, name } => Ask::Job { namespace, name },
+        DebugPage::Queue(name) => Ask::Queue(name),
+        DebugPage::Queues => Ask::Queues,
+        DebugPage::Cards(node) => Ask::Cards(node),
+        DebugPage::Top => Ask::Top,
     }
 }

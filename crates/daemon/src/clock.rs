@@ -6,19 +6,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A clock that never jumps.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct MonotonicClock {
     start: Instant,
     /// Since 1970.
     started_at: Duration,
 }
 
-impl pumice_decider::Clock for Clock {
+impl pumice_decider::Clock for MonotonicClock {
     fn now(&self) -> Duration {
         self.started_at + self.start.elapsed()
     }
 }
 
-impl Clock {
+impl MonotonicClock {
     /// Starts at the present wall-clock time; a wall clock before 1970 counts as 1970.
     pub fn start() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);

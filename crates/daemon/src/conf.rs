@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use pumice_admin::conf_watch::{self, Pace};
+use pumice_admin::conf_watch::{self, ReloadTimes};
 use pumice_admin::metrics::Metrics;
 use pumice_admin::reload::{self, Reload};
 use pumice_cluster::config_map;
@@ -16,14 +16,14 @@ use pumice_decider::{DeviceConfigPlace, device_config_place};
 use pumice_engine::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
-use crate::decide::Command;
+use crate::decide::DecideCommand;
 use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
-use crate::status::Status;
+use crate::status::DaemonStatus;
 
 /// What is in use, for `/configz`.
 #[derive(Clone, Debug, Default)]
-pub struct InUse {
+pub struct ConfInUse {
     /// Hash of its text.
     pub hash: String,
     /// The configuration.
@@ -32,14 +32,14 @@ pub struct InUse {
 
 /// What was read.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct ConfText {
     /// The text, or one sentence why there is none.
     pub bytes: Result<Arc<[u8]>, String>,
     /// UID of the ConfigMap it was read from, where that is known.
     pub uid: String,
 }
 
-impl Text {
+impl ConfText {
     fn of_file(bytes: Result<Arc<[u8]>, String>) -> Self {
         let uid = String::new();
         Self { bytes, uid }
@@ -47,14 +47,14 @@ impl Text {
 }
 
 /// What is wrong with a configuration.
-struct Problem {
+struct ConfProblem {
     /// With a picture of each place, on several lines.
     picture: String,
     /// In one line.
     brief: String,
 }
 
-impl Problem {
+impl ConfProblem {
     fn of(diagnostics: &[Diagnostic], name: &str) -> Self {
         Self {
             picture: reload::render(diagnostics, name),
@@ -69,19 +69,19 @@ fn brief(diagnostics: &[Diagnostic]) -> String {
 }
 
 /// Follows the configuration and hands what is valid to the deciding thread.
-pub struct Follower {
+pub struct ConfFollower {
     /// Name of the source in messages.
     pub name: String,
     /// End the process when a configuration is not valid.
     pub strict: bool,
     /// The deciding thread.
-    pub core: mpsc::Sender<Command>,
+    pub core: mpsc::Sender<DecideCommand>,
     /// Where the device configuration of the configuration in use is.
     pub devices: cell::Sender<DeviceConfigPlace>,
     /// For the probes.
-    pub status: Arc<Status>,
+    pub status: Arc<DaemonStatus>,
     /// For `/configz`.
-    pub in_use: Arc<std::sync::RwLock<Option<InUse>>>,
+    pub in_use: Arc<std::sync::RwLock<Option<ConfInUse>>>,
     /// For `/metrics`.
     pub metrics: Arc<Metrics>,
     /// Tells operators by events.
@@ -89,19 +89,19 @@ pub struct Follower {
 }
 
 /// Where the texts come from. The built-in one is sent once.
-pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<Text> {
+pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<ConfText> {
     let (sender, receiver) = mpsc::channel(1);
     match source {
         ConfSource::BuiltIn => {
             let text: Arc<[u8]> = DEFAULT_CONF.as_bytes().into();
             // The channel is empty and open.
-            let _ = sender.try_send(Text::of_file(Ok(text)));
+            let _ = sender.try_send(ConfText::of_file(Ok(text)));
         }
         ConfSource::File(path) => {
-            let mut contents = conf_watch::start(path, Pace::default());
+            let mut contents = conf_watch::start(path, ReloadTimes::default());
             tokio::spawn(async move {
                 while let Some(read) = contents.recv().await {
-                    let text = Text::of_file(read.map_err(|e| e.to_string()));
+                    let text = ConfText::of_file(read.map_err(|e| e.to_string()));
                     if sender.send(text).await.is_err() {
                         return;
                     }
@@ -112,10 +112,10 @@ pub fn texts(source: &ConfSource, client: &kube::Client) -> mpsc::Receiver<Text>
             let client = client.clone();
             let mut read = config_map::watch_config_map(client, namespace, name, CONF_KEY);
             tokio::spawn(async move {
-                while let Some(config_map::Read { uid, text }) = read.recv().await {
+                while let Some(config_map::ConfigMapText { uid, text }) = read.recv().await {
                     let bytes = text.map(|text| Arc::from(text.as_bytes()));
                     let bytes = bytes.map_err(|e| e.to_string());
-                    if sender.send(Text { bytes, uid }).await.is_err() {
+                    if sender.send(ConfText { bytes, uid }).await.is_err() {
                         return;
                     }
                 }
@@ -134,16 +134,16 @@ pub fn name(source: &ConfSource) -> String {
     }
 }
 
-impl Follower {
+impl ConfFollower {
     /// Follows until the texts end.
     ///
     /// # Errors
     /// The configuration is not valid and `strict` is set.
-    pub async fn run(self, mut texts: mpsc::Receiver<Text>) -> anyhow::Result<()> {
-        while let Some(Text { bytes, uid }) = texts.recv().await {
+    pub async fn run(self, mut texts: mpsc::Receiver<ConfText>) -> anyhow::Result<()> {
+        while let Some(ConfText { bytes, uid }) = texts.recv().await {
             let problem = match bytes {
                 Ok(bytes) => self.take(&bytes, &uid).await,
-                Err(problem) => Some(Problem {
+                Err(problem) => Some(ConfProblem {
                     picture: problem.clone(),
                     brief: problem,
                 }),
@@ -158,7 +158,7 @@ impl Follower {
     }
 
     /// Uses a text if it is valid; otherwise what is wrong with it.
-    async fn take(&self, bytes: &[u8], uid: &str) -> Option<Problem> {
+    async fn take(&self, bytes: &[u8], uid: &str) -> Option<ConfProblem> {
         let before = self.hash();
         match reload::decide(before.as_deref(), bytes, &REGISTRY) {
             // A bad edit may have been taken back.
@@ -166,7 +166,7 @@ impl Follower {
                 self.metrics.config_valid(true);
                 None
             }
-            Reload::Keep { diagnostics } => Some(Problem::of(&diagnostics, &self.name)),
+            Reload::Keep { diagnostics } => Some(ConfProblem::of(&diagnostics, &self.name)),
             Reload::Use {
                 config,
                 hash,
@@ -179,7 +179,7 @@ impl Follower {
                 let json = serde_json::to_value(&config).unwrap_or_default();
                 let place = device_config_place(&config);
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                let command = Command::Configure { config, text };
+                let command = DecideCommand::Configure { config, text };
                 if self.core.send(command).await.is_err() {
                     return None;
                 }
@@ -234,7 +234,7 @@ impl Follower {
             self.metrics.config_reloaded("success");
         }
         if let Ok(mut in_use) = self.in_use.write() {
-            *in_use = Some(InUse { hash, config });
+            *in_use = Some(ConfInUse { hash, config });
         }
         self.status.set_configuration_problem(None);
     }

@@ -13,23 +13,23 @@ use pumice_cluster::client::{self, Clients, ConnectOptions};
 use pumice_cluster::effects::{self, EffectOptions, Effects, Ensured, Sight};
 use pumice_cluster::lease::{Elector, TermWatch};
 use pumice_cluster::ring::Ring;
-use pumice_cluster::watch::{self, Input, WatchOptions};
+use pumice_cluster::watch::{self, WatchInput, WatchOptions};
 use pumice_decider::{DeciderOptions, Sharding};
 use pumice_devices::FAMILIES;
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
 use crate::admin_api::AdminApi;
-use crate::clock::Clock;
-use crate::conf::{self, Follower, InUse};
-use crate::decide::{Channels, Command, DecideLoop, Request};
+use crate::clock::MonotonicClock;
+use crate::conf::{self, ConfFollower, ConfInUse};
+use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
 use crate::journal::Journal;
 use crate::notices::{self, Notice, Notices};
 use crate::publish::{Meters, Out, Publisher};
-use crate::settings::Settings;
+use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
-use crate::status::Status;
+use crate::status::DaemonStatus;
 use crate::watch_metrics::{self, WatchMetrics};
 use crate::{identity, signals};
 
@@ -50,10 +50,10 @@ const WATCH_NUMBERS: Duration = Duration::from_secs(5);
 /// # Errors
 /// What cannot be started with; a lost lease; an invalid configuration with
 /// `--disable-default-scheduler-config`.
-pub fn run(settings: Settings) -> anyhow::Result<()> {
+pub fn run(settings: DaemonSettings) -> anyhow::Result<()> {
     let format = match settings.flags.ours.log_json {
-        true => log::Format::Json,
-        false => log::Format::Klog,
+        true => log::LogFormat::Json,
+        false => log::LogFormat::Klog,
     };
     let verbosity = u32::try_from(settings.flags.serving.verbosity.max(0)).unwrap_or(u32::MAX);
     let level = log::init(format, verbosity)?;
@@ -71,18 +71,21 @@ pub fn run(settings: Settings) -> anyhow::Result<()> {
 
 /// What most parts need.
 struct Daemon {
-    settings: Arc<Settings>,
+    settings: Arc<DaemonSettings>,
     clients: Clients,
-    clock: Clock,
+    clock: MonotonicClock,
     metrics: Arc<Metrics>,
-    status: Arc<Status>,
+    status: Arc<DaemonStatus>,
     journal: Arc<Journal>,
-    in_use: Arc<RwLock<Option<InUse>>>,
-    level: log::Level,
+    in_use: Arc<RwLock<Option<ConfInUse>>>,
+    level: log::LogLevel,
 }
 
 impl Daemon {
-    async fn start_and_run(settings: Arc<Settings>, level: log::Level) -> anyhow::Result<()> {
+    async fn start_and_run(
+        settings: Arc<DaemonSettings>,
+        level: log::LogLevel,
+    ) -> anyhow::Result<()> {
         let connection = &settings.flags.connection;
         let options = ConnectOptions {
             master: Some(connection.master.clone()).filter(|master| !master.is_empty()),
@@ -95,9 +98,9 @@ impl Daemon {
         let daemon = Self {
             clients: client::connect(&options).await?,
             settings,
-            clock: Clock::start(),
+            clock: MonotonicClock::start(),
             metrics: Arc::new(metrics),
-            status: Arc::new(Status::default()),
+            status: Arc::new(DaemonStatus::default()),
             journal: Arc::new(Journal::default()),
             in_use: Arc::new(RwLock::new(None)),
             level,
@@ -106,7 +109,7 @@ impl Daemon {
     }
 
     async fn run(self) -> anyhow::Result<()> {
-        let mut end = signals::End::listen()?;
+        let mut end = signals::EndSignals::listen()?;
         let (request_sender, requests) = mpsc::channel(64);
         let (command_sender, commands) = mpsc::channel(64);
         let _servers = self.serve(request_sender.clone()).await?;
@@ -178,7 +181,10 @@ impl Daemon {
         result
     }
 
-    async fn serve(&self, core: mpsc::Sender<Request>) -> anyhow::Result<Vec<http::Server>> {
+    async fn serve(
+        &self,
+        core: mpsc::Sender<DecideRequest>,
+    ) -> anyhow::Result<Vec<http::HttpServer>> {
         let serving = &self.settings.flags.serving;
         let api = AdminApi {
             status: Arc::clone(&self.status),
@@ -225,7 +231,10 @@ impl Daemon {
     }
 
     /// Starts to watch, and what is known of the API server.
-    fn watch(&self, inputs: mpsc::Sender<Input>) -> anyhow::Result<(watch::WatchHandle, Sight)> {
+    fn watch(
+        &self,
+        inputs: mpsc::Sender<WatchInput>,
+    ) -> anyhow::Result<(watch::WatchHandle, Sight)> {
         let Clients {
             reads,
             probe,
@@ -289,6 +298,7 @@ impl Daemon {
         let sharded = settings.sharding != Sharding::None;
         Ok(WatchOptions {
             scheduler_names: scheduling.scheduler_name.clone(),
+            annotations: pumice_engine::annotations_read(),
             node_selector: settings.node_selector.clone(),
             ring: ring.transpose()?,
             workloads: settings.workloads,
@@ -379,7 +389,7 @@ impl Daemon {
 
     fn follow_configuration(
         &self,
-        core: mpsc::Sender<Command>,
+        core: mpsc::Sender<DecideCommand>,
         notices: mpsc::Sender<Notice>,
     ) -> JoinHandle<anyhow::Result<()>> {
         let source = &self.settings.conf;
@@ -388,7 +398,7 @@ impl Daemon {
         let (devices, places) = cell::channel(None);
         let reads = self.clients.reads.clone();
         tokio::spawn(device_config::follow(reads, places, core.clone()));
-        let follower = Follower {
+        let follower = ConfFollower {
             name: conf::name(source),
             strict: self
                 .settings
@@ -458,7 +468,7 @@ async fn lost(mut term: TermWatch) {
 
 /// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine
 /// would take it from each other. It goes with the task.
-async fn level_socket(level: log::Level, mut term: TermWatch) {
+async fn level_socket(level: log::LogLevel, mut term: TermWatch) {
     term.leading().await;
     let folder = std::env::var_os("DEBUG_SOCKET_DIR");
     let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);

@@ -13,15 +13,15 @@ use std::time::Duration;
 
 use pumice_cluster::effects::Outcome;
 use pumice_cluster::lease::TermWatch;
-use pumice_cluster::watch::{Input, Picture};
+use pumice_cluster::watch::{Picture, WatchInput};
 use pumice_conf::Config;
 use pumice_decider::{Clock as _, Decider, DeciderOptions};
 use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::publish::Publisher;
-use crate::status::Status;
+use crate::status::DaemonStatus;
 
 /// Most inputs applied before the next look at everything else.
 const BUNDLE: usize = 4096;
@@ -38,7 +38,7 @@ const PULSE: Duration = Duration::from_secs(1);
 const BIND_WAITS_PERIOD: Duration = Duration::from_secs(1);
 
 /// What others ask the thread. Nothing changes by it.
-pub enum Request {
+pub enum DecideRequest {
     /// What the engine sees.
     View(Ask, oneshot::Sender<Result<View, NoView>>),
     /// The state, as `pumice simulate` reads it.
@@ -46,7 +46,7 @@ pub enum Request {
 }
 
 /// What others order.
-pub enum Command {
+pub enum DecideCommand {
     /// Take this configuration from the next cycle on.
     Configure {
         /// The configuration.
@@ -78,13 +78,13 @@ pub enum NoView {
 /// Where the thread hears from others.
 pub struct Channels {
     /// Changes of the cluster.
-    pub inputs: mpsc::Receiver<Input>,
+    pub inputs: mpsc::Receiver<WatchInput>,
     /// How writes ended.
     pub outcomes: mpsc::UnboundedReceiver<Outcome>,
     /// Questions.
-    pub requests: mpsc::Receiver<Request>,
+    pub requests: mpsc::Receiver<DecideRequest>,
     /// Orders.
-    pub commands: mpsc::Receiver<Command>,
+    pub commands: mpsc::Receiver<DecideCommand>,
     /// Whether this replica may write.
     pub term: TermWatch,
     /// Whether what decisions are made from is followed.
@@ -100,8 +100,8 @@ pub struct DecideLoop {
     followed: bool,
     channels: Channels,
     publisher: Publisher,
-    status: Arc<Status>,
-    clock: Clock,
+    status: Arc<DaemonStatus>,
+    clock: MonotonicClock,
     /// When it was last asked which Bindings are held back.
     bind_waits_at: Duration,
 }
@@ -112,8 +112,8 @@ impl DecideLoop {
         options: DeciderOptions,
         channels: Channels,
         publisher: Publisher,
-        status: Arc<Status>,
-        clock: Clock,
+        status: Arc<DaemonStatus>,
+        clock: MonotonicClock,
     ) -> Self {
         Self {
             decider: Decider::new(options, &clock),
@@ -186,7 +186,7 @@ impl DecideLoop {
     }
 
     /// Everything that has arrived, up to a bundle of each.
-    fn drain(&mut self, bundle: &mut Vec<Input>) {
+    fn drain(&mut self, bundle: &mut Vec<WatchInput>) {
         while bundle.len() < BUNDLE
             && let Ok(input) = self.channels.inputs.try_recv()
         {
@@ -204,13 +204,15 @@ impl DecideLoop {
         }
     }
 
-    fn apply(&mut self, input: Input) {
+    fn apply(&mut self, input: WatchInput) {
         match input {
-            Input::Deltas(deltas) => self.decider.apply(deltas),
-            Input::Problems { about, problems } => self.publisher.report_problems(about, &problems),
-            Input::Shard(view) => self.decider.set_shard(view),
-            Input::Probe(sent) => self.publisher.input_waited(sent.elapsed()),
-            Input::Synced => {
+            WatchInput::Deltas(deltas) => self.decider.apply(deltas),
+            WatchInput::Problems { about, problems } => {
+                self.publisher.report_problems(about, &problems)
+            }
+            WatchInput::Shard(view) => self.decider.set_shard(view),
+            WatchInput::Probe(sent) => self.publisher.input_waited(sent.elapsed()),
+            WatchInput::Synced => {
                 self.decider.set_synced();
                 self.status.set_synced(true);
             }
@@ -223,18 +225,18 @@ impl DecideLoop {
         self.decider.on_outcome(outcome, &self.clock);
     }
 
-    fn obey(&mut self, command: Command) {
+    fn obey(&mut self, command: DecideCommand) {
         match command {
-            Command::Configure { config, text } => {
+            DecideCommand::Configure { config, text } => {
                 self.decider.configure(&config);
                 self.configuration = Some(text);
             }
-            Command::DeviceConfig {
+            DecideCommand::DeviceConfig {
                 namespace,
                 name,
                 text,
             } => self.decider.set_device_config(namespace, name, text),
-            Command::Rest(reply) => {
+            DecideCommand::Rest(reply) => {
                 self.decider.rest();
                 // What the outcomes before it asked for goes out before the answer.
                 self.publisher.carry_out(self.decider.take_effects());
@@ -243,12 +245,12 @@ impl DecideLoop {
         }
     }
 
-    fn answer(&self, request: Request) {
+    fn answer(&self, request: DecideRequest) {
         match request {
-            Request::View(ask, reply) => {
+            DecideRequest::View(ask, reply) => {
                 let _ = reply.send(self.view(&ask));
             }
-            Request::Dump(reply) => {
+            DecideRequest::Dump(reply) => {
                 let configuration = self.configuration.as_deref();
                 let _ = reply.send(crate::dump::state(self.decider.engine(), configuration));
             }

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use kube::Client;
-use pumice_cluster::config_map::{ConfigMapError, Read, watch_config_map};
+use pumice_cluster::config_map::{ConfigMapError, ConfigMapText, watch_config_map};
 use pumice_decider::DeviceConfigPlace;
 use tokio::sync::{mpsc, watch as cell};
 use tokio::time::{Instant, timeout_at};
 
-use crate::decide::Command;
+use crate::decide::DecideCommand;
 
 /// Key of the ConfigMap.
 const KEY: &str = "device-config.yaml";
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub async fn follow(
     client: Client,
     mut places: cell::Receiver<DeviceConfigPlace>,
-    core: mpsc::Sender<Command>,
+    core: mpsc::Sender<DecideCommand>,
 ) {
     loop {
         let place = places.borrow_and_update().clone();
@@ -41,7 +41,7 @@ pub async fn follow(
     }
 }
 
-async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Command>) {
+async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<DecideCommand>) {
     let (namespace, name) = place;
     let mut texts = watch_config_map(client.clone(), namespace, name, KEY);
     let mut last = None;
@@ -58,7 +58,7 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Com
         }
         last = Some(text.clone());
         let (namespace, name) = (namespace.clone(), name.clone());
-        let command = Command::DeviceConfig {
+        let command = DecideCommand::DeviceConfig {
             namespace,
             name,
             text,
@@ -71,8 +71,8 @@ async fn tell(client: &Client, place: &(String, String), core: &mpsc::Sender<Com
 
 /// The next word on the ConfigMap. A refusal may be that of an API server that is just starting: it
 /// counts when nothing better comes for a while.
-async fn next(texts: &mut mpsc::Receiver<Read>) -> Option<Read> {
-    let refused = |told: &Read| matches!(told.text, Err(ConfigMapError::Refused(..)));
+async fn next(texts: &mut mpsc::Receiver<ConfigMapText>) -> Option<ConfigMapText> {
+    let refused = |told: &ConfigMapText| matches!(told.text, Err(ConfigMapError::Refused(..)));
     let mut told = texts.recv().await?;
     let end = Instant::now() + PATIENCE;
     while refused(&told) {

@@ -16,7 +16,7 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser};
 #[command(name = "pumice-scheduler", disable_version_flag = true)]
 pub struct Flags {
     #[command(flatten)]
-    pub connection: Connection,
+    pub connection: ApiServerFlags,
     #[command(flatten)]
     pub scheduling: Scheduling,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub struct Flags {
 /// How to reach the API server.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "API server")]
-pub struct Connection {
+pub struct ApiServerFlags {
     /// URL of the API server; overrides the one of the kubeconfig
     #[arg(long, default_value = "", value_name = "URL")]
     pub master: String,

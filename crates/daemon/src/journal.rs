@@ -11,7 +11,7 @@ const KEPT: usize = 1000;
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct JournalEntry {
     /// When, as RFC 3339 writes it.
     pub time: String,
     /// Number of the cycle.
@@ -29,11 +29,11 @@ pub struct Entry {
 
 /// The last [`KEPT`] decisions, oldest first.
 #[derive(Debug, Default)]
-pub struct Journal(Mutex<VecDeque<Entry>>);
+pub struct Journal(Mutex<VecDeque<JournalEntry>>);
 
 impl Journal {
     /// Adds a decision; the oldest one goes when there are too many.
-    pub fn add(&self, entry: Entry) {
+    pub fn add(&self, entry: JournalEntry) {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() == KEPT {
             entries.pop_front();

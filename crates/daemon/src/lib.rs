@@ -35,7 +35,7 @@ use std::process::ExitCode;
 pub use flags::command;
 
 use flags::CommandLine;
-use settings::Settings;
+use settings::DaemonSettings;
 
 /// Runs the daemon with the arguments and the environment of this process until it is told to end.
 #[expect(
@@ -52,7 +52,7 @@ pub fn main() -> ExitCode {
         println!("pumice-scheduler {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
     }
-    let settings = Settings::check(line, |name| std::env::var(name).ok());
+    let settings = DaemonSettings::check(line, |name| std::env::var(name).ok());
     match settings.and_then(daemon::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

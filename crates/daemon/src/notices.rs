@@ -68,7 +68,7 @@ pub struct Notice {
 }
 
 /// A notice that stands.
-struct Standing {
+struct StandingNotice {
     uid: String,
     message: String,
     written: Option<Instant>,
@@ -91,7 +91,7 @@ pub struct Notices {
 impl Notices {
     /// Works until nobody sends notices any more.
     pub async fn run(self, mut notices: mpsc::Receiver<Notice>) {
-        let mut standing: BTreeMap<Topic, Standing> = BTreeMap::new();
+        let mut standing: BTreeMap<Topic, StandingNotice> = BTreeMap::new();
         let mut look = tokio::time::interval(LOOK);
         loop {
             tokio::select! {
@@ -114,7 +114,7 @@ impl Notices {
         }
     }
 
-    async fn take(&self, standing: &mut BTreeMap<Topic, Standing>, notice: Notice) {
+    async fn take(&self, standing: &mut BTreeMap<Topic, StandingNotice>, notice: Notice) {
         let Notice {
             topic,
             uid,
@@ -129,7 +129,7 @@ impl Notices {
         };
         let same = standing.get(&topic).is_some_and(|s| s.message == message);
         if !same {
-            let new = Standing {
+            let new = StandingNotice {
                 uid,
                 message,
                 written: None,

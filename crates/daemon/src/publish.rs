@@ -7,19 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pumice_admin::log::Every;
-use pumice_admin::metrics::{Metrics, Stage, TaskStage};
+use pumice_admin::metrics::{Metrics, PodStage, TaskStage};
 use pumice_cluster::ObjectRef;
 use pumice_cluster::effects::{Effects, Meter, Outcome, WaitsFor, Write};
 use pumice_cluster::lease::TermWatch;
 use pumice_decider::{Effect, LogLevel, LogLine, Step};
 use pumice_engine::{BindWait, Decisions, Engine};
-use pumice_ingest::Problem;
+use pumice_ingest::ObjectProblem;
 use pumice_model::JobIx;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::Notify;
 
-use crate::clock::{Clock, rfc3339};
-use crate::journal::{Entry, Journal};
+use crate::clock::{MonotonicClock, rfc3339};
+use crate::journal::{Journal, JournalEntry};
 
 /// Lines of the log that come in floods are written this often, with how many there were.
 const FLOOD_PERIOD: Duration = Duration::from_secs(30);
@@ -37,7 +37,7 @@ pub struct Publisher {
     out: Out,
     journal: Arc<Journal>,
     metrics: Arc<Metrics>,
-    clock: Clock,
+    clock: MonotonicClock,
     /// Told when a queue every cluster has is deleted.
     queue_gone: Arc<Notify>,
     /// Gangs that were bound in part when last looked at.
@@ -54,7 +54,7 @@ impl Publisher {
         out: Out,
         journal: Arc<Journal>,
         metrics: Arc<Metrics>,
-        clock: Clock,
+        clock: MonotonicClock,
         queue_gone: Arc<Notify>,
     ) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Publisher {
         for bind in &decisions.binds {
             let task = state.task(bind.task);
             let group = task.job.filter(|job| state.job(*job).group().is_some());
-            self.journal.add(Entry {
+            self.journal.add(JournalEntry {
                 time: rfc3339(now),
                 cycle: engine.cycles(),
                 pod: state.task_key(bind.task),
@@ -174,7 +174,7 @@ impl Publisher {
     }
 
     /// An object that cannot be read: told to its owner.
-    pub fn report_problems(&mut self, about: ObjectRef, problems: &[Problem]) {
+    pub fn report_problems(&mut self, about: ObjectRef, problems: &[ObjectProblem]) {
         let unreadable = self.unreadable.entry(about.kind.clone()).or_default();
         let key = (about.namespace.clone(), about.name.clone());
         match problems.is_empty() {
@@ -231,7 +231,7 @@ impl Meter for Meters {
     }
 
     fn bound(&self, seconds: f64) {
-        self.0.stage(Stage::Bind, seconds * 1000.0);
+        self.0.stage(PodStage::Bind, seconds * 1000.0);
     }
 
     fn binds_waiting(&self, count: usize) {

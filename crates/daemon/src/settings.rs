@@ -21,7 +21,7 @@ pub enum ConfSource {
 
 /// Membership of a group of schedulers that share pods and nodes by hash (spec/01 §1.7).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct ShardMember {
     /// Own name, `<base>-<ordinal>`.
     pub name: String,
     /// Number of members.
@@ -30,7 +30,7 @@ pub struct Member {
 
 /// What the daemon runs with.
 #[derive(Debug)]
-pub struct Settings {
+pub struct DaemonSettings {
     /// The flags.
     pub flags: Flags,
     /// Where the configuration comes from.
@@ -40,7 +40,7 @@ pub struct Settings {
     /// Sharding by NodeShard objects.
     pub sharding: Sharding,
     /// Sharding by hash.
-    pub member: Option<Member>,
+    pub member: Option<ShardMember>,
     /// Namespace and name of the lease of the controller that makes PodGroups, if there may be one.
     pub group_controller: Option<(String, String)>,
     /// Watch workloads, for the default topology spread (gate `WorkLoadSupport`).
@@ -51,7 +51,7 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
-impl Settings {
+impl DaemonSettings {
     /// Checks a command line; `env` answers for the environment.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Settings {
             ));
         }
         check_plugins_dir(&flags.scheduling.plugins_dir)?;
-        let gates = Gates::read(&flags.scheduling.feature_gates, &mut warnings)?;
+        let gates = FeatureGates::read(&flags.scheduling.feature_gates, &mut warnings)?;
         ensure!(
             !flags.scheduling.default_queue.is_empty(),
             "--default-queue is empty: name the queue of PodGroups that name none"
@@ -115,9 +115,9 @@ impl Settings {
     }
 
     /// The election in which this replica is `identity`; `None` without election.
-    pub fn lease(&self, identity: &str) -> Option<lease::Settings> {
+    pub fn lease(&self, identity: &str) -> Option<lease::ElectionSettings> {
         let flags = &self.flags.lease;
-        flags.leader_elect.then(|| lease::Settings {
+        flags.leader_elect.then(|| lease::ElectionSettings {
             namespace: self.lease_namespace().to_owned(),
             name: flags.leader_elect_resource_name.clone(),
             identity: identity.to_owned(),
@@ -216,7 +216,7 @@ fn sharding(mode: &str, warnings: &mut Vec<String>) -> Sharding {
     }
 }
 
-fn member(env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Member>> {
+fn member(env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<ShardMember>> {
     if env("MULTI_SCHEDULER_ENABLE").as_deref() != Some("true") {
         return Ok(None);
     }
@@ -227,19 +227,19 @@ fn member(env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Member>
          it from the pod's name"
     );
     let count = env("SCHEDULER_NUM").and_then(|text| text.parse().ok());
-    Ok(Some(Member {
+    Ok(Some(ShardMember {
         name,
         count: count.unwrap_or(1),
     }))
 }
 
 /// Feature gates that mean something here.
-struct Gates {
+struct FeatureGates {
     workloads: bool,
     priority_class: bool,
 }
 
-impl Gates {
+impl FeatureGates {
     fn read(entries: &[String], warnings: &mut Vec<String>) -> anyhow::Result<Self> {
         let mut gates = Self {
             workloads: true,

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::decide::Command;
+use crate::decide::DecideCommand;
 
 /// Longest time for requests under way after the order to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// What is ended in order.
 pub struct Shutdown {
     /// The deciding thread.
-    pub core: mpsc::Sender<Command>,
+    pub core: mpsc::Sender<DecideCommand>,
     /// The writers; none in a dry run.
     pub effects: Option<Arc<Effects>>,
     /// Tells the elector to give the lease back.
@@ -56,7 +56,7 @@ impl Shutdown {
     async fn drain(&self) {
         for _ in 0..2 {
             let (reply, rests) = oneshot::channel();
-            if self.core.send(Command::Rest(reply)).await.is_ok() {
+            if self.core.send(DecideCommand::Rest(reply)).await.is_ok() {
                 let _ = rests.await;
             }
             if let Some(effects) = &self.effects {
@@ -77,7 +77,7 @@ impl Shutdown {
 mod tests {
     use super::*;
 
-    fn beside_a_shutdown(test: impl AsyncFnOnce(Shutdown, mpsc::Receiver<Command>)) {
+    fn beside_a_shutdown(test: impl AsyncFnOnce(Shutdown, mpsc::Receiver<DecideCommand>)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -98,7 +98,7 @@ mod tests {
             let stop = shutdown.stop.subscribe();
             let ended = tokio::spawn(shutdown.orderly());
             for _ in 0..2 {
-                let Some(Command::Rest(reply)) = commands.recv().await else {
+                let Some(DecideCommand::Rest(reply)) = commands.recv().await else {
                     panic!("an order to rest");
                 };
                 tokio::task::yield_now().await;

@@ -6,16 +6,16 @@ use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::Clock;
-use crate::decide::Request;
+use crate::clock::MonotonicClock;
+use crate::decide::DecideRequest;
 
 /// Waits for the signals that end the daemon.
-pub struct End {
+pub struct EndSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl End {
+impl EndSignals {
     /// From now on these signals no longer end the process by themselves.
     ///
     /// # Errors
@@ -44,8 +44,8 @@ impl End {
 /// The system refuses to hand the signals over.
 pub fn dump_on_demand(
     folder: Option<PathBuf>,
-    core: mpsc::Sender<Request>,
-    clock: Clock,
+    core: mpsc::Sender<DecideRequest>,
+    clock: MonotonicClock,
 ) -> anyhow::Result<()> {
     let listen = |kind| signal(kind).context("signals cannot be received");
     let mut first = listen(SignalKind::user_defined1())?;
@@ -70,9 +70,9 @@ pub fn dump_on_demand(
     Ok(())
 }
 
-async fn dump(core: &mpsc::Sender<Request>, path: PathBuf) -> anyhow::Result<usize> {
+async fn dump(core: &mpsc::Sender<DecideRequest>, path: PathBuf) -> anyhow::Result<usize> {
     let (reply, answer) = oneshot::channel();
-    core.send(Request::Dump(reply)).await?;
+    core.send(DecideRequest::Dump(reply)).await?;
     let text = answer.await?;
     let write = move || {
         std::fs::write(&path, &text).with_context(|| path.display().to_string())?;

@@ -8,14 +8,14 @@ const PULSE_MS: u64 = 10_000;
 
 /// State of the daemon, shared between its parts.
 #[derive(Debug, Default)]
-pub struct Status {
+pub struct DaemonStatus {
     synced: AtomicBool,
     ticks_ms: AtomicU64,
     configuration: Mutex<Option<String>>,
     lost: Mutex<Option<String>>,
 }
 
-impl Status {
+impl DaemonStatus {
     /// Every required list is complete.
     pub fn set_synced(&self, synced: bool) {
         self.synced.store(synced, Ordering::Release);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn ready_needs_complete_lists_a_configuration_and_a_present_picture() {
-        let status = Status::default();
+        let status = DaemonStatus::default();
         status.set_configuration_problem(Some("no configuration".to_owned()));
         assert_eq!(status.ready().map_err(|problems| problems.len()), Err(2));
         status.set_synced(true);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_stops_coming_round_is_not_alive() {
-        let status = Status::default();
+        let status = DaemonStatus::default();
         status.tick(1000);
         assert_eq!(status.live(11_000), Ok(()));
         assert!(status.live(12_500).is_err_and(|why| why.contains("11.5 s")));

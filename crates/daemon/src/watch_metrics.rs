@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::watch::{
-    INSTALL_DEFINITIONS, Input, KindState, KindStatus, NEEDED_DEFINITIONS,
+    INSTALL_DEFINITIONS, KindState, KindStatus, NEEDED_DEFINITIONS, WatchInput,
 };
 use rustc_hash::FxHashMap;
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -14,7 +14,7 @@ use crate::notices::{Notice, Topic};
 
 /// What was published of each kind, and when a start that waits was last told of.
 pub struct WatchMetrics {
-    counted: FxHashMap<&'static str, Counted>,
+    counted: FxHashMap<&'static str, CountedSoFar>,
     patience: Duration,
     told_at: Instant,
     /// Kinds every cluster needs whose definition is missing, as told last.
@@ -24,7 +24,7 @@ pub struct WatchMetrics {
 
 /// Counts that are in the metrics already.
 #[derive(Clone, Copy, Default)]
-struct Counted {
+struct CountedSoFar {
     restarts: u64,
     diverged: u64,
 }
@@ -52,7 +52,7 @@ impl WatchMetrics {
             }
             let lost = kind.lost_for.unwrap_or_default();
             metrics.watch_lost(kind.kind, lost.as_secs_f64());
-            let now = Counted {
+            let now = CountedSoFar {
                 restarts: kind.counts.watches.saturating_sub(1),
                 diverged: kind.counts.diverged,
             };
@@ -111,10 +111,14 @@ fn waits_for(kind: &KindStatus) -> Option<String> {
 }
 
 /// Sends a probe after each pause, which takes the way every change takes.
-pub async fn probe(inputs: mpsc::Sender<Input>, pause: Duration) {
+pub async fn probe(inputs: mpsc::Sender<WatchInput>, pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
-        if inputs.send(Input::Probe(Instant::now())).await.is_err() {
+        if inputs
+            .send(WatchInput::Probe(Instant::now()))
+            .await
+            .is_err()
+        {
             return;
         }
     }
@@ -122,7 +126,7 @@ pub async fn probe(inputs: mpsc::Sender<Input>, pause: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use pumice_cluster::watch::Counts;
+    use pumice_cluster::watch::WatchCounts;
 
     use super::*;
 
@@ -133,10 +137,10 @@ mod tests {
             settled: state == KindState::Synced,
             state,
             objects: 7,
-            counts: Counts {
+            counts: WatchCounts {
                 watches,
                 diverged,
-                ..Counts::default()
+                ..WatchCounts::default()
             },
             last_event_age: None,
             last_contact_age: Some(Duration::from_secs(3)),

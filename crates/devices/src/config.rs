@@ -8,7 +8,7 @@ mod reader;
 use std::any::Any;
 use std::rc::Rc;
 
-use pumice_yaml::tree::{Budget, Location, Node, documents};
+use pumice_yaml::tree::{Budget, Location, YamlNode, documents};
 
 use reader::DOCUMENT;
 pub use reader::{Reader, field};
@@ -22,14 +22,14 @@ pub trait Section: Any + Default {
     const KEY: &'static str;
 
     /// Reads it; what is wrong goes to `reader`.
-    fn read(reader: &mut Reader, section: &Node<'_>) -> Self;
+    fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self;
 }
 
 /// A [`Section`], as a family names it in [`crate::FamilySpec::section`].
 #[derive(Clone, Copy)]
 pub struct SectionSpec {
     key: &'static str,
-    read: fn(&mut Reader, &Node<'_>) -> Rc<dyn Any>,
+    read: fn(&mut Reader, &YamlNode<'_>) -> Rc<dyn Any>,
 }
 
 impl SectionSpec {
@@ -92,7 +92,7 @@ impl DeviceConfig {
     }
 }
 
-fn only_document(text: &str) -> Result<Option<Node<'_>>, String> {
+fn only_document(text: &str) -> Result<Option<YamlNode<'_>>, String> {
     let invalid = |location: Location, what: &str| {
         let Location { line, column, .. } = location;
         format!("line {line}, column {column}: no valid YAML: {what}; correct the text")

@@ -339,7 +339,10 @@ impl NodeCards {
                 certain: allocation.certain,
             });
         }
-        debug_assert!(self.is_balanced(), "after a charge of pod {pod}");
+        debug_assert!(
+            self.are_balanced(allocations),
+            "after a charge of pod {pod}"
+        );
     }
 
     /// Takes a charge back: the exact inverse of [`NodeCards::charge`] with the same arguments.
@@ -366,7 +369,10 @@ impl NodeCards {
                 self.future = None;
             }
         }
-        debug_assert!(self.is_balanced(), "after a discharge of pod {pod}");
+        debug_assert!(
+            self.are_balanced(allocations),
+            "after a discharge of pod {pod}"
+        );
     }
 
     fn change(&mut self, card: u16, load: Load, by: &[i64], step: impl Fn(i64, i64) -> i64) {
@@ -387,19 +393,23 @@ impl NodeCards {
         }
     }
 
-    /// Whether what is in use of each card is the sum of what pods hold, in both views.
-    pub fn is_balanced(&self) -> bool {
+    /// Whether what is in use of a card is the sum of what pods hold of it, in both views.
+    pub fn is_balanced(&self, card: usize) -> bool {
         [View::Now, View::Future].into_iter().all(|view| {
-            let mut sums = vec![0; self.used.len()];
-            for entry in self.entries(view) {
-                let start = usize::from(entry.card) * self.dimensions.len();
-                for (sum, part) in sums[start..].iter_mut().zip(&entry.held) {
+            let mut sums: Portion = self.used(card, View::Idle).into();
+            let of_card = |entry: &&LedgerEntry| usize::from(entry.card) == card;
+            for entry in self.entries(view).filter(of_card) {
+                for (sum, part) in sums.iter_mut().zip(&entry.held) {
                     *sum += part;
                 }
             }
-            let rows = (0..self.cards.len()).flat_map(|card| self.used(card, view));
-            sums.iter().eq(rows)
+            sums[..] == *self.used(card, view)
         })
+    }
+
+    fn are_balanced(&self, allocations: &[Allocation]) -> bool {
+        let mut cards = allocations.iter().filter_map(|one| one.card);
+        cards.all(|card| self.is_balanced(usize::from(card)))
     }
 }
 

@@ -48,6 +48,8 @@ pub static REGISTRY: Registry = Registry {
     actions: pumice_actions::SPECS,
 };
 
+pub use pumice_plugins::annotations_read;
+
 /// The actions of a checked configuration, each with its arguments.
 fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
     let named = config.actions.iter();

@@ -6,18 +6,18 @@ use k8s_openapi::api::core::v1::{
 use pumice_api::name::{is_label_value, is_qualified};
 use pumice_model::object::{NodeOp, NodeRequirement, NodeTerm, Pairs, PodObject, PodTerm};
 
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 use crate::selector;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /// Fills the affinity fields of a pod whose namespace and labels are known.
-pub(crate) fn fill(pod: &mut PodObject, affinity: &Affinity, problems: &mut Problems) {
+pub(crate) fn fill(pod: &mut PodObject, affinity: &Affinity, problems: &mut ObjectProblems) {
     let spec = Path::root("spec");
     let path = spec.field("affinity");
     node_affinity(pod, affinity, path, problems);
-    let context = Context {
+    let context = TermContext {
         namespace: &pod.namespace,
         labels: &pod.labels,
     };
@@ -49,7 +49,7 @@ fn node_affinity(
     pod: &mut PodObject,
     affinity: &Affinity,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) {
     let Some(affinity) = &affinity.node_affinity else {
         return;
@@ -69,7 +69,7 @@ fn node_affinity(
     }
 }
 
-fn check_weight(weight: i32, path: Path<'_>, problems: &mut Problems) {
+fn check_weight(weight: i32, path: Path<'_>, problems: &mut ObjectProblems) {
     // Kubernetes refuses 0 at creation and ignores it when scoring, so it is let through.
     if !(0..=100).contains(&weight) {
         let message = format!("the weight {weight} is out of range");
@@ -149,17 +149,17 @@ fn node_field(field: &NodeSelectorRequirement) -> Option<(bool, String)> {
 }
 
 /// What a pod's terms refer to implicitly.
-struct Context<'a> {
+struct TermContext<'a> {
     namespace: &'a str,
     labels: &'a Pairs,
 }
 
-impl Context<'_> {
+impl TermContext<'_> {
     fn terms(
         &self,
         terms: Option<&[PodAffinityTerm]>,
         path: Path<'_>,
-        problems: &mut Problems,
+        problems: &mut ObjectProblems,
     ) -> Vec<PodTerm> {
         let terms = terms.unwrap_or_default().iter().enumerate();
         terms
@@ -171,7 +171,7 @@ impl Context<'_> {
         &self,
         terms: Option<&[WeightedPodAffinityTerm]>,
         path: Path<'_>,
-        problems: &mut Problems,
+        problems: &mut ObjectProblems,
     ) -> Vec<(i32, PodTerm)> {
         let mut out = Vec::new();
         for (at, weighted) in terms.unwrap_or_default().iter().enumerate() {
@@ -187,7 +187,12 @@ impl Context<'_> {
         out
     }
 
-    fn term(&self, term: &PodAffinityTerm, path: Path<'_>, problems: &mut Problems) -> PodTerm {
+    fn term(
+        &self,
+        term: &PodAffinityTerm,
+        path: Path<'_>,
+        problems: &mut ObjectProblems,
+    ) -> PodTerm {
         check_topology_key(&term.topology_key, path, problems);
         let label_path = path.field("labelSelector");
         let mut labels = selector::optional(term.label_selector.as_ref(), label_path, problems);
@@ -222,7 +227,7 @@ impl Context<'_> {
 }
 
 /// Affinity and spreading are meaningless without a domain.
-pub(crate) fn check_topology_key(key: &str, path: Path<'_>, problems: &mut Problems) {
+pub(crate) fn check_topology_key(key: &str, path: Path<'_>, problems: &mut ObjectProblems) {
     if key.is_empty() {
         let help = "name a node label, for example \"kubernetes.io/hostname\"";
         problems.add(path.field("topologyKey"), "the topology key is empty", help);

@@ -7,13 +7,13 @@ use pumice_api::request::Exact;
 use pumice_model::object::Amounts;
 use pumice_model::resource::{MAX_AMOUNT, Unit, unit_of};
 
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 
 /// Reads a resource list exactly. Names the scheduler does not count are checked and left out.
 pub(crate) fn exact<'a>(
     list: Option<&'a ResourceList>,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Exact<'a> {
     let mut amounts = Exact::new();
     for (name, text) in list.into_iter().flatten() {
@@ -31,7 +31,7 @@ pub(crate) fn exact<'a>(
     amounts
 }
 
-fn one(text: &WireQuantity, path: Path<'_>, problems: &mut Problems) -> Option<Quantity> {
+fn one(text: &WireQuantity, path: Path<'_>, problems: &mut ObjectProblems) -> Option<Quantity> {
     match quantity::parse(&text.0) {
         Ok(amount) if amount.is_negative() => {
             let message = format!("{:?} is negative", text.0);
@@ -50,7 +50,7 @@ fn one(text: &WireQuantity, path: Path<'_>, problems: &mut Problems) -> Option<Q
     }
 }
 
-fn too_large(text: &str, path: Path<'_>, problems: &mut Problems) {
+fn too_large(text: &str, path: Path<'_>, problems: &mut ObjectProblems) {
     let message = format!("{text:?} is more than the scheduler can count exactly");
     problems.add(
         path,
@@ -68,7 +68,11 @@ fn in_unit(amount: Quantity, unit: Unit) -> i64 {
 
 /// Exact amounts in stored units, rounded up once. Sums of amounts that are each in range may be
 /// out of range: that is a problem of `path`.
-pub(crate) fn stored(amounts: &Exact<'_>, path: Path<'_>, problems: &mut Problems) -> Amounts {
+pub(crate) fn stored(
+    amounts: &Exact<'_>,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Amounts {
     let mut out = Amounts::with_capacity(amounts.len());
     for (name, amount) in amounts {
         let Some(unit) = unit_of(name) else { continue };
@@ -86,7 +90,7 @@ pub(crate) fn stored(amounts: &Exact<'_>, path: Path<'_>, problems: &mut Problem
 pub(crate) fn amounts(
     list: Option<&ResourceList>,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Amounts {
     stored(&exact(list, path, problems), path, problems)
 }

@@ -12,7 +12,7 @@ use pumice_model::object::{
     CsiNodeObject, StorageClassObject, TopologyTerm,
 };
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{meta, selector, volume};
 
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
@@ -25,8 +25,10 @@ const DRIVER_PARAMETER: &str = "csi.storage.k8s.io/csi-driver-name";
 ///
 /// # Errors
 /// Every problem of the claim: no name, an unreadable or negative request, a broken selector.
-pub fn persistent_volume_claim(wire: &PersistentVolumeClaim) -> Result<ClaimObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn persistent_volume_claim(
+    wire: &PersistentVolumeClaim,
+) -> Result<ClaimObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let nothing = PersistentVolumeClaimSpec::default();
     let spec = wire.spec.as_ref().unwrap_or(&nothing);
     let path = Path::root("spec");
@@ -75,7 +77,7 @@ pub fn persistent_volume_claim(wire: &PersistentVolumeClaim) -> Result<ClaimObje
 ///
 /// # Errors
 /// Every problem of a template.
-pub fn ephemeral_claims(pod: &Pod) -> Result<Vec<ClaimObject>, Vec<Problem>> {
+pub fn ephemeral_claims(pod: &Pod) -> Result<Vec<ClaimObject>, Vec<ObjectProblem>> {
     let name = pod.metadata.name.clone().unwrap_or_default();
     let namespace = meta::namespace(&pod.metadata);
     let owner = OwnerReference {
@@ -106,7 +108,7 @@ pub fn ephemeral_claims(pod: &Pod) -> Result<Vec<ClaimObject>, Vec<Problem>> {
         claim.metadata.name = Some(volume::ephemeral_name(&name, &wire.name));
         claim.metadata.namespace = Some(namespace.clone());
         claim.metadata.owner_references = Some(vec![owner.clone()]);
-        let within = |problem: Problem| Problem {
+        let within = |problem: ObjectProblem| ObjectProblem {
             path: format!(
                 "spec.volumes[{at}].ephemeral.volumeClaimTemplate.{}",
                 problem.path
@@ -124,8 +126,8 @@ pub fn ephemeral_claims(pod: &Pod) -> Result<Vec<ClaimObject>, Vec<Problem>> {
 ///
 /// # Errors
 /// Every problem of the class: no name, an unknown binding mode.
-pub fn storage_class(wire: &StorageClass) -> Result<StorageClassObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn storage_class(wire: &StorageClass) -> Result<StorageClassObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let delayed = match wire.volume_binding_mode.as_deref() {
         None | Some("" | "Immediate") => false,
         Some("WaitForFirstConsumer") => true,
@@ -164,8 +166,8 @@ fn topology(term: &TopologySelectorTerm) -> TopologyTerm {
 ///
 /// # Errors
 /// No name.
-pub fn csi_node(wire: &CSINode) -> Result<CsiNodeObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn csi_node(wire: &CSINode) -> Result<CsiNodeObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let drivers = wire.spec.drivers.iter().map(|driver| CsiNodeDriver {
         name: driver.name.clone(),
         limit: driver
@@ -192,8 +194,8 @@ pub fn csi_node(wire: &CSINode) -> Result<CsiNodeObject, Vec<Problem>> {
 ///
 /// # Errors
 /// No name.
-pub fn csi_driver(wire: &CSIDriver) -> Result<CsiDriverObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn csi_driver(wire: &CSIDriver) -> Result<CsiDriverObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let out = CsiDriverObject {
         name: meta::name(&wire.metadata, &mut problems),
         storage_capacity: wire.spec.storage_capacity == Some(true),
@@ -205,8 +207,10 @@ pub fn csi_driver(wire: &CSIDriver) -> Result<CsiDriverObject, Vec<Problem>> {
 ///
 /// # Errors
 /// Every problem of the object: no name, an unreadable or negative amount, a broken selector.
-pub fn csi_storage_capacity(wire: &CSIStorageCapacity) -> Result<CsiCapacityObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn csi_storage_capacity(
+    wire: &CSIStorageCapacity,
+) -> Result<CsiCapacityObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let maximum = Path::root("maximumVolumeSize");
     let maximum = volume::bytes(wire.maximum_volume_size.as_ref(), maximum, &mut problems);
     let capacity = Path::root("capacity");
@@ -226,8 +230,8 @@ pub fn csi_storage_capacity(wire: &CSIStorageCapacity) -> Result<CsiCapacityObje
 ///
 /// # Errors
 /// No name.
-pub fn volume_attachment(wire: &VolumeAttachment) -> Result<AttachmentObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn volume_attachment(wire: &VolumeAttachment) -> Result<AttachmentObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let source = &wire.spec.source;
     let out = AttachmentObject {
         name: meta::name(&wire.metadata, &mut problems),

@@ -8,7 +8,7 @@ use pumice_devices::family;
 use pumice_model::object::{Amounts, ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject};
 
 use crate::amount;
-use crate::problem::Problems;
+use crate::problem::ObjectProblems;
 
 /// Prefix of resources Kubernetes itself defines.
 const KUBERNETES: &str = "kubernetes.io/";
@@ -38,7 +38,7 @@ pub(crate) fn fill_node(
     out: &mut NodeObject,
     meta: &ObjectMeta,
     status: &NodeStatus,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) {
     out.device_annotations = annotations(meta, family::reads_of_node);
     let path = crate::problem::Path::root("status");
@@ -64,7 +64,7 @@ fn container_facts(container: &Container, kind: ContainerKind) -> ContainerFacts
     let wanted = wanted.into_iter();
     let list = wanted.map(|(name, text)| (name.clone(), text.clone()));
     // The request of the pod reads the same texts, and tells what is wrong with them.
-    let mut told_elsewhere = Problems::default();
+    let mut told_elsewhere = ObjectProblems::default();
     let path = crate::problem::Path::root("spec");
     let amounts = amount::amounts(Some(&list.collect()), path, &mut told_elsewhere);
     ContainerFacts { kind, amounts }

@@ -4,15 +4,16 @@ use pumice_api::PodGroup;
 use pumice_api::pod_group::{PodGroupStatus, SubGroupPolicy as WirePolicy};
 use pumice_model::object::{GroupCondition, GroupObject, GroupPhase, GroupStatus, SubGroupPolicy};
 
-use crate::problem::{Path, Problem, Problems};
+use crate::pod::Options;
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{amount, meta, selector};
 
 /// Reads a PodGroup.
 ///
 /// # Errors
 /// Every problem of the group: no name, a negative minimum, a bad quantity, selector or phase.
-pub fn pod_group(group: &PodGroup) -> Result<GroupObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let path = Path::root("spec");
     let spec = &group.spec;
     let name = meta::name(&group.metadata, &mut problems);
@@ -43,6 +44,7 @@ pub fn pod_group(group: &PodGroup) -> Result<GroupObject, Vec<Problem>> {
                 .sub_group_policy
                 .iter()
                 .any(|policy| policy.network_topology.is_some()),
+        annotations: meta::annotations(&group.metadata, &options.annotations),
         status: status(&group.status, &mut problems),
         namespace,
         name,
@@ -50,7 +52,7 @@ pub fn pod_group(group: &PodGroup) -> Result<GroupObject, Vec<Problem>> {
     problems.or(out)
 }
 
-fn at_least(least: i32, value: i32, path: Path<'_>, problems: &mut Problems) {
+fn at_least(least: i32, value: i32, path: Path<'_>, problems: &mut ObjectProblems) {
     if value < least {
         let message = format!("{value} is too small");
         let help = if least == 0 {
@@ -62,7 +64,7 @@ fn at_least(least: i32, value: i32, path: Path<'_>, problems: &mut Problems) {
     }
 }
 
-fn sub_group(wire: &WirePolicy, path: Path<'_>, problems: &mut Problems) -> SubGroupPolicy {
+fn sub_group(wire: &WirePolicy, path: Path<'_>, problems: &mut ObjectProblems) -> SubGroupPolicy {
     let size = wire.sub_group_size.unwrap_or(1);
     let min_groups = wire.min_sub_groups.unwrap_or(0);
     at_least(1, size, path.field("subGroupSize"), problems);
@@ -77,7 +79,7 @@ fn sub_group(wire: &WirePolicy, path: Path<'_>, problems: &mut Problems) -> SubG
     }
 }
 
-fn status(wire: &PodGroupStatus, problems: &mut Problems) -> GroupStatus {
+fn status(wire: &PodGroupStatus, problems: &mut ObjectProblems) -> GroupStatus {
     let mut conditions: Vec<GroupCondition> = Vec::new();
     for condition in &wire.conditions {
         // The newest of a kind comes last.
@@ -101,7 +103,7 @@ fn status(wire: &PodGroupStatus, problems: &mut Problems) -> GroupStatus {
     }
 }
 
-fn phase(text: &str, problems: &mut Problems) -> GroupPhase {
+fn phase(text: &str, problems: &mut ObjectProblems) -> GroupPhase {
     match text {
         "" | "Pending" => GroupPhase::Pending,
         "Inqueue" => GroupPhase::Inqueue,

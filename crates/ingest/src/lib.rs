@@ -13,7 +13,7 @@
 //!
 //! Objects need not have passed an API server: what its defaulting sets may be absent, and what its
 //! validation refuses and scheduling cannot do without is refused here, with the path of the field.
-//! An object with a [`Problem`] is rejected whole; all its problems are reported together.
+//! An object with a [`ObjectProblem`] is rejected whole; all its problems are reported together.
 //!
 //! Invariant: pure; knows neither clock nor cluster, one object at a time.
 
@@ -42,7 +42,7 @@ pub use claim::{
 pub use group::pod_group;
 pub use node::node;
 pub use pod::{Options, pod};
-pub use problem::Problem;
+pub use problem::ObjectProblem;
 pub use queue::{namespace, priority_class, queue};
 pub use volume::persistent_volume;
 pub use workload::{replica_set, replication_controller, service, stateful_set};

@@ -6,10 +6,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use pumice_api::keys;
 use pumice_model::object::Pairs;
 
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 
 /// `metadata.name`, which must be there.
-pub(crate) fn name(meta: &ObjectMeta, problems: &mut Problems) -> String {
+pub(crate) fn name(meta: &ObjectMeta, problems: &mut ObjectProblems) -> String {
     let name = meta.name.clone().unwrap_or_default();
     if name.is_empty() {
         let help = "give the object a name, for example \"worker-0\"";
@@ -52,6 +52,16 @@ pub(crate) fn seconds(time: Option<&Time>) -> i64 {
 pub(crate) fn pairs(map: Option<&BTreeMap<String, String>>) -> Pairs {
     let clone = |(key, value): (&String, &String)| (key.clone(), value.clone());
     map.into_iter().flatten().map(clone).collect()
+}
+
+/// The annotations among these keys, sorted.
+pub(crate) fn annotations(meta: &ObjectMeta, keys: &[&str]) -> Pairs {
+    let Some(all) = &meta.annotations else {
+        return Pairs::new();
+    };
+    let kept = all.iter().filter(|(key, _)| keys.contains(&key.as_str()));
+    kept.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// Value of an annotation; an empty one counts as absent.

@@ -6,7 +6,7 @@ use pumice_api::keys;
 use pumice_model::object::{Amounts, NodeObject, Pairs, Shard, Taint};
 use pumice_model::resource::MAX_AMOUNT;
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{amount, device, image, meta, pod};
 
 /// Reads a node.
@@ -14,8 +14,8 @@ use crate::{amount, device, image, meta, pod};
 /// # Errors
 /// Every problem of the node: no name, a quantity that is negative, too large or unreadable, an
 /// unknown taint effect.
-pub fn node(node: &Node) -> Result<NodeObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn node(node: &Node) -> Result<NodeObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let spec = node.spec.as_ref();
     let nothing = NodeStatus::default();
     let status = node.status.as_ref().unwrap_or(&nothing);
@@ -38,7 +38,7 @@ pub fn node(node: &Node) -> Result<NodeObject, Vec<Problem>> {
     problems.or(out)
 }
 
-fn read_taints(wire: &[WireTaint], problems: &mut Problems) -> Vec<Taint> {
+fn read_taints(wire: &[WireTaint], problems: &mut ObjectProblems) -> Vec<Taint> {
     let mut taints = Vec::with_capacity(wire.len());
     for (at, taint) in wire.iter().enumerate() {
         let (key, value) = (taint.key.clone(), taint.value.clone().unwrap_or_default());
@@ -56,7 +56,7 @@ fn read_taints(wire: &[WireTaint], problems: &mut Problems) -> Vec<Taint> {
 }
 
 /// The API server takes an absent allocatable from the capacity.
-fn allocatable(status: &NodeStatus, problems: &mut Problems) -> Amounts {
+fn allocatable(status: &NodeStatus, problems: &mut ObjectProblems) -> Amounts {
     let path = Path::root("status");
     match &status.allocatable {
         Some(list) => amount::amounts(Some(list), path.field("allocatable"), problems),
@@ -83,7 +83,7 @@ fn oversubscription(wire: &ObjectMeta) -> Amounts {
 }
 
 /// Every name of every image, once, sorted by name.
-fn images(status: &NodeStatus, problems: &mut Problems) -> Vec<(String, i64)> {
+fn images(status: &NodeStatus, problems: &mut ObjectProblems) -> Vec<(String, i64)> {
     let mut images = Vec::new();
     for (at, wire) in status.images.iter().flatten().enumerate() {
         let size = wire.size_bytes.unwrap_or(0);

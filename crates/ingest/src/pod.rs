@@ -7,23 +7,26 @@ use pumice_model::object::{
     Gates, HostPort, PodObject, PodPhase, TaintEffect, Toleration, TolerationOp,
 };
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{affinity, device, image, meta, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
 
-/// What reading a pod depends on.
+/// What reading pods and PodGroups depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Pods with one of these scheduler names are ours (`--scheduler-name`).
     pub scheduler_names: Vec<String>,
+    /// Annotations of pods and PodGroups that some plugin reads.
+    pub annotations: Vec<&'static str>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             scheduler_names: vec![keys::DEFAULT_SCHEDULER.to_owned()],
+            annotations: Vec::new(),
         }
     }
 }
@@ -33,8 +36,8 @@ impl Default for Options {
 /// # Errors
 /// Every problem of the pod: no name, a quantity that is negative, too large or unreadable, a
 /// selector, spread constraint, weight or port out of its rules.
-pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let nothing = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&nothing);
     let mut out = identity(&pod.metadata, &mut problems);
@@ -56,6 +59,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
     out.tolerations = spec.tolerations.iter().flatten().map(toleration).collect();
     out.gates = gates(spec);
     out.told = told(pod);
+    out.annotations = meta::annotations(&pod.metadata, &options.annotations);
     containers(&mut out, spec, &mut problems);
     device::fill_pod(&mut out, &pod.metadata, spec);
     volume::mounts(&mut out, spec);
@@ -75,7 +79,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<Problem>> {
 }
 
 /// What metadata says.
-fn identity(wire: &ObjectMeta, problems: &mut Problems) -> PodObject {
+fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
     let name = meta::name(wire, problems);
     let namespace = meta::namespace(wire);
     let annotation = |key| meta::annotation(wire, key);
@@ -190,7 +194,7 @@ fn toleration(wire: &WireToleration) -> Toleration {
 }
 
 /// Images, ports and number of containers.
-fn containers(out: &mut PodObject, spec: &PodSpec, problems: &mut Problems) {
+fn containers(out: &mut PodObject, spec: &PodSpec, problems: &mut ObjectProblems) {
     let init = spec.init_containers.as_deref().unwrap_or_default();
     let all = init.iter().chain(&spec.containers);
     let volumes = spec.volumes.iter().flatten();
@@ -225,7 +229,7 @@ fn ports(
     container: &Container,
     on_host: bool,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) {
     for (at, wire) in container.ports.iter().flatten().enumerate() {
         let port = match wire.host_port.unwrap_or(0) {

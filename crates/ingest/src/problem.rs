@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One reason why an object cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ObjectProblem {
     /// Field, for example `spec.containers[0].resources.requests.cpu`.
     pub path: String,
     /// What is wrong.
@@ -13,7 +13,7 @@ pub struct Problem {
     pub help: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ObjectProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}; {}", self.path, self.message, self.help)
     }
@@ -71,12 +71,12 @@ impl fmt::Display for Path<'_> {
 
 /// Collects the problems of one object.
 #[derive(Default)]
-pub(crate) struct Problems(Vec<Problem>);
+pub(crate) struct ObjectProblems(Vec<ObjectProblem>);
 
-impl Problems {
+impl ObjectProblems {
     pub(crate) fn add(&mut self, path: Path<'_>, message: impl Into<String>, help: &str) {
         let help = help.to_owned();
-        self.0.push(Problem {
+        self.0.push(ObjectProblem {
             path: path.to_string(),
             message: message.into(),
             help,
@@ -84,7 +84,7 @@ impl Problems {
     }
 
     /// The object, if it has no problem.
-    pub(crate) fn or<T>(self, object: T) -> Result<T, Vec<Problem>> {
+    pub(crate) fn or<T>(self, object: T) -> Result<T, Vec<ObjectProblem>> {
         if self.0.is_empty() {
             Ok(object)
         } else {

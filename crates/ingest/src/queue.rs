@@ -11,7 +11,7 @@ use pumice_model::object::{
     GroupLimits, NamespaceObject, NodeGroups, PriorityClassObject, QueueObject, QueueState,
 };
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{amount, meta};
 
 /// Largest weight of a queue (spec/03 B1).
@@ -21,8 +21,8 @@ const MAX_WEIGHT: i32 = 65_535;
 ///
 /// # Errors
 /// Every problem of the queue: no name, a weight, priority, quantity or state out of its rules.
-pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let path = Path::root("spec");
     let spec = &queue.spec;
     let weight = if spec.weight == 0 { 1 } else { spec.weight };
@@ -93,7 +93,7 @@ fn group_limits(wire: &ObjectMeta) -> GroupLimits {
     let Ok(groups) = serde_json::from_str::<BTreeMap<String, ResourceList>>(text) else {
         return GroupLimits::Unreadable;
     };
-    let mut problems = Problems::default();
+    let mut problems = ObjectProblems::default();
     let mut limits = Vec::new();
     for (group, list) in &groups {
         let path = Path::root(keys::NODE_GROUP_LIMITS);
@@ -106,7 +106,7 @@ fn group_limits(wire: &ObjectMeta) -> GroupLimits {
     }
 }
 
-fn state(text: &str, problems: &mut Problems) -> QueueState {
+fn state(text: &str, problems: &mut ObjectProblems) -> QueueState {
     match text {
         "" | "Open" => QueueState::Open,
         "Closed" => QueueState::Closed,
@@ -152,8 +152,8 @@ fn hierarchy(wire: &ObjectMeta) -> (Vec<String>, Vec<f64>) {
 ///
 /// # Errors
 /// It has no name.
-pub fn priority_class(class: &PriorityClass) -> Result<PriorityClassObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn priority_class(class: &PriorityClass) -> Result<PriorityClassObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let out = PriorityClassObject {
         name: meta::name(&class.metadata, &mut problems),
         value: class.value.unwrap_or(0),
@@ -169,8 +169,8 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 ///
 /// # Errors
 /// It has no name.
-pub fn namespace(namespace: &Namespace) -> Result<NamespaceObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn namespace(namespace: &Namespace) -> Result<NamespaceObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let name = meta::name(&namespace.metadata, &mut problems);
     let mut labels = namespace.metadata.labels.clone().unwrap_or_default();
     labels.insert(NAMESPACE_NAME.to_owned(), name.clone());

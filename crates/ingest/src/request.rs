@@ -18,7 +18,7 @@ use pumice_model::object::Amounts;
 use pumice_model::resource::MAX_AMOUNT;
 
 use crate::amount::{exact, stored};
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 
 /// What a container without cpu request counts in scores: 100 milli-cores (spec/02 §8.1).
 const DEFAULT_CPU: Quantity = Quantity::milli(100);
@@ -26,7 +26,7 @@ const DEFAULT_CPU: Quantity = Quantity::milli(100);
 const DEFAULT_MEMORY: Quantity = Quantity::whole(200 << 20);
 
 /// Request of a pod in stored units.
-pub(crate) struct Request {
+pub(crate) struct PodRequest {
     /// What must fit, without zero amounts.
     pub(crate) amounts: Amounts,
     /// cpu with the default of every container without a cpu request.
@@ -36,7 +36,11 @@ pub(crate) struct Request {
 }
 
 /// Computes the request of a pod.
-pub(crate) fn request<'a>(pod: &'a Pod, spec: &'a PodSpec, problems: &mut Problems) -> Request {
+pub(crate) fn request<'a>(
+    pod: &'a Pod,
+    spec: &'a PodSpec,
+    problems: &mut ObjectProblems,
+) -> PodRequest {
     let needs = read_needs(spec, pod.status.as_ref(), problems);
     let path = Path::root("spec");
     let containers = needs.total(&Exact::new());
@@ -52,7 +56,7 @@ pub(crate) fn request<'a>(pod: &'a Pod, spec: &'a PodSpec, problems: &mut Proble
     let mut total = finish(containers);
     total.retain(|_, amount| !amount.is_zero());
     total.insert("pods", Quantity::whole(1));
-    Request {
+    PodRequest {
         amounts: stored(&total, path.field("containers"), problems),
         nonzero_cpu_milli: nonzero("cpu").milli_ceil().min(MAX_AMOUNT),
         nonzero_memory_bytes: nonzero("memory").whole_ceil().min(MAX_AMOUNT),
@@ -62,7 +66,7 @@ pub(crate) fn request<'a>(pod: &'a Pod, spec: &'a PodSpec, problems: &mut Proble
 fn read_needs<'a>(
     spec: &'a PodSpec,
     status: Option<&'a PodStatus>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Needs<'a> {
     let resize = Resize::of(status);
     let path = Path::root("spec");
@@ -86,7 +90,7 @@ fn read_needs<'a>(
 fn with_limits<'a>(
     resources: Option<&'a ResourceRequirements>,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Exact<'a> {
     let Some(resources) = resources else {
         return Exact::new();
@@ -136,7 +140,7 @@ impl<'a> Resize<'a> {
         container: &'a Container,
         path: Path<'_>,
         held: Option<(&'a [ContainerStatus], &str)>,
-        problems: &mut Problems,
+        problems: &mut ObjectProblems,
     ) -> Exact<'a> {
         let resources = container.resources.as_ref();
         let mut amounts = with_limits(resources, path.field("resources"), problems);
@@ -151,7 +155,7 @@ impl<'a> Resize<'a> {
         amounts: &mut Exact<'a>,
         name: &str,
         (statuses, list): (&'a [ContainerStatus], &str),
-        problems: &mut Problems,
+        problems: &mut ObjectProblems,
     ) {
         let named = |(_, status): &(usize, &ContainerStatus)| status.name == name;
         let Some((at, status)) = statuses.iter().enumerate().find(named) else {
@@ -194,7 +198,7 @@ impl<'a> PodLevel<'a> {
     fn read(
         resources: Option<&'a ResourceRequirements>,
         containers: &Exact<'_>,
-        problems: &mut Problems,
+        problems: &mut ObjectProblems,
     ) -> Self {
         let root = Path::root("spec");
         let path = root.field("resources");

@@ -4,13 +4,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use pumice_model::object::{Pairs, Requirement, Selector, SelectorOp};
 use pumice_model::selector::pair;
 
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 
 /// `None` stays `None` (matches nothing); an empty selector matches everything.
 pub(crate) fn optional(
     selector: Option<&LabelSelector>,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Option<Selector> {
     selector.map(|selector| label_selector(selector, path, problems))
 }
@@ -19,7 +19,7 @@ pub(crate) fn optional(
 pub(crate) fn label_selector(
     selector: &LabelSelector,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Selector {
     let mut out = equal(selector.match_labels.iter().flatten());
     for (at, expression) in selector.match_expressions.iter().flatten().enumerate() {
@@ -48,7 +48,7 @@ pub(crate) fn equal<'a>(labels: impl Iterator<Item = (&'a String, &'a String)>) 
 fn operator(
     expression: &LabelSelectorRequirement,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Option<SelectorOp> {
     if expression.key.is_empty() {
         let help = "name a label, for example \"app\"";

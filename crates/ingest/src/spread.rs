@@ -4,14 +4,14 @@ use k8s_openapi::api::core::v1::TopologySpreadConstraint;
 use pumice_model::object::{Pairs, SpreadConstraint, Unsatisfiable};
 
 use crate::affinity::check_topology_key;
-use crate::problem::{Path, Problems};
+use crate::problem::{ObjectProblems, Path};
 use crate::selector;
 
 /// The constraints of a pod with these labels. One with a problem is left out.
 pub(crate) fn constraints(
     wire: &[TopologySpreadConstraint],
     labels: &Pairs,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Vec<SpreadConstraint> {
     let spec = Path::root("spec");
     let constraint = |(at, wire)| {
@@ -29,7 +29,7 @@ fn constraint(
     wire: &TopologySpreadConstraint,
     labels: &Pairs,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Option<SpreadConstraint> {
     check_topology_key(&wire.topology_key, path, problems);
     let min_domains = wire.min_domains.unwrap_or(1);
@@ -57,7 +57,11 @@ fn constraint(
     })
 }
 
-fn unsatisfiable(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<Unsatisfiable> {
+fn unsatisfiable(
+    text: &str,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Option<Unsatisfiable> {
     match text {
         "DoNotSchedule" => Some(Unsatisfiable::DoNotSchedule),
         "ScheduleAnyway" => Some(Unsatisfiable::ScheduleAnyway),
@@ -70,7 +74,12 @@ fn unsatisfiable(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<
     }
 }
 
-fn honored(text: Option<&str>, default: bool, path: Path<'_>, problems: &mut Problems) -> bool {
+fn honored(
+    text: Option<&str>,
+    default: bool,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> bool {
     match text {
         None => default,
         Some("Honor") => true,

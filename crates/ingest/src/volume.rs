@@ -10,7 +10,7 @@ use pumice_model::object::{
     AccessModes, ClaimRef, Disk, PodClaim, PodObject, PvObject, VolumeSource,
 };
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{affinity, meta};
 
 /// Pool of an RBD volume that names none.
@@ -45,8 +45,8 @@ fn migrated(at: usize, handle: &str) -> VolumeSource {
 ///
 /// # Errors
 /// Every problem of the volume: no name, an unreadable or negative capacity.
-pub fn persistent_volume(wire: &PersistentVolume) -> Result<PvObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn persistent_volume(wire: &PersistentVolume) -> Result<PvObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let nothing = PersistentVolumeSpec::default();
     let spec = wire.spec.as_ref().unwrap_or(&nothing);
     let path = Path::root("spec");
@@ -128,7 +128,7 @@ pub(crate) fn access_modes(wire: Option<&[String]>) -> AccessModes {
 pub(crate) fn storage(
     list: Option<&BTreeMap<String, WireQuantity>>,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> i64 {
     let amount = list.and_then(|list| list.get("storage"));
     bytes(amount, path.field("storage"), problems).unwrap_or(0)
@@ -138,7 +138,7 @@ pub(crate) fn storage(
 pub(crate) fn bytes(
     wire: Option<&WireQuantity>,
     path: Path<'_>,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> Option<i64> {
     match quantity::parse(&wire?.0) {
         Ok(amount) if amount.is_negative() => {

@@ -5,15 +5,15 @@ use k8s_openapi::api::core::v1::{ReplicationController, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use pumice_model::object::{Selector, WorkloadObject};
 
-use crate::problem::{Path, Problem, Problems};
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{meta, selector};
 
 /// Reads a Service. One without selector selects nothing.
 ///
 /// # Errors
 /// It has no name.
-pub fn service(service: &Service) -> Result<WorkloadObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn service(service: &Service) -> Result<WorkloadObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let labels = service
         .spec
         .as_ref()
@@ -30,8 +30,8 @@ pub fn service(service: &Service) -> Result<WorkloadObject, Vec<Problem>> {
 /// It has no name.
 pub fn replication_controller(
     controller: &ReplicationController,
-) -> Result<WorkloadObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+) -> Result<WorkloadObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let spec = controller.spec.as_ref();
     let own = spec
         .and_then(|spec| spec.selector.as_ref())
@@ -47,7 +47,7 @@ pub fn replication_controller(
 ///
 /// # Errors
 /// Every problem: no name, a bad selector.
-pub fn replica_set(set: &ReplicaSet) -> Result<WorkloadObject, Vec<Problem>> {
+pub fn replica_set(set: &ReplicaSet) -> Result<WorkloadObject, Vec<ObjectProblem>> {
     let wire = set.spec.as_ref().map(|spec| &spec.selector);
     selected("ReplicaSet", &set.metadata, wire)
 }
@@ -56,7 +56,7 @@ pub fn replica_set(set: &ReplicaSet) -> Result<WorkloadObject, Vec<Problem>> {
 ///
 /// # Errors
 /// Every problem: no name, a bad selector.
-pub fn stateful_set(set: &StatefulSet) -> Result<WorkloadObject, Vec<Problem>> {
+pub fn stateful_set(set: &StatefulSet) -> Result<WorkloadObject, Vec<ObjectProblem>> {
     let wire = set.spec.as_ref().map(|spec| &spec.selector);
     selected("StatefulSet", &set.metadata, wire)
 }
@@ -65,8 +65,8 @@ fn selected(
     kind: &str,
     wire: &ObjectMeta,
     selector: Option<&LabelSelector>,
-) -> Result<WorkloadObject, Vec<Problem>> {
-    let mut problems = Problems::default();
+) -> Result<WorkloadObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
     let spec = Path::root("spec");
     let selector = selector::optional(selector, spec.field("selector"), &mut problems);
     let out = workload(kind, wire, selector.unwrap_or_default(), &mut problems);
@@ -78,7 +78,7 @@ fn workload(
     kind: &str,
     wire: &ObjectMeta,
     selector: Selector,
-    problems: &mut Problems,
+    problems: &mut ObjectProblems,
 ) -> WorkloadObject {
     WorkloadObject {
         kind: kind.to_owned(),

@@ -26,6 +26,12 @@ pub type Amounts = Vec<(String, i64)>;
 /// Label-like pairs, sorted by key, each key at most once.
 pub type Pairs = Vec<(String, String)>;
 
+/// The value of a key.
+pub(crate) fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    let found = pairs.iter().find(|(known, _)| known == key);
+    found.map(|(_, value)| value.as_str())
+}
+
 /// A node, from `v1/Node` and its annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -355,6 +361,8 @@ pub struct PodObject {
     pub facts: PodFacts,
     /// Annotations that tell what devices it holds, and how far their plugin is.
     pub records: Pairs,
+    /// Annotations that some plugin reads, as they are written.
+    pub annotations: Pairs,
     /// Claims it mounts, each once, in the order of its volumes.
     pub claims: Vec<PodClaim>,
     /// In-line disks.

@@ -155,6 +155,8 @@ pub struct Task {
     pub records: Option<Box<Pairs>>,
     /// Devices it holds.
     pub holding: Option<Box<Holding>>,
+    /// Annotations that some plugin reads; most pods have none.
+    pub annotations: Option<Box<Pairs>>,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
     /// Status.
@@ -188,6 +190,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// The value of an annotation, if a plugin has declared that it reads it.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        crate::object::value_of(self.annotations.as_ref()?, key)
+    }
+
     /// It asks for devices, or its annotations tell that it has some.
     pub fn involves_devices(&self) -> bool {
         self.demand != DeviceRequestIx::NONE || self.records.is_some() || self.holding.is_some()

@@ -3,7 +3,7 @@
 //! ```text
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► PluginChain
 //!                                                             │
-//!   order, votes      priority · gang · drf · proportion · overcommit
+//!   order, votes      priority · gang · drf · proportion · overcommit · sla
 //!   nodes             predicates · nodeorder · binpack · nodegroup
 //!   settings          deviceshare (its work is done by the families of pumice-devices)
 //!   victims (later)   conformance
@@ -28,13 +28,14 @@ pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
+pub mod sla;
 mod topology_spread;
 
 use pumice_conf::{Config, PluginConf};
 use pumice_framework::chain::Member;
 use pumice_framework::{Plugin, PluginChain, ReasonTable};
 
-pub use registry::{Entry, PLUGINS, SPECS};
+pub use registry::{Entry, PLUGINS, SPECS, annotations_read};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.

@@ -7,7 +7,7 @@ use pumice_framework::{Plugin, ReasonTable};
 
 use crate::{
     binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
-    priority, proportion,
+    priority, proportion, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -20,6 +20,8 @@ pub struct Entry {
     pub spec: PluginSpec,
     /// Makes it; none for a plugin that Volcano has and this version has not.
     pub build: Option<Build>,
+    /// Annotations of pods and PodGroups it asks for by key; no others are kept.
+    pub annotations: &'static [&'static str],
 }
 
 impl Entry {
@@ -31,6 +33,16 @@ impl Entry {
                 ..spec
             },
             build: Some(build),
+            annotations: &[],
+        }
+    }
+
+    /// The plugin reads these annotations of pods or PodGroups: `Task::annotation`,
+    /// `GroupObject::annotation`.
+    pub(crate) const fn reading(self, annotations: &'static [&'static str]) -> Self {
+        Self {
+            annotations,
+            ..self
         }
     }
 
@@ -42,7 +54,11 @@ impl Entry {
             rules: &[],
             built: false,
         };
-        Self { spec, build: None }
+        Self {
+            spec,
+            build: None,
+            annotations: &[],
+        }
     }
 }
 
@@ -64,6 +80,7 @@ const LIST: [Entry; 24] = [
     binpack::ENTRY,
     deviceshare::ENTRY,
     nodegroup::ENTRY,
+    sla::ENTRY,
     Entry::not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
@@ -75,10 +92,6 @@ const LIST: [Entry; 24] = [
     Entry::not_built(
         "resourcequota",
         "Admits jobs only within the ResourceQuota of their namespace.",
-    ),
-    Entry::not_built(
-        "sla",
-        "Moves jobs forward that have waited longer than their SLA.",
     ),
     Entry::not_built("tdm", "Shares revocable nodes by time of day."),
     Entry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
@@ -114,6 +127,16 @@ const fn specs() -> [PluginSpec; LIST.len()] {
         at += 1;
     }
     specs
+}
+
+/// Annotations that some plugin reads, whether it is configured or not: a configuration may change
+/// while the objects that were read stay.
+pub fn annotations_read() -> Vec<&'static str> {
+    let all = PLUGINS.iter().flat_map(|entry| entry.annotations);
+    let mut keys: Vec<_> = all.copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// The entry with a name.

@@ -5,10 +5,10 @@ mod mismatch;
 
 use k8s_openapi::serde::de::DeserializeOwned;
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::{Data, Location, Node};
+use pumice_yaml::tree::{Data, Location, YamlNode};
 use serde_json::{Map, Number, Value};
 
-use fields::{Seen, Step, Unknown, Watched};
+use fields::{PathStep, SeenFields, Unknown, Watched};
 
 /// A value that is not what its field wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +48,11 @@ const QUANTITIES: [&str; 2] = ["capacity", "maximumVolumeSize"];
 const COUNT: &str = "count";
 
 /// A node as JSON. Scalars are typed as the API machinery types them (YAML 1.1).
-pub fn to_json(node: &Node) -> Value {
+pub fn to_json(node: &YamlNode) -> Value {
     value_of(node)
 }
 
-fn value_of(node: &Node) -> Value {
+fn value_of(node: &YamlNode) -> Value {
     match &node.data {
         Data::List(items) => Value::Array(items.iter().map(|item| value_of(item)).collect()),
         Data::Map(entries) => {
@@ -78,7 +78,7 @@ fn value_of(node: &Node) -> Value {
 }
 
 /// A map of quantities: numbers become the text they were written as.
-fn quantities_of(node: &Node) -> Value {
+fn quantities_of(node: &YamlNode) -> Value {
     let mut map = Map::new();
     for entry in node.entries().unwrap_or_default() {
         let Some(key) = entry.key.text() else {
@@ -93,14 +93,14 @@ fn quantities_of(node: &Node) -> Value {
     Value::Object(map)
 }
 
-fn quantity_of(node: &Node) -> Value {
+fn quantity_of(node: &YamlNode) -> Value {
     match (&node.data, value_of(node)) {
         (Data::Scalar { text, .. }, Value::Number(_)) => Value::String(text.to_string()),
         (_, value) => value,
     }
 }
 
-fn scalar_of(node: &Node, text: &str) -> Value {
+fn scalar_of(node: &YamlNode, text: &str) -> Value {
     match resolve(node) {
         Some(Ok(Scalar::Null)) => Value::Null,
         Some(Ok(Scalar::Bool(value))) => Value::Bool(value),
@@ -117,9 +117,12 @@ fn scalar_of(node: &Node, text: &str) -> Value {
 ///
 /// # Errors
 /// The first field that does not fit, with its place.
-pub fn typed<T: DeserializeOwned>(node: &Node, unknown: &mut Vec<Mismatch>) -> Result<T, Mismatch> {
+pub fn typed<T: DeserializeOwned>(
+    node: &YamlNode,
+    unknown: &mut Vec<Mismatch>,
+) -> Result<T, Mismatch> {
     let value = to_json(node);
-    let mut seen = Seen::default();
+    let mut seen = SeenFields::default();
     let read = serde_path_to_error::deserialize(Watched::new(&value, &mut seen));
     unknown.extend(seen.unknown.iter().map(|field| unknown_field(node, field)));
     read.map_err(|error| {
@@ -136,7 +139,7 @@ pub fn typed<T: DeserializeOwned>(node: &Node, unknown: &mut Vec<Mismatch>) -> R
 }
 
 /// What to say of a field that the type does not have, at the place of its name.
-fn unknown_field(root: &Node, field: &Unknown) -> Mismatch {
+fn unknown_field(root: &YamlNode, field: &Unknown) -> Mismatch {
     let path = field.dotted();
     let (message, help) = match (field.nearest(), field.choice()) {
         (Some(name), _) => (
@@ -160,17 +163,17 @@ fn unknown_field(root: &Node, field: &Unknown) -> Mismatch {
 }
 
 /// The place of the key a path ends with, or of its longest prefix that exists.
-fn locate_key(root: &Node, path: &[Step]) -> Location {
+fn locate_key(root: &YamlNode, path: &[PathStep]) -> Location {
     let (mut node, mut place) = (root, root.location);
     for step in path {
         let next = match step {
-            Step::Key(key) => {
+            PathStep::Key(key) => {
                 let mut entries = node.entries().unwrap_or_default().iter();
                 entries
                     .rfind(|entry| entry.key.text() == Some(key))
                     .map(|entry| (entry.key.location, &entry.value))
             }
-            Step::Index(at) => {
+            PathStep::Index(at) => {
                 let item = node.items().and_then(|items| items.get(*at));
                 item.map(|item| (item.location, item))
             }
@@ -183,7 +186,7 @@ fn locate_key(root: &Node, path: &[Step]) -> Location {
 
 /// The place of a path, or of its longest prefix that exists.
 fn locate<'p>(
-    root: &Node,
+    root: &YamlNode,
     path: impl Iterator<Item = &'p serde_path_to_error::Segment>,
 ) -> Location {
     use serde_path_to_error::Segment;
@@ -203,7 +206,7 @@ fn locate<'p>(
 }
 
 /// The place of a dotted path such as `spec.containers[0].image`, as far as it exists.
-pub fn locate_dotted(root: &Node, path: &str) -> Location {
+pub fn locate_dotted(root: &YamlNode, path: &str) -> Location {
     let mut node = root;
     let mut rest = path;
     while !rest.is_empty() {
@@ -232,7 +235,10 @@ pub fn locate_dotted(root: &Node, path: &str) -> Location {
 }
 
 /// The longest key of a map that the rest of a path starts with: keys may contain dots.
-fn step_by_key<'n, 'p>(node: &'n Node<'n>, rest: &'p str) -> Option<(&'n Node<'n>, &'p str)> {
+fn step_by_key<'n, 'p>(
+    node: &'n YamlNode<'n>,
+    rest: &'p str,
+) -> Option<(&'n YamlNode<'n>, &'p str)> {
     let entries = node.entries()?;
     let found = entries
         .iter()

@@ -34,7 +34,7 @@ use pumice_model::object::Pairs;
 
 /// A pod as the API server lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PodView {
+pub struct ListedPod {
     /// Namespace.
     pub namespace: String,
     /// Name.
@@ -64,7 +64,7 @@ pub struct Container {
 
 /// A call of `Allocate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct AllocateCall {
     /// Node of the plugin.
     pub node: String,
     /// How many device ids kubelet hands over.
@@ -88,7 +88,7 @@ pub struct Grant {
 
 /// Why the calling container gets nothing; kubelet fails its pod then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AllocateRefusal {
     /// No pod looks as if it waited for devices.
     NobodyWaits,
     /// The guessed pod has no device left to hand out.
@@ -104,9 +104,9 @@ pub enum Refusal {
 
 /// What a call brings about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct AllocateAnswer {
     /// What the calling container gets.
-    pub result: Result<Vec<Grant>, Refusal>,
+    pub result: Result<Vec<Grant>, AllocateRefusal>,
     /// UID of the pod the plugin took the caller for.
     pub guessed: Option<String>,
     /// Annotations it sets on that pod.

@@ -24,6 +24,6 @@ pub mod report;
 pub mod run;
 pub mod world;
 
-pub use problem::Problem;
+pub use problem::InputProblem;
 pub use report::Report;
-pub use run::{Mode, OwnShard, Settings, simulate};
+pub use run::{Mode, OwnShard, SimulationSettings, simulate};

@@ -72,7 +72,7 @@ pub struct Dump {
 
 /// What a document turns out to be.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ManifestKind {
     /// It takes part.
     Object(Manifest),
     /// It has no effect on decisions in this version.
@@ -92,9 +92,9 @@ fn group_of(api_version: &str) -> &str {
 pub fn read(
     api_version: &str,
     kind: &str,
-    node: &tree::Node,
+    node: &tree::YamlNode,
     unknown: &mut Vec<Mismatch>,
-) -> Result<Kind, Mismatch> {
+) -> Result<ManifestKind, Mismatch> {
     let manifest = match (group_of(api_version), kind) {
         ("", "Node") => Manifest::Node(Box::new(typed(node, unknown)?)),
         ("", "Pod") => Manifest::Pod(Box::new(typed(node, unknown)?)),
@@ -131,7 +131,7 @@ pub fn read(
         ("batch.volcano.sh", "Job") => Manifest::Job(Box::new(typed(node, unknown)?)),
         // Written by a program, which has no slips and may be newer.
         ("pumice.sh", "PumiceState") => Manifest::State(Box::new(typed(node, &mut Vec::new())?)),
-        _ => return Ok(Kind::Ignored(kind.to_owned())),
+        _ => return Ok(ManifestKind::Ignored(kind.to_owned())),
     };
-    Ok(Kind::Object(manifest))
+    Ok(ManifestKind::Object(manifest))
 }

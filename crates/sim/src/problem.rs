@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A place in an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct InputPlace {
     /// File name, or `stdin`.
     pub file: String,
     /// Line, counted from 1.
@@ -13,7 +13,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InputPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -21,9 +21,9 @@ impl fmt::Display for Place {
 
 /// A finding about the input. The object concerned was set aside unless `kept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct InputProblem {
     /// Where.
-    pub place: Place,
+    pub place: InputPlace,
     /// The object: `Kind namespace/name`; empty when no object could be read.
     pub object: String,
     /// What is wrong.
@@ -34,7 +34,7 @@ pub struct Problem {
     pub kept: bool,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = if self.kept { "warning" } else { "error" };
         write!(f, "{level}: {}: ", self.place)?;

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use pumice_conf::CONF_KEY;
 use pumice_devices::config::CONFIG_KEY as DEVICE_KEY;
-use pumice_yaml::tree::{Budget, Data, Location, Node, documents};
+use pumice_yaml::tree::{Budget, Data, Location, YamlNode, documents};
 
 use crate::decode::{Mismatch, locate_dotted};
-use crate::manifest::{Kind, Manifest, read};
-use crate::problem::{Place, Problem};
+use crate::manifest::{Manifest, ManifestKind, read};
+use crate::problem::{InputPlace, InputProblem};
 pub use config::{Dumped, Embedded};
 use repeated::Repeated;
 
@@ -26,7 +26,7 @@ const MISPLACED: [(&str, &str, &str); 1] = [(
 
 /// One input.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct InputSource {
     /// File name, or `stdin`.
     pub name: String,
     /// Content.
@@ -35,11 +35,11 @@ pub struct Source {
 
 /// An object and where it was read.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct InputItem {
     /// The object.
     pub object: Manifest,
     /// Where it begins.
-    pub place: Place,
+    pub place: InputPlace,
 }
 
 /// A device configuration within a ConfigMap.
@@ -52,14 +52,14 @@ pub struct DeviceMap {
     /// Text under the key [`DEVICE_KEY`], as it stands there.
     pub text: String,
     /// Where the ConfigMap begins.
-    pub place: Place,
+    pub place: InputPlace,
 }
 
 /// Everything that was read.
 #[derive(Debug, Default)]
-pub struct Input {
+pub struct InputObjects {
     /// Objects in the order of the input.
-    pub items: Vec<Item>,
+    pub items: Vec<InputItem>,
     /// The scheduler configuration found in a ConfigMap.
     pub config: Option<Embedded>,
     /// The one a dumped scheduler had in use.
@@ -69,16 +69,16 @@ pub struct Input {
     /// Kinds that have no effect, with their number.
     pub ignored: BTreeMap<String, u64>,
     /// What was set aside, or is odd.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<InputProblem>,
 }
 
-impl Input {
+impl InputObjects {
     /// Reads one more source. Documents with bytes that are no text are set aside, the rest is
     /// read.
     ///
     /// # Errors
     /// None of the source is text.
-    pub fn read(&mut self, source: &Source) -> Result<(), Problem> {
+    pub fn read(&mut self, source: &InputSource) -> Result<(), InputProblem> {
         let (text, unreadable) = text::readable(source);
         if text.trim().is_empty()
             && let Some(problem) = unreadable.first()
@@ -121,8 +121,8 @@ impl Input {
         Ok(())
     }
 
-    fn object(&mut self, file: &str, node: Node) {
-        let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    fn object(&mut self, file: &str, node: YamlNode) {
+        let text = |key: &str| node.get(key).and_then(YamlNode::text).map(str::to_owned);
         if node.entries().is_none() {
             let message = format!(
                 "expected an object with apiVersion and kind, found {}",
@@ -161,7 +161,7 @@ impl Input {
     }
 
     /// An object that is no list.
-    fn single(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
+    fn single(&mut self, file: &str, node: &YamlNode, api_version: &str, kind: &str) {
         if let Some(twice) = repeated::anywhere(node) {
             self.repeated(file, object_name(kind, node), &twice);
         } else if kind != "ConfigMap" || !self.config_map(file, node) {
@@ -182,7 +182,7 @@ impl Input {
     }
 
     /// Takes the list apart: each item is let go as soon as it is read, for lists can be large.
-    fn list(&mut self, file: &str, node: Node, api_version: &str, kind: &str) {
+    fn list(&mut self, file: &str, node: YamlNode, api_version: &str, kind: &str) {
         let Data::Map(entries) = node.data else {
             return;
         };
@@ -190,7 +190,7 @@ impl Input {
             .into_iter()
             .rfind(|entry| entry.key.text() == Some("items"));
         let items = match items.map(|entry| entry.value) {
-            Some(Node {
+            Some(YamlNode {
                 data: Data::List(items),
                 ..
             }) => items,
@@ -221,7 +221,7 @@ impl Input {
     }
 
     /// Takes what a scheduler reads out of a ConfigMap; false when it holds nothing of that.
-    fn config_map(&mut self, file: &str, node: &Node) -> bool {
+    fn config_map(&mut self, file: &str, node: &YamlNode) -> bool {
         let value = |key| node.get("data").and_then(|data| data.get(key));
         let (conf, devices) = (value(CONF_KEY), value(DEVICE_KEY));
         if let Some(conf) = conf {
@@ -233,7 +233,7 @@ impl Input {
         conf.is_some() || devices.is_some()
     }
 
-    fn device_map(&mut self, file: &str, node: &Node, value: &Node) {
+    fn device_map(&mut self, file: &str, node: &YamlNode, value: &YamlNode) {
         let object = object_name("ConfigMap", node);
         let meta = |key| Some(node.get("metadata")?.get(key)?.text()?.to_owned());
         let Some(text) = value.text() else {
@@ -262,7 +262,7 @@ impl Input {
         });
     }
 
-    fn typed_object(&mut self, file: &str, node: &Node, api_version: &str, kind: &str) {
+    fn typed_object(&mut self, file: &str, node: &YamlNode, api_version: &str, kind: &str) {
         let mut unknown = Vec::new();
         let result = read(api_version, kind, node, &mut unknown);
         // What an API server has accepted has no slips, but it may know newer fields of core kinds.
@@ -271,7 +271,7 @@ impl Input {
             self.unknown_fields(file, node, kind, unknown);
         }
         match result {
-            Ok(Kind::Object(mut object)) => {
+            Ok(ManifestKind::Object(mut object)) => {
                 let place = place(file, node.location);
                 if let Manifest::State(dump) = &mut object
                     && let Some(text) = dump.configuration.take()
@@ -281,9 +281,9 @@ impl Input {
                         text,
                     });
                 }
-                self.items.push(Item { object, place });
+                self.items.push(InputItem { object, place });
             }
-            Ok(Kind::Ignored(kind)) => *self.ignored.entry(kind).or_insert(0) += 1,
+            Ok(ManifestKind::Ignored(kind)) => *self.ignored.entry(kind).or_insert(0) += 1,
             Err(mismatch) => {
                 let object = object_name(kind, node);
                 let at = if mismatch.path.is_empty() || mismatch.path == "." {
@@ -297,7 +297,7 @@ impl Input {
         }
     }
 
-    fn unknown_fields(&mut self, file: &str, node: &Node, kind: &str, fields: Vec<Mismatch>) {
+    fn unknown_fields(&mut self, file: &str, node: &YamlNode, kind: &str, fields: Vec<Mismatch>) {
         let mut fields = fields;
         fields.sort_by_key(|field| field.location);
         for field in fields {
@@ -319,7 +319,7 @@ impl Input {
         message: String,
         help: &str,
     ) {
-        self.problems.push(Problem {
+        self.problems.push(InputProblem {
             place: place(file, location),
             object: object.to_owned(),
             message,
@@ -336,17 +336,17 @@ impl Input {
 }
 
 /// Whether an object comes from an API server.
-fn was_served(node: &Node) -> bool {
+fn was_served(node: &YamlNode) -> bool {
     let metadata = node.get("metadata");
     metadata.is_some_and(|metadata| metadata.get("resourceVersion").is_some())
 }
 
 /// `Kind namespace/name` as far as the document says.
-fn object_name(kind: &str, node: &Node) -> String {
+fn object_name(kind: &str, node: &YamlNode) -> String {
     let meta = |key: &str| {
         node.get("metadata")
             .and_then(|m| m.get(key))
-            .and_then(Node::text)
+            .and_then(YamlNode::text)
     };
     match (meta("namespace"), meta("name")) {
         (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
@@ -355,8 +355,8 @@ fn object_name(kind: &str, node: &Node) -> String {
     }
 }
 
-fn place(file: &str, location: Location) -> Place {
-    Place {
+fn place(file: &str, location: Location) -> InputPlace {
+    InputPlace {
         file: file.to_owned(),
         line: location.line,
         column: location.column,
@@ -365,7 +365,7 @@ fn place(file: &str, location: Location) -> Place {
 
 /// Turns places of objects into places of fields within them, given as dotted paths: the source is
 /// read once more for that, and only when there is something to report.
-pub fn locate_fields(source: &Source, wanted: &mut [(&mut Place, &str)]) {
+pub fn locate_fields(source: &InputSource, wanted: &mut [(&mut InputPlace, &str)]) {
     let mut by_place: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
     for (at, (place, _)) in wanted.iter().enumerate() {
         by_place
@@ -387,8 +387,8 @@ pub fn locate_fields(source: &Source, wanted: &mut [(&mut Place, &str)]) {
 }
 
 /// Every object of a document, those inside lists too.
-fn visit(node: &Node, found: &mut impl FnMut(&Node)) {
-    match node.get("items").and_then(Node::items) {
+fn visit(node: &YamlNode, found: &mut impl FnMut(&YamlNode)) {
+    match node.get("items").and_then(YamlNode::items) {
         Some(items) => items.iter().for_each(|item| visit(item, found)),
         None => found(node),
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// A pod that was bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bind {
+pub struct BindLine {
     /// `namespace/name`.
     pub pod: String,
     /// Node name.
@@ -71,7 +71,7 @@ impl VolumeLine {
 
 /// A pod that was evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Eviction {
+pub struct EvictionLine {
     /// `namespace/name`.
     pub pod: String,
     /// The job it made room for.
@@ -91,7 +91,7 @@ pub struct Pipelined {
 
 /// A PodGroup condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Condition {
+pub struct ConditionLine {
     /// Type.
     #[serde(rename = "type")]
     pub kind: String,
@@ -105,13 +105,13 @@ pub struct Condition {
 
 /// A PodGroup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PodGroup {
+pub struct PodGroupLine {
     /// `namespace/name`.
     pub name: String,
     /// Phase.
     pub phase: &'static str,
     /// Conditions.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<ConditionLine>,
     /// Why it is not running, when no condition tells: those of Volcano say nothing about a group
     /// that has no pods yet because it was not admitted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,13 +229,13 @@ impl std::fmt::Display for ConfigSource {
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Binds in the order of the decisions.
-    pub binds: Vec<Bind>,
+    pub binds: Vec<BindLine>,
     /// Evictions in the order of the decisions.
-    pub evictions: Vec<Eviction>,
+    pub evictions: Vec<EvictionLine>,
     /// Pods pipelined when the last cycle ended, by name.
     pub pipelined: Vec<Pipelined>,
     /// PodGroups by name.
-    pub pod_groups: Vec<PodGroup>,
+    pub pod_groups: Vec<PodGroupLine>,
     /// Pods that wait, by name.
     pub pending: Vec<Pending>,
     /// Queues by name.
@@ -295,13 +295,13 @@ impl Report {
     fn describe_groups(&mut self, engine: &Engine) {
         let state = engine.state();
         for (ix, job) in state.jobs().filter(|(_, job)| job.group().is_some()) {
-            let conditions = job.status.conditions.iter().map(|c| Condition {
+            let conditions = job.status.conditions.iter().map(|c| ConditionLine {
                 kind: c.kind.clone(),
                 status: c.status.clone(),
                 reason: c.reason.clone(),
                 message: c.message.clone(),
             });
-            self.pod_groups.push(PodGroup {
+            self.pod_groups.push(PodGroupLine {
                 name: state.job_key(ix),
                 phase: job.status.phase.name(),
                 conditions: conditions.collect(),

@@ -7,8 +7,8 @@ use pumice_ingest::Options;
 use pumice_model::object::Pairs;
 use pumice_model::{Delta, DeviceNote, NoteAbout};
 
-use crate::reader::{DeviceMap, Input, Source};
-use crate::report::{Bind, Ignored, ProblemLine, Report, VolumeLine};
+use crate::reader::{DeviceMap, InputObjects, InputSource};
+use crate::report::{BindLine, Ignored, ProblemLine, Report, VolumeLine};
 use crate::world::World;
 
 /// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
@@ -39,7 +39,7 @@ pub struct OwnShard {
 
 /// What the simulation needs to know besides the objects.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct SimulationSettings {
     /// How long to run.
     pub mode: Mode,
     /// Start of the virtual clock, seconds since the epoch.
@@ -59,11 +59,11 @@ pub struct Settings {
 /// Runs a simulation. `progress` is called after every cycle with its number and the binds so far.
 pub fn simulate(
     config: &Config,
-    input: Input,
-    sources: &[Source],
-    settings: &Settings,
+    input: InputObjects,
+    sources: &[InputSource],
+    settings: &SimulationSettings,
     mut progress: impl FnMut(u32, usize),
-) -> (Report, Vec<crate::Problem>) {
+) -> (Report, Vec<crate::InputProblem>) {
     let mut report = Report::default();
     let mut sequences = Sequences::default();
     let (mut world, mut problems) = World::new(input.items, sources, settings, input.problems);
@@ -155,7 +155,7 @@ fn record(
             .job
             .map(|job| state.job_key(job))
             .unwrap_or_default();
-        report.binds.push(Bind {
+        report.binds.push(BindLine {
             pod,
             node,
             annotations: annotations.into_iter().collect(),
@@ -169,7 +169,7 @@ fn record(
 }
 
 /// Something about devices that was left out or counts as used.
-fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate::Problem {
+fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate::InputProblem {
     let (object, place) = match note.about {
         NoteAbout::Node(name) => (format!("Node {name}"), world.place("Node", &name)),
         NoteAbout::Pod {
@@ -184,7 +184,7 @@ fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate:
             (format!("ConfigMap {namespace}/{name}"), place)
         }
     };
-    crate::Problem {
+    crate::InputProblem {
         place: place.unwrap_or_default(),
         object,
         message: note.text,
@@ -193,7 +193,7 @@ fn device_problem(note: DeviceNote, world: &World, maps: &[DeviceMap]) -> crate:
     }
 }
 
-fn problem_line(problem: &crate::Problem) -> ProblemLine {
+fn problem_line(problem: &crate::InputProblem) -> ProblemLine {
     ProblemLine {
         place: problem.place.to_string(),
         object: problem.object.clone(),

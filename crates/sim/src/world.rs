@@ -7,7 +7,7 @@ mod storage;
 
 use std::collections::BTreeMap;
 
-use pumice_controllers::shard::{Shard, Shards};
+use pumice_controllers::shard::{NodeShardView, Shards};
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, QueueObject,
 };
@@ -15,9 +15,9 @@ use pumice_model::{Delta, VolumeStep};
 
 use crate::device_plugin::answer_at_once;
 use crate::manifest::Manifest;
-use crate::problem::{Place, Problem};
-use crate::reader::{Item, Source};
-use crate::run::Settings;
+use crate::problem::{InputPlace, InputProblem};
+use crate::reader::{InputItem, InputSource};
+use crate::run::SimulationSettings;
 use jobs::JobRecord;
 use storage::Storage;
 
@@ -30,18 +30,18 @@ pub struct World {
     queues: BTreeMap<String, QueueObject>,
     jobs: BTreeMap<String, JobRecord>,
     storage: Storage,
-    shards: Vec<Shard>,
+    shards: Vec<NodeShardView>,
     priorities: BTreeMap<String, i32>,
     /// Value of the global default priority class.
     default_priority: Option<i32>,
     /// Pods by UID.
     uids: BTreeMap<String, String>,
     /// Where each object was read, by kind and key.
-    places: BTreeMap<(&'static str, String), Place>,
+    places: BTreeMap<(&'static str, String), InputPlace>,
     deltas: Vec<Delta>,
     /// What the engine is to be told after all objects.
     last_words: Vec<Delta>,
-    problems: Vec<Problem>,
+    problems: Vec<InputProblem>,
     /// Problems, by index, whose place is still that of the object, and the field they are about.
     in_fields: Vec<(usize, String)>,
 }
@@ -50,18 +50,19 @@ impl World {
     /// Puts everything that was read on the virtual API server; problems found on the way are added
     /// to those of the reader.
     pub fn new(
-        items: Vec<Item>,
-        sources: &[Source],
-        settings: &Settings,
-        problems: Vec<Problem>,
-    ) -> (Self, Vec<Problem>) {
+        items: Vec<InputItem>,
+        sources: &[InputSource],
+        settings: &SimulationSettings,
+        problems: Vec<InputProblem>,
+    ) -> (Self, Vec<InputProblem>) {
         let mut world = Self {
             problems,
             ..Self::default()
         };
         // Priority classes first: pods and Jobs refer to them.
-        let is_class = |item: &Item| matches!(item.object, Manifest::PriorityClass(_));
-        let (classes, others): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_class);
+        let is_class = |item: &InputItem| matches!(item.object, Manifest::PriorityClass(_));
+        let (classes, others): (Vec<InputItem>, Vec<InputItem>) =
+            items.into_iter().partition(is_class);
         for item in classes.into_iter().chain(others) {
             world.admit(item, settings);
         }
@@ -77,7 +78,7 @@ impl World {
     }
 
     /// Tells every node whether the own shard has it.
-    fn share_nodes(&mut self, settings: &Settings) {
+    fn share_nodes(&mut self, settings: &SimulationSettings) {
         let Some(own) = &settings.shard else {
             return;
         };
@@ -153,7 +154,7 @@ impl World {
     }
 
     /// Where an object was read.
-    pub fn place(&self, kind: &'static str, key: &str) -> Option<Place> {
+    pub fn place(&self, kind: &'static str, key: &str) -> Option<InputPlace> {
         self.places.get(&(kind, key.to_owned())).cloned()
     }
 

@@ -4,8 +4,8 @@
 use pumice_conf::{DEFAULT_CONF, parse};
 use pumice_ingest::Options;
 use pumice_model::object::Shard;
-use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, OwnShard, Report, Settings, simulate};
+use pumice_sim::reader::{InputObjects, InputSource};
+use pumice_sim::{Mode, OwnShard, Report, SimulationSettings, simulate};
 
 /// One cycle over the manifests under a configuration.
 fn run(conf: &str, text: &str) -> Report {
@@ -17,18 +17,19 @@ fn run_sharded(conf: &str, text: &str, shard: Option<OwnShard>) -> Report {
     let config = parse(conf, &pumice_engine::REGISTRY)
         .config
         .expect("a configuration");
-    let source = Source {
+    let source = InputSource {
         name: "f".to_owned(),
         bytes: text.as_bytes().to_vec(),
     };
-    let mut input = Input::default();
+    let mut input = InputObjects::default();
     input.read(&source).expect("text");
-    let settings = Settings {
+    let settings = SimulationSettings {
         mode: Mode::Cycles(1),
         now_s: 0,
         default_queue: "default".to_owned(),
         options: Options {
             scheduler_names: vec!["volcano".to_owned()],
+            annotations: pumice_engine::annotations_read(),
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),

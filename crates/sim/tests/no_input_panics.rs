@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use pumice_conf::{Config, DEFAULT_CONF, parse};
 use pumice_ingest::Options;
-use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, Settings, simulate};
+use pumice_sim::reader::{InputObjects, InputSource};
+use pumice_sim::{Mode, SimulationSettings, simulate};
 
 /// Manifests of every kind that takes part, to be mutated.
 const VALID: &str = include_str!("every_kind.yaml");
@@ -25,20 +25,21 @@ fn config() -> Config {
 /// Reads and simulates in both modes; the number of pods bound with a fixed number of cycles.
 fn survive(bytes: &[u8]) -> usize {
     let run = |mode| {
-        let source = Source {
+        let source = InputSource {
             name: "f".to_owned(),
             bytes: bytes.to_vec(),
         };
-        let mut input = Input::default();
+        let mut input = InputObjects::default();
         if let Err(problem) = input.read(&source) {
             input.problems.push(problem);
         }
-        let settings = Settings {
+        let settings = SimulationSettings {
             mode,
             now_s: 0,
             default_queue: "default".to_owned(),
             options: Options {
                 scheduler_names: vec!["volcano".to_owned()],
+                annotations: pumice_engine::annotations_read(),
             },
             ignored_provisioners: Vec::new(),
             node_selector: Vec::new(),
@@ -175,11 +176,11 @@ fn mutate(bytes: &mut Vec<u8>, mutation: &Mutation) {
 
 #[test]
 fn the_manifests_to_be_mutated_are_all_valid() {
-    let source = Source {
+    let source = InputSource {
         name: "f".to_owned(),
         bytes: VALID.as_bytes().to_vec(),
     };
-    let mut input = Input::default();
+    let mut input = InputObjects::default();
     input.read(&source).expect("text");
     assert!(input.problems.is_empty(), "{:?}", input.problems);
     assert!(survive(VALID.as_bytes()) >= 5);

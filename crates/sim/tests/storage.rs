@@ -2,8 +2,8 @@
 
 use pumice_conf::{DEFAULT_CONF, parse};
 use pumice_ingest::Options;
-use pumice_sim::reader::{Input, Source};
-use pumice_sim::{Mode, Report, Settings, simulate};
+use pumice_sim::reader::{InputObjects, InputSource};
+use pumice_sim::{Mode, Report, SimulationSettings, simulate};
 
 const NODES: &str = "\
 kind: Node
@@ -22,13 +22,13 @@ fn run(mode: Mode, ignored: &[&str], text: &str) -> Report {
     let config = parse(DEFAULT_CONF, &pumice_engine::REGISTRY)
         .config
         .expect("a configuration");
-    let source = Source {
+    let source = InputSource {
         name: "f".to_owned(),
         bytes: format!("{NODES}{text}").into_bytes(),
     };
-    let mut input = Input::default();
+    let mut input = InputObjects::default();
     input.read(&source).expect("text");
-    let settings = Settings {
+    let settings = SimulationSettings {
         mode,
         now_s: 0,
         default_queue: "default".to_owned(),

@@ -31,7 +31,7 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
     let mut storage = run::Storage::new(objects);
     let mut outcome = Outcome::default();
     for cycle in 0..cycles {
-        let decisions = engine.cycle(i64::from(cycle));
+        let decisions = engine.cycle(naive::START_S + i64::from(cycle));
         let mut echo = Vec::new();
         for bind in &decisions.binds {
             echo.extend(bind.volumes.iter().flat_map(|step| storage.take(step)));

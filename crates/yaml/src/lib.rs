@@ -7,7 +7,7 @@
 //!
 //! A deserializer gives values and one error; whoever reads what people wrote needs the place of
 //! every key, all problems in one pass, and scalars as YAML 1.1 types them, which is what Go
-//! programs read. A [`tree::Budget`] bounds what a text may become. [`Origin`] leads from a text
+//! programs read. A [`tree::Budget`] bounds what a text may become. [`TextOrigin`] leads from a text
 //! that is a scalar of another file (a configuration inside a ConfigMap) to the place in that file.
 
 mod origin;
@@ -15,7 +15,7 @@ mod origin;
 pub mod scalar;
 pub mod tree;
 
-pub use origin::{Excerpt, Origin};
+pub use origin::{Excerpt, TextOrigin};
 
 #[cfg(test)]
 mod tests;

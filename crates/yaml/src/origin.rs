@@ -4,7 +4,7 @@
 //! (block scalar) or escaped (`kubectl get -o json`). [`Origin`] knows for each byte of the inner
 //! text where it stands outside.
 
-use crate::tree::{Data, Location, Node, Style, locate};
+use crate::tree::{Data, Location, Style, YamlNode, locate};
 
 /// Longest excerpt in characters.
 const EXCERPT_CHARS: usize = 80;
@@ -35,12 +35,12 @@ pub struct Excerpt {
 }
 
 /// A text and the file it stands in.
-pub struct Origin<'a> {
+pub struct TextOrigin<'a> {
     file: &'a str,
     offsets: Offsets,
 }
 
-impl<'a> Origin<'a> {
+impl<'a> TextOrigin<'a> {
     /// A text that is a file.
     #[must_use]
     pub fn whole(file: &'a str) -> Self {
@@ -52,7 +52,7 @@ impl<'a> Origin<'a> {
 
     /// The text of a scalar of `file`.
     #[must_use]
-    pub fn inside(file: &'a str, scalar: &Node<'_>) -> Self {
+    pub fn inside(file: &'a str, scalar: &YamlNode<'_>) -> Self {
         let start = scalar.location.offset;
         let mapped = match &scalar.data {
             Data::Scalar {

@@ -4,7 +4,7 @@
 //! `0b11` binary, `1_000` a number; `08` is not octal and becomes the float 8; timestamps stay
 //! strings; base 60 does not exist.
 
-use crate::tree::{Data, Node, Style};
+use crate::tree::{Data, Style, YamlNode};
 
 /// A typed scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub struct TagMismatch {
 /// # Errors
 /// When an explicit tag of the YAML core contradicts the text.
 #[must_use]
-pub fn resolve<'n>(node: &'n Node<'_>) -> Option<Result<Scalar<'n>, TagMismatch>> {
+pub fn resolve<'n>(node: &'n YamlNode<'_>) -> Option<Result<Scalar<'n>, TagMismatch>> {
     let Data::Scalar { text, style } = &node.data else {
         return None;
     };
@@ -156,7 +156,7 @@ pub fn parse_bool_text(text: &str) -> Option<bool> {
 }
 
 /// The scalar as a short phrase for messages: `the number 5`, `the string "x"`.
-pub(crate) fn describe(node: &Node<'_>) -> String {
+pub(crate) fn describe(node: &YamlNode<'_>) -> String {
     let text = shorten(node.text().unwrap_or_default());
     match resolve(node) {
         Some(Ok(Scalar::Null)) => "nothing".to_owned(),

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use granit_parser::{ErrorKind, Event, Parser, StrInput, options};
 use thiserror::Error;
 
-use build::{Builder, Step};
+use build::{BuildStep, Builder};
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ pub enum Style {
 
 /// A value of a document and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node<'a> {
+pub struct YamlNode<'a> {
     /// The first character of the value (of the first content line for a block scalar).
     pub location: Location,
     /// Byte offset just behind a scalar; equal to the start for collections.
@@ -68,23 +68,23 @@ pub enum Data<'a> {
         style: Style,
     },
     /// A list.
-    List(Vec<Node<'a>>),
+    List(Vec<YamlNode<'a>>),
     /// A map in file order, duplicates included.
-    Map(Vec<Entry<'a>>),
+    Map(Vec<MapEntry<'a>>),
 }
 
 /// One key of a map with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry<'a> {
+pub struct MapEntry<'a> {
     /// The key.
-    pub key: Node<'a>,
+    pub key: YamlNode<'a>,
     /// The value.
-    pub value: Node<'a>,
+    pub value: YamlNode<'a>,
     /// True when the entry came through a merge key; such entries stand before all others.
     pub merged: bool,
 }
 
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// The text of a scalar, whatever its type would be.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
@@ -96,7 +96,7 @@ impl<'a> Node<'a> {
 
     /// The entries of a map.
     #[must_use]
-    pub fn entries(&self) -> Option<&[Entry<'a>]> {
+    pub fn entries(&self) -> Option<&[MapEntry<'a>]> {
         match &self.data {
             Data::Map(entries) => Some(entries),
             _ => None,
@@ -105,7 +105,7 @@ impl<'a> Node<'a> {
 
     /// The items of a list.
     #[must_use]
-    pub fn items(&self) -> Option<&[Node<'a>]> {
+    pub fn items(&self) -> Option<&[YamlNode<'a>]> {
         match &self.data {
             Data::List(items) => Some(items),
             _ => None,
@@ -114,7 +114,7 @@ impl<'a> Node<'a> {
 
     /// The value under a key of a map; the last one when the key is given twice.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+    pub fn get(&self, key: &str) -> Option<&YamlNode<'a>> {
         let entry = self
             .entries()?
             .iter()
@@ -255,7 +255,7 @@ impl<'a> Documents<'a> {
         self.total_nodes
     }
 
-    fn read_document(&mut self) -> Option<Result<Node<'a>, TreeError>> {
+    fn read_document(&mut self) -> Option<Result<YamlNode<'a>, TreeError>> {
         if self.recover {
             self.recover = false;
             // An error here would only repeat the one already reported.
@@ -269,7 +269,7 @@ impl<'a> Documents<'a> {
         read
     }
 
-    fn build(&mut self, builder: &mut Builder<'a>) -> Option<Result<Node<'a>, TreeError>> {
+    fn build(&mut self, builder: &mut Builder<'a>) -> Option<Result<YamlNode<'a>, TreeError>> {
         loop {
             let step = match self.parser.next_event()? {
                 Ok((Event::StreamEnd, _)) => return None,
@@ -277,8 +277,8 @@ impl<'a> Documents<'a> {
                 Err(error) => Err(self.syntax_error(&error)),
             };
             match step {
-                Ok(Step::More) => {}
-                Ok(Step::Done(node)) => return Some(Ok(node)),
+                Ok(BuildStep::More) => {}
+                Ok(BuildStep::Done(node)) => return Some(Ok(node)),
                 Err(error) => {
                     self.recover = true;
                     return Some(Err(error));
@@ -298,7 +298,7 @@ impl<'a> Documents<'a> {
 }
 
 impl<'a> Iterator for Documents<'a> {
-    type Item = Result<Node<'a>, TreeError>;
+    type Item = Result<YamlNode<'a>, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {

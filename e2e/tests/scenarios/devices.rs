@@ -14,7 +14,7 @@ use pumice_e2e::{
     ConfigMount, DevicePlugins, Identity, LabGuard, PluginSetup, Scheduler, Setup, eventually,
     gpu_node, scratch,
 };
-use pumice_sim::device_plugin::register::{NodeConfig, PhysicalCard, Plugin};
+use pumice_sim::device_plugin::register::{NodeConfig, NodePlugin, PhysicalCard};
 use pumice_sim::device_plugin::vgpu::{self, Generation};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn nodes(
             mode: cards.mode.to_owned(),
             ..NodeConfig::default()
         };
-        let plugin = Plugin::new(config, (0..cards.count).map(card).collect());
+        let plugin = NodePlugin::new(config, (0..cards.count).map(card).collect());
         let now = "2026-01-01 10:00:00.123456789 +0000 UTC m=+30.012345678";
         lab.rest()
             .create("/api/v1/nodes", &gpu_node(&name, &plugin, now))?;

@@ -6,7 +6,7 @@ use pumice_model::object::{
     PodTerm, QueueObject, Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
-use super::{Arguments, Devices, Rule};
+use super::{BenchDevices, PlacementArguments, PodRule};
 
 const MIB: i64 = 1 << 20;
 const GIB: i64 = 1 << 30;
@@ -14,21 +14,21 @@ const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Hands every object of the cluster to `apply`.
-pub fn build(arguments: &Arguments, mut apply: impl FnMut(Delta)) {
+pub fn build(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
     for number in 0..arguments.queues.max(1) {
         apply(Delta::QueueApply(Box::new(queue(number))));
     }
     let mut random = arguments.seed;
     for number in 0..arguments.nodes {
         let mut node = node(number, next(&mut random));
-        if arguments.devices == Devices::Vgpu {
+        if arguments.devices == BenchDevices::Vgpu {
             add_cards(&mut node);
         }
         apply(Delta::NodeApply(Box::new(node)));
     }
     for number in 0..arguments.running {
         let mut pod = running(number, arguments.nodes);
-        if arguments.devices == Devices::Vgpu {
+        if arguments.devices == BenchDevices::Vgpu {
             hold_vgpu(&mut pod, number, arguments.nodes);
         }
         if let Some(job) = number.checked_div(arguments.running_gang) {
@@ -215,7 +215,7 @@ fn amounts(class: usize) -> (i64, i64) {
     (100 + 10 * (class % 20), 128 * MIB + class * 4096)
 }
 
-fn group(arguments: &Arguments, job: usize) -> GroupObject {
+fn group(arguments: &PlacementArguments, job: usize) -> GroupObject {
     let (mut cpu, mut memory) = (0, 0);
     for at in 0..arguments.gang {
         let (c, m) = amounts((job * arguments.gang + at) % arguments.classes.max(1));
@@ -233,12 +233,12 @@ fn group(arguments: &Arguments, job: usize) -> GroupObject {
     }
 }
 
-fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
+fn pending(arguments: &PlacementArguments, job: usize, at: usize) -> PodObject {
     let number = job * arguments.gang + at;
     let class = number % arguments.classes.max(1);
     let (cpu, memory) = amounts(class);
     let mut pod = request(cpu, memory);
-    if arguments.devices == Devices::Vgpu {
+    if arguments.devices == BenchDevices::Vgpu {
         add_vgpu(&mut pod, class);
     }
     pod.name = format!("job-{job:06}-worker-{at}");
@@ -253,12 +253,12 @@ fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
     ];
     let own = || is("job".to_owned(), format!("job-{job:06}"));
     match arguments.rule {
-        Rule::None => {}
-        Rule::AntiAffinity => pod.anti_affinity.push(by_host(own())),
-        Rule::SpreadHost => pod.spread.push(spread(own(), HOSTNAME)),
-        Rule::SpreadZone => pod.spread.push(spread(own(), ZONE)),
-        Rule::OwnAntiAffinity => pod.anti_affinity = own_terms(arguments, &mut pod),
-        Rule::OwnPreferred => {
+        PodRule::None => {}
+        PodRule::AntiAffinity => pod.anti_affinity.push(by_host(own())),
+        PodRule::SpreadHost => pod.spread.push(spread(own(), HOSTNAME)),
+        PodRule::SpreadZone => pod.spread.push(spread(own(), ZONE)),
+        PodRule::OwnAntiAffinity => pod.anti_affinity = own_terms(arguments, &mut pod),
+        PodRule::OwnPreferred => {
             let terms = own_terms(arguments, &mut pod).into_iter();
             pod.preferred_anti_affinity = terms.map(|term| (1, term)).collect();
         }
@@ -267,7 +267,7 @@ fn pending(arguments: &Arguments, job: usize, at: usize) -> PodObject {
 }
 
 /// Gives a pod labels that no other pod has, and a term on each of them.
-fn own_terms(arguments: &Arguments, pod: &mut PodObject) -> Vec<PodTerm> {
+fn own_terms(arguments: &PlacementArguments, pod: &mut PodObject) -> Vec<PodTerm> {
     let own = |at| (format!("own-{at:04}"), pod.name.clone());
     let labels: Vec<(String, String)> = (0..arguments.terms).map(own).collect();
     let terms = labels.iter().cloned();

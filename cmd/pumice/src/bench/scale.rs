@@ -3,7 +3,7 @@
 use pumice_conf::DEFAULT_CONF;
 use serde::Serialize;
 
-use super::{Arguments, Devices, Figures, Output, Rule, ScaleArguments, measure};
+use super::{BenchDevices, Figures, Output, PlacementArguments, PodRule, ScaleArguments, measure};
 use crate::check::configuration;
 
 #[derive(Serialize)]
@@ -15,8 +15,8 @@ struct Row {
     us_per_pod: f64,
 }
 
-fn base() -> Arguments {
-    Arguments {
+fn base() -> PlacementArguments {
+    PlacementArguments {
         nodes: 1000,
         jobs: 100,
         gang: 100,
@@ -24,11 +24,11 @@ fn base() -> Arguments {
         queues: 1,
         running: 0,
         running_gang: 0,
-        rule: Rule::None,
+        rule: PodRule::None,
         terms: 0,
         plain: 0,
         job_work_limit: 0,
-        devices: Devices::None,
+        devices: BenchDevices::None,
         config: None,
         seed: 1,
         output: Output::Table,
@@ -36,16 +36,16 @@ fn base() -> Arguments {
 }
 
 /// Sizes of every dimension.
-fn sweep() -> Vec<(&'static str, usize, Arguments)> {
+fn sweep() -> Vec<(&'static str, usize, PlacementArguments)> {
     let mut runs = Vec::new();
     for nodes in [1_000, 5_000, 10_000, 100_000] {
-        runs.push(("nodes", nodes, Arguments { nodes, ..base() }));
+        runs.push(("nodes", nodes, PlacementArguments { nodes, ..base() }));
     }
     for jobs in [10, 100, 1_000] {
         runs.push((
             "pods",
             jobs * 100,
-            Arguments {
+            PlacementArguments {
                 jobs,
                 nodes: 5_000,
                 ..base()
@@ -53,16 +53,16 @@ fn sweep() -> Vec<(&'static str, usize, Arguments)> {
         ));
     }
     for classes in [1, 10, 100, 1_000, 10_000] {
-        runs.push(("classes", classes, Arguments { classes, ..base() }));
+        runs.push(("classes", classes, PlacementArguments { classes, ..base() }));
     }
     for queues in [1, 10, 100] {
-        runs.push(("queues", queues, Arguments { queues, ..base() }));
+        runs.push(("queues", queues, PlacementArguments { queues, ..base() }));
     }
     for running in [0, 10_000, 50_000, 150_000] {
         runs.push((
             "running pods",
             running,
-            Arguments {
+            PlacementArguments {
                 running,
                 nodes: 5_000,
                 ..base()

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{CardView, CardsView};
 
-use super::{Connection, print};
+use super::{SchedulerConnection, print};
 use crate::output::columns;
 
 /// Pods named in a row; JSON has all of them.
@@ -14,15 +14,15 @@ const MAX_PODS: usize = 4;
 
 /// Arguments of `pumice cards`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct CardsArguments {
     /// Node; default: all nodes
     node: Option<String>,
     #[command(flatten)]
-    connection: Connection,
+    connection: SchedulerConnection,
 }
 
 /// Asks and prints.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &CardsArguments) -> anyhow::Result<ExitCode> {
     let scheduler = arguments.connection.open()?;
     let mut parts = vec!["cards"];
     parts.extend(arguments.node.as_deref());

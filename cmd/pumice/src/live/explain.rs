@@ -8,7 +8,8 @@ use pumice_engine::view::{JobView, Place, PodView, QueueView, SameReason};
 
 use super::queues::{resources, waiting};
 use super::{
-    BAD, Connection, Found, GOOD, HEAD, Scheduler, absent, amounts, counts, ordinal, print,
+    Answered, BAD, GOOD, HEAD, Scheduler, SchedulerConnection, absent, amounts, counts, ordinal,
+    print,
 };
 use crate::BadInput;
 
@@ -17,7 +18,7 @@ const WORD: usize = 9;
 
 /// Arguments of `pumice explain`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct ExplainArguments {
     /// What: NAME, KIND/NAME or KIND NAME, with KIND pod, job (or podgroup) or queue. Without a
     /// kind a pod is looked for, then a job, then a queue
     #[arg(required = true, num_args = 1..=2, value_name = "[KIND] NAME")]
@@ -26,11 +27,11 @@ pub struct Arguments {
     #[arg(long, short, value_name = "NAME")]
     namespace: Option<String>,
     #[command(flatten)]
-    connection: Connection,
+    connection: SchedulerConnection,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ExplainKind {
     Pod,
     Job,
     Queue,
@@ -39,16 +40,16 @@ enum Kind {
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
-    kind: Option<Kind>,
+    kind: Option<ExplainKind>,
     namespace: Option<String>,
     name: String,
 }
 
-fn kind(word: &str) -> Option<Kind> {
+fn kind(word: &str) -> Option<ExplainKind> {
     match word.to_ascii_lowercase().as_str() {
-        "pod" | "pods" | "po" => Some(Kind::Pod),
-        "job" | "jobs" | "vcjob" | "vj" | "podgroup" | "podgroups" | "pg" => Some(Kind::Job),
-        "queue" | "queues" | "q" => Some(Kind::Queue),
+        "pod" | "pods" | "po" => Some(ExplainKind::Pod),
+        "job" | "jobs" | "vcjob" | "vj" | "podgroup" | "podgroups" | "pg" => Some(ExplainKind::Job),
+        "queue" | "queues" | "q" => Some(ExplainKind::Queue),
         _ => None,
     }
 }
@@ -82,7 +83,7 @@ fn wanted(what: &[String]) -> Result<Wanted, BadInput> {
 }
 
 /// Asks and prints.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ExplainArguments) -> anyhow::Result<ExitCode> {
     let wanted = wanted(&arguments.what)?;
     let scheduler = arguments.connection.open()?;
     let named = wanted.namespace.as_ref().or(arguments.namespace.as_ref());
@@ -92,20 +93,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let format = arguments.connection.output;
     let kinds = match wanted.kind {
         Some(kind) => vec![kind],
-        None => vec![Kind::Pod, Kind::Job, Kind::Queue],
+        None => vec![ExplainKind::Pod, ExplainKind::Job, ExplainKind::Queue],
     };
     let mut missing = Vec::new();
     for kind in kinds {
         let why = match kind {
-            Kind::Pod => match pod(&scheduler, &namespace, &wanted.name)? {
+            ExplainKind::Pod => match pod(&scheduler, &namespace, &wanted.name)? {
                 Ok(view) => return print(&view, format, pod_table).map(|()| ExitCode::SUCCESS),
                 Err(why) => why,
             },
-            Kind::Job => match job(&scheduler, &namespace, &wanted.name)? {
+            ExplainKind::Job => match job(&scheduler, &namespace, &wanted.name)? {
                 Ok(view) => return print(&view, format, job_table).map(|()| ExitCode::SUCCESS),
                 Err(why) => why,
             },
-            Kind::Queue => match scheduler.get::<QueueView>(&["queues", &wanted.name])? {
+            ExplainKind::Queue => match scheduler.get::<QueueView>(&["queues", &wanted.name])? {
                 Ok(view) => return print(&view, format, queue_table).map(|()| ExitCode::SUCCESS),
                 Err(why) => why,
             },
@@ -116,11 +117,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Err(absent(missing.join("\n       ")))
 }
 
-fn pod(scheduler: &Scheduler, namespace: &str, name: &str) -> anyhow::Result<Found<PodView>> {
+fn pod(scheduler: &Scheduler, namespace: &str, name: &str) -> anyhow::Result<Answered<PodView>> {
     scheduler.get(&["explain", namespace, name])
 }
 
-fn job(scheduler: &Scheduler, namespace: &str, name: &str) -> anyhow::Result<Found<JobView>> {
+fn job(scheduler: &Scheduler, namespace: &str, name: &str) -> anyhow::Result<Answered<JobView>> {
     scheduler.get(&["jobs", namespace, name])
 }
 
@@ -266,11 +267,16 @@ mod tests {
             |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         for (text, kind, namespace, name) in [
             ("web-0", None, None, "web-0"),
-            ("pod/web-0", Some(Kind::Pod), None, "web-0"),
+            ("pod/web-0", Some(ExplainKind::Pod), None, "web-0"),
             ("team/web-0", None, Some("team"), "web-0"),
-            ("job team/train", Some(Kind::Job), Some("team"), "train"),
-            ("vcjob/train", Some(Kind::Job), None, "train"),
-            ("Queue training", Some(Kind::Queue), None, "training"),
+            (
+                "job team/train",
+                Some(ExplainKind::Job),
+                Some("team"),
+                "train",
+            ),
+            ("vcjob/train", Some(ExplainKind::Job), None, "train"),
+            ("Queue training", Some(ExplainKind::Queue), None, "training"),
         ] {
             let wanted = wanted(&words(text)).expect("understood");
             let expected = Wanted {

@@ -1,7 +1,7 @@
 //! What a running scheduler sees: `explain`, `top`, `queues`, `cards`.
 //!
 //! ```text
-//!  Connection (flags) ─► pumice_cluster::remote ─► /debug/… of the leader ─► a view of pumice_engine
+//!  SchedulerConnection (flags) ─► pumice_cluster::remote ─► /debug/… of the leader ─► a view of pumice_engine
 //!                                                                              └► table, JSON, YAML
 //! ```
 
@@ -16,14 +16,14 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use clap::Args;
-use pumice_cluster::remote::{self, Leader, Page, Remote, RemoteOptions};
+use pumice_cluster::remote::{self, Leader, Remote, RemoteOptions, RemotePage};
 use pumice_engine::view::Quantities;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
 use crate::BadInput;
-use crate::simulate::Format;
+use crate::simulate::OutputFormat;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
@@ -34,7 +34,7 @@ const MAX_REASON: usize = 100;
 
 /// Where the scheduler is.
 #[derive(Args)]
-pub struct Connection {
+pub struct SchedulerConnection {
     /// Kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -59,24 +59,24 @@ pub struct Connection {
     server: Option<String>,
     /// Output format
     #[arg(long, short, value_enum, default_value = "table")]
-    pub output: Format,
+    pub output: OutputFormat,
 }
 
 /// The way to the scheduler.
 pub struct Scheduler {
     runtime: Runtime,
-    way: Way,
+    way: Route,
 }
 
-enum Way {
+enum Route {
     Address(String),
     Cluster(Box<Remote>, Leader),
 }
 
 /// An answer that is there, or why it is not.
-pub type Found<T> = Result<T, String>;
+pub type Answered<T> = Result<T, String>;
 
-impl Connection {
+impl SchedulerConnection {
     /// Finds the leading scheduler.
     pub fn open(&self) -> anyhow::Result<Scheduler> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -84,7 +84,7 @@ impl Connection {
             .build()
             .context("no runtime")?;
         let way = match &self.server {
-            Some(address) => Way::Address(address.clone()),
+            Some(address) => Route::Address(address.clone()),
             None => {
                 let options = RemoteOptions {
                     kubeconfig: self.kubeconfig.clone(),
@@ -99,7 +99,7 @@ impl Connection {
                     Ok((remote, leader))
                 });
                 let (remote, leader) = found.map_err(error)?;
-                Way::Cluster(Box::new(remote), leader)
+                Route::Cluster(Box::new(remote), leader)
             }
         };
         Ok(Scheduler { runtime, way })
@@ -110,22 +110,22 @@ impl Scheduler {
     /// The namespace meant where none is named.
     pub fn namespace(&self) -> &str {
         match &self.way {
-            Way::Address(_) => "default",
-            Way::Cluster(remote, _) => remote.namespace(),
+            Route::Address(_) => "default",
+            Route::Cluster(remote, _) => remote.namespace(),
         }
     }
 
     /// Reads a page; parts of the path are escaped.
-    pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Found<T>> {
+    pub fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<Answered<T>> {
         let parts: Vec<String> = parts.iter().map(|part| escaped(part)).collect();
         let path = format!("/debug/{}", parts.join("/"));
         let page = self.runtime.block_on(async {
             match &self.way {
-                Way::Address(address) => remote::get_at(address, &path).await,
-                Way::Cluster(remote, leader) => remote.get(leader, &path).await,
+                Route::Address(address) => remote::get_at(address, &path).await,
+                Route::Cluster(remote, leader) => remote.get(leader, &path).await,
             }
         });
-        let Page { status, body, .. } = page.map_err(error)?;
+        let RemotePage { status, body, .. } = page.map_err(error)?;
         match status {
             200 => {
                 let view = serde_json::from_str(&body);
@@ -172,17 +172,17 @@ fn absent(why: String) -> anyhow::Error {
 /// Prints a view as JSON or YAML, or by `table`.
 pub fn print<T: Serialize>(
     view: &T,
-    format: Format,
+    format: OutputFormat,
     table: impl FnOnce(&mut dyn Write, &T) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut out, view).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        Format::Yaml => write!(out, "{}", serde_yaml::to_string(view)?)?,
-        Format::Table => table(&mut out, view)?,
+        OutputFormat::Yaml => write!(out, "{}", serde_yaml::to_string(view)?)?,
+        OutputFormat::Table => table(&mut out, view)?,
     }
     Ok(())
 }

@@ -7,18 +7,18 @@ use std::process::ExitCode;
 use clap::Args;
 use pumice_engine::view::{QueueView, QueuesView, WaitingJob};
 
-use super::{BAD, Connection, HEAD, amounts, brief, print};
+use super::{BAD, HEAD, SchedulerConnection, amounts, brief, print};
 use crate::output::columns;
 
 /// Arguments of `pumice queues`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct QueuesArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: SchedulerConnection,
 }
 
 /// Asks and prints.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &QueuesArguments) -> anyhow::Result<ExitCode> {
     let scheduler = arguments.connection.open()?;
     let view: QueuesView = scheduler.get_known(&["queues"])?;
     print(&view, arguments.connection.output, |out, view| {

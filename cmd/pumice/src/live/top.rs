@@ -7,18 +7,18 @@ use clap::Args;
 use pumice_engine::view::{ClusterView, NodeView, TopView, Usage};
 
 use super::queues::{self, waiting};
-use super::{BAD, Connection, GOOD, HEAD, print};
+use super::{BAD, GOOD, HEAD, SchedulerConnection, print};
 use crate::output::columns;
 
 /// Arguments of `pumice top`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct TopArguments {
     #[command(flatten)]
-    connection: Connection,
+    connection: SchedulerConnection,
 }
 
 /// Asks and prints.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
     let scheduler = arguments.connection.open()?;
     let view: TopView = scheduler.get_known(&["top"])?;
     print(&view, arguments.connection.output, |out, view| {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use pumice_conf::{CONF_KEY, Config, DEFAULT_CONF};
 use pumice_engine::REGISTRY;
-use pumice_sim::reader::{Input, Source};
+use pumice_sim::reader::{InputObjects, InputSource};
 use pumice_sim::report::ConfigSource;
 
 use crate::check::{accepted, configuration, read};
@@ -21,8 +21,8 @@ use crate::check::{accepted, configuration, read};
 pub fn choose(
     flag: Option<&PathBuf>,
     files: &[PathBuf],
-    input: &Input,
-    sources: &[Source],
+    input: &InputObjects,
+    sources: &[InputSource],
 ) -> anyhow::Result<(Config, ConfigSource)> {
     if let Some(path) = flag {
         let name = path.display().to_string();

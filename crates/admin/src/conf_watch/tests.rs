@@ -7,16 +7,16 @@ use pumice_conf::MAX_BYTES;
 use tempfile::TempDir;
 use tokio::sync::mpsc::Receiver;
 
-use super::{Contents, Pace, ReadError, read, start};
+use super::{Contents, ReadError, ReloadTimes, read, start};
 
 /// Told at once, and read anyway so rarely that a test which needs that fails.
-const BY_EVENT: Pace = Pace {
+const BY_EVENT: ReloadTimes = ReloadTimes {
     quiet: Duration::from_millis(10),
     poll: Duration::from_secs(3_600),
 };
 
 /// Read again and again.
-const BY_POLL: Pace = Pace {
+const BY_POLL: ReloadTimes = ReloadTimes {
     quiet: Duration::from_millis(10),
     poll: Duration::from_millis(30),
 };

@@ -30,7 +30,7 @@ const MAX_CONNECTIONS: usize = 128;
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 
 /// The server with the bounds every server has.
-pub(crate) fn limited<A: Address>(mut server: Server<A>) -> Server<A, Bounded> {
+pub(crate) fn limited<A: Address>(mut server: Server<A>) -> Server<A, BoundedListener> {
     server
         .http_builder()
         .http1()
@@ -39,17 +39,17 @@ pub(crate) fn limited<A: Address>(mut server: Server<A>) -> Server<A, Bounded> {
         .max_buf_size(MAX_HEAD_BYTES);
     server
         .http1_only()
-        .acceptor(Bounded::new(MAX_CONNECTIONS, WRITE_TIMEOUT))
+        .acceptor(BoundedListener::new(MAX_CONNECTIONS, WRITE_TIMEOUT))
 }
 
 /// Admits a bounded number of connections and watches over their writes.
 #[derive(Clone)]
-pub(crate) struct Bounded {
+pub(crate) struct BoundedListener {
     places: Arc<Semaphore>,
     write_timeout: Duration,
 }
 
-impl Bounded {
+impl BoundedListener {
     pub(super) fn new(connections: usize, write_timeout: Duration) -> Self {
         Self {
             places: Arc::new(Semaphore::new(connections)),
@@ -58,7 +58,7 @@ impl Bounded {
     }
 }
 
-impl<I, S> Accept<I, S> for Bounded {
+impl<I, S> Accept<I, S> for BoundedListener {
     type Stream = Guarded<I>;
     type Service = S;
     type Future = Ready<io::Result<(Self::Stream, S)>>;
@@ -161,12 +161,12 @@ mod tests {
     use axum_server::accept::Accept as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
-    use super::Bounded;
+    use super::BoundedListener;
 
     #[tokio::test]
     async fn a_peer_that_takes_nothing_is_cut() {
         let (near, far) = duplex(8);
-        let accepted = Bounded::new(1, Duration::from_millis(20)).accept(near, ());
+        let accepted = BoundedListener::new(1, Duration::from_millis(20)).accept(near, ());
         let (mut guarded, ()) = accepted.await.expect("a place");
         let error = guarded.write_all(&[0; 64]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
@@ -176,7 +176,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_reads_gets_everything() {
         let (near, mut far) = duplex(8);
-        let accepted = Bounded::new(1, Duration::from_secs(60)).accept(near, ());
+        let accepted = BoundedListener::new(1, Duration::from_secs(60)).accept(near, ());
         let (mut guarded, ()) = accepted.await.expect("a place");
         let sent = tokio::spawn(async move { guarded.write_all(&[7; 64]).await });
         let mut received = Vec::new();
@@ -187,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_is_free_again_after_its_connection_ended() {
-        let bounded = Bounded::new(1, Duration::from_secs(60));
+        let bounded = BoundedListener::new(1, Duration::from_secs(60));
         let first = bounded.accept((), ()).await.expect("a place");
         assert!(bounded.accept((), ()).await.is_err());
         drop(first);

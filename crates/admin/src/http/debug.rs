@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use serde_json::json;
 
-use super::routes::{Shared, json, later, level, set_level};
-use super::{Endpoints, Page};
+use super::routes::{SharedEndpoints, json, later, level, set_level};
+use super::{DebugPage, Endpoints};
 
 /// The pages, with what each tells.
 const PAGES: [(&str, &str); 9] = [
@@ -105,7 +105,7 @@ async fn how_to_explain() -> (StatusCode, &'static str) {
     (StatusCode::NOT_FOUND, HOW_TO_EXPLAIN)
 }
 
-async fn page(shared: &Endpoints, page: Page) -> Response {
+async fn page(shared: &Endpoints, page: DebugPage) -> Response {
     match shared.answers.page(page).await {
         Ok(Ok(value)) => json(&value),
         Ok(Err(absent)) => (StatusCode::NOT_FOUND, format!("{absent}\n")).into_response(),
@@ -114,37 +114,40 @@ async fn page(shared: &Endpoints, page: Page) -> Response {
 }
 
 async fn explain(
-    State(shared): Shared,
+    State(shared): SharedEndpoints,
     Path((namespace, name)): Path<(String, String)>,
 ) -> Response {
-    page(&shared, Page::Pod { namespace, name }).await
+    page(&shared, DebugPage::Pod { namespace, name }).await
 }
 
-async fn job(State(shared): Shared, Path((namespace, name)): Path<(String, String)>) -> Response {
-    page(&shared, Page::Job { namespace, name }).await
+async fn job(
+    State(shared): SharedEndpoints,
+    Path((namespace, name)): Path<(String, String)>,
+) -> Response {
+    page(&shared, DebugPage::Job { namespace, name }).await
 }
 
-async fn queues(State(shared): Shared) -> Response {
-    page(&shared, Page::Queues).await
+async fn queues(State(shared): SharedEndpoints) -> Response {
+    page(&shared, DebugPage::Queues).await
 }
 
-async fn queue(State(shared): Shared, Path(name): Path<String>) -> Response {
-    page(&shared, Page::Queue(name)).await
+async fn queue(State(shared): SharedEndpoints, Path(name): Path<String>) -> Response {
+    page(&shared, DebugPage::Queue(name)).await
 }
 
-async fn cards(State(shared): Shared) -> Response {
-    page(&shared, Page::Cards(None)).await
+async fn cards(State(shared): SharedEndpoints) -> Response {
+    page(&shared, DebugPage::Cards(None)).await
 }
 
-async fn cards_of(State(shared): Shared, Path(node): Path<String>) -> Response {
-    page(&shared, Page::Cards(Some(node))).await
+async fn cards_of(State(shared): SharedEndpoints, Path(node): Path<String>) -> Response {
+    page(&shared, DebugPage::Cards(Some(node))).await
 }
 
-async fn top(State(shared): Shared) -> Response {
-    page(&shared, Page::Top).await
+async fn top(State(shared): SharedEndpoints) -> Response {
+    page(&shared, DebugPage::Top).await
 }
 
-async fn decisions(State(shared): Shared) -> Response {
+async fn decisions(State(shared): SharedEndpoints) -> Response {
     match shared.answers.decisions().await {
         Ok(value) => json(&value),
         Err(unanswered) => later(&unanswered),

@@ -47,7 +47,7 @@ pub use tls::{TlsError, TlsFiles};
 
 pub(crate) use connection::limited;
 
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::metrics::Metrics;
 
 /// How long requests under way may take when a server ends (spec/01 §1.6).
@@ -59,11 +59,11 @@ pub const GRACE: Duration = Duration::from_secs(30);
 pub struct Unanswered(pub String);
 
 /// An answer that another thread may have to give.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
+pub type PendingAnswer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
 
 /// A page of what the scheduler sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Page {
+pub enum DebugPage {
     /// One pod: why it waits, or where it is.
     Pod {
         /// Namespace.
@@ -109,10 +109,10 @@ pub trait Answers: Send + Sync + 'static {
     fn config(&self) -> Value;
 
     /// What a page shows; otherwise why there is nothing to show under that name.
-    fn page(&self, page: Page) -> Answer<'_, Result<Value, String>>;
+    fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>>;
 
     /// The latest decisions, and what waits.
-    fn decisions(&self) -> Answer<'_, Value>;
+    fn decisions(&self) -> PendingAnswer<'_, Value>;
 }
 
 /// What the server of `--listen-address` shows.
@@ -123,19 +123,19 @@ pub struct Endpoints {
     /// Who answers the questions.
     pub answers: Arc<dyn Answers>,
     /// The verbosity behind `/debug/loglevel`.
-    pub level: Level,
+    pub level: LogLevel,
     /// Answer `/debug` to every client, not only to those on this machine.
     pub debug_open: bool,
 }
 
-/// A running server. Dropping it leaves it running; [`Server::stop`] ends it.
-pub struct Server {
+/// A running server. Dropping it leaves it running; [`HttpServer::stop`] ends it.
+pub struct HttpServer {
     address: SocketAddr,
     handle: Handle<SocketAddr>,
     task: JoinHandle<std::io::Result<()>>,
 }
 
-impl Server {
+impl HttpServer {
     /// The address it listens on, with the port the system chose when 0 was asked for.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -168,7 +168,7 @@ pub enum HealthError {
 ///
 /// # Errors
 /// The address cannot be read or listened on.
-pub async fn serve(address: &str, endpoints: Endpoints) -> Result<Server, ListenError> {
+pub async fn serve(address: &str, endpoints: Endpoints) -> Result<HttpServer, ListenError> {
     let listener = address::listen("--listen-address", address).await?;
     start(listener, routes::router(endpoints), None)
 }
@@ -178,7 +178,10 @@ pub async fn serve(address: &str, endpoints: Endpoints) -> Result<Server, Listen
 ///
 /// # Errors
 /// The address cannot be read or listened on, or a file cannot be used.
-pub async fn serve_health(address: &str, files: Option<&TlsFiles>) -> Result<Server, HealthError> {
+pub async fn serve_health(
+    address: &str,
+    files: Option<&TlsFiles>,
+) -> Result<HttpServer, HealthError> {
     let tls = files.map(tls::load).transpose()?;
     let listener = address::listen("--healthz-address", address).await?;
     let router = Router::new()
@@ -191,7 +194,7 @@ fn start(
     listener: TcpListener,
     router: Router,
     tls: Option<RustlsConfig>,
-) -> Result<Server, ListenError> {
+) -> Result<HttpServer, ListenError> {
     let address = listener.local_addr().map_err(ListenError::lost)?;
     let handle = Handle::new();
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -203,7 +206,7 @@ fn start(
             tokio::spawn(server.serve(service))
         }
     };
-    Ok(Server {
+    Ok(HttpServer {
         address,
         handle,
         task,

@@ -57,7 +57,7 @@ pub(super) fn router(endpoints: Endpoints) -> Router {
         .with_state(Arc::new(endpoints))
 }
 
-pub(super) type Shared = State<Arc<Endpoints>>;
+pub(super) type SharedEndpoints = State<Arc<Endpoints>>;
 
 async fn in_time(request: Request, next: Next) -> Response {
     match timeout(REQUEST_TIMEOUT, next.run(request)).await {
@@ -85,7 +85,7 @@ pub(super) fn json(value: &Value) -> Response {
     (headers, format!("{value:#}\n")).into_response()
 }
 
-async fn metrics(State(shared): Shared) -> Response {
+async fn metrics(State(shared): SharedEndpoints) -> Response {
     let Some(metrics) = shared.metrics.clone() else {
         return (StatusCode::NOT_FOUND, NO_METRICS).into_response();
     };
@@ -102,21 +102,21 @@ fn failed(error: &str) -> Response {
     (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
 }
 
-async fn live(State(shared): Shared) -> Response {
+async fn live(State(shared): SharedEndpoints) -> Response {
     match shared.answers.live() {
         Ok(()) => OK.into_response(),
         Err(reason) => unavailable(format!("{reason}\n")),
     }
 }
 
-async fn ready(State(shared): Shared) -> Response {
+async fn ready(State(shared): SharedEndpoints) -> Response {
     match shared.answers.ready() {
         Ok(()) => OK.into_response(),
         Err(reasons) => unavailable(reasons.join("\n") + "\n"),
     }
 }
 
-async fn config(State(shared): Shared) -> Response {
+async fn config(State(shared): SharedEndpoints) -> Response {
     json(&shared.answers.config())
 }
 
@@ -124,12 +124,12 @@ pub(super) fn later(unanswered: &Unanswered) -> Response {
     unavailable(format!("{unanswered}\n"))
 }
 
-pub(super) async fn level(State(shared): Shared) -> String {
+pub(super) async fn level(State(shared): SharedEndpoints) -> String {
     format!("{}\n", shared.level.get())
 }
 
 pub(super) async fn set_level(
-    State(shared): Shared,
+    State(shared): SharedEndpoints,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
     body: String,
 ) -> Response {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Answer, Answers, Endpoints, Page, Server, Unanswered, serve};
-use crate::log::Level;
+use super::{Answers, DebugPage, Endpoints, HttpServer, PendingAnswer, Unanswered, serve};
+use crate::log::LogLevel;
 use crate::metrics::Metrics;
 
 /// A daemon of which the test chooses the state.
@@ -41,7 +41,7 @@ impl Answers for Daemon {
         json!({"hash": "00ff"})
     }
 
-    fn page(&self, page: Page) -> Answer<'_, Result<Value, String>> {
+    fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>> {
         Box::pin(async move {
             if self.silent {
                 std::future::pending::<()>().await;
@@ -49,7 +49,7 @@ impl Answers for Daemon {
             if self.starting {
                 return Err(Unanswered(String::from("the lists are not complete")));
             }
-            let unknown = matches!(&page, Page::Pod { name, .. } if name != "web-0");
+            let unknown = matches!(&page, DebugPage::Pod { name, .. } if name != "web-0");
             Ok(match unknown {
                 true => Err("pod team-a/web-1 is not known here".to_owned()),
                 false => Ok(json!({"page": format!("{page:?}")})),
@@ -57,7 +57,7 @@ impl Answers for Daemon {
         })
     }
 
-    fn decisions(&self) -> Answer<'_, Value> {
+    fn decisions(&self) -> PendingAnswer<'_, Value> {
         Box::pin(async { Ok(json!([{"pod": "a/b", "node": "n1"}])) })
     }
 }
@@ -66,12 +66,12 @@ fn endpoints(daemon: Daemon) -> Endpoints {
     Endpoints {
         metrics: Some(Arc::new(Metrics::new().expect("registered"))),
         answers: Arc::new(daemon),
-        level: Level::new(3, |_| Ok(())),
+        level: LogLevel::new(3, |_| Ok(())),
         debug_open: false,
     }
 }
 
-async fn server(daemon: Daemon) -> Server {
+async fn server(daemon: Daemon) -> HttpServer {
     let server = serve("127.0.0.1:0", endpoints(daemon)).await;
     server.expect("it listens")
 }

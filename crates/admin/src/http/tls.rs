@@ -46,12 +46,12 @@ pub struct TlsError {
 }
 
 /// One of the flags with its file.
-struct Source<'a> {
+struct TlsFile<'a> {
     flag: &'static str,
     path: &'a Path,
 }
 
-impl Source<'_> {
+impl TlsFile<'_> {
     fn error(&self, problem: impl ToString, help: &'static str) -> TlsError {
         TlsError {
             flag: self.flag,
@@ -82,7 +82,7 @@ impl Source<'_> {
 /// Reads the files: TLS 1.2 at least; a client may show a certificate, and then it must be one of
 /// the authority's.
 pub(super) fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
-    let source = |flag, path| Source { flag, path };
+    let source = |flag, path| TlsFile { flag, path };
     let ca = source("--ca-cert-file", &*files.ca);
     let own = source("--tls-cert-file", &*files.certificate);
     let key = source("--tls-private-key-file", &*files.key);

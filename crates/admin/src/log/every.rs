@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Keys told apart at a time. Beyond them, new keys share one place.
 const MAX_KEYS: usize = 1024;
 
-struct Seen {
+struct LastMessage {
     at: Instant,
     suppressed: u64,
 }
@@ -23,7 +23,7 @@ struct Seen {
 /// ```
 pub struct Every {
     period: Duration,
-    seen: Mutex<HashMap<Box<str>, Seen>>,
+    seen: Mutex<HashMap<Box<str>, LastMessage>>,
 }
 
 impl Every {
@@ -59,7 +59,7 @@ impl Every {
             entry.at = now;
             return Some(std::mem::take(&mut entry.suppressed));
         }
-        let entry = Seen {
+        let entry = LastMessage {
             at: now,
             suppressed: 0,
         };

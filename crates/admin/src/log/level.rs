@@ -42,7 +42,7 @@ pub struct SetLevelError(String);
 
 type Apply = dyn Fn(u32) -> Result<(), String> + Send + Sync;
 
-struct State {
+struct LevelState {
     now: u32,
     /// What holds when no time-limited level does.
     base: u32,
@@ -50,27 +50,27 @@ struct State {
     changes: u64,
 }
 
-struct Inner {
+struct LevelInner {
     apply: Box<Apply>,
-    state: Mutex<State>,
+    state: Mutex<LevelState>,
 }
 
 /// The handle to the verbosity (klog's `-v`). Clones are the same handle.
 #[derive(Clone)]
-pub struct Level(Arc<Inner>);
+pub struct LogLevel(Arc<LevelInner>);
 
-impl Level {
+impl LogLevel {
     /// A handle that starts at `verbosity`, which holds already, and changes it through `apply`.
     pub fn new(
         verbosity: u32,
         apply: impl Fn(u32) -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        let state = State {
+        let state = LevelState {
             now: verbosity,
             base: verbosity,
             changes: 0,
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(LevelInner {
             apply: Box::new(apply),
             state: Mutex::new(state),
         }))
@@ -126,14 +126,14 @@ impl Level {
         }
     }
 
-    fn change(&self, state: &mut State, verbosity: u32) -> Result<(), SetLevelError> {
+    fn change(&self, state: &mut LevelState, verbosity: u32) -> Result<(), SetLevelError> {
         (self.0.apply)(verbosity).map_err(SetLevelError)?;
         state.now = verbosity;
         state.changes += 1;
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LevelState> {
         let state = self.0.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }

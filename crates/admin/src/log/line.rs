@@ -56,7 +56,7 @@ where
             _ => 'I',
         };
         let time = Timestamp::now().strftime("%m%d %H:%M:%S%.6f");
-        let mut text = Text::default();
+        let mut text = LineText::default();
         event.record(&mut text);
         write!(
             writer,
@@ -70,12 +70,12 @@ where
 
 /// Message and fields of one event, escaped but for the line breaks of the message.
 #[derive(Default)]
-struct Text {
+struct LineText {
     message: String,
     fields: String,
 }
 
-impl Visit for Text {
+impl Visit for LineText {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" {
             push_message(&mut self.message, value);

@@ -16,7 +16,7 @@ mod line;
 mod socket;
 
 pub use every::Every;
-pub use level::{Level, SetLevelError};
+pub use level::{LogLevel, SetLevelError};
 pub use line::KlogLine;
 pub use socket::{DEFAULT_DIRECTORY, LevelSocket, SOCKET_NAME, SocketError, serve_level};
 
@@ -29,7 +29,7 @@ use tracing_subscriber::{Layer, Registry, fmt, reload};
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum LogFormat {
     /// One line as klog writes it: `I1121 16:20:32.123456   42 target] message key="value"`.
     #[default]
     Klog,
@@ -46,7 +46,7 @@ pub struct InitError(#[from] tracing_subscriber::util::TryInitError);
 ///
 /// # Errors
 /// It was called before.
-pub fn init(format: Format, verbosity: u32) -> Result<Level, InitError> {
+pub fn init(format: LogFormat, verbosity: u32) -> Result<LogLevel, InitError> {
     let (subscriber, level) = subscriber(format, verbosity, std::io::stderr);
     subscriber.try_init()?;
     Ok(level)
@@ -54,25 +54,25 @@ pub fn init(format: Format, verbosity: u32) -> Result<Level, InitError> {
 
 /// A subscriber that writes to `writer`, and the handle to its verbosity.
 pub fn subscriber<W>(
-    format: Format,
+    format: LogFormat,
     verbosity: u32,
     writer: W,
-) -> (impl Subscriber + Send + Sync, Level)
+) -> (impl Subscriber + Send + Sync, LogLevel)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let lines = fmt::layer().with_writer(writer);
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
-        Format::Klog => lines
+        LogFormat::Klog => lines
             .with_ansi(false)
             .event_format(KlogLine::default())
             .boxed(),
-        Format::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     let (filter, handle): (reload::Layer<Targets, Registry>, _) =
         reload::Layer::new(level::targets(verbosity));
     let subscriber = tracing_subscriber::registry().with(lines.with_filter(filter));
-    let level = Level::new(verbosity, move |verbosity| {
+    let level = LogLevel::new(verbosity, move |verbosity| {
         handle
             .reload(level::targets(verbosity))
             .map_err(|error| error.to_string())

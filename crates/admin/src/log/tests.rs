@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::{Every, Format, Level, SOCKET_NAME, SocketError, serve_level, subscriber};
+use super::{Every, LogFormat, LogLevel, SOCKET_NAME, SocketError, serve_level, subscriber};
 
 /// Keeps what is logged.
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ impl Paper {
 }
 
 /// What is logged by `say` at a verbosity.
-fn logged(format: Format, verbosity: u32, say: impl FnOnce()) -> String {
+fn logged(format: LogFormat, verbosity: u32, say: impl FnOnce()) -> String {
     let paper = Paper::default();
     let (subscriber, _level) = subscriber(format, verbosity, paper.clone());
     tracing::subscriber::with_default(subscriber, say);
@@ -70,7 +70,7 @@ fn the_verbosity_decides_which_lines_are_shown() {
         (10, "i d t w li ld lt e"),
         (u32::MAX, "i d t w li ld lt e"),
     ] {
-        let text = logged(Format::Klog, verbosity, say_everything);
+        let text = logged(LogFormat::Klog, verbosity, say_everything);
         let messages: Vec<&str> = text
             .lines()
             .filter_map(|line| line.split_once("] ").map(|(_, message)| message))
@@ -82,7 +82,7 @@ fn the_verbosity_decides_which_lines_are_shown() {
 #[test]
 fn the_verbosity_changes_while_the_program_runs() {
     let paper = Paper::default();
-    let (subscriber, level) = subscriber(Format::Klog, 3, paper.clone());
+    let (subscriber, level) = subscriber(LogFormat::Klog, 3, paper.clone());
     tracing::subscriber::with_default(subscriber, || {
         tracing::debug!("before");
         level.set(4).expect("logging is on");
@@ -98,7 +98,7 @@ fn the_verbosity_changes_while_the_program_runs() {
 #[test]
 fn a_line_looks_like_one_of_klog() {
     let pid = std::process::id();
-    let text = logged(Format::Klog, 3, || {
+    let text = logged(LogFormat::Klog, 3, || {
         tracing::warn!(kind = "pods", count = 3, error = %"no such \"thing\"", "watch ended");
     });
     let (time, rest) = text.split_at(21);
@@ -113,7 +113,7 @@ fn a_line_looks_like_one_of_klog() {
 
 #[test]
 fn an_event_has_one_head_and_is_of_bounded_length() {
-    let text = logged(Format::Klog, 3, || {
+    let text = logged(LogFormat::Klog, 3, || {
         let bad = "a\nI0101 forged\r\u{1b}[31m";
         tracing::info!(name = bad, shown = ?bad, other = %bad, "{bad}");
         tracing::info!("{}", "ä".repeat(100_000));
@@ -131,7 +131,7 @@ fn an_event_has_one_head_and_is_of_bounded_length() {
 
 #[test]
 fn a_picture_of_several_lines_can_be_read() {
-    let text = logged(Format::Klog, 3, || {
+    let text = logged(LogFormat::Klog, 3, || {
         tracing::error!("not valid:\nerror: x\n  | ^\n");
     });
     let lines: Vec<&str> = text.lines().collect();
@@ -141,7 +141,9 @@ fn a_picture_of_several_lines_can_be_read() {
 
 #[test]
 fn json_lines_have_message_and_fields_at_the_top() {
-    let text = logged(Format::Json, 3, || tracing::info!(kind = "pods", "opened"));
+    let text = logged(LogFormat::Json, 3, || {
+        tracing::info!(kind = "pods", "opened")
+    });
     let line: serde_json::Value = serde_json::from_str(&text).expect("one JSON object");
     assert_eq!(line["message"], "opened");
     assert_eq!(line["kind"], "pods");
@@ -174,8 +176,8 @@ fn too_many_keys_share_one_place_until_old_ones_are_out_of_date() {
 }
 
 /// A level that only counts.
-fn level(verbosity: u32) -> Level {
-    Level::new(verbosity, |_| Ok(()))
+fn level(verbosity: u32) -> LogLevel {
+    LogLevel::new(verbosity, |_| Ok(()))
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,7 +197,7 @@ async fn a_level_for_a_while_returns_to_the_one_before() {
 
 #[tokio::test]
 async fn a_level_that_cannot_be_applied_stays() {
-    let level = Level::new(3, |_| Err(String::from("gone")));
+    let level = LogLevel::new(3, |_| Err(String::from("gone")));
     let error = level.set(4).expect_err("refused");
     assert_eq!(error.to_string(), "the log level cannot be changed: gone");
     assert_eq!(level.get(), 3);

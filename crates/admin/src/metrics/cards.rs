@@ -9,13 +9,13 @@ use pumice_devices::{Gauge, GaugeSpec};
 pub const MAX_CARD_SERIES: usize = 500_000;
 
 /// Gauge, card, pod.
-type Series = (&'static str, String, Option<String>);
+type CardSeries = (&'static str, String, Option<String>);
 
 /// What has series.
 #[derive(Default)]
 pub(super) struct Cards {
     families: BTreeMap<&'static str, GaugeVec>,
-    nodes: BTreeMap<String, BTreeSet<Series>>,
+    nodes: BTreeMap<String, BTreeSet<CardSeries>>,
     count: usize,
 }
 
@@ -40,7 +40,7 @@ impl Cards {
 
     /// These are all values of a node; pods of one name share a series, which is their sum. Returns how many were refused because there are too many.
     pub(super) fn set(&mut self, node: &str, values: &[Gauge<String>]) -> usize {
-        let mut sums: BTreeMap<Series, f64> = BTreeMap::new();
+        let mut sums: BTreeMap<CardSeries, f64> = BTreeMap::new();
         for value in values {
             let series = (value.name, value.card.to_string(), value.pod.clone());
             *sums.entry(series).or_insert(0.0) += value.value;
@@ -52,7 +52,7 @@ impl Cards {
         }
         let room = MAX_CARD_SERIES.saturating_sub(self.count);
         let refused = sums.len().saturating_sub(room);
-        let kept: BTreeMap<Series, f64> = sums.into_iter().take(room).collect();
+        let kept: BTreeMap<CardSeries, f64> = sums.into_iter().take(room).collect();
         for ((name, card, pod), value) in &kept {
             let labels: Vec<&str> = labels(card, node, pod.as_deref());
             if let Some(family) = self.families.get(name) {
@@ -80,7 +80,7 @@ impl Cards {
         }
     }
 
-    fn remove(&self, node: &str, (name, card, pod): &Series) {
+    fn remove(&self, node: &str, (name, card, pod): &CardSeries) {
         if let Some(family) = self.families.get(name) {
             // It is gone already: as wanted.
             let _ = family.remove_label_values(&labels(card, node, pod.as_deref()));

@@ -12,7 +12,7 @@ pub const MAX_JOBS: usize = 10_000;
 
 /// A job and the queue it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job<'a> {
+pub struct JobLabels<'a> {
     /// Its namespace.
     pub namespace: &'a str,
     /// Its name.
@@ -60,7 +60,12 @@ impl Jobs {
     }
 
     /// Sets the times of a placement and returns the number of refused updates, as the others do.
-    pub(super) fn placed(&mut self, families: &Families, job: Job<'_>, placed: Placed) -> usize {
+    pub(super) fn placed(
+        &mut self,
+        families: &Families,
+        job: JobLabels<'_>,
+        placed: Placed,
+    ) -> usize {
         let Some(series) = self.entry(job.namespace, job.name) else {
             return 1;
         };

@@ -17,9 +17,9 @@ use prometheus::{CounterVec, GaugeVec, Registry, TextEncoder};
 use pumice_devices::{Gauge, GaugeSpec};
 
 pub use cards::MAX_CARD_SERIES;
-pub use jobs::{Job, MAX_JOBS, Placed};
-pub use queues::{Amounts, MAX_QUEUES, MAX_SCALARS, QueueNumbers};
-pub use reference::{Buckets, Family, Kind, REFERENCE};
+pub use jobs::{JobLabels, MAX_JOBS, Placed};
+pub use queues::{MAX_QUEUES, MAX_SCALARS, QueueNumbers, ResourceAmounts};
+pub use reference::{Buckets, MetricFamily, MetricKind, REFERENCE};
 
 use cards::Cards;
 use jobs::Jobs;
@@ -52,7 +52,7 @@ impl TaskStage {
 
 /// A part of the work for one pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum PodStage {
     /// One sweep of filters over the nodes.
     Predicate,
     /// One sweep of scoring over the nodes.
@@ -63,7 +63,7 @@ pub enum Stage {
     Bind,
 }
 
-impl Stage {
+impl PodStage {
     fn label(self) -> &'static str {
         match self {
             Self::Predicate => "Predicate",
@@ -169,7 +169,7 @@ impl Metrics {
     }
 
     /// A part of the work for one pod took `ms` milliseconds.
-    pub fn stage(&self, stage: Stage, ms: f64) {
+    pub fn stage(&self, stage: PodStage, ms: f64) {
         let family = &self.families.stage_ms;
         family.with_label_values(&[stage.label()]).observe(ms);
     }
@@ -207,7 +207,7 @@ impl Metrics {
     }
 
     /// A task of the job was placed.
-    pub fn job_placed(&self, job: Job<'_>, placed: Placed) {
+    pub fn job_placed(&self, job: JobLabels<'_>, placed: Placed) {
         let family = &self.families.job_ms;
         family.with_label_values(NONE).observe(placed.latency_ms);
         let refused = locked(&self.jobs).placed(&self.families, job, placed);

@@ -14,7 +14,7 @@ pub const MAX_SCALARS: usize = 128;
 
 /// An amount of each resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Amounts<'a> {
+pub struct ResourceAmounts<'a> {
     /// CPU in thousandths of a core.
     pub milli_cpu: f64,
     /// Memory in bytes.
@@ -27,17 +27,17 @@ pub struct Amounts<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueNumbers<'a> {
     /// What its tasks hold.
-    pub allocated: Option<Amounts<'a>>,
+    pub allocated: Option<ResourceAmounts<'a>>,
     /// What its tasks hold or ask for.
-    pub request: Option<Amounts<'a>>,
+    pub request: Option<ResourceAmounts<'a>>,
     /// What it deserves.
-    pub deserved: Option<Amounts<'a>>,
+    pub deserved: Option<ResourceAmounts<'a>>,
     /// Its capability (`volcano_queue_capacity_*`).
-    pub capability: Option<Amounts<'a>>,
+    pub capability: Option<ResourceAmounts<'a>>,
     /// Its capability beside the guarantees of others (`volcano_queue_real_capacity_*`).
-    pub real_capability: Option<Amounts<'a>>,
+    pub real_capability: Option<ResourceAmounts<'a>>,
     /// What its admitted jobs will ask for.
-    pub inqueue: Option<Amounts<'a>>,
+    pub inqueue: Option<ResourceAmounts<'a>>,
     /// Largest ratio of allocated to deserved.
     pub share: Option<f64>,
     /// Its weight.
@@ -197,7 +197,7 @@ impl AmountSeries {
     }
 
     /// Sets the amounts; resources that are not among them become 0.
-    fn set(&mut self, triple: &Triple<'_>, name: &str, amount: &Amounts<'_>) -> usize {
+    fn set(&mut self, triple: &Triple<'_>, name: &str, amount: &ResourceAmounts<'_>) -> usize {
         self.cpu.set(amount.milli_cpu);
         self.memory.set(amount.memory_bytes);
         let given: BTreeSet<&str> = amount.scalars.iter().map(|(name, _)| *name).collect();

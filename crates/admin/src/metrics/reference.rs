@@ -8,12 +8,12 @@ use prometheus::{CounterVec, GaugeVec, HistogramOpts, HistogramVec, Opts, Regist
 
 /// One metric family.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Family {
+pub struct MetricFamily {
     /// The whole name, as `/metrics` shows it (a histogram's series end in `_bucket`, `_sum` and
     /// `_count`).
     pub name: &'static str,
     /// What kind of values it has.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// The label names, in the order of the source.
     pub labels: &'static [&'static str],
     /// One sentence on the meaning and the unit.
@@ -22,7 +22,7 @@ pub struct Family {
 
 /// The kind of a metric family.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Only grows while the process lives.
     Counter,
     /// Goes up and down.
@@ -57,13 +57,13 @@ impl Buckets {
 
 /// A metric vector that is made from its family.
 trait Make: Collector + Clone + Sized + 'static {
-    fn make(family: &Family) -> Result<Self, prometheus::Error>;
+    fn make(family: &MetricFamily) -> Result<Self, prometheus::Error>;
     /// Makes the series of a family without labels appear before its first update.
     fn touch(&self);
 }
 
 impl Make for CounterVec {
-    fn make(family: &Family) -> Result<Self, prometheus::Error> {
+    fn make(family: &MetricFamily) -> Result<Self, prometheus::Error> {
         Self::new(Opts::new(family.name, family.help), family.labels)
     }
 
@@ -73,7 +73,7 @@ impl Make for CounterVec {
 }
 
 impl Make for GaugeVec {
-    fn make(family: &Family) -> Result<Self, prometheus::Error> {
+    fn make(family: &MetricFamily) -> Result<Self, prometheus::Error> {
         Self::new(Opts::new(family.name, family.help), family.labels)
     }
 
@@ -83,9 +83,9 @@ impl Make for GaugeVec {
 }
 
 impl Make for HistogramVec {
-    fn make(family: &Family) -> Result<Self, prometheus::Error> {
+    fn make(family: &MetricFamily) -> Result<Self, prometheus::Error> {
         let mut options = HistogramOpts::new(family.name, family.help);
-        if let Kind::Histogram(buckets) = family.kind {
+        if let MetricKind::Histogram(buckets) = family.kind {
             options = options.buckets(buckets.bounds());
         }
         Self::new(options, family.labels)
@@ -96,7 +96,7 @@ impl Make for HistogramVec {
     }
 }
 
-fn register<M: Make>(registry: &Registry, family: &Family) -> Result<M, prometheus::Error> {
+fn register<M: Make>(registry: &Registry, family: &MetricFamily) -> Result<M, prometheus::Error> {
     let made = M::make(family)?;
     registry.register(Box::new(made.clone()))?;
     if family.labels.is_empty() {
@@ -110,17 +110,17 @@ macro_rules! families {
     (@type gauge) => { GaugeVec };
     (@type counter) => { CounterVec };
     (@kind histogram($first:literal, $last:literal, $count:literal)) => {
-        Kind::Histogram(Buckets { first: $first, last: $last, count: $count })
+        MetricKind::Histogram(Buckets { first: $first, last: $last, count: $count })
     };
-    (@kind gauge) => { Kind::Gauge };
-    (@kind counter) => { Kind::Counter };
+    (@kind gauge) => { MetricKind::Gauge };
+    (@kind counter) => { MetricKind::Counter };
     ($(
         $field:ident: $kind:ident $(($($range:literal),*))?
         $name:literal [$($label:literal),*] $help:literal;
     )*) => {
         /// Every family that the daemon registers besides those of the process itself.
-        pub const REFERENCE: &[Family] = &[$(
-            Family {
+        pub const REFERENCE: &[MetricFamily] = &[$(
+            MetricFamily {
                 name: $name,
                 kind: families!(@kind $kind $(($($range),*))?),
                 labels: &[$($label),*],

@@ -1,6 +1,6 @@
 use super::{
-    Amounts, Buckets, Job, Kind, MAX_JOBS, MAX_SCALARS, Metrics, OnSession, Placed, QueueNumbers,
-    REFERENCE, Stage, TaskStage,
+    Buckets, JobLabels, MAX_JOBS, MAX_SCALARS, MetricKind, Metrics, OnSession, Placed, PodStage,
+    QueueNumbers, REFERENCE, ResourceAmounts, TaskStage,
 };
 
 /// The families of spec/01 §8: name without `volcano_`, type with range, labels.
@@ -134,9 +134,9 @@ fn the_families_of_volcano_have_its_names_types_labels_and_ranges() {
         .iter()
         .filter_map(|family| {
             let kind = match family.kind {
-                Kind::Counter => String::from("counter"),
-                Kind::Gauge => String::from("gauge"),
-                Kind::Histogram(Buckets { first, last, count }) => {
+                MetricKind::Counter => String::from("counter"),
+                MetricKind::Gauge => String::from("gauge"),
+                MetricKind::Histogram(Buckets { first, last, count }) => {
                     format!("histogram {first} {last} {count}")
                 }
             };
@@ -210,7 +210,7 @@ fn families_without_labels_are_shown_before_their_first_update() {
 
 /// Calls every setter once.
 fn use_everything(metrics: &Metrics) {
-    let amounts = Amounts {
+    let amounts = ResourceAmounts {
         milli_cpu: 1.0,
         memory_bytes: 2.0,
         scalars: &[("nvidia.com/gpu", 3.0)],
@@ -232,7 +232,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.action("allocate", 1.0);
     metrics.plugin("gang", OnSession::Open, 1.0);
     metrics.task_latency(TaskStage::Watched, 1.0);
-    metrics.stage(Stage::Predicate, 1.0);
+    metrics.stage(PodStage::Predicate, 1.0);
     metrics.preemption_victims(1);
     metrics.preemption_attempts(1);
     metrics.eviction_transaction("preempt");
@@ -266,7 +266,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.ledger_divergence(1);
 }
 
-const JOB: Job<'_> = Job {
+const JOB: JobLabels<'_> = JobLabels {
     namespace: "ns",
     name: "job",
     queue: "q",
@@ -324,9 +324,9 @@ fn the_numbers_of_a_queue_stand_under_their_names() {
 
 fn allocated<'a>(scalars: &'a [(&'a str, f64)]) -> QueueNumbers<'a> {
     QueueNumbers {
-        allocated: Some(Amounts {
+        allocated: Some(ResourceAmounts {
             scalars,
-            ..Amounts::default()
+            ..ResourceAmounts::default()
         }),
         ..QueueNumbers::default()
     }
@@ -387,7 +387,7 @@ fn a_job_takes_its_series_with_it() {
 fn a_job_that_changes_its_queue_leaves_nothing_behind() {
     let metrics = metrics();
     metrics.job_placed(JOB, PLACED);
-    metrics.job_placed(Job { queue: "r", ..JOB }, PLACED);
+    metrics.job_placed(JobLabels { queue: "r", ..JOB }, PLACED);
     let found = lines(&metrics, "volcano_e2e_job_scheduling_last_time{");
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains(r#"queue="r""#));

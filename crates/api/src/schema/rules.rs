@@ -15,13 +15,13 @@ const NAME_LENGTH: u32 = 253;
 const LABEL_LENGTH: u32 = 63;
 
 /// Keywords of one field.
-pub(super) struct Rule {
+pub(super) struct FieldRule {
     /// Names from the top, `*` for the items of a list or the values of a map; empty for the top.
     path: String,
     keywords: Value,
 }
 
-impl Rule {
+impl FieldRule {
     /// Adds the keywords to the field.
     ///
     /// # Errors
@@ -50,37 +50,37 @@ impl Rule {
     }
 }
 
-fn rule(path: impl Into<String>, keywords: Value) -> Rule {
-    Rule {
+fn rule(path: impl Into<String>, keywords: Value) -> FieldRule {
+    FieldRule {
         path: path.into(),
         keywords,
     }
 }
 
-fn at_least(path: &str, minimum: i64) -> Rule {
+fn at_least(path: &str, minimum: i64) -> FieldRule {
     rule(path, json!({"minimum": minimum}))
 }
 
-fn at_most_long(path: &str, length: u32) -> Rule {
+fn at_most_long(path: &str, length: u32) -> FieldRule {
     rule(path, json!({"maxLength": length}))
 }
 
-fn one_of(path: &str, values: &[&str]) -> Rule {
+fn one_of(path: &str, values: &[&str]) -> FieldRule {
     rule(path, json!({"enum": values}))
 }
 
-fn required(path: &str, fields: &[&str]) -> Rule {
+fn required(path: &str, fields: &[&str]) -> FieldRule {
     rule(path, json!({"required": fields}))
 }
 
-fn counts(status: &str, fields: &[&str]) -> Vec<Rule> {
+fn counts(status: &str, fields: &[&str]) -> Vec<FieldRule> {
     fields
         .iter()
         .map(|field| at_least(&format!("{status}.{field}"), 0))
         .collect()
 }
 
-fn network_topology(path: &str) -> Vec<Rule> {
+fn network_topology(path: &str) -> Vec<FieldRule> {
     vec![
         rule(
             format!("{path}.mode"),
@@ -92,7 +92,7 @@ fn network_topology(path: &str) -> Vec<Rule> {
 }
 
 /// B1.
-pub(super) fn queue() -> Vec<Rule> {
+pub(super) fn queue() -> Vec<FieldRule> {
     let mut rules = vec![
         rule(
             "spec.weight",
@@ -118,7 +118,7 @@ pub(super) fn queue() -> Vec<Rule> {
 }
 
 /// B2.
-pub(super) fn pod_group() -> Vec<Rule> {
+pub(super) fn pod_group() -> Vec<FieldRule> {
     let mut rules = vec![
         at_least("spec.minMember", 0),
         rule(
@@ -151,7 +151,7 @@ pub(super) fn pod_group() -> Vec<Rule> {
 }
 
 /// B3.
-pub(super) fn job() -> Vec<Rule> {
+pub(super) fn job() -> Vec<FieldRule> {
     let mut rules = vec![
         at_most_long("spec.schedulerName", LABEL_LENGTH),
         at_least("spec.minAvailable", 0),
@@ -212,7 +212,7 @@ pub(super) fn job() -> Vec<Rule> {
 }
 
 /// `spec.tasks[]` of a Job.
-fn tasks() -> Vec<Rule> {
+fn tasks() -> Vec<FieldRule> {
     let partitions = "spec.tasks.*.partitionPolicy";
     let mut rules = vec![
         rule(
@@ -239,7 +239,7 @@ fn tasks() -> Vec<Rule> {
 }
 
 /// Events of a LifecyclePolicy; its actions are the admission webhook's to check.
-fn policies(path: &str) -> Vec<Rule> {
+fn policies(path: &str) -> Vec<FieldRule> {
     const EVENTS: [&str; 11] = [
         "*",
         "PodPending",
@@ -260,7 +260,7 @@ fn policies(path: &str) -> Vec<Rule> {
 }
 
 /// B7.
-pub(super) fn hyper_node() -> Vec<Rule> {
+pub(super) fn hyper_node() -> Vec<FieldRule> {
     let selector = "spec.members.*.selector";
     vec![
         required("spec", &["tier"]),
@@ -300,11 +300,11 @@ pub(super) fn hyper_node() -> Vec<Rule> {
 }
 
 /// B8.
-pub(super) fn numatopology() -> Vec<Rule> {
+pub(super) fn numatopology() -> Vec<FieldRule> {
     counts("spec.cpuDetail.*", &["numa", "socket", "core"])
 }
 
 /// B9.
-pub(super) fn node_shard() -> Vec<Rule> {
+pub(super) fn node_shard() -> Vec<FieldRule> {
     vec![required("", &["spec"]), required("spec", &["nodesDesired"])]
 }

@@ -13,12 +13,12 @@ const REFERENCE: &str = "#/$defs/";
 const CORE: &str = "io.k8s.";
 
 /// Structural schemas of the parts of a kind.
-pub(super) struct Shapes {
+pub(super) struct StructuralSchemas {
     pub(super) spec: Value,
     pub(super) status: Option<Value>,
 }
 
-impl Shapes {
+impl StructuralSchemas {
     pub(super) fn of<Spec: JsonSchema>() -> Self {
         Self {
             spec: structural::<Spec>(),

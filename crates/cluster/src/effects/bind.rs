@@ -34,22 +34,22 @@ use tokio::time::Instant;
 use super::backoff;
 use super::devices::guards::Pass;
 use super::devices::{Waits, lock};
-use super::gate::{Gate, Permit};
-use super::http::{Call, Refusal, Reply};
+use super::gate::{BindLimiter, Permit};
+use super::http::{ApiCall, ApiRefusal, Reply};
 use super::lane::Lane;
 use super::recall::Recall;
-use super::shared::{Doubt, Rate, Shared};
-use super::status::{Key, Status, pod_key};
+use super::shared::{Doubt, Rate, WriterContext};
+use super::status::{StatusKey, StatusWrite, pod_key};
 use super::verbs::Target;
 use super::volumes;
 use super::window::Sample;
 use super::{BindFailure, BindRequest, Outcome, pod_path};
 
 /// A bind under way.
-pub(super) struct Bind<'a> {
-    shared: &'a Arc<Shared>,
-    gate: &'a Arc<Gate>,
-    conditions: &'a Lane<Key, Status>,
+pub(super) struct BindInFlight<'a> {
+    shared: &'a Arc<WriterContext>,
+    gate: &'a Arc<BindLimiter>,
+    conditions: &'a Lane<StatusKey, StatusWrite>,
     request: &'a BindRequest,
     doubt: Option<Doubt>,
     tries: u32,
@@ -69,7 +69,7 @@ pub(super) struct Ready {
 
 /// What a pod looks like on the API server.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
+enum PodOnServer {
     Here,
     Elsewhere(String),
     Unbound { gated: bool },
@@ -79,18 +79,18 @@ enum Seen {
     Unreadable(String),
 }
 
-type Failed = (BindFailure, String);
+type FailedBind = (BindFailure, String);
 
 enum Next {
     Bound,
-    Failed(Failed),
+    Failed(FailedBind),
     Again(Duration, String),
 }
 
-impl<'a> Bind<'a> {
+impl<'a> BindInFlight<'a> {
     pub(super) fn new(
-        shared: &'a Arc<Shared>,
-        (gate, conditions): (&'a Arc<Gate>, &'a Lane<Key, Status>),
+        shared: &'a Arc<WriterContext>,
+        (gate, conditions): (&'a Arc<BindLimiter>, &'a Lane<StatusKey, StatusWrite>),
         request: &'a BindRequest,
         ready: Ready,
         recall: Recall,
@@ -112,7 +112,7 @@ impl<'a> Bind<'a> {
     ///
     /// # Errors
     /// Why it is certain that the pod is not, and will not be, on the node through this bind.
-    pub(super) async fn run(mut self) -> Result<(), Failed> {
+    pub(super) async fn run(mut self) -> Result<(), FailedBind> {
         self.still_fits()?;
         let Some(work) = &self.request.volumes else {
             return self.among_others().await;
@@ -131,7 +131,7 @@ impl<'a> Bind<'a> {
     }
 
     /// Binds when no pod is on its way that the device plugin could take for this one.
-    async fn among_others(&mut self) -> Result<(), Failed> {
+    async fn among_others(&mut self) -> Result<(), FailedBind> {
         let (guards, uid) = (&self.shared.devices.guards, &self.request.pod.uid);
         let Some(guard) = &self.request.devices.guard else {
             return self.locked().await;
@@ -169,7 +169,7 @@ impl<'a> Bind<'a> {
     }
 
     /// Binds under the lock of the node, where there is one. The device plugin gives it back.
-    async fn locked(&mut self) -> Result<(), Failed> {
+    async fn locked(&mut self) -> Result<(), FailedBind> {
         let held = match self.request.devices.lock {
             Some(key) => {
                 let whose = (self.request.pod.uid.as_str(), self.request.node.as_str());
@@ -190,7 +190,7 @@ impl<'a> Bind<'a> {
     }
 
     /// Posts until there is a success, a refusal, or no more time.
-    async fn posted(&mut self) -> Result<(), Failed> {
+    async fn posted(&mut self) -> Result<(), FailedBind> {
         let mut end = None;
         loop {
             let permit = self.permit().await?;
@@ -222,7 +222,7 @@ impl<'a> Bind<'a> {
     }
 
     /// A turn at the gate, while what was decided from is followed.
-    async fn permit(&mut self) -> Result<Permit, Failed> {
+    async fn permit(&mut self) -> Result<Permit, FailedBind> {
         let (shared, recall) = (self.shared, self.recall.clone());
         let turn = async {
             let permit = match self.ready.permit.take() {
@@ -243,7 +243,7 @@ impl<'a> Bind<'a> {
     }
 
     /// Whether the decision has not been taken back.
-    fn still_fits(&self) -> Result<(), Failed> {
+    fn still_fits(&self) -> Result<(), FailedBind> {
         match self.recall.why() {
             Some(why) => Err((BindFailure::Outdated, why)),
             None => Ok(()),
@@ -263,7 +263,7 @@ impl<'a> Bind<'a> {
         }
     }
 
-    async fn refused(&mut self, refusal: Refusal, text: String, sent: Instant) -> Next {
+    async fn refused(&mut self, refusal: ApiRefusal, text: String, sent: Instant) -> Next {
         let pause = refusal.retry_after;
         let again = |tries| pause.unwrap_or_else(|| backoff::pause(tries));
         match refusal.code {
@@ -314,15 +314,17 @@ impl<'a> Bind<'a> {
     async fn look(&mut self, text: String) -> Next {
         let pause = backoff::pause(self.tries);
         match self.read().await {
-            Seen::Here => Next::Bound,
-            Seen::Unbound { gated: true } => Next::Failed((BindFailure::Rejected, text)),
-            Seen::Unbound { gated: false } | Seen::Unreadable(_) => Next::Again(pause, text),
+            PodOnServer::Here => Next::Bound,
+            PodOnServer::Unbound { gated: true } => Next::Failed((BindFailure::Rejected, text)),
+            PodOnServer::Unbound { gated: false } | PodOnServer::Unreadable(_) => {
+                Next::Again(pause, text)
+            }
             seen => Next::Failed(failure(seen, text)),
         }
     }
 
     /// Holds a failure back until no request in doubt can be carried out any more.
-    async fn certain(&mut self, failed: Failed) -> Result<(), Failed> {
+    async fn certain(&mut self, failed: FailedBind) -> Result<(), FailedBind> {
         let mut tries = 0;
         while let Some(doubt) = &self.doubt {
             if is_final(&failed.0) {
@@ -331,9 +333,9 @@ impl<'a> Bind<'a> {
             let over = doubt.lasts().is_zero();
             let moment = self.shared.contact.moment();
             match self.read().await {
-                Seen::Here => return Ok(()),
-                Seen::Unbound { .. } if over => break,
-                Seen::Unbound { .. } | Seen::Unreadable(_) => {}
+                PodOnServer::Here => return Ok(()),
+                PodOnServer::Unbound { .. } if over => break,
+                PodOnServer::Unbound { .. } | PodOnServer::Unreadable(_) => {}
                 seen => return Err(failure(seen, failed.1)),
             }
             let pause = backoff::pause(tries);
@@ -349,14 +351,14 @@ impl<'a> Bind<'a> {
         Err(failed)
     }
 
-    async fn read(&self) -> Seen {
+    async fn read(&self) -> PodOnServer {
         match self.shared.read(pod_path(&self.request.pod)).await {
             Reply::Ok(body) => match serde_json::from_slice::<Pod>(&body) {
                 Ok(pod) => pod.seen(self.request),
-                Err(error) => Seen::Unreadable(error.to_string()),
+                Err(error) => PodOnServer::Unreadable(error.to_string()),
             },
-            Reply::Refused(refusal) if refusal.code == 404 => Seen::Gone,
-            reply => Seen::Unreadable(reply.text()),
+            Reply::Refused(refusal) if refusal.code == 404 => PodOnServer::Gone,
+            reply => PodOnServer::Unreadable(reply.text()),
         }
     }
 
@@ -372,7 +374,7 @@ impl<'a> Bind<'a> {
         })
     }
 
-    fn call(&mut self) -> Call {
+    fn call(&mut self) -> ApiCall {
         let BindRequest { pod, node, .. } = self.request;
         let mut metadata = json!({
             "name": pod.name,
@@ -388,7 +390,7 @@ impl<'a> Bind<'a> {
             "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         });
-        Call::post(format!("{}/binding", pod_path(pod)), &body)
+        ApiCall::post(format!("{}/binding", pod_path(pod)), &body)
     }
 }
 
@@ -398,12 +400,14 @@ fn is_final(failure: &BindFailure) -> bool {
     matches!(failure, PodGone | PodReplaced | BoundElsewhere(_))
 }
 
-fn failure(seen: Seen, text: String) -> Failed {
+fn failure(seen: PodOnServer, text: String) -> FailedBind {
     let failure = match seen {
-        Seen::Elsewhere(node) => BindFailure::BoundElsewhere(node),
-        Seen::Replaced => BindFailure::PodReplaced,
-        Seen::Gone | Seen::Deleting => BindFailure::PodGone,
-        Seen::Here | Seen::Unbound { .. } | Seen::Unreadable(_) => BindFailure::GaveUp,
+        PodOnServer::Elsewhere(node) => BindFailure::BoundElsewhere(node),
+        PodOnServer::Replaced => BindFailure::PodReplaced,
+        PodOnServer::Gone | PodOnServer::Deleting => BindFailure::PodGone,
+        PodOnServer::Here | PodOnServer::Unbound { .. } | PodOnServer::Unreadable(_) => {
+            BindFailure::GaveUp
+        }
     };
     (failure, text)
 }
@@ -423,13 +427,13 @@ fn sample(reply: &Reply) -> Sample {
 /// The fields of a pod that settle a bind.
 #[derive(Deserialize)]
 struct Pod {
-    metadata: Metadata,
+    metadata: StampedMetadata,
     spec: Spec,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct StampedMetadata {
     uid: String,
     deletion_timestamp: Option<String>,
 }
@@ -443,15 +447,15 @@ struct Spec {
 }
 
 impl Pod {
-    fn seen(self, wanted: &BindRequest) -> Seen {
+    fn seen(self, wanted: &BindRequest) -> PodOnServer {
         if self.metadata.uid != wanted.pod.uid {
-            return Seen::Replaced;
+            return PodOnServer::Replaced;
         }
         match self.spec.node_name.filter(|node| !node.is_empty()) {
-            Some(node) if node == wanted.node => Seen::Here,
-            Some(node) => Seen::Elsewhere(node),
-            None if self.metadata.deletion_timestamp.is_some() => Seen::Deleting,
-            None => Seen::Unbound {
+            Some(node) if node == wanted.node => PodOnServer::Here,
+            Some(node) => PodOnServer::Elsewhere(node),
+            None if self.metadata.deletion_timestamp.is_some() => PodOnServer::Deleting,
+            None => PodOnServer::Unbound {
                 gated: self
                     .spec
                     .scheduling_gates

@@ -40,22 +40,22 @@ pub(super) enum Finish {
     Again(Duration),
 }
 
-struct Waiting<V> {
+struct PendingWrite<V> {
     value: V,
     due: Instant,
     tries: u32,
     ticket: u64,
 }
 
-struct Entry<V> {
-    waiting: Option<Waiting<V>>,
+struct CoalescedKey<V> {
+    waiting: Option<PendingWrite<V>>,
     under_way: Option<(V, u32)>,
     written: Option<(V, Instant)>,
 }
 
 /// See the module.
 pub(super) struct Coalescer<K, V> {
-    entries: HashMap<K, Entry<V>>,
+    entries: HashMap<K, CoalescedKey<V>>,
     due: BinaryHeap<Reverse<(Instant, u64)>>,
     tickets: HashMap<u64, K>,
     written: VecDeque<(Instant, K)>,
@@ -97,7 +97,7 @@ impl<K: Clone + Eq + Hash, V: Coalesce> Coalescer<K, V> {
     /// changes does not put the write off for ever.
     pub(super) fn submit(&mut self, key: K, value: V, now: Instant) {
         self.forget(now);
-        let entry = self.entries.entry(key.clone()).or_insert(Entry {
+        let entry = self.entries.entry(key.clone()).or_insert(CoalescedKey {
             waiting: None,
             under_way: None,
             written: None,
@@ -126,7 +126,7 @@ impl<K: Clone + Eq + Hash, V: Coalesce> Coalescer<K, V> {
         };
         self.last_ticket += 1;
         let ticket = self.last_ticket;
-        let waiting = Waiting {
+        let waiting = PendingWrite {
             value,
             due,
             tries,

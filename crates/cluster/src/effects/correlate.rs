@@ -35,7 +35,7 @@ const MOST_NAME: usize = 253;
 
 /// An Event object as it is to be.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Record {
+pub(super) struct EventRecord {
     pub(super) name: String,
     pub(super) about: ObjectRef,
     pub(super) warning: bool,
@@ -50,14 +50,14 @@ pub(super) struct Record {
 
 /// What to do about an event.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct EventVerdict {
     /// To be written, in the place of one of that name that waits.
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<EventRecord>,
     /// Names of events that are not to be written any more if they still wait.
     pub(super) withdrawn: Vec<String>,
 }
 
-struct Series {
+struct EventSeries {
     warning: bool,
     reason: String,
     message: u64,
@@ -70,7 +70,7 @@ struct Series {
 
 struct Object {
     bucket: Bucket,
-    series: VecDeque<Series>,
+    series: VecDeque<EventSeries>,
 }
 
 /// See the module.
@@ -81,7 +81,7 @@ pub(super) struct Correlator {
     last_stamp: i64,
 }
 
-impl Series {
+impl EventSeries {
     /// When the message may be written, and none that waits already has to be paid for again;
     /// `None` when it is a repeat that is not due.
     fn turn(
@@ -122,12 +122,12 @@ impl Correlator {
         reason: String,
         message: &str,
         (now, wall): (Instant, Timestamp),
-    ) -> Verdict {
+    ) -> EventVerdict {
         let message = cut(message, MOST_MESSAGE);
         let digest = FxBuildHasher.hash_one(message);
         let (stamp, repeat) = (self.stamp(wall), self.repeat);
         let object = self.object(&about, now);
-        let mut verdict = Verdict::default();
+        let mut verdict = EventVerdict::default();
         if reason == SCHEDULED {
             verdict.withdrawn = object.withdraw(now);
         }
@@ -151,7 +151,7 @@ impl Correlator {
                 let hex = format!("{stamp:x}");
                 let name = format!("{}.{hex}", cut(&about.name, MOST_NAME - 1 - hex.len()));
                 object.series.truncate(MOST_SERIES - 1);
-                object.series.push_front(Series {
+                object.series.push_front(EventSeries {
                     warning,
                     reason: reason.clone(),
                     message: digest,
@@ -163,7 +163,7 @@ impl Correlator {
                 (name, 1, wall, now)
             }
         };
-        verdict.record = Some(Record {
+        verdict.record = Some(EventRecord {
             name,
             about,
             warning,
@@ -208,7 +208,7 @@ impl Object {
     /// Nothing that waits is to be written any more; names of what may wait.
     fn withdraw(&mut self, now: Instant) -> Vec<String> {
         let waiting = self.series.iter_mut().filter(|series| series.written > now);
-        let withdraw = |series: &mut Series| {
+        let withdraw = |series: &mut EventSeries| {
             // What is on the server is not known any more: the next message is another one.
             (series.message, series.written) = (0, now);
             series.name.clone()
@@ -239,11 +239,17 @@ mod tests {
             }
         }
 
-        fn event(&mut self, pod: &str, reason: &str, message: &str, at: u64) -> Option<Record> {
+        fn event(
+            &mut self,
+            pod: &str,
+            reason: &str,
+            message: &str,
+            at: u64,
+        ) -> Option<EventRecord> {
             self.verdict(pod, reason, message, at).record
         }
 
-        fn verdict(&mut self, pod: &str, reason: &str, message: &str, at: u64) -> Verdict {
+        fn verdict(&mut self, pod: &str, reason: &str, message: &str, at: u64) -> EventVerdict {
             let about = ObjectRef {
                 api_version: "v1".to_owned(),
                 kind: "Pod".to_owned(),

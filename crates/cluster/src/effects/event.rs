@@ -10,10 +10,10 @@ use crate::ObjectRef;
 
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
-use super::correlate::{Correlator, Record, Verdict};
-use super::http::{Call, MERGE_PATCH, Refusal, Reply};
+use super::correlate::{Correlator, EventRecord, EventVerdict};
+use super::http::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use super::lane::Lane;
-use super::shared::{Rate, Shared};
+use super::shared::{Rate, WriterContext};
 use super::status_body::seconds;
 use super::verbs::Target;
 
@@ -22,7 +22,7 @@ const MOST_WAITING: usize = 10_000;
 /// An event is worth this many tries.
 const MOST_TRIES: u32 = 3;
 
-impl Coalesce for Record {
+impl Coalesce for EventRecord {
     const REMEMBERED: bool = false;
 
     fn delay(&self) -> Duration {
@@ -31,12 +31,12 @@ impl Coalesce for Record {
 }
 
 /// Takes events.
-pub(super) struct Events {
+pub(super) struct EventSink {
     correlator: Mutex<Correlator>,
-    pub(super) lane: Arc<Lane<String, Record>>,
+    pub(super) lane: Arc<Lane<String, EventRecord>>,
 }
 
-impl Events {
+impl EventSink {
     /// `lifetime`: how long the API server keeps an event.
     pub(super) fn new(lifetime: Duration) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Events {
     /// Takes an event, or folds it into an earlier one.
     pub(super) fn submit(
         &self,
-        shared: &Shared,
+        shared: &WriterContext,
         about: ObjectRef,
         warning: bool,
         reason: String,
@@ -58,7 +58,7 @@ impl Events {
             return;
         }
         let times = (Instant::now(), shared.now());
-        let Verdict { record, withdrawn } = {
+        let EventVerdict { record, withdrawn } = {
             let mut correlator = self
                 .correlator
                 .lock()
@@ -80,7 +80,7 @@ impl Events {
 }
 
 /// Writes an event: a new one, or the count of one that is there.
-pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Finish {
+pub(super) async fn write(shared: Arc<WriterContext>, record: EventRecord, tries: u32) -> Finish {
     match shared.verbs.open(Target::Event, Instant::now()) {
         Ok(()) => {}
         Err(true) => return Finish::Dropped,
@@ -90,7 +90,7 @@ pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Fi
     let mut reply = None;
     if record.count > 1 {
         let one = format!("{all}/{}", record.name);
-        let call = Call::patch(one, MERGE_PATCH, &repeated(&record));
+        let call = ApiCall::patch(one, MERGE_PATCH, &repeated(&record));
         reply = Some(shared.write(Rate::Events, "event", call).await);
     }
     // Events live for an hour; it may also never have been made.
@@ -99,7 +99,7 @@ pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Fi
         .as_ref()
         .is_none_or(|reply| reply.as_ref().is_ok_and(gone))
     {
-        let call = Call::post(all, &whole(&record, &shared.options.event_source));
+        let call = ApiCall::post(all, &whole(&record, &shared.options.event_source));
         reply = Some(shared.write(Rate::Events, "event", call).await);
     }
     let Some(Ok(reply)) = reply else {
@@ -123,7 +123,7 @@ pub(super) async fn write(shared: Arc<Shared>, record: Record, tries: u32) -> Fi
 }
 
 /// By the role, or by an API server that is starting.
-fn refused(shared: &Shared, refusal: &Refusal, tries: u32) -> Finish {
+fn refused(shared: &WriterContext, refusal: &ApiRefusal, tries: u32) -> Finish {
     let denied = shared.is_denied(Target::Event, refusal);
     if shared.verbs.may_speak(Target::Event, Instant::now()) {
         let state = if denied { "off" } else { "held back" };
@@ -136,7 +136,7 @@ fn refused(shared: &Shared, refusal: &Refusal, tries: u32) -> Finish {
     }
 }
 
-fn give_up(shared: &Shared, record: &Record, reply: &Reply) -> Finish {
+fn give_up(shared: &WriterContext, record: &EventRecord, reply: &Reply) -> Finish {
     shared.meter.dropped("event");
     tracing::debug!(
         "dropped event {} of {}: {}",
@@ -148,14 +148,14 @@ fn give_up(shared: &Shared, record: &Record, reply: &Reply) -> Finish {
 }
 
 /// Events about objects without namespace live in `default`.
-fn namespace(record: &Record) -> &str {
+fn namespace(record: &EventRecord) -> &str {
     match record.about.namespace.as_str() {
         "" => "default",
         namespace => namespace,
     }
 }
 
-fn repeated(record: &Record) -> Value {
+fn repeated(record: &EventRecord) -> Value {
     json!({
         "count": record.count,
         "lastTimestamp": seconds(record.last),
@@ -163,7 +163,7 @@ fn repeated(record: &Record) -> Value {
     })
 }
 
-fn whole(record: &Record, source: &str) -> Value {
+fn whole(record: &EventRecord, source: &str) -> Value {
     let about = &record.about;
     let mut object = json!({
         "apiVersion": about.api_version,

@@ -14,9 +14,9 @@ use crate::ObjectRef;
 
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
-use super::event::Events;
-use super::http::{Call, JSON, Reply};
-use super::shared::{NoTerm, Rate, Shared};
+use super::event::EventSink;
+use super::http::{ApiCall, JSON, Reply};
+use super::shared::{NoTerm, Rate, WriterContext};
 use super::status::mark_victim;
 use super::status_body::Victim;
 use super::verbs::Target;
@@ -27,13 +27,13 @@ const MOST_TRIES: u32 = 16;
 
 /// A pod to evict.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Eviction {
+pub(super) struct PodToEvict {
     pub(super) pod: PodRef,
     pub(super) reason: String,
     pub(super) group: Option<ObjectRef>,
 }
 
-impl Coalesce for Eviction {
+impl Coalesce for PodToEvict {
     const REMEMBERED: bool = false;
 
     fn delay(&self) -> Duration {
@@ -41,7 +41,7 @@ impl Coalesce for Eviction {
     }
 }
 
-enum Step {
+enum EvictAttempt {
     Go,
     Gone,
     Again(Option<Duration>, String),
@@ -50,12 +50,12 @@ enum Step {
 
 /// Evicts a pod and tells what became of it.
 pub(super) async fn write(
-    shared: Arc<Shared>,
-    events: Arc<Events>,
-    eviction: Eviction,
+    shared: Arc<WriterContext>,
+    events: Arc<EventSink>,
+    eviction: PodToEvict,
     tries: u32,
 ) -> Finish {
-    let Eviction { pod, reason, group } = eviction;
+    let PodToEvict { pod, reason, group } = eviction;
     let victim = Victim {
         pod: pod.clone(),
         reason: reason.clone(),
@@ -75,22 +75,22 @@ pub(super) async fn write(
         Finish::Dropped
     };
     match steps(&shared, &victim).await {
-        Ok(Step::Go | Step::Gone) => {
+        Ok(EvictAttempt::Go | EvictAttempt::Gone) => {
             shared.tell(Outcome::Evicted { pod });
             Finish::Done
         }
-        Ok(Step::Again(pause, _)) if tries < MOST_TRIES || shared.contact.is_out() => {
+        Ok(EvictAttempt::Again(pause, _)) if tries < MOST_TRIES || shared.contact.is_out() => {
             Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
         }
-        Ok(Step::Again(_, message) | Step::Failed(message)) => failed(message),
+        Ok(EvictAttempt::Again(_, message) | EvictAttempt::Failed(message)) => failed(message),
         Err(NoTerm) => failed("no longer the leader".to_owned()),
     }
 }
 
-async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
+async fn steps(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAttempt, NoTerm> {
     match step(mark_victim(shared, victim).await?) {
-        Step::Go => {}
-        Step::Failed(problem) => {
+        EvictAttempt::Go => {}
+        EvictAttempt::Failed(problem) => {
             // The conditions only explain; the decision is to delete.
             warn!("cannot mark {} as a victim: {problem}", victim.pod.object());
         }
@@ -101,7 +101,7 @@ async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
         "kind": "DeleteOptions",
         "preconditions": {"uid": victim.pod.uid},
     });
-    let call = Call::with(Method::DELETE, pod_path(&victim.pod), JSON, &options);
+    let call = ApiCall::with(Method::DELETE, pod_path(&victim.pod), JSON, &options);
     let reply = shared.write(Rate::Core, "evict", call).await?;
     if let Reply::Refused(refusal) = &reply
         && refusal.is_rbac()
@@ -109,24 +109,24 @@ async fn steps(shared: &Arc<Shared>, victim: &Victim) -> Result<Step, NoTerm> {
         let rule = Target::Eviction.rule();
         let text = format!("{}; grant {rule}", reply.text());
         return Ok(match shared.is_denied(Target::Eviction, refusal) {
-            true => Step::Failed(text),
-            false => Step::Again(None, text),
+            true => EvictAttempt::Failed(text),
+            false => EvictAttempt::Again(None, text),
         });
     }
     Ok(step(reply))
 }
 
 /// A refusal over the UID says that this pod is gone; any other conflict that it is being changed.
-fn step(reply: Reply) -> Step {
+fn step(reply: Reply) -> EvictAttempt {
     let text = reply.text();
     match reply {
-        Reply::Ok(_) => Step::Go,
-        Reply::NotSent(_) | Reply::Lost(_) => Step::Again(None, text),
+        Reply::Ok(_) => EvictAttempt::Go,
+        Reply::NotSent(_) | Reply::Lost(_) => EvictAttempt::Again(None, text),
         Reply::Refused(refusal) => match refusal.code {
-            404 => Step::Gone,
-            _ if refusal.is_replaced() => Step::Gone,
-            401 | 408 | 409 | 429 | 500.. => Step::Again(refusal.retry_after, text),
-            _ => Step::Failed(text),
+            404 => EvictAttempt::Gone,
+            _ if refusal.is_replaced() => EvictAttempt::Gone,
+            401 | 408 | 409 | 429 | 500.. => EvictAttempt::Again(refusal.retry_after, text),
+            _ => EvictAttempt::Failed(text),
         },
     }
 }

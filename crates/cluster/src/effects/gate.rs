@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use super::window::{Sample, Window};
 
 /// See the module.
-pub(super) struct Gate {
-    state: Mutex<State>,
+pub(super) struct BindLimiter {
+    state: Mutex<GateState>,
 }
 
-struct State {
+struct GateState {
     window: Window,
     in_flight: usize,
     waiting: VecDeque<oneshot::Sender<Permit>>,
@@ -23,14 +23,14 @@ struct State {
 
 /// One request may be in flight. Say how it ended; a permit dropped without a word says nothing.
 pub(super) struct Permit {
-    gate: Arc<Gate>,
+    gate: Arc<BindLimiter>,
     verdict: Option<(Sample, Instant)>,
 }
 
-impl Gate {
+impl BindLimiter {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State {
+            state: Mutex::new(GateState {
                 window: Window::new(),
                 in_flight: 0,
                 waiting: VecDeque::new(),
@@ -40,7 +40,7 @@ impl Gate {
     }
 
     /// A poisoned lock is used on: every change under it is complete at every step.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_than_the_window_pass_and_retries_go_first() {
-        let gate = Gate::new();
+        let gate = BindLimiter::new();
         let mut inside = Vec::new();
         for _ in 0..16 {
             inside.push(gate.pass(false).await);
@@ -159,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_nobody_waits_for_any_more_goes_to_the_next() {
-        let gate = Gate::new();
+        let gate = BindLimiter::new();
         let mut inside = Vec::new();
         for _ in 0..16 {
             inside.push(gate.pass(false).await);
@@ -174,7 +174,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_closed_gate_opens_after_its_time() {
-        let gate = Gate::new();
+        let gate = BindLimiter::new();
         let start = Instant::now();
         gate.close_for(Duration::from_secs(3));
         gate.close_for(Duration::from_secs(1));

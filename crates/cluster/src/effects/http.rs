@@ -22,7 +22,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct ApiCall {
     pub(super) method: Method,
     /// Path and query.
     pub(super) path: String,
@@ -30,7 +30,7 @@ pub(super) struct Call {
     pub(super) body: Vec<u8>,
 }
 
-impl Call {
+impl ApiCall {
     pub(super) fn get(path: String) -> Self {
         Self {
             method: Method::GET,
@@ -68,7 +68,7 @@ pub(super) enum Reply {
     /// Done. The body may be missing when the connection broke after the status line.
     Ok(Vec<u8>),
     /// The API server answered that it was not done.
-    Refused(Refusal),
+    Refused(ApiRefusal),
     /// The request has never left: nothing was done.
     NotSent(String),
     /// The deadline passed or the connection broke: it may have been done, or be done yet.
@@ -77,7 +77,7 @@ pub(super) enum Reply {
 
 /// An answer with an error status.
 #[derive(Debug, Default)]
-pub(super) struct Refusal {
+pub(super) struct ApiRefusal {
     pub(super) code: u16,
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
@@ -86,7 +86,7 @@ pub(super) struct Refusal {
 /// The part of `meta/v1 Status` that matters.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Status {
+struct ApiStatus {
     message: String,
     details: Option<Details>,
 }
@@ -97,7 +97,7 @@ struct Details {
     retry_after_seconds: Option<u64>,
 }
 
-impl Refusal {
+impl ApiRefusal {
     /// Whether the refusal is about the caller's role rather than about this object: `… is
     /// forbidden: User "u" cannot patch resource "r" in API group "g"`.
     pub(super) fn is_rbac(&self) -> bool {
@@ -160,7 +160,7 @@ impl Reply {
 }
 
 /// Sends a request once. Never retries: what a second try means depends on the write.
-pub(super) async fn send(client: &kube::Client, call: Call, limit: Duration) -> Reply {
+pub(super) async fn send(client: &kube::Client, call: ApiCall, limit: Duration) -> Reply {
     let request = http::Request::builder()
         .method(call.method)
         .uri(&call.path)
@@ -170,7 +170,7 @@ pub(super) async fn send(client: &kube::Client, call: Call, limit: Duration) -> 
     let request = match request {
         Ok(request) => request,
         Err(error) => {
-            return Reply::Refused(Refusal {
+            return Reply::Refused(ApiRefusal {
                 code: 400,
                 message: format!("{} is no path: {error}", call.path),
                 retry_after: None,
@@ -198,7 +198,7 @@ async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply 
     if head.status.is_success() {
         return Reply::Ok(body);
     }
-    let status: Status = serde_json::from_slice(&body).unwrap_or_default();
+    let status: ApiStatus = serde_json::from_slice(&body).unwrap_or_default();
     let asked = status
         .details
         .and_then(|details| details.retry_after_seconds);
@@ -206,7 +206,7 @@ async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply 
         true => String::from_utf8_lossy(&body).chars().take(200).collect(),
         false => status.message,
     };
-    Reply::Refused(Refusal {
+    Reply::Refused(ApiRefusal {
         code: head.status.as_u16(),
         message,
         retry_after: retry_after(&head.headers)

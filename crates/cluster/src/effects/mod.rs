@@ -48,16 +48,16 @@ use crate::contact::Contact;
 use crate::lease::TermWatch;
 use crate::watch::Picture;
 
-use self::bind::{Bind, Ready};
+use self::bind::{BindInFlight, Ready};
 use self::devices::cleanup::{self, CleanUp};
 use self::devices::guards::Pass;
-use self::event::Events;
-use self::evict::Eviction;
-use self::gate::Gate;
+use self::event::EventSink;
+use self::evict::PodToEvict;
+use self::gate::BindLimiter;
 use self::lane::Lane;
 use self::recall::Recall;
-use self::shared::Shared;
-use self::status::{Key, Status, pod_key};
+use self::shared::WriterContext;
+use self::status::{StatusKey, StatusWrite, pod_key};
 
 pub use devices::{BindWaiting, WaitsFor};
 pub use meter::Meter;
@@ -96,13 +96,13 @@ pub struct Sight {
 }
 
 struct Lanes {
-    shared: Arc<Shared>,
-    gate: Arc<Gate>,
-    evictions: Arc<Lane<String, Eviction>>,
-    statuses: Arc<Lane<Key, Status>>,
-    conditions: Arc<Lane<Key, Status>>,
+    shared: Arc<WriterContext>,
+    gate: Arc<BindLimiter>,
+    evictions: Arc<Lane<String, PodToEvict>>,
+    statuses: Arc<Lane<StatusKey, StatusWrite>>,
+    conditions: Arc<Lane<StatusKey, StatusWrite>>,
     cleanups: Arc<Lane<String, CleanUp>>,
-    events: Arc<Events>,
+    events: Arc<EventSink>,
     bind_ended: Notify,
 }
 
@@ -125,15 +125,15 @@ pub fn start(
     sight: Sight,
 ) -> Effects {
     let event_lifetime = options.event_lifetime;
-    let shared = Shared::new(client, options, term, outcomes, meter, sight);
+    let shared = WriterContext::new(client, options, term, outcomes, meter, sight);
     let lanes = Arc::new(Lanes {
         shared,
-        gate: Gate::new(),
+        gate: BindLimiter::new(),
         evictions: Lane::new(),
         statuses: Lane::new(),
         conditions: Lane::new(),
         cleanups: Lane::new(),
-        events: Arc::new(Events::new(event_lifetime)),
+        events: Arc::new(EventSink::new(event_lifetime)),
         bind_ended: Notify::new(),
     });
     // Bounded by `max_binds`: whoever decides hands in and never waits for writes.
@@ -165,8 +165,8 @@ fn spawn_evictions(lanes: &Arc<Lanes>) -> AbortHandle {
 }
 
 fn spawn_statuses(
-    shared: &Arc<Shared>,
-    lane: &Arc<Lane<Key, Status>>,
+    shared: &Arc<WriterContext>,
+    lane: &Arc<Lane<StatusKey, StatusWrite>>,
     limit: usize,
 ) -> AbortHandle {
     let shared = Arc::clone(shared);
@@ -181,7 +181,7 @@ fn spawn_cleanups(lanes: &Arc<Lanes>) -> AbortHandle {
     tokio::spawn(lane.run(|| CLEANUPS, write)).abort_handle()
 }
 
-fn spawn_guards(shared: &Arc<Shared>) -> AbortHandle {
+fn spawn_guards(shared: &Arc<WriterContext>) -> AbortHandle {
     let shared = Arc::clone(shared);
     tokio::spawn(async move { shared.devices.guards.run().await }).abort_handle()
 }
@@ -256,7 +256,7 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
     // A condition that is being written must not land on a bound pod.
     lanes.conditions.settled(&pod_key(&request.pod)).await;
     let ways = (&lanes.gate, &*lanes.conditions);
-    let bind = Bind::new(&lanes.shared, ways, &request, ready, recall);
+    let bind = BindInFlight::new(&lanes.shared, ways, &request, ready, recall);
     let end = bind.run().await;
     let BindRequest { pod, node, .. } = request;
     lanes.shared.recalls.end(&pod.uid);
@@ -284,7 +284,7 @@ impl Effects {
         match write {
             Write::Bind(request) => self.bind(request),
             Write::Evict { pod, reason, group } => {
-                let eviction = Eviction { pod, reason, group };
+                let eviction = PodToEvict { pod, reason, group };
                 let key = eviction.pod.uid.clone();
                 self.lanes.evictions.submit(key, eviction);
             }
@@ -308,9 +308,9 @@ impl Effects {
                 message,
             } => self.tell_bind_waits(pod, reason, message),
             write => {
-                if let Some(status) = Status::of(write) {
+                if let Some(status) = StatusWrite::of(write) {
                     let lane = match status {
-                        Status::Condition(_) => &self.lanes.conditions,
+                        StatusWrite::Condition(_) => &self.lanes.conditions,
                         _ => &self.lanes.statuses,
                     };
                     lane.submit(status.key(), status);
@@ -336,7 +336,7 @@ impl Effects {
                 message,
                 nominated_node: None,
             };
-            if let Some(status) = Status::of(condition) {
+            if let Some(status) = StatusWrite::of(condition) {
                 conditions.submit(status.key(), status);
             }
         });

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::lease::TermWatch;
 
-use super::http::{Call, Reply, send};
+use super::http::{ApiCall, Reply, send};
 
 /// Deadline of a request; at most half a term, so that a term can outlast it.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -75,12 +75,12 @@ async fn ensure(
     let limit = term.longest().map_or(LIMIT, |term| LIMIT.min(term / 2));
     let mut tries = 0;
     loop {
-        let mut reply = send(client, Call::get(format!("{ALL}/{name}")), limit).await;
+        let mut reply = send(client, ApiCall::get(format!("{ALL}/{name}")), limit).await;
         if matches!(&reply, Reply::Refused(refusal) if matches!(refusal.code, 403 | 404)) {
             if !term.term_valid_for(limit) {
                 return Ok(Ensured::NoTerm);
             }
-            let call = Call::post(ALL.to_owned(), &queue(name, reclaimable));
+            let call = ApiCall::post(ALL.to_owned(), &queue(name, reclaimable));
             reply = send(client, call, limit).await;
         }
         let pause = match &reply {

@@ -18,16 +18,16 @@ use crate::watch::Picture;
 
 use super::backoff::Bucket;
 use super::devices::DeviceState;
-use super::http::{Call, Refusal, Reply, send};
+use super::http::{ApiCall, ApiRefusal, Reply, send};
 use super::recall::Recalls;
-use super::verbs::{Target, Verbs, Way};
+use super::verbs::{Target, Verbs, WriteVerb};
 use super::{EffectOptions, Meter, Outcome, Sight};
 
 /// Requests of steps before binds under way.
 const STEPS: usize = 32;
 
 /// See the module.
-pub(super) struct Shared {
+pub(super) struct WriterContext {
     pub(super) client: kube::Client,
     pub(super) options: EffectOptions,
     pub(super) meter: Arc<dyn Meter>,
@@ -91,7 +91,7 @@ impl Recent {
 #[derive(Debug)]
 pub(super) struct NoTerm;
 
-impl Shared {
+impl WriterContext {
     pub(super) fn new(
         client: kube::Client,
         options: EffectOptions,
@@ -157,7 +157,7 @@ impl Shared {
     }
 
     /// Sends a write that has been cleared.
-    pub(super) async fn send(&self, kind: &'static str, call: Call) -> Reply {
+    pub(super) async fn send(&self, kind: &'static str, call: ApiCall) -> Reply {
         let began = Instant::now();
         let reply = send(&self.client, call, self.options.request_timeout).await;
         let seconds = began.elapsed().as_secs_f64();
@@ -170,7 +170,7 @@ impl Shared {
         &self,
         rate: Rate,
         kind: &'static str,
-        call: Call,
+        call: ApiCall,
     ) -> Result<Reply, NoTerm> {
         self.clear_to_write(rate).await?;
         Ok(self.send(kind, call).await)
@@ -183,25 +183,30 @@ impl Shared {
 
     /// Whether a refusal of what has only one way is about the role, and is believed to be. Until
     /// then it is an API server that is starting, perhaps.
-    pub(super) fn is_denied(&self, target: Target, refusal: &Refusal) -> bool {
-        refusal.is_rbac() && self.verbs.refused(target, Way::Patch, &self.contact)
+    pub(super) fn is_denied(&self, target: Target, refusal: &ApiRefusal) -> bool {
+        refusal.is_rbac() && self.verbs.refused(target, WriteVerb::Patch, &self.contact)
     }
 
     /// Reads; needs no term.
     pub(super) async fn read(&self, path: String) -> Reply {
-        send(&self.client, Call::get(path), self.options.request_timeout).await
+        send(
+            &self.client,
+            ApiCall::get(path),
+            self.options.request_timeout,
+        )
+        .await
     }
 }
 
 /// Counts one bind in doubt for as long as it lives.
 pub(super) struct Doubt {
-    shared: Arc<Shared>,
+    shared: Arc<WriterContext>,
     /// When the request was sent that may have been carried out, or may be yet.
     pub(super) sent: Instant,
 }
 
 impl Doubt {
-    pub(super) fn new(shared: &Arc<Shared>, sent: Instant) -> Self {
+    pub(super) fn new(shared: &Arc<WriterContext>, sent: Instant) -> Self {
         shared.unknown.fetch_add(1, Ordering::Relaxed);
         Self {
             shared: Arc::clone(shared),

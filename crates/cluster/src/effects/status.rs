@@ -9,10 +9,10 @@ use tracing::{debug, warn};
 
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
-use super::http::{Call, JSON_PATCH, MERGE_PATCH, Refusal, Reply, STRATEGIC_PATCH};
-use super::shared::{NoTerm, Rate, Shared};
+use super::http::{ApiCall, ApiRefusal, JSON_PATCH, MERGE_PATCH, Reply, STRATEGIC_PATCH};
+use super::shared::{NoTerm, Rate, WriterContext};
 use super::status_body as body;
-use super::verbs::{Target, Way};
+use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, Write, pod_path};
 
 /// A second in which a newer status may replace the one that waits.
@@ -26,7 +26,7 @@ const MOST_CONFLICTS: u32 = 3;
 
 /// Whose status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum StatusKey {
     /// By UID.
     Pod(String),
     /// By namespace and name.
@@ -37,14 +37,17 @@ pub(super) enum Key {
 
 /// A status to write.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Status {
-    Condition(body::Condition),
-    Group { status: body::Group, urgent: bool },
-    Queue(body::Queue),
-    Shard(body::Shard),
+pub(super) enum StatusWrite {
+    Condition(body::PodConditionBody),
+    Group {
+        status: body::PodGroupStatusBody,
+        urgent: bool,
+    },
+    Queue(body::QueueStatusBody),
+    Shard(body::NodeShardStatusBody),
 }
 
-impl Status {
+impl StatusWrite {
     /// The status a write sets; `None` for other writes.
     pub(super) fn of(write: Write) -> Option<Self> {
         Some(match write {
@@ -53,7 +56,7 @@ impl Status {
                 reason,
                 message,
                 nominated_node,
-            } => Self::Condition(body::Condition {
+            } => Self::Condition(body::PodConditionBody {
                 pod,
                 reason,
                 message,
@@ -66,7 +69,7 @@ impl Status {
                 status,
                 urgent,
             } => Self::Group {
-                status: body::Group {
+                status: body::PodGroupStatusBody {
                     namespace,
                     name,
                     uid,
@@ -74,13 +77,15 @@ impl Status {
                 },
                 urgent,
             },
-            Write::QueueStatus { name, allocated } => Self::Queue(body::Queue { name, allocated }),
+            Write::QueueStatus { name, allocated } => {
+                Self::Queue(body::QueueStatusBody { name, allocated })
+            }
             Write::ShardStatus {
                 name,
                 nodes_in_use,
                 nodes_to_remove,
                 nodes_to_add,
-            } => Self::Shard(body::Shard {
+            } => Self::Shard(body::NodeShardStatusBody {
                 name,
                 nodes_in_use,
                 nodes_to_remove,
@@ -94,17 +99,19 @@ impl Status {
         })
     }
 
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> StatusKey {
         match self {
-            Self::Condition(condition) => Key::Pod(condition.pod.uid.clone()),
-            Self::Group { status, .. } => Key::Group(status.namespace.clone(), status.name.clone()),
-            Self::Queue(queue) => Key::Queue(queue.name.clone()),
-            Self::Shard(shard) => Key::Shard(shard.name.clone()),
+            Self::Condition(condition) => StatusKey::Pod(condition.pod.uid.clone()),
+            Self::Group { status, .. } => {
+                StatusKey::Group(status.namespace.clone(), status.name.clone())
+            }
+            Self::Queue(queue) => StatusKey::Queue(queue.name.clone()),
+            Self::Shard(shard) => StatusKey::Shard(shard.name.clone()),
         }
     }
 }
 
-impl Coalesce for Status {
+impl Coalesce for StatusWrite {
     fn delay(&self) -> Duration {
         match self {
             Self::Group { urgent: true, .. } => Duration::ZERO,
@@ -123,12 +130,12 @@ impl Coalesce for Status {
 }
 
 /// How a status can be written.
-struct Plan {
+struct StatusRoute {
     target: Target,
     kind: &'static str,
     rate: Rate,
     /// In this order; the next where one is answered with 422 (its path is missing).
-    patches: Vec<Call>,
+    patches: Vec<ApiCall>,
     /// Where the object is read, and whether as a list of one.
     read: String,
     listed: bool,
@@ -136,23 +143,26 @@ struct Plan {
 }
 
 /// Writes a status.
-pub(super) async fn write(shared: Arc<Shared>, status: Status, tries: u32) -> Finish {
+pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries: u32) -> Finish {
     let plan = plan(&shared, &status);
     let end = match attempt(&shared, &plan, &status).await {
         Ok(reply) => conclude(&shared, &plan, &reply, tries),
-        Err(NoTerm) => End::NotNeeded,
+        Err(NoTerm) => StatusWriteEnd::NotNeeded,
     };
     match (&status, &end) {
-        (Status::Group { status, .. }, end) => report_group(&shared, status, end),
-        (Status::Condition(condition), End::Written) => {
+        (StatusWrite::Group { status, .. }, end) => report_group(&shared, status, end),
+        (StatusWrite::Condition(condition), StatusWriteEnd::Written) => {
             shared.conditioned.insert(&condition.pod.uid);
         }
         // There may be one a pending pod: what is refused for good is not repeated.
-        (Status::Condition(condition), End::NotNeeded | End::GivenUp(_)) if tries >= MOST_TRIES => {
+        (
+            StatusWrite::Condition(condition),
+            StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_),
+        ) if tries >= MOST_TRIES => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
         }
-        (Status::Queue(queue), End::NotNeeded | End::GivenUp(_)) => {
+        (StatusWrite::Queue(queue), StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_)) => {
             let name = queue.name.clone();
             shared.tell(Outcome::QueueStatusFailed { name });
         }
@@ -162,7 +172,7 @@ pub(super) async fn write(shared: Arc<Shared>, status: Status, tries: u32) -> Fi
 }
 
 /// How an attempt to write a status ended.
-enum End {
+enum StatusWriteEnd {
     Written,
     /// Nobody waits for it: the object is gone, its namespace is being deleted, or another
     /// scheduler leads by now, which computes its own.
@@ -173,7 +183,7 @@ enum End {
     Again(Duration),
 }
 
-impl End {
+impl StatusWriteEnd {
     fn finish(&self) -> Finish {
         match self {
             Self::Written => Finish::Done,
@@ -184,27 +194,27 @@ impl End {
 }
 
 /// Decisions wait for the newest status of a PodGroup to arrive.
-fn report_group(shared: &Shared, group: &body::Group, end: &End) {
+fn report_group(shared: &WriterContext, group: &body::PodGroupStatusBody, end: &StatusWriteEnd) {
     let (namespace, name) = (group.namespace.clone(), group.name.clone());
     match end {
-        End::Written => shared.tell(Outcome::GroupStatusWritten {
+        StatusWriteEnd::Written => shared.tell(Outcome::GroupStatusWritten {
             namespace,
             name,
             status: group.status.clone(),
         }),
-        End::NotNeeded => shared.tell(Outcome::GroupStatusNotNeeded { namespace, name }),
-        End::GivenUp(message) => shared.tell(Outcome::GroupStatusFailed {
+        StatusWriteEnd::NotNeeded => shared.tell(Outcome::GroupStatusNotNeeded { namespace, name }),
+        StatusWriteEnd::GivenUp(message) => shared.tell(Outcome::GroupStatusFailed {
             namespace,
             name,
             message: message.clone(),
         }),
-        End::Again(_) => {}
+        StatusWriteEnd::Again(_) => {}
     }
 }
 
-fn plan(shared: &Shared, status: &Status) -> Plan {
+fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
     match status {
-        Status::Condition(condition) => {
+        StatusWrite::Condition(condition) => {
             // A later one leaves the time of the first.
             let since = match shared.conditioned.contains(&condition.pod.uid) {
                 true => None,
@@ -212,48 +222,48 @@ fn plan(shared: &Shared, status: &Status) -> Plan {
             };
             condition_plan(&condition.pod, condition.patch(since))
         }
-        Status::Group { status, .. } => {
+        StatusWrite::Group { status, .. } => {
             let all = format!(
                 "/apis/scheduling.volcano.sh/v1beta1/namespaces/{}/podgroups",
                 status.namespace
             );
             let one = format!("{all}/{}", status.name);
-            Plan {
+            StatusRoute {
                 target: Target::Group,
                 kind: "group_status",
                 rate: Rate::Volcano,
-                patches: vec![Call::patch(one.clone(), MERGE_PATCH, &status.patch())],
+                patches: vec![ApiCall::patch(one.clone(), MERGE_PATCH, &status.patch())],
                 // Volcano's role has no get.
                 read: format!("{all}?fieldSelector=metadata.name%3D{}", status.name),
                 listed: true,
                 put: one,
             }
         }
-        Status::Queue(queue) => {
+        StatusWrite::Queue(queue) => {
             let one = format!("/apis/scheduling.volcano.sh/v1beta1/queues/{}", queue.name);
             let put = format!("{one}/status");
-            Plan {
+            StatusRoute {
                 target: Target::QueueStatus,
                 kind: "queue_status",
                 rate: Rate::Volcano,
                 patches: vec![
                     // A merge patch would keep resources that are no longer in the list.
-                    Call::patch(put.clone(), JSON_PATCH, &queue.replacing()),
-                    Call::patch(put.clone(), MERGE_PATCH, &queue.patch()),
+                    ApiCall::patch(put.clone(), JSON_PATCH, &queue.replacing()),
+                    ApiCall::patch(put.clone(), MERGE_PATCH, &queue.patch()),
                 ],
                 read: one,
                 listed: false,
                 put,
             }
         }
-        Status::Shard(shard) => {
+        StatusWrite::Shard(shard) => {
             let one = format!("/apis/shard.volcano.sh/v1alpha1/nodeshards/{}", shard.name);
             let put = format!("{one}/status");
-            Plan {
+            StatusRoute {
                 target: Target::ShardStatus,
                 kind: "shard_status",
                 rate: Rate::Volcano,
-                patches: vec![Call::patch(
+                patches: vec![ApiCall::patch(
                     put.clone(),
                     MERGE_PATCH,
                     &shard.patch(shared.now()),
@@ -266,13 +276,13 @@ fn plan(shared: &Shared, status: &Status) -> Plan {
     }
 }
 
-fn condition_plan(pod: &PodRef, patch: Value) -> Plan {
+fn condition_plan(pod: &PodRef, patch: Value) -> StatusRoute {
     let put = format!("{}/status", pod_path(pod));
-    Plan {
+    StatusRoute {
         target: Target::PodStatus,
         kind: "pod_condition",
         rate: Rate::Core,
-        patches: vec![Call::patch(put.clone(), STRATEGIC_PATCH, &patch)],
+        patches: vec![ApiCall::patch(put.clone(), STRATEGIC_PATCH, &patch)],
         read: pod_path(pod),
         listed: false,
         put,
@@ -281,7 +291,7 @@ fn condition_plan(pod: &PodRef, patch: Value) -> Plan {
 
 /// Marks a pod as a victim.
 pub(super) async fn mark_victim(
-    shared: &Arc<Shared>,
+    shared: &Arc<WriterContext>,
     victim: &body::Victim,
 ) -> Result<Reply, NoTerm> {
     let mut plan = condition_plan(&victim.pod, victim.patch());
@@ -290,30 +300,34 @@ pub(super) async fn mark_victim(
     by_any_way(shared, &plan, &edit).await
 }
 
-async fn attempt(shared: &Arc<Shared>, plan: &Plan, status: &Status) -> Result<Reply, NoTerm> {
+async fn attempt(
+    shared: &Arc<WriterContext>,
+    plan: &StatusRoute,
+    status: &StatusWrite,
+) -> Result<Reply, NoTerm> {
     let now = shared.now();
     let edit = |object: &mut Value| match status {
-        Status::Condition(condition) => condition.edit(object, now),
-        Status::Group { status, .. } => status.edit(object),
-        Status::Queue(queue) => queue.edit(object),
-        Status::Shard(shard) => shard.edit(object, now),
+        StatusWrite::Condition(condition) => condition.edit(object, now),
+        StatusWrite::Group { status, .. } => status.edit(object),
+        StatusWrite::Queue(queue) => queue.edit(object),
+        StatusWrite::Shard(shard) => shard.edit(object, now),
     };
     by_any_way(shared, plan, &edit).await
 }
 
 /// By PATCH, or by read and PUT where the role has no PATCH.
 async fn by_any_way(
-    shared: &Arc<Shared>,
-    plan: &Plan,
+    shared: &Arc<WriterContext>,
+    plan: &StatusRoute,
     edit: &(dyn Fn(&mut Value) -> bool + Send + Sync),
 ) -> Result<Reply, NoTerm> {
     let mut why = None;
     loop {
         let way = shared.verbs.way(plan.target, Instant::now());
         let reply = match way {
-            Way::Patch => patch(shared, plan).await?,
-            Way::Put => put(shared, plan, edit).await?,
-            Way::Closed { .. } => return Ok(Reply::Refused(no_permission(plan.target, why))),
+            WriteVerb::Patch => patch(shared, plan).await?,
+            WriteVerb::Put => put(shared, plan, edit).await?,
+            WriteVerb::Closed { .. } => return Ok(Reply::Refused(no_permission(plan.target, why))),
         };
         match reply {
             Reply::Refused(refusal) if refusal.is_rbac() => {
@@ -330,18 +344,18 @@ async fn by_any_way(
     }
 }
 
-fn no_permission(target: Target, why: Option<String>) -> Refusal {
+fn no_permission(target: Target, why: Option<String>) -> ApiRefusal {
     let why = why.map_or(String::new(), |why| {
         format!(" (the API server says: {why})")
     });
-    Refusal {
+    ApiRefusal {
         code: 403,
         message: format!("no permission; grant {}{why}", target.rule()),
         retry_after: None,
     }
 }
 
-async fn patch(shared: &Arc<Shared>, plan: &Plan) -> Result<Reply, NoTerm> {
+async fn patch(shared: &Arc<WriterContext>, plan: &StatusRoute) -> Result<Reply, NoTerm> {
     let mut last = Reply::Ok(Vec::new());
     for call in &plan.patches {
         last = shared.write(plan.rate, plan.kind, call.clone()).await?;
@@ -353,8 +367,8 @@ async fn patch(shared: &Arc<Shared>, plan: &Plan) -> Result<Reply, NoTerm> {
 }
 
 async fn put(
-    shared: &Arc<Shared>,
-    plan: &Plan,
+    shared: &Arc<WriterContext>,
+    plan: &StatusRoute,
     edit: &(dyn Fn(&mut Value) -> bool + Send + Sync),
 ) -> Result<Reply, NoTerm> {
     let mut conflicts = 0;
@@ -369,7 +383,7 @@ async fn put(
         if !edit(&mut object) {
             return Ok(Reply::Ok(Vec::new()));
         }
-        let call = Call::put(plan.put.clone(), &object);
+        let call = ApiCall::put(plan.put.clone(), &object);
         let reply = shared.write(plan.rate, plan.kind, call).await?;
         let conflict = matches!(&reply, Reply::Refused(refusal) if refusal.code == 409);
         if !conflict || conflicts >= MOST_CONFLICTS {
@@ -388,7 +402,7 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
     }
     let item = object["items"].get_mut(0).map(Value::take);
     item.ok_or_else(|| {
-        Reply::Refused(Refusal {
+        Reply::Refused(ApiRefusal {
             code: 404,
             message: "not found".to_owned(),
             retry_after: None,
@@ -396,10 +410,17 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
     })
 }
 
-fn conclude(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> End {
+fn conclude(
+    shared: &WriterContext,
+    plan: &StatusRoute,
+    reply: &Reply,
+    tries: u32,
+) -> StatusWriteEnd {
     let pause = match reply {
-        Reply::Ok(_) => return End::Written,
-        Reply::Refused(refusal) if refusal.is_of_something_gone() => return End::NotNeeded,
+        Reply::Ok(_) => return StatusWriteEnd::Written,
+        Reply::Refused(refusal) if refusal.is_of_something_gone() => {
+            return StatusWriteEnd::NotNeeded;
+        }
         Reply::Refused(refusal) => match refusal.code {
             401 | 408 | 409 | 429 | 500.. => refusal.retry_after,
             403 if shared.verbs.way(plan.target, Instant::now()).may_open() => {
@@ -412,11 +433,16 @@ fn conclude(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> End {
     if tries >= MOST_TRIES && !shared.contact.is_out() {
         return give_up(shared, plan, reply);
     }
-    End::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+    StatusWriteEnd::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
 }
 
 /// An API server that is starting refuses everybody: what it refused is written once it is up.
-fn wait_for_permission(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) -> End {
+fn wait_for_permission(
+    shared: &WriterContext,
+    plan: &StatusRoute,
+    reply: &Reply,
+    tries: u32,
+) -> StatusWriteEnd {
     if shared.verbs.may_speak(plan.target, Instant::now()) {
         warn!(
             "cannot write {} yet: {}; it is tried again, since an API server that is starting \
@@ -425,25 +451,25 @@ fn wait_for_permission(shared: &Shared, plan: &Plan, reply: &Reply, tries: u32) 
             reply.text()
         );
     }
-    End::Again(backoff::pause(tries))
+    StatusWriteEnd::Again(backoff::pause(tries))
 }
 
-fn give_up(shared: &Shared, plan: &Plan, reply: &Reply) -> End {
+fn give_up(shared: &WriterContext, plan: &StatusRoute, reply: &Reply) -> StatusWriteEnd {
     shared.meter.dropped(plan.kind);
     if shared.verbs.may_speak(plan.target, Instant::now()) {
         warn!("cannot write {}: {}", plan.put, reply.text());
     } else {
         debug!("cannot write {}: {}", plan.put, reply.text());
     }
-    End::GivenUp(reply.text())
+    StatusWriteEnd::GivenUp(reply.text())
 }
 
 /// For [`Key::Pod`].
-pub(super) fn pod_key(pod: &PodRef) -> Key {
-    Key::Pod(pod.uid.clone())
+pub(super) fn pod_key(pod: &PodRef) -> StatusKey {
+    StatusKey::Pod(pod.uid.clone())
 }
 
-impl Shared {
+impl WriterContext {
     /// The wall clock, for times that people read.
     pub(super) fn now(&self) -> jiff::Timestamp {
         jiff::Timestamp::now()

@@ -17,14 +17,14 @@ pub(super) fn seconds(time: Timestamp) -> String {
 
 /// `PodScheduled=False`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Condition {
+pub(super) struct PodConditionBody {
     pub(super) pod: PodRef,
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) nominated_node: Option<String>,
 }
 
-impl Condition {
+impl PodConditionBody {
     fn condition(&self) -> Value {
         json!({
             "type": "PodScheduled",
@@ -160,14 +160,14 @@ fn set_condition(object: &mut Value, mut condition: Value, now: Timestamp) -> bo
 
 /// Status of a PodGroup. All of it is ours.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Group {
+pub(super) struct PodGroupStatusBody {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) uid: String,
     pub(super) status: GroupStatus,
 }
 
-impl Group {
+impl PodGroupStatusBody {
     fn status(&self) -> Value {
         let status = &self.status;
         json!({
@@ -215,12 +215,12 @@ fn group_condition(condition: &GroupCondition) -> Value {
 
 /// `status.allocated` of a Queue.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Queue {
+pub(super) struct QueueStatusBody {
     pub(super) name: String,
     pub(super) allocated: Amounts,
 }
 
-impl Queue {
+impl QueueStatusBody {
     /// A JSON patch that replaces the whole list; refused where the queue has no status at all.
     pub(super) fn replacing(&self) -> Value {
         let value = pumice_ingest::resource_list(&self.allocated);
@@ -240,14 +240,14 @@ impl Queue {
 
 /// Status of a NodeShard.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shard {
+pub(super) struct NodeShardStatusBody {
     pub(super) name: String,
     pub(super) nodes_in_use: Vec<String>,
     pub(super) nodes_to_remove: Vec<String>,
     pub(super) nodes_to_add: Vec<String>,
 }
 
-impl Shard {
+impl NodeShardStatusBody {
     fn status(&self, now: Timestamp) -> Value {
         json!({
             "lastUpdateTime": seconds(now),

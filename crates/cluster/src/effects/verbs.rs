@@ -50,7 +50,7 @@ pub(super) enum Target {
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum WriteVerb {
     Patch,
     /// Read, then PUT the whole object.
     Put,
@@ -60,7 +60,7 @@ pub(super) enum Way {
     },
 }
 
-impl Way {
+impl WriteVerb {
     /// Closed by refusals that prove nothing yet.
     pub(super) fn may_open(self) -> bool {
         self == Self::Closed { proven: false }
@@ -87,7 +87,7 @@ impl Refused {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct VerbHistory {
     /// By PATCH, or by the only way there is; by PUT.
     refused: [Option<Refused>; 2],
     spoken: Option<Instant>,
@@ -96,7 +96,7 @@ struct Known {
 /// See the module.
 #[derive(Default)]
 pub(super) struct Verbs {
-    known: Mutex<[Known; TARGETS]>,
+    known: Mutex<[VerbHistory; TARGETS]>,
 }
 
 impl Target {
@@ -121,20 +121,20 @@ impl Target {
 }
 
 impl Verbs {
-    fn with<T>(&self, target: Target, use_it: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, target: Target, use_it: impl FnOnce(&mut VerbHistory) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         use_it(&mut known[target as usize])
     }
 
     /// The best way not known to be refused.
-    pub(super) fn way(&self, target: Target, now: Instant) -> Way {
+    pub(super) fn way(&self, target: Target, now: Instant) -> WriteVerb {
         self.with(target, |known| {
             let closed = known.refused.iter().all(Option::is_some);
             let holds = |at: usize| known.refused[at].filter(|way| way.holds(now, closed));
             match (holds(0), holds(1)) {
-                (None, _) => Way::Patch,
-                (Some(_), None) => Way::Put,
-                (Some(patch), Some(put)) => Way::Closed {
+                (None, _) => WriteVerb::Patch,
+                (Some(_), None) => WriteVerb::Put,
+                (Some(patch), Some(put)) => WriteVerb::Closed {
                     proven: patch.proven && put.proven,
                 },
             }
@@ -150,10 +150,10 @@ impl Verbs {
     }
 
     /// RBAC has refused this way. Says whether that is believed.
-    pub(super) fn refused(&self, target: Target, way: Way, contact: &Contact) -> bool {
+    pub(super) fn refused(&self, target: Target, way: WriteVerb, contact: &Contact) -> bool {
         let now = Instant::now();
         self.with(target, |known| {
-            let slot = &mut known.refused[usize::from(way != Way::Patch)];
+            let slot = &mut known.refused[usize::from(way != WriteVerb::Patch)];
             let new = Refused {
                 first: now,
                 last: now,
@@ -171,9 +171,9 @@ impl Verbs {
     }
 
     /// This way was not refused.
-    pub(super) fn granted(&self, target: Target, way: Way) {
+    pub(super) fn granted(&self, target: Target, way: WriteVerb) {
         self.with(target, |known| {
-            known.refused[usize::from(way != Way::Patch)] = None;
+            known.refused[usize::from(way != WriteVerb::Patch)] = None;
         });
     }
 
@@ -196,7 +196,7 @@ mod tests {
     const T: Target = Target::Group;
 
     /// Refuses a way once a second while the API server serves others.
-    async fn refuse_for(verbs: &Verbs, contact: &Contact, way: Way, time: Duration) -> bool {
+    async fn refuse_for(verbs: &Verbs, contact: &Contact, way: WriteVerb, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut believed = false;
         while Instant::now() < end {
@@ -211,48 +211,51 @@ mod tests {
     async fn one_refusal_of_each_way_closes_a_target_for_seconds_only() {
         let (verbs, contact) = (Verbs::default(), Contact::default());
         let start = Instant::now();
-        assert_eq!(verbs.way(T, start), Way::Patch);
-        assert!(!verbs.refused(T, Way::Patch, &contact));
-        assert_eq!(verbs.way(T, start), Way::Put, "the other way at once");
-        assert_eq!(verbs.way(Target::PodStatus, start), Way::Patch);
-        assert!(!verbs.refused(T, Way::Put, &contact));
-        assert_eq!(verbs.way(T, start), Way::Closed { proven: false });
-        assert_eq!(verbs.way(T, start + UNPROVEN), Way::Patch);
+        assert_eq!(verbs.way(T, start), WriteVerb::Patch);
+        assert!(!verbs.refused(T, WriteVerb::Patch, &contact));
+        assert_eq!(verbs.way(T, start), WriteVerb::Put, "the other way at once");
+        assert_eq!(verbs.way(Target::PodStatus, start), WriteVerb::Patch);
+        assert!(!verbs.refused(T, WriteVerb::Put, &contact));
+        assert_eq!(verbs.way(T, start), WriteVerb::Closed { proven: false });
+        assert_eq!(verbs.way(T, start + UNPROVEN), WriteVerb::Patch);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_refusal_is_believed_after_half_a_minute_of_a_server_that_serves_others() {
         let (verbs, contact) = (Verbs::default(), Contact::default());
-        assert!(!refuse_for(&verbs, &contact, Way::Patch, PROOF / 2).await);
-        assert!(refuse_for(&verbs, &contact, Way::Patch, PROOF).await);
+        assert!(!refuse_for(&verbs, &contact, WriteVerb::Patch, PROOF / 2).await);
+        assert!(refuse_for(&verbs, &contact, WriteVerb::Patch, PROOF).await);
         let now = Instant::now();
-        assert_eq!(verbs.way(T, now + PROVEN / 2), Way::Put);
-        assert_eq!(verbs.way(T, now + PROVEN), Way::Patch);
-        verbs.granted(T, Way::Patch);
-        assert_eq!(verbs.way(T, now), Way::Patch);
+        assert_eq!(verbs.way(T, now + PROVEN / 2), WriteVerb::Put);
+        assert_eq!(verbs.way(T, now + PROVEN), WriteVerb::Patch);
+        verbs.granted(T, WriteVerb::Patch);
+        assert_eq!(verbs.way(T, now), WriteVerb::Patch);
     }
 
     #[tokio::test(start_paused = true)]
     async fn neither_way_is_left_alone_for_long() {
         let (verbs, contact) = (Verbs::default(), Contact::default());
-        refuse_for(&verbs, &contact, Way::Patch, PROOF * 2).await;
-        refuse_for(&verbs, &contact, Way::Put, PROOF * 2).await;
-        assert!(verbs.refused(T, Way::Patch, &contact));
+        refuse_for(&verbs, &contact, WriteVerb::Patch, PROOF * 2).await;
+        refuse_for(&verbs, &contact, WriteVerb::Put, PROOF * 2).await;
+        assert!(verbs.refused(T, WriteVerb::Patch, &contact));
         let now = Instant::now();
-        assert_eq!(verbs.way(T, now), Way::Closed { proven: true });
-        assert_eq!(verbs.way(T, now + CLOSED), Way::Patch);
+        assert_eq!(verbs.way(T, now), WriteVerb::Closed { proven: true });
+        assert_eq!(verbs.way(T, now + CLOSED), WriteVerb::Patch);
     }
 
     #[tokio::test(start_paused = true)]
     async fn refusals_of_a_server_that_was_away_or_serves_nobody_prove_nothing() {
         let (verbs, contact) = (Verbs::default(), Contact::default());
-        refuse_for(&verbs, &contact, Way::Patch, PROOF / 2).await;
+        refuse_for(&verbs, &contact, WriteVerb::Patch, PROOF / 2).await;
         contact.failed();
         tokio::time::sleep(Duration::from_secs(1)).await;
         contact.answered();
-        assert!(!refuse_for(&verbs, &contact, Way::Patch, PROOF / 2).await);
+        assert!(!refuse_for(&verbs, &contact, WriteVerb::Patch, PROOF / 2).await);
         tokio::time::sleep(PROOF).await;
-        assert!(!verbs.refused(T, Way::Patch, &contact), "nobody was served");
+        assert!(
+            !verbs.refused(T, WriteVerb::Patch, &contact),
+            "nobody was served"
+        );
     }
 
     #[test]

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::backoff;
-use super::http::{Call, JSON, Reply};
-use super::shared::{Rate, Shared};
+use super::http::{ApiCall, JSON, Reply};
+use super::shared::{Rate, WriterContext};
 use super::{PodRef, VolumeWork, pod_path};
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -28,7 +28,7 @@ const VOLUMES: &str = "/api/v1/persistentvolumes";
 ///
 /// # Errors
 /// Which claim, and why.
-pub(super) async fn run(shared: &Arc<Shared>, work: &VolumeWork) -> Result<(), String> {
+pub(super) async fn run(shared: &Arc<WriterContext>, work: &VolumeWork) -> Result<(), String> {
     for step in &work.steps {
         let write = match step {
             VolumeStep::BindVolume { volume, .. } => {
@@ -47,7 +47,7 @@ pub(super) async fn run(shared: &Arc<Shared>, work: &VolumeWork) -> Result<(), S
 }
 
 /// Gives volumes free that are not bound yet.
-pub(super) async fn roll_back(shared: &Arc<Shared>, work: &VolumeWork) {
+pub(super) async fn roll_back(shared: &Arc<WriterContext>, work: &VolumeWork) {
     for step in work.steps.iter().rev() {
         let VolumeStep::BindVolume { volume, .. } = step else {
             continue;
@@ -77,7 +77,7 @@ fn claims_path(namespace: &str) -> String {
 /// Reads an object and writes what `wanted` makes of it, until that has happened or nothing is left
 /// to do.
 async fn change(
-    shared: &Arc<Shared>,
+    shared: &Arc<WriterContext>,
     path: &str,
     name: &str,
     wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
@@ -92,7 +92,7 @@ async fn change(
                     return Ok(());
                 };
                 let object = format!("{path}/{name}");
-                let call = Call::with(Method::PUT, object, JSON, &new);
+                let call = ApiCall::with(Method::PUT, object, JSON, &new);
                 match write(shared, call).await? {
                     None => return Ok(()),
                     Some(text) => text,
@@ -109,7 +109,7 @@ async fn change(
 }
 
 /// Writes once; the text of what may pass by itself.
-async fn write(shared: &Arc<Shared>, call: Call) -> Result<Option<String>, String> {
+async fn write(shared: &Arc<WriterContext>, call: ApiCall) -> Result<Option<String>, String> {
     let reply = {
         // Never closed, so it is always a turn.
         let _turn = shared.steps.acquire().await;
@@ -123,7 +123,7 @@ async fn write(shared: &Arc<Shared>, call: Call) -> Result<Option<String>, Strin
 
 /// Reads one object through a list. `Ok(Err(…))` may pass by itself.
 async fn read(
-    shared: &Arc<Shared>,
+    shared: &Arc<WriterContext>,
     path: &str,
     name: &str,
 ) -> Result<Result<Option<Value>, String>, String> {
@@ -268,7 +268,7 @@ fn is_bound(claim: &Value) -> bool {
 }
 
 /// Waits until all claims are bound.
-async fn wait(shared: &Arc<Shared>, work: &VolumeWork) -> Result<(), String> {
+async fn wait(shared: &Arc<WriterContext>, work: &VolumeWork) -> Result<(), String> {
     let end = Instant::now() + work.timeout;
     let mut waiting: Vec<&VolumeStep> = work.steps.iter().collect();
     let mut tries = 0;
@@ -299,7 +299,7 @@ async fn wait(shared: &Arc<Shared>, work: &VolumeWork) -> Result<(), String> {
 ///
 /// # Errors
 /// Why it will not be.
-async fn check(shared: &Arc<Shared>, step: &VolumeStep) -> Result<bool, String> {
+async fn check(shared: &Arc<WriterContext>, step: &VolumeStep) -> Result<bool, String> {
     let (VolumeStep::BindVolume {
         namespace,
         claim,
@@ -344,7 +344,7 @@ async fn check(shared: &Arc<Shared>, step: &VolumeStep) -> Result<bool, String> 
 }
 
 /// Nothing is waited for once the pod is gone.
-async fn check_pod(shared: &Arc<Shared>, pod: &PodRef) -> Result<(), String> {
+async fn check_pod(shared: &Arc<WriterContext>, pod: &PodRef) -> Result<(), String> {
     match shared.read(pod_path(pod)).await {
         Reply::Refused(refusal) if refusal.code == 404 => Err("the pod is gone".to_owned()),
         Reply::Ok(body) => {

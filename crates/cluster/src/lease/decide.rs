@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Settings;
+use super::ElectionSettings;
 
 /// A reading of the local monotonic clock; only differences mean something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +24,7 @@ impl Mono {
 
 /// What a Lease says, as far as the election cares. Its times are only compared with themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Record {
+pub struct LeaseRecord {
     /// `spec.holderIdentity`; empty when released.
     pub holder: String,
     /// `spec.leaseDurationSeconds`; `None` when absent or not positive.
@@ -35,7 +35,7 @@ pub struct Record {
     pub transitions: i32,
 }
 
-/// Whether [`Observed::last`] is what the API server has.
+/// Whether [`CandidateView::last`] is what the API server has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Freshness {
     /// Not read yet, or a conflict says it is outdated.
@@ -49,8 +49,8 @@ enum Freshness {
 
 /// All a candidate knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Observed {
-    last: Option<Record>,
+pub struct CandidateView {
+    last: Option<LeaseRecord>,
     freshness: Freshness,
     since: Mono,
     term_from: Option<Mono>,
@@ -60,7 +60,7 @@ pub struct Observed {
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ElectionStep {
     /// Read the Lease.
     Read,
     /// Make the Lease, held by us.
@@ -86,10 +86,10 @@ pub enum Loss {
     Deleted,
 }
 
-impl Observed {
+impl CandidateView {
     /// The Lease as an answer showed it; `None` when there is none. `now` is when the answer came:
     /// later than the change, so that a standby waits too long rather than too short.
-    pub fn saw(&mut self, record: Option<Record>, now: Mono) {
+    pub fn saw(&mut self, record: Option<LeaseRecord>, now: Mono) {
         match record {
             Some(record) => {
                 if self.last.as_ref() != Some(&record) {
@@ -105,7 +105,7 @@ impl Observed {
     }
 
     /// We have become or stayed the holder by a request sent at `sent` and answered at `now`.
-    pub fn held(&mut self, record: Record, sent: Mono, now: Mono) {
+    pub fn held(&mut self, record: LeaseRecord, sent: Mono, now: Mono) {
         self.saw(Some(record), now);
         self.term_from = Some(sent);
         self.not_before = Mono::default();
@@ -126,7 +126,7 @@ impl Observed {
         self.read_at = at;
     }
 
-    /// The term is over (see [`Action::Lost`]).
+    /// The term is over (see [`ElectionStep::Lost`]).
     pub fn drop_term(&mut self) {
         self.term_from = None;
     }
@@ -137,12 +137,12 @@ impl Observed {
     }
 
     /// The last record seen.
-    pub fn last(&self) -> Option<&Record> {
+    pub fn last(&self) -> Option<&LeaseRecord> {
         self.last.as_ref()
     }
 
     /// When the last record may be taken over: `None` now, else that moment.
-    fn foreign_until(&self, me: &Settings) -> Option<Mono> {
+    fn foreign_until(&self, me: &ElectionSettings) -> Option<Mono> {
         let record = self.last.as_ref()?;
         if record.holder.is_empty() || record.holder == me.identity {
             return None;
@@ -155,7 +155,7 @@ impl Observed {
 }
 
 #[cfg(test)]
-impl Observed {
+impl CandidateView {
     /// The same knowledge with `now` moved to `base` and every time limited to `reach` before it,
     /// stamps renamed: two states that behave alike become equal.
     pub(super) fn rebased(
@@ -183,25 +183,30 @@ impl Observed {
 }
 
 /// The next action of a candidate.
-pub fn decide(observed: &Observed, me: &Settings, now: Mono) -> Action {
+pub fn decide(observed: &CandidateView, me: &ElectionSettings, now: Mono) -> ElectionStep {
     match observed.term_from {
         Some(from) => as_holder(observed, me, from, now),
         None => as_candidate(observed, me, now),
     }
 }
 
-fn as_holder(observed: &Observed, me: &Settings, from: Mono, now: Mono) -> Action {
+fn as_holder(
+    observed: &CandidateView,
+    me: &ElectionSettings,
+    from: Mono,
+    now: Mono,
+) -> ElectionStep {
     let end = from.plus(me.renew_deadline);
     if now >= end {
-        return Action::Lost(Loss::Deadline);
+        return ElectionStep::Lost(Loss::Deadline);
     }
     let held = observed
         .last
         .as_ref()
         .map(|record| record.holder == me.identity);
     match observed.freshness {
-        Freshness::Missing => return Action::Lost(Loss::Deleted),
-        Freshness::Known if held != Some(true) => return Action::Lost(Loss::Taken),
+        Freshness::Missing => return ElectionStep::Lost(Loss::Deleted),
+        Freshness::Known if held != Some(true) => return ElectionStep::Lost(Loss::Taken),
         Freshness::Known | Freshness::Outdated => {}
     }
     let outdated = observed.freshness == Freshness::Outdated;
@@ -210,32 +215,32 @@ fn as_holder(observed: &Observed, me: &Settings, from: Mono, now: Mono) -> Actio
         false => observed.not_before.max(from.plus(me.retry_period)),
     };
     if now < due {
-        return Action::Wait(now.until(due.min(end)));
+        return ElectionStep::Wait(now.until(due.min(end)));
     }
     match outdated {
-        true => Action::Read,
-        false => Action::Renew,
+        true => ElectionStep::Read,
+        false => ElectionStep::Renew,
     }
 }
 
-fn as_candidate(observed: &Observed, me: &Settings, now: Mono) -> Action {
+fn as_candidate(observed: &CandidateView, me: &ElectionSettings, now: Mono) -> ElectionStep {
     if now < observed.not_before {
-        return Action::Wait(now.until(observed.not_before));
+        return ElectionStep::Wait(now.until(observed.not_before));
     }
     if observed.freshness == Freshness::Outdated {
-        return Action::Read;
+        return ElectionStep::Read;
     }
     let free = observed.foreign_until(me);
     match (free, observed.freshness) {
         (Some(free), _) if now < free => {
             let due = observed.read_at.max(observed.not_before);
             match now < due {
-                true => Action::Wait(now.until(due.min(free))),
-                false => Action::Read,
+                true => ElectionStep::Wait(now.until(due.min(free))),
+                false => ElectionStep::Read,
             }
         }
-        (_, Freshness::Missing) => Action::Create,
-        _ => Action::Take,
+        (_, Freshness::Missing) => ElectionStep::Create,
+        _ => ElectionStep::Take,
     }
 }
 

@@ -12,7 +12,10 @@ use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use super::term::{Term, TermSender};
-use super::{Action, Loss, Mono, Observed, Record, Settings, SettingsError, TermWatch, decide};
+use super::{
+    CandidateView, ElectionSettings, ElectionStep, LeaseRecord, Loss, Mono, SettingsError,
+    TermWatch, decide,
+};
 
 /// A standby reads this many times per retry period, and failures are retried as often: what it
 /// adds to a failover is a fraction of the retry period.
@@ -21,10 +24,10 @@ const LOOKS_PER_PERIOD: u32 = 4;
 /// Takes part in the election until it is told to stop.
 pub struct Elector {
     leases: Api<Lease>,
-    settings: Settings,
+    settings: ElectionSettings,
     term: TermSender,
     started: Instant,
-    observed: Observed,
+    observed: CandidateView,
     lease: Option<Lease>,
     last_problem: String,
     /// Refused updates in a row.
@@ -32,7 +35,7 @@ pub struct Elector {
 }
 
 /// What became of a request.
-enum Failure {
+enum LeaseRequestFailure {
     /// The Lease changed since we read it, or appeared since we found none.
     Conflict,
     /// There is no Lease.
@@ -49,7 +52,7 @@ impl Elector {
     /// The settings break a rule.
     pub fn new(
         client: kube::Client,
-        settings: Settings,
+        settings: ElectionSettings,
     ) -> Result<(Self, TermWatch), SettingsError> {
         settings.validate()?;
         let (term, watch) = TermWatch::new(settings.renew_deadline);
@@ -58,7 +61,7 @@ impl Elector {
             settings,
             term,
             started: Instant::now(),
-            observed: Observed::default(),
+            observed: CandidateView::default(),
             lease: None,
             last_problem: String::new(),
             conflicts: 0,
@@ -89,12 +92,14 @@ impl Elector {
         Mono(self.started.elapsed())
     }
 
-    async fn act(&mut self, action: Action) {
+    async fn act(&mut self, action: ElectionStep) {
         match action {
-            Action::Wait(time) => tokio::time::sleep(time).await,
-            Action::Lost(loss) => self.lose(loss),
-            Action::Read => self.read().await,
-            Action::Create | Action::Take | Action::Renew => self.write(action).await,
+            ElectionStep::Wait(time) => tokio::time::sleep(time).await,
+            ElectionStep::Lost(loss) => self.lose(loss),
+            ElectionStep::Read => self.read().await,
+            ElectionStep::Create | ElectionStep::Take | ElectionStep::Renew => {
+                self.write(action).await
+            }
         }
     }
 
@@ -104,22 +109,22 @@ impl Elector {
         self.observed.read_again(now.plus(self.pause()));
         match answer {
             Ok(lease) => self.note(lease),
-            Err(Failure::Missing) => {
+            Err(LeaseRequestFailure::Missing) => {
                 self.lease = None;
                 self.term.holder.send_replace(String::new());
                 self.observed.saw(None, now);
             }
-            Err(Failure::Conflict) => self.observed.failed(now, self.pause()),
-            Err(Failure::Other(problem)) => self.problem("read", problem),
+            Err(LeaseRequestFailure::Conflict) => self.observed.failed(now, self.pause()),
+            Err(LeaseRequestFailure::Other(problem)) => self.problem("read", problem),
         }
     }
 
-    async fn write(&mut self, action: Action) {
+    async fn write(&mut self, action: ElectionStep) {
         let wanted = self.wanted();
         let params = PostParams::default();
         let sent = self.now();
         let answer = match action {
-            Action::Create => self.bounded(self.leases.create(&params, &wanted)).await,
+            ElectionStep::Create => self.bounded(self.leases.create(&params, &wanted)).await,
             _ => {
                 let put = self.leases.replace(&self.settings.name, &params, &wanted);
                 self.bounded(put).await
@@ -127,14 +132,14 @@ impl Elector {
         };
         match answer {
             Ok(lease) => self.held(lease, sent),
-            Err(Failure::Conflict) => self.conflict(),
-            Err(Failure::Missing) if action == Action::Create => {
+            Err(LeaseRequestFailure::Conflict) => self.conflict(),
+            Err(LeaseRequestFailure::Missing) if action == ElectionStep::Create => {
                 let namespace = &self.settings.namespace;
                 let problem = format!("namespace {namespace:?} does not exist; create it");
                 self.problem("create", problem);
             }
-            Err(Failure::Missing) => self.observed.saw(None, self.now()),
-            Err(Failure::Other(problem)) => {
+            Err(LeaseRequestFailure::Missing) => self.observed.saw(None, self.now()),
+            Err(LeaseRequestFailure::Other(problem)) => {
                 // It may have been written all the same: the next request must start from what
                 // the API server has.
                 self.observed.conflict();
@@ -199,7 +204,7 @@ impl Elector {
     fn problem(&mut self, verb: &str, problem: String) {
         self.observed.failed(self.now(), self.pause());
         if problem != self.last_problem {
-            let Settings {
+            let ElectionSettings {
                 namespace, name, ..
             } = &self.settings;
             warn!("cannot {verb} lease {namespace}/{name}: {problem}");
@@ -261,9 +266,9 @@ impl Elector {
                     return;
                 }
                 // A renewal that was under way has been written: read what is there now.
-                Err(Failure::Conflict) => self.read().await,
-                Err(Failure::Missing) => return,
-                Err(Failure::Other(problem)) => {
+                Err(LeaseRequestFailure::Conflict) => self.read().await,
+                Err(LeaseRequestFailure::Missing) => return,
+                Err(LeaseRequestFailure::Other(problem)) => {
                     warn!("cannot release the lease, a standby waits until it expires: {problem}");
                     return;
                 }
@@ -275,22 +280,24 @@ impl Elector {
     async fn bounded(
         &self,
         request: impl Future<Output = Result<Lease, kube::Error>>,
-    ) -> Result<Lease, Failure> {
+    ) -> Result<Lease, LeaseRequestFailure> {
         let limit = self.settings.renew_deadline / 2;
         match tokio::time::timeout(limit, request).await {
             Ok(Ok(lease)) => Ok(lease),
             Ok(Err(kube::Error::Api(status))) => Err(match status.code {
-                404 => Failure::Missing,
-                409 => Failure::Conflict,
-                403 => Failure::Other(format!(
+                404 => LeaseRequestFailure::Missing,
+                409 => LeaseRequestFailure::Conflict,
+                403 => LeaseRequestFailure::Other(format!(
                     "{}; grant get, create and update on leases of coordination.k8s.io in \
                      namespace {:?}",
                     status.message, self.settings.namespace
                 )),
-                _ => Failure::Other(status.message),
+                _ => LeaseRequestFailure::Other(status.message),
             }),
-            Ok(Err(error)) => Err(Failure::Other(error.to_string())),
-            Err(_) => Err(Failure::Other(format!("no answer within {limit:?}"))),
+            Ok(Err(error)) => Err(LeaseRequestFailure::Other(error.to_string())),
+            Err(_) => Err(LeaseRequestFailure::Other(format!(
+                "no answer within {limit:?}"
+            ))),
         }
     }
 }
@@ -304,12 +311,12 @@ fn fresh_stamp(previous: Option<&MicroTime>) -> MicroTime {
 }
 
 /// What a Lease says.
-pub(crate) fn record(lease: &Lease) -> Record {
+pub(crate) fn record(lease: &Lease) -> LeaseRecord {
     let Some(spec) = &lease.spec else {
-        return Record::default();
+        return LeaseRecord::default();
     };
     let seconds = spec.lease_duration_seconds.unwrap_or(0);
-    Record {
+    LeaseRecord {
         holder: spec.holder_identity.clone().unwrap_or_default(),
         duration: u64::try_from(seconds)
             .ok()

@@ -27,10 +27,10 @@ mod model_check;
 mod settings;
 mod term;
 
-pub use decide::{Action, Loss, Mono, Observed, Record, decide};
+pub use decide::{CandidateView, ElectionStep, LeaseRecord, Loss, Mono, decide};
 pub use elector::Elector;
 pub(crate) use elector::record;
-pub use settings::{Settings, SettingsError};
+pub use settings::{ElectionSettings, SettingsError};
 #[cfg(test)]
 pub(crate) use term::Term;
 pub use term::TermWatch;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHasher;
 
-use super::{Action, Mono, Observed, Record, Settings, decide};
+use super::{CandidateView, ElectionSettings, ElectionStep, LeaseRecord, Mono, decide};
 
 /// Where every candidate's clock is moved to after each step.
 const BASE: Mono = Mono(Duration::from_secs(1000));
@@ -25,7 +25,7 @@ enum Kind {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Answer {
-    Ok(Option<Record>),
+    Ok(Option<LeaseRecord>),
     Conflict,
 }
 
@@ -41,7 +41,7 @@ struct Request {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Candidate {
     identity: u8,
-    observed: Observed,
+    observed: CandidateView,
     known: Option<i64>,
     request: Option<Request>,
     stopped: bool,
@@ -49,7 +49,7 @@ struct Candidate {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct World {
-    lease: Option<Record>,
+    lease: Option<LeaseRecord>,
     version: i64,
     candidates: [Candidate; 2],
     /// A request whose sender no longer waits for it.
@@ -82,8 +82,8 @@ struct Outcome {
 }
 
 impl Experiment {
-    fn settings(&self, identity: u8) -> Settings {
-        let mut settings = Settings::new(identity.to_string());
+    fn settings(&self, identity: u8) -> ElectionSettings {
+        let mut settings = ElectionSettings::new(identity.to_string());
         settings.lease_duration = Duration::from_secs(self.lease);
         settings.renew_deadline = Duration::from_secs(self.renew);
         settings.retry_period = Duration::from_secs(self.retry);
@@ -162,15 +162,15 @@ impl Experiment {
         }
         let settings = self.settings(candidate.identity);
         let kind = match decide(&candidate.observed, &settings, BASE) {
-            Action::Wait(_) => return None,
-            Action::Lost(_) => {
+            ElectionStep::Wait(_) => return None,
+            ElectionStep::Lost(_) => {
                 let mut next = world.clone();
                 next.candidates[i].observed.drop_term();
                 return Some(self.normal(next, [BASE; 2]));
             }
-            Action::Read => Kind::Read,
-            Action::Create => Kind::Create,
-            Action::Take | Action::Renew => Kind::Hold,
+            ElectionStep::Read => Kind::Read,
+            ElectionStep::Create => Kind::Create,
+            ElectionStep::Take | ElectionStep::Renew => Kind::Hold,
         };
         Some(self.normal(world.sending(i, kind), [BASE; 2]))
     }
@@ -344,7 +344,7 @@ impl World {
         }
         self.version += 1;
         let released = request.kind == Kind::Release;
-        self.lease = Some(Record {
+        self.lease = Some(LeaseRecord {
             holder: match released {
                 true => String::new(),
                 false => request.identity.to_string(),

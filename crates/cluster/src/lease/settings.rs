@@ -7,7 +7,7 @@ const JITTER_PERCENT: u32 = 120;
 
 /// What an [`Elector`](super::Elector) needs to know (`--leader-elect-*`, spec/01 §1.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ElectionSettings {
     /// Namespace of the Lease, normally `volcano-system`.
     pub namespace: String,
     /// Name of the Lease, normally `volcano`.
@@ -23,7 +23,7 @@ pub struct Settings {
     pub retry_period: Duration,
 }
 
-impl Settings {
+impl ElectionSettings {
     /// The defaults of Volcano: 15 s, 10 s and 2 s, Lease `volcano` in `volcano-system`.
     pub fn new(identity: impl Into<String>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Settings {
     }
 }
 
-/// What is wrong with [`Settings`].
+/// What is wrong with [`ElectionSettings`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// A duration is 0.
@@ -142,10 +142,10 @@ pub enum SettingsError {
 mod tests {
     use super::*;
 
-    type Change = fn(&mut Settings);
+    type Change = fn(&mut ElectionSettings);
 
-    fn with(change: impl Fn(&mut Settings)) -> Result<(), SettingsError> {
-        let mut settings = Settings::new("host_1");
+    fn with(change: impl Fn(&mut ElectionSettings)) -> Result<(), SettingsError> {
+        let mut settings = ElectionSettings::new("host_1");
         change(&mut settings);
         settings.validate()
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_written_duration_is_never_shorter_than_the_real_one() {
-        let mut settings = Settings::new("host_1");
+        let mut settings = ElectionSettings::new("host_1");
         settings.lease_duration = Duration::from_millis(15_100);
         assert_eq!(settings.lease_seconds(), 16);
     }

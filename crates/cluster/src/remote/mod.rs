@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 pub use error::RemoteError;
 pub use leader::Leader;
-pub use page::Page;
+pub use page::RemotePage;
 
 use crate::client::describe;
 
@@ -123,7 +123,7 @@ impl Remote {
     ///
     /// # Errors
     /// The connection cannot be forwarded, or it is not Pumice that answers.
-    pub async fn get(&self, leader: &Leader, path: &str) -> Result<Page, RemoteError> {
+    pub async fn get(&self, leader: &Leader, path: &str) -> Result<RemotePage, RemoteError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &leader.namespace);
         let ports = [leader.port];
         let forwarded = pods.portforward(&leader.pod, &ports);
@@ -160,7 +160,7 @@ impl Remote {
 ///
 /// # Errors
 /// The address cannot be read or reached, or it is not Pumice that answers.
-pub async fn get_at(address: &str, path: &str) -> Result<Page, RemoteError> {
+pub async fn get_at(address: &str, path: &str) -> Result<RemotePage, RemoteError> {
     let wrong = || RemoteError::Address {
         address: address.to_owned(),
     };

@@ -17,7 +17,7 @@ const PROGRAM: &str = "pumice-scheduler";
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct RemotePage {
     /// HTTP status.
     pub status: u16,
     /// Text.
@@ -31,7 +31,7 @@ pub struct Page {
 pub(super) async fn get(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     path: &str,
-) -> Result<Page, String> {
+) -> Result<RemotePage, String> {
     let broken = |error: hyper::Error| describe(&error);
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(broken)?;
@@ -48,7 +48,7 @@ pub(super) async fn get(
     let body = Limited::new(body, MAX_BYTES).collect().await;
     let body = body.map_err(|error| error.to_string())?.to_bytes();
     connection.abort();
-    Ok(Page {
+    Ok(RemotePage {
         status: head.status.as_u16(),
         body: String::from_utf8_lossy(&body).into_owned(),
         is_ours: server.is_some_and(|name| name.starts_with(PROGRAM)),

@@ -7,13 +7,13 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use kube::api::WatchEvent;
 use kube::core::Status;
-use pumice_ingest::Problem;
+use pumice_ingest::ObjectProblem;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kinds::{Key, Reading, Wire};
+use super::kinds::{ObjectKey, Reading, Wire};
 use super::ledger::Ledger;
-use super::rules::Rules;
+use super::rules::WatchRules;
 
 /// Annotation of the bookmark that ends the list part of a watch.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -24,13 +24,13 @@ const HELP: &str = "write the field as the API reference of this kind says";
 /// Which object, and which version of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Meta {
-    pub(super) key: Key,
+    pub(super) key: ObjectKey,
     pub(super) version: String,
 }
 
 /// An object.
 #[derive(Debug, PartialEq)]
-pub(super) struct Item {
+pub(super) struct ReadItem {
     pub(super) meta: Meta,
     /// What it means; `None` where this version is known already.
     pub(super) reading: Option<Reading>,
@@ -38,8 +38,8 @@ pub(super) struct Item {
 
 /// One line of a watch.
 #[derive(Debug, PartialEq)]
-pub(super) enum Event {
-    Apply(Item),
+pub(super) enum WatchLine {
+    Apply(ReadItem),
     Delete(Meta),
     /// Everything up to this version has been told.
     Bookmark {
@@ -52,24 +52,24 @@ pub(super) enum Event {
 
 /// One page of a list.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ListPage {
     pub(super) version: String,
     /// Where the next page begins.
     pub(super) next: Option<String>,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ReadItem>,
 }
 
 /// What reading depends on.
-pub(super) struct Context<'a> {
-    pub(super) rules: &'a Rules,
+pub(super) struct DecodeContext<'a> {
+    pub(super) rules: &'a WatchRules,
     pub(super) ledger: &'a Ledger,
 }
 
 /// How a kind is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decode {
-    pub(super) event: fn(&[u8], &Context<'_>) -> serde_json::Result<Event>,
-    pub(super) page: fn(&[u8], &Context<'_>) -> serde_json::Result<Page>,
+    pub(super) event: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<WatchLine>,
+    pub(super) page: fn(&[u8], &DecodeContext<'_>) -> serde_json::Result<ListPage>,
 }
 
 pub(super) const fn of<K: Wire>() -> Decode {
@@ -86,7 +86,7 @@ struct List<T> {
     items: Option<Vec<T>>,
 }
 
-fn event<K: Wire>(line: &[u8], context: &Context<'_>) -> serde_json::Result<Event> {
+fn event<K: Wire>(line: &[u8], context: &DecodeContext<'_>) -> serde_json::Result<WatchLine> {
     if let Ok(event) = serde_json::from_slice::<WatchEvent<K>>(line) {
         let read = |object: K| item(&object, context);
         return Ok(of_event(event, read, |object: K| meta(object.metadata())));
@@ -96,22 +96,26 @@ fn event<K: Wire>(line: &[u8], context: &Context<'_>) -> serde_json::Result<Even
     Ok(of_event(event, read, |object| untyped_meta(&object)))
 }
 
-fn of_event<T>(event: WatchEvent<T>, item: impl Fn(T) -> Item, meta: impl Fn(T) -> Meta) -> Event {
+fn of_event<T>(
+    event: WatchEvent<T>,
+    item: impl Fn(T) -> ReadItem,
+    meta: impl Fn(T) -> Meta,
+) -> WatchLine {
     match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) => Event::Apply(item(object)),
-        WatchEvent::Deleted(object) => Event::Delete(meta(object)),
-        WatchEvent::Bookmark(bookmark) => Event::Bookmark {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) => WatchLine::Apply(item(object)),
+        WatchEvent::Deleted(object) => WatchLine::Delete(meta(object)),
+        WatchEvent::Bookmark(bookmark) => WatchLine::Bookmark {
             version: bookmark.metadata.resource_version,
             ends_list: bookmark
                 .metadata
                 .annotations
                 .contains_key(INITIAL_EVENTS_END),
         },
-        WatchEvent::Error(status) => Event::Error(status),
+        WatchEvent::Error(status) => WatchLine::Error(status),
     }
 }
 
-fn page<K: Wire>(text: &[u8], context: &Context<'_>) -> serde_json::Result<Page> {
+fn page<K: Wire>(text: &[u8], context: &DecodeContext<'_>) -> serde_json::Result<ListPage> {
     if let Ok(list) = serde_json::from_slice::<List<K>>(text) {
         return Ok(of_list(list, |object: K| item(&object, context)));
     }
@@ -119,18 +123,18 @@ fn page<K: Wire>(text: &[u8], context: &Context<'_>) -> serde_json::Result<Page>
     Ok(of_list(list, |object| untyped::<K>(&object, context)))
 }
 
-fn of_list<T>(list: List<T>, item: impl Fn(T) -> Item) -> Page {
-    Page {
+fn of_list<T>(list: List<T>, item: impl Fn(T) -> ReadItem) -> ListPage {
+    ListPage {
         version: list.metadata.resource_version.unwrap_or_default(),
         next: list.metadata.continue_.filter(|next| !next.is_empty()),
         items: list.items.into_iter().flatten().map(item).collect(),
     }
 }
 
-fn item<K: Wire>(object: &K, context: &Context<'_>) -> Item {
+fn item<K: Wire>(object: &K, context: &DecodeContext<'_>) -> ReadItem {
     let meta = meta(object.metadata());
     let known = context.ledger.has(&meta);
-    Item {
+    ReadItem {
         meta,
         reading: (!known).then(|| object.read(context.rules)),
     }
@@ -139,7 +143,7 @@ fn item<K: Wire>(object: &K, context: &Context<'_>) -> Item {
 fn meta(wire: &ObjectMeta) -> Meta {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     Meta {
-        key: Key {
+        key: ObjectKey {
             namespace: text(&wire.namespace),
             name: text(&wire.name),
             uid: text(&wire.uid),
@@ -149,12 +153,12 @@ fn meta(wire: &ObjectMeta) -> Meta {
 }
 
 /// The object, if it has its type after all; else what is wrong with it.
-fn untyped<K: Wire>(object: &Value, context: &Context<'_>) -> Item {
+fn untyped<K: Wire>(object: &Value, context: &DecodeContext<'_>) -> ReadItem {
     match serde_path_to_error::deserialize::<_, K>(object) {
         Ok(object) => item(&object, context),
-        Err(error) => Item {
+        Err(error) => ReadItem {
             meta: untyped_meta(object),
-            reading: Some(Reading::Bad(vec![Problem {
+            reading: Some(Reading::Bad(vec![ObjectProblem {
                 path: error.path().to_string(),
                 message: error.inner().to_string(),
                 help: HELP.to_owned(),
@@ -169,7 +173,7 @@ fn untyped_meta(object: &Value) -> Meta {
         text.unwrap_or_default().to_owned()
     };
     Meta {
-        key: Key {
+        key: ObjectKey {
             namespace: text("namespace"),
             name: text("name"),
             uid: text("uid"),
@@ -185,13 +189,13 @@ mod tests {
     use serde_json::json;
 
     use super::super::kinds::Change;
-    use super::super::{WatchOptions, rules::Rules};
+    use super::super::{WatchOptions, rules::WatchRules};
     use super::*;
 
-    fn with<T>(act: impl FnOnce(&Context<'_>) -> T) -> T {
-        let rules = Rules::new(&WatchOptions::default());
+    fn with<T>(act: impl FnOnce(&DecodeContext<'_>) -> T) -> T {
+        let rules = WatchRules::new(&WatchOptions::default());
         let ledger = Ledger::new(<Node as Wire>::gone);
-        act(&Context {
+        act(&DecodeContext {
             rules: &rules,
             ledger: &ledger,
         })
@@ -237,13 +241,13 @@ mod tests {
     fn an_event_of_another_shape_is_named() {
         let line = json!({"type": "MODIFIED", "object": node("b", json!(3))}).to_string();
         let event = with(|context| event::<Node>(line.as_bytes(), context)).unwrap();
-        let Event::Apply(item) = event else {
+        let WatchLine::Apply(item) = event else {
             panic!("{event:?}");
         };
         assert!(matches!(item.reading, Some(Reading::Bad(_))), "{item:?}");
         let line = json!({"type": "DELETED", "object": node("b", json!(3))}).to_string();
         let event = with(|context| super::event::<Node>(line.as_bytes(), context)).unwrap();
-        assert_eq!(event, Event::Delete(item.meta));
+        assert_eq!(event, WatchLine::Delete(item.meta));
     }
 
     #[test]
@@ -275,7 +279,7 @@ mod tests {
             let line = line(annotations);
             let event = with(|context| event::<Node>(line.as_bytes(), context)).unwrap();
             let version = "12".to_owned();
-            assert_eq!(event, Event::Bookmark { version, ends_list });
+            assert_eq!(event, WatchLine::Bookmark { version, ends_list });
         }
     }
 }

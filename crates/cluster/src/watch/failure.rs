@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use kube::core::Status;
 
-use super::kinds::Kind;
+use super::kinds::WatchedKind;
 use crate::client;
 
 /// Why a list or watch ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Failure {
+pub(super) enum WatchFailure {
     /// The receiver of the inputs is gone: nobody listens any more.
     Closed,
     /// The API server ended the watch in good order.
@@ -32,7 +32,7 @@ pub(super) enum Failure {
     },
 }
 
-impl Failure {
+impl WatchFailure {
     pub(super) fn broken(error: impl Into<String>) -> Self {
         Self::Broken {
             error: error.into(),
@@ -41,7 +41,7 @@ impl Failure {
     }
 
     /// What the API server's answer to a request means.
-    pub(super) fn of(error: &kube::Error, kind: &Kind, verb: &str) -> Self {
+    pub(super) fn of(error: &kube::Error, kind: &WatchedKind, verb: &str) -> Self {
         match error {
             kube::Error::Api(status) => Self::of_status(status, kind, verb),
             error => Self::broken(client::describe(error)),
@@ -49,7 +49,7 @@ impl Failure {
     }
 
     /// What a status means, in an answer or on a watch.
-    pub(super) fn of_status(status: &Status, kind: &Kind, verb: &str) -> Self {
+    pub(super) fn of_status(status: &Status, kind: &WatchedKind, verb: &str) -> Self {
         match status.code {
             410 => Self::Gone,
             404 => Self::Absent,
@@ -73,7 +73,7 @@ impl Failure {
 /// Verb of a list that is streamed; to the API server it is a watch.
 pub(super) const STREAM: &str = "stream";
 
-fn denial(kind: &Kind, verb: &str, message: &str) -> String {
+fn denial(kind: &WatchedKind, verb: &str, message: &str) -> String {
     let verb = if verb == STREAM { "watch" } else { verb };
     let (group, plural) = (kind.group, kind.plural);
     format!(
@@ -100,7 +100,9 @@ mod tests {
             .find(|kind| kind.name == "ReplicaSet")
             .unwrap();
         for (verb, shown) in [("list", "list"), (STREAM, "watch")] {
-            let Failure::Denied(text) = Failure::of_status(&status(403, "no"), &kind, verb) else {
+            let WatchFailure::Denied(text) =
+                WatchFailure::of_status(&status(403, "no"), &kind, verb)
+            else {
                 panic!("not a denial");
             };
             let rule =
@@ -119,11 +121,11 @@ mod tests {
         let kind = kinds::table(&options).next().unwrap();
         let refused = status(422, "sendInitialEvents is forbidden for watch");
         assert_eq!(
-            Failure::of_status(&refused, &kind, STREAM),
-            Failure::NotStreamed
+            WatchFailure::of_status(&refused, &kind, STREAM),
+            WatchFailure::NotStreamed
         );
-        let broken = Failure::of_status(&refused, &kind, "watch");
-        assert!(matches!(broken, Failure::Broken { .. }), "{broken:?}");
+        let broken = WatchFailure::of_status(&refused, &kind, "watch");
+        assert!(matches!(broken, WatchFailure::Broken { .. }), "{broken:?}");
     }
 
     #[test]
@@ -133,8 +135,8 @@ mod tests {
         for (seconds, expected) in [(0, None), (7, Some(Duration::from_secs(7)))] {
             let busy = serde_json::json!({"code": 429, "details": {"retryAfterSeconds": seconds}});
             let busy: Status = serde_json::from_value(busy).unwrap();
-            let failure = Failure::of_status(&busy, &kind, "list");
-            let Failure::Broken { retry_after, .. } = failure else {
+            let failure = WatchFailure::of_status(&busy, &kind, "list");
+            let WatchFailure::Broken { retry_after, .. } = failure else {
                 panic!("{failure:?}");
             };
             assert_eq!(retry_after, expected);

@@ -18,16 +18,16 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, sleep_until, timeout};
 use tracing::{info, warn};
 
-use super::decode::{Context, Event};
-use super::failure::{Failure, STREAM};
-use super::kinds::{Kind, Reading};
-use super::ledger::{Ledger, Source, WentBack};
-use super::look::{self, Finding};
-use super::outbox::{Closed, Outbox};
+use super::decode::{DecodeContext, WatchLine};
+use super::failure::{STREAM, WatchFailure};
+use super::kinds::{Reading, WatchedKind};
+use super::ledger::{Ledger, ReadBy, WentBack};
+use super::look::{self, GapCheckResult};
+use super::outbox::{Outbox, ReceiverGone};
 use super::request::{self, Lines};
-use super::rules::Rules;
-use super::status::Place;
-use super::{Input, KindState, WatchOptions};
+use super::rules::WatchRules;
+use super::status::KindReporter;
+use super::{KindState, WatchInput, WatchOptions};
 use crate::PluginProgress;
 use crate::contact::Contact;
 
@@ -46,14 +46,14 @@ const LONGEST_CATCHING_UP: Duration = Duration::from_secs(1);
 const EXPIRED_PAGES: u32 = 2;
 
 /// Follows one kind.
-pub(super) struct Follower {
-    kind: Kind,
+pub(super) struct KindFollower {
+    kind: WatchedKind,
     client: Client,
     options: Arc<WatchOptions>,
-    rules: Rules,
+    rules: WatchRules,
     ledger: Ledger,
     outbox: Outbox,
-    place: Place,
+    place: KindReporter,
     contact: Contact,
     /// Version to go on from; `None` to list.
     from: Option<String>,
@@ -70,13 +70,13 @@ pub(super) struct Follower {
     complained: Option<Instant>,
 }
 
-impl Follower {
+impl KindFollower {
     pub(super) fn new(
-        kind: Kind,
+        kind: WatchedKind,
         client: Client,
         options: &Arc<WatchOptions>,
-        receivers: (Sender<Input>, Option<PluginProgress>),
-        place: Place,
+        receivers: (Sender<WatchInput>, Option<PluginProgress>),
+        place: KindReporter,
         contact: Contact,
     ) -> Self {
         let own_shard = options
@@ -85,7 +85,7 @@ impl Follower {
             .filter(|_| kind.name == "NodeShard");
         Self {
             client,
-            rules: Rules::new(options),
+            rules: WatchRules::new(options),
             ledger: Ledger::new(kind.gone),
             outbox: Outbox::new(kind, receivers, own_shard),
             kind,
@@ -112,7 +112,7 @@ impl Follower {
             if began.elapsed() >= self.options.pace.lived {
                 self.failures = 0;
             }
-            if matches!(failure, Failure::Broken { .. }) {
+            if matches!(failure, WatchFailure::Broken { .. }) {
                 // A watch that broke may be the first to find out.
                 self.contact.failed();
             }
@@ -123,13 +123,13 @@ impl Follower {
                         self.failures = 0;
                     }
                 }
-                Err(Closed) => return,
+                Err(ReceiverGone) => return,
             }
         }
     }
 
     /// Lists where it must, then watches until that fails.
-    async fn round(&mut self) -> Result<std::convert::Infallible, Failure> {
+    async fn round(&mut self) -> Result<std::convert::Infallible, WatchFailure> {
         let answer = self.options.pace.answer;
         let open_s = self.options.pace.watch_s(self.kind.name);
         if self.from.is_none() {
@@ -170,7 +170,7 @@ impl Follower {
     }
 
     /// Lists page by page.
-    async fn list_pages(&mut self) -> Result<(), Failure> {
+    async fn list_pages(&mut self) -> Result<(), WatchFailure> {
         let answer = self.options.pace.answer;
         let mut next = None;
         loop {
@@ -178,25 +178,25 @@ impl Follower {
             let limit = (!all).then_some(self.options.page_size);
             let asked = request::page(&self.client, &self.kind, limit, next.take());
             let text = in_time(timeout(answer, asked).await, answer);
-            if matches!(text, Err(Failure::Gone)) {
+            if matches!(text, Err(WatchFailure::Gone)) {
                 self.expired_pages += 1;
             }
             let text = text?;
             self.place.contact();
-            let context = Context {
+            let context = DecodeContext {
                 rules: &self.rules,
                 ledger: &self.ledger,
             };
             let page = (self.kind.decode.page)(text.as_bytes(), &context);
             let page =
-                page.map_err(|e| Failure::broken(format!("the list is not readable: {e}")))?;
+                page.map_err(|e| WatchFailure::broken(format!("the list is not readable: {e}")))?;
             drop(text);
             for item in page.items {
                 self.count_unreadable(item.reading.as_ref());
                 // Whether the list is too old as a whole shows at its end.
                 if self
                     .ledger
-                    .apply(item, Source::List, &mut self.outbox.waiting)
+                    .apply(item, ReadBy::List, &mut self.outbox.waiting)
                     .is_err()
                 {
                     self.place.count(|counts| counts.stale += 1);
@@ -216,7 +216,7 @@ impl Follower {
         &mut self,
         lines: &mut Lines,
         mut listing: bool,
-    ) -> Result<std::convert::Infallible, Failure> {
+    ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
         let mut caught_up = false;
@@ -243,23 +243,25 @@ impl Follower {
                     caught_up = true;
                     true
                 }
-                Came::Finding(Finding::Nothing) => {
+                Came::Finding(GapCheckResult::Nothing) => {
                     self.place.contact();
                     true
                 }
-                Came::Finding(Finding::Withheld(seen)) => {
+                Came::Finding(GapCheckResult::Withheld(seen)) => {
                     self.place.lost(seen);
                     let text = "it is open, but does not bring what happens";
-                    return Err(Failure::Untrusted(text.to_owned()));
+                    return Err(WatchFailure::Untrusted(text.to_owned()));
                 }
-                Came::Finding(Finding::Unknown(proof)) => {
+                Came::Finding(GapCheckResult::Unknown(proof)) => {
                     self.contact.failed();
                     self.place.lost(proof);
                     false
                 }
                 Came::Silence => {
                     let silence = pace.silence;
-                    return Err(Failure::broken(format!("nothing came for {silence:?}")));
+                    return Err(WatchFailure::broken(format!(
+                        "nothing came for {silence:?}"
+                    )));
                 }
             };
             if delivers {
@@ -272,13 +274,13 @@ impl Follower {
     }
 
     /// Takes one line. Returns whether it was the end of the list.
-    async fn take(&mut self, line: &[u8], listing: bool) -> Result<bool, Failure> {
-        let context = Context {
+    async fn take(&mut self, line: &[u8], listing: bool) -> Result<bool, WatchFailure> {
+        let context = DecodeContext {
             rules: &self.rules,
             ledger: &self.ledger,
         };
         let event = (self.kind.decode.event)(line, &context);
-        let event = event.map_err(|e| Failure::Untrusted(format!("this is no event: {e}")))?;
+        let event = event.map_err(|e| WatchFailure::Untrusted(format!("this is no event: {e}")))?;
         self.place.contact();
         if listing {
             return Ok(!self.in_list(event).await?);
@@ -288,13 +290,13 @@ impl Follower {
     }
 
     /// An event of the list part of a watch. Returns whether the list goes on.
-    async fn in_list(&mut self, event: Event) -> Result<bool, Failure> {
+    async fn in_list(&mut self, event: WatchLine) -> Result<bool, WatchFailure> {
         match event {
-            Event::Apply(item) => {
+            WatchLine::Apply(item) => {
                 self.count_unreadable(item.reading.as_ref());
                 if self
                     .ledger
-                    .apply(item, Source::List, &mut self.outbox.waiting)
+                    .apply(item, ReadBy::List, &mut self.outbox.waiting)
                     .is_err()
                 {
                     self.place.count(|counts| counts.stale += 1);
@@ -302,50 +304,50 @@ impl Follower {
                 self.send_part().await?;
                 Ok(true)
             }
-            Event::Delete(meta) => {
+            WatchLine::Delete(meta) => {
                 self.ledger.delete(&meta, &mut self.outbox.waiting);
                 Ok(true)
             }
-            Event::Bookmark {
+            WatchLine::Bookmark {
                 ends_list: false, ..
             } => Ok(true),
-            Event::Bookmark { version, .. } => {
+            WatchLine::Bookmark { version, .. } => {
                 self.finish_list(version).await?;
                 self.set_synced();
                 Ok(false)
             }
-            Event::Error(status) => Err(Failure::of_status(&status, &self.kind, STREAM)),
+            WatchLine::Error(status) => Err(WatchFailure::of_status(&status, &self.kind, STREAM)),
         }
     }
 
     /// An event after the list.
-    async fn in_watch(&mut self, event: Event) -> Result<(), Failure> {
+    async fn in_watch(&mut self, event: WatchLine) -> Result<(), WatchFailure> {
         match event {
-            Event::Apply(item) => {
+            WatchLine::Apply(item) => {
                 self.count_unreadable(item.reading.as_ref());
                 let version = item.meta.version.clone();
                 let applied = self
                     .ledger
-                    .apply(item, Source::Watch, &mut self.outbox.waiting);
+                    .apply(item, ReadBy::Watch, &mut self.outbox.waiting);
                 if applied == Err(WentBack) {
                     self.place.count(|counts| counts.stale += 1);
                     let text = format!("version {version} came after a newer one");
-                    return Err(Failure::Untrusted(text));
+                    return Err(WatchFailure::Untrusted(text));
                 }
                 self.reached(version);
             }
-            Event::Delete(meta) => {
+            WatchLine::Delete(meta) => {
                 self.ledger.delete(&meta, &mut self.outbox.waiting);
                 self.reached(meta.version);
             }
-            Event::Bookmark { version, .. } => {
+            WatchLine::Bookmark { version, .. } => {
                 self.ledger.reached(&version);
                 self.failures = 0;
                 self.from = Some(version);
                 return Ok(());
             }
-            Event::Error(status) => {
-                return Err(Failure::of_status(&status, &self.kind, "watch"));
+            WatchLine::Error(status) => {
+                return Err(WatchFailure::of_status(&status, &self.kind, "watch"));
             }
         }
         self.place.event(self.ledger.len());
@@ -366,21 +368,24 @@ impl Follower {
     }
 
     /// Sends what the first list has brought so far. Of later lists nothing is sent before the end.
-    async fn send_part(&mut self) -> Result<(), Failure> {
+    async fn send_part(&mut self) -> Result<(), WatchFailure> {
         if !self.place.is_settled() && self.outbox.waiting.len() >= FIRST_LIST_PART {
             self.flush().await?;
         }
         Ok(())
     }
 
-    async fn flush(&mut self) -> Result<(), Failure> {
-        self.outbox.flush().await.map_err(|Closed| Failure::Closed)
+    async fn flush(&mut self) -> Result<(), WatchFailure> {
+        self.outbox
+            .flush()
+            .await
+            .map_err(|ReceiverGone| WatchFailure::Closed)
     }
 
     /// The list is complete.
-    async fn finish_list(&mut self, version: String) -> Result<(), Failure> {
+    async fn finish_list(&mut self, version: String) -> Result<(), WatchFailure> {
         if version.is_empty() {
-            return Err(Failure::broken("the list has no resourceVersion"));
+            return Err(WatchFailure::broken("the list has no resourceVersion"));
         }
         if self
             .ledger
@@ -398,7 +403,7 @@ impl Follower {
                 self.older_lists = 0;
             }
             let text = format!("the list of version {version} is older than what is known");
-            return Err(Failure::Untrusted(text));
+            return Err(WatchFailure::Untrusted(text));
         }
         self.older_lists = 0;
         if self.place.state() == KindState::Absent {
@@ -414,14 +419,16 @@ impl Follower {
         });
         self.place.set_objects(self.ledger.len());
         self.flush().await?;
-        self.settle().await.map_err(|Closed| Failure::Closed)
+        self.settle()
+            .await
+            .map_err(|ReceiverGone| WatchFailure::Closed)
     }
 
     /// The kind no longer holds up the gate; the last one says so.
-    async fn settle(&mut self) -> Result<(), Closed> {
+    async fn settle(&mut self) -> Result<(), ReceiverGone> {
         self.outbox.tell_shards().await?;
         match self.place.settle() {
-            true => self.outbox.send(Input::Synced).await,
+            true => self.outbox.send(WatchInput::Synced).await,
             false => Ok(()),
         }
     }
@@ -434,25 +441,25 @@ enum Came<'a> {
     Quiet,
     /// Nothing for so long that it is given up.
     Silence,
-    Finding(Finding),
+    Finding(GapCheckResult),
 }
 
 /// A line, unless the answer has ended.
-fn read(line: std::io::Result<Option<&[u8]>>, listing: bool) -> Result<&[u8], Failure> {
+fn read(line: std::io::Result<Option<&[u8]>>, listing: bool) -> Result<&[u8], WatchFailure> {
     match line {
         Err(error) => {
             let error = crate::client::describe(&error);
-            Err(Failure::broken(format!("the watch broke: {error}")))
+            Err(WatchFailure::broken(format!("the watch broke: {error}")))
         }
-        Ok(None) if listing => Err(Failure::broken("the list ended half-way")),
-        Ok(None) => Err(Failure::Ended),
+        Ok(None) if listing => Err(WatchFailure::broken("the list ended half-way")),
+        Ok(None) => Err(WatchFailure::Ended),
         Ok(Some(line)) => Ok(line),
     }
 }
 
 fn in_time<T>(
-    answer: Result<Result<T, Failure>, tokio::time::error::Elapsed>,
+    answer: Result<Result<T, WatchFailure>, tokio::time::error::Elapsed>,
     limit: Duration,
-) -> Result<T, Failure> {
-    answer.unwrap_or_else(|_| Err(Failure::broken(format!("no answer within {limit:?}"))))
+) -> Result<T, WatchFailure> {
+    answer.unwrap_or_else(|_| Err(WatchFailure::broken(format!("no answer within {limit:?}"))))
 }

@@ -26,12 +26,12 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 
-use super::outbox::Closed;
-use super::status::Place;
-use super::{Input, KindState, Pace};
+use super::outbox::ReceiverGone;
+use super::status::KindReporter;
+use super::{KindState, WatchInput, WatchTimes};
 use crate::lease::{Mono, record};
 
-use seen::{Seen, is_ready};
+use seen::{ControllerSigns, is_ready};
 
 mod seen;
 
@@ -51,11 +51,11 @@ pub(super) struct Looks {
     pods: Api<Pod>,
     namespace: String,
     name: String,
-    pace: Pace,
-    inputs: Sender<Input>,
-    place: Place,
+    pace: WatchTimes,
+    inputs: Sender<WatchInput>,
+    place: KindReporter,
     started: Instant,
-    seen: Seen,
+    seen: ControllerSigns,
     /// What was last reported: the sign of life, in words.
     reported: Option<String>,
     failures: u32,
@@ -67,9 +67,9 @@ impl Looks {
         client: Client,
         namespace: &str,
         name: &str,
-        pace: Pace,
-        inputs: Sender<Input>,
-        place: Place,
+        pace: WatchTimes,
+        inputs: Sender<WatchInput>,
+        place: KindReporter,
     ) -> Self {
         Self {
             leases: Api::namespaced(client.clone(), namespace),
@@ -80,7 +80,7 @@ impl Looks {
             inputs,
             place,
             started: Instant::now(),
-            seen: Seen::default(),
+            seen: ControllerSigns::default(),
             reported: None,
             failures: 0,
             denials: 0,
@@ -97,7 +97,7 @@ impl Looks {
     }
 
     /// One look. Returns how long to wait before the next.
-    async fn look(&mut self) -> Result<Duration, Closed> {
+    async fn look(&mut self) -> Result<Duration, ReceiverGone> {
         let answer = timeout(self.pace.answer, self.leases.get_opt(&self.name)).await;
         let now = Mono(self.started.elapsed());
         let wait = match answer {
@@ -184,7 +184,7 @@ impl Looks {
     }
 
     /// Reports whether the controller is alive, when that is news.
-    async fn report(&mut self) -> Result<(), Closed> {
+    async fn report(&mut self) -> Result<(), ReceiverGone> {
         let sign = self.sign();
         if sign == self.reported {
             return Ok(());
@@ -201,7 +201,7 @@ impl Looks {
             ),
         }
         self.reported.clone_from(&sign);
-        self.send(Input::Deltas(vec![Delta::GroupController(sign)]))
+        self.send(WatchInput::Deltas(vec![Delta::GroupController(sign)]))
             .await
     }
 
@@ -215,14 +215,14 @@ impl Looks {
     }
 
     /// The Lease no longer holds up the gate; the last kind says so.
-    async fn settle(&mut self) -> Result<(), Closed> {
+    async fn settle(&mut self) -> Result<(), ReceiverGone> {
         match self.place.settle() {
-            true => self.send(Input::Synced).await,
+            true => self.send(WatchInput::Synced).await,
             false => Ok(()),
         }
     }
 
-    async fn send(&self, input: Input) -> Result<(), Closed> {
-        self.inputs.send(input).await.map_err(|_| Closed)
+    async fn send(&self, input: WatchInput) -> Result<(), ReceiverGone> {
+        self.inputs.send(input).await.map_err(|_| ReceiverGone)
     }
 }

@@ -13,14 +13,14 @@ use k8s_openapi::api::storage::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
 use pumice_api::{NodeShard, PodGroup, Queue};
-use pumice_ingest::Problem;
+use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use serde::de::DeserializeOwned;
 
 use super::WatchOptions;
 use super::decode::{self, Decode};
-use super::rules::Rules;
-use crate::shard::Shard;
+use super::rules::WatchRules;
+use crate::shard::NodeShardView;
 
 /// What an object, or its end, tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) enum Change {
     /// The engine.
     Engine(Delta),
     /// The own scheduler's nodes: a shard was added or changed.
-    Shard(Shard),
+    Shard(NodeShardView),
     /// A shard is gone.
     ShardGone(String),
 }
@@ -41,11 +41,11 @@ pub(super) enum Reading {
     /// It does not count (any more).
     Skip,
     /// It cannot be read.
-    Bad(Vec<Problem>),
+    Bad(Vec<ObjectProblem>),
 }
 
 impl Reading {
-    fn of<T>(read: Result<T, Vec<Problem>>, change: impl FnOnce(T) -> Delta) -> Self {
+    fn of<T>(read: Result<T, Vec<ObjectProblem>>, change: impl FnOnce(T) -> Delta) -> Self {
         match read {
             Ok(object) => Self::Keep(Change::Engine(change(object))),
             Err(problems) => Self::Bad(problems),
@@ -55,7 +55,7 @@ impl Reading {
 
 /// Which object: an empty namespace for kinds without.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct ObjectKey {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) uid: String,
@@ -64,14 +64,14 @@ pub(super) struct Key {
 /// A wire type that is watched.
 pub(super) trait Wire: Resource + Metadata<Ty = ObjectMeta> + DeserializeOwned {
     /// What the object means.
-    fn read(&self, rules: &Rules) -> Reading;
+    fn read(&self, rules: &WatchRules) -> Reading;
     /// What its end means.
-    fn gone(key: Key) -> Change;
+    fn gone(key: ObjectKey) -> Change;
 }
 
 /// What the scheduler does without a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Importance {
     /// Nothing: the gate stays closed.
     Required,
     /// It works with less; a denial counts as an empty list.
@@ -82,19 +82,19 @@ pub(super) enum Need {
 
 /// One kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
+pub(super) struct WatchedKind {
     pub(super) name: &'static str,
     pub(super) api_version: &'static str,
     pub(super) group: &'static str,
     pub(super) plural: &'static str,
-    pub(super) need: Need,
+    pub(super) need: Importance,
     pub(super) decode: Decode,
-    pub(super) gone: fn(Key) -> Change,
+    pub(super) gone: fn(ObjectKey) -> Change,
     when: fn(&WatchOptions) -> bool,
 }
 
-const fn kind<K: Wire>(need: Need, when: fn(&WatchOptions) -> bool) -> Kind {
-    Kind {
+const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> WatchedKind {
+    WatchedKind {
         name: K::KIND,
         api_version: K::API_VERSION,
         group: K::GROUP,
@@ -107,25 +107,25 @@ const fn kind<K: Wire>(need: Need, when: fn(&WatchOptions) -> bool) -> Kind {
 }
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [Kind; 18] = [
-    kind::<Node>(Need::Required, always),
-    kind::<Namespace>(Need::Required, always),
-    kind::<Pod>(Need::Required, always),
-    kind::<Queue>(Need::Custom, always),
-    kind::<PodGroup>(Need::Custom, always),
-    kind::<PriorityClass>(Need::Optional, |options| options.priority_class),
-    kind::<Service>(Need::Optional, always),
-    kind::<ReplicationController>(Need::Optional, |options| options.workloads),
-    kind::<ReplicaSet>(Need::Optional, |options| options.workloads),
-    kind::<StatefulSet>(Need::Optional, |options| options.workloads),
-    kind::<PersistentVolume>(Need::Optional, always),
-    kind::<PersistentVolumeClaim>(Need::Optional, always),
-    kind::<StorageClass>(Need::Optional, always),
-    kind::<CSINode>(Need::Optional, always),
-    kind::<VolumeAttachment>(Need::Optional, always),
-    kind::<CSIDriver>(Need::Optional, |options| options.csi),
-    kind::<CSIStorageCapacity>(Need::Optional, |options| options.csi),
-    kind::<NodeShard>(Need::Custom, |options| options.shard.is_some()),
+const KINDS: [WatchedKind; 18] = [
+    kind::<Node>(Importance::Required, always),
+    kind::<Namespace>(Importance::Required, always),
+    kind::<Pod>(Importance::Required, always),
+    kind::<Queue>(Importance::Custom, always),
+    kind::<PodGroup>(Importance::Custom, always),
+    kind::<PriorityClass>(Importance::Optional, |options| options.priority_class),
+    kind::<Service>(Importance::Optional, always),
+    kind::<ReplicationController>(Importance::Optional, |options| options.workloads),
+    kind::<ReplicaSet>(Importance::Optional, |options| options.workloads),
+    kind::<StatefulSet>(Importance::Optional, |options| options.workloads),
+    kind::<PersistentVolume>(Importance::Optional, always),
+    kind::<PersistentVolumeClaim>(Importance::Optional, always),
+    kind::<StorageClass>(Importance::Optional, always),
+    kind::<CSINode>(Importance::Optional, always),
+    kind::<VolumeAttachment>(Importance::Optional, always),
+    kind::<CSIDriver>(Importance::Optional, |options| options.csi),
+    kind::<CSIStorageCapacity>(Importance::Optional, |options| options.csi),
+    kind::<NodeShard>(Importance::Custom, |options| options.shard.is_some()),
 ];
 
 fn always(_: &WatchOptions) -> bool {
@@ -133,7 +133,7 @@ fn always(_: &WatchOptions) -> bool {
 }
 
 /// The kinds to watch with these options.
-pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = Kind> {
+pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = WatchedKind> {
     KINDS.into_iter().filter(|kind| (kind.when)(options))
 }
 
@@ -151,7 +151,7 @@ const PROTECTING: [&str; 9] = [
     "NodeShard",
 ];
 
-impl Kind {
+impl WatchedKind {
     /// Whether nothing is decided while it is not followed.
     pub(super) fn protects(&self) -> bool {
         PROTECTING.contains(&self.name)
@@ -165,25 +165,25 @@ impl Kind {
 }
 
 impl Wire for Node {
-    fn read(&self, rules: &Rules) -> Reading {
+    fn read(&self, rules: &WatchRules) -> Reading {
         match pumice_ingest::node(self) {
             Ok(node) if !rules.node_counts(&node) => Reading::Skip,
             read => Reading::of(read, |node| Delta::NodeApply(Box::new(node))),
         }
     }
 
-    fn gone(key: Key) -> Change {
+    fn gone(key: ObjectKey) -> Change {
         Change::Engine(Delta::NodeDelete(key.name))
     }
 }
 
 impl Wire for Pod {
-    fn read(&self, rules: &Rules) -> Reading {
+    fn read(&self, rules: &WatchRules) -> Reading {
         // Most pods of some clusters are waiting pods of other schedulers: do not even read them.
         if !rules.pod_may_count(self) {
             return Reading::Skip;
         }
-        let mut read = pumice_ingest::pod(self, &rules.pods);
+        let mut read = pumice_ingest::pod(self, &rules.objects);
         if let Ok(pod) = &mut read
             && !rules.pod_counts(&self.metadata, pod)
         {
@@ -192,31 +192,31 @@ impl Wire for Pod {
         Reading::of(read, |pod| Delta::PodApply(Box::new(pod)))
     }
 
-    fn gone(key: Key) -> Change {
+    fn gone(key: ObjectKey) -> Change {
         Change::Engine(Delta::PodDelete(key.uid))
     }
 }
 
 impl Wire for PodGroup {
-    fn read(&self, rules: &Rules) -> Reading {
+    fn read(&self, rules: &WatchRules) -> Reading {
         if !rules.group_counts(&self.metadata) {
             return Reading::Skip;
         }
         let apply = |group| Delta::GroupApply(Box::new(group));
-        Reading::of(pumice_ingest::pod_group(self), apply)
+        Reading::of(pumice_ingest::pod_group(self, &rules.objects), apply)
     }
 
-    fn gone(key: Key) -> Change {
+    fn gone(key: ObjectKey) -> Change {
         Change::Engine(Delta::GroupDelete(key.namespace, key.name))
     }
 }
 
 impl Wire for NodeShard {
-    fn read(&self, _: &Rules) -> Reading {
-        Reading::Keep(Change::Shard(Shard::from(self)))
+    fn read(&self, _: &WatchRules) -> Reading {
+        Reading::Keep(Change::Shard(NodeShardView::from(self)))
     }
 
-    fn gone(key: Key) -> Change {
+    fn gone(key: ObjectKey) -> Change {
         Change::ShardGone(key.name)
     }
 }
@@ -225,12 +225,12 @@ impl Wire for NodeShard {
 macro_rules! wire {
     ($kind:ty, $read:path, $apply:expr, $gone:expr) => {
         impl Wire for $kind {
-            fn read(&self, _: &Rules) -> Reading {
+            fn read(&self, _: &WatchRules) -> Reading {
                 Reading::of($read(self), $apply)
             }
 
-            fn gone(key: Key) -> Change {
-                let gone: fn(Key) -> Delta = $gone;
+            fn gone(key: ObjectKey) -> Change {
+                let gone: fn(ObjectKey) -> Delta = $gone;
                 Change::Engine(gone(key))
             }
         }

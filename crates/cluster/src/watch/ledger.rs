@@ -3,18 +3,18 @@
 //! It answers what is new, what is gone after a list, and what must not be believed because
 //! something newer is known (spec/06 F3, F6, F23, F48).
 
-use pumice_ingest::Problem;
+use pumice_ingest::ObjectProblem;
 use rustc_hash::FxHashMap;
 
-use super::decode::{Item, Meta};
-use super::kinds::{Change, Key, Reading};
+use super::decode::{Meta, ReadItem};
+use super::kinds::{Change, ObjectKey, Reading};
 
 /// What is to be told.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum LedgerNews {
     Change(Change),
     /// Problems of an object; none when they are over.
-    Problems(Key, Vec<Problem>),
+    Problems(ObjectKey, Vec<ObjectProblem>),
 }
 
 /// The kind has been newer than what was read: dropped.
@@ -23,7 +23,7 @@ pub(super) struct WentBack;
 
 /// Where an object was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ReadBy {
     List,
     Watch,
 }
@@ -36,7 +36,7 @@ enum Uid {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct KnownObject {
     uid: Uid,
     /// 0 where it is no number.
     version: u64,
@@ -52,18 +52,18 @@ struct Entry {
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// By `namespace/name`.
-    entries: FxHashMap<Box<str>, Entry>,
+    entries: FxHashMap<Box<str>, KnownObject>,
     /// Newest version of the kind.
     newest: u64,
     round: u32,
     /// Newest version when the last list began: what it shows up to here should be known.
     floor: u64,
     diverged: u64,
-    gone: fn(Key) -> Change,
+    gone: fn(ObjectKey) -> Change,
 }
 
 impl Ledger {
-    pub(super) fn new(gone: fn(Key) -> Change) -> Self {
+    pub(super) fn new(gone: fn(ObjectKey) -> Change) -> Self {
         Self {
             entries: FxHashMap::default(),
             newest: 0,
@@ -98,9 +98,9 @@ impl Ledger {
     /// Something newer is known; nothing was changed.
     pub(super) fn apply(
         &mut self,
-        item: Item,
-        source: Source,
-        out: &mut Vec<Told>,
+        item: ReadItem,
+        source: ReadBy,
+        out: &mut Vec<LedgerNews>,
     ) -> Result<(), WentBack> {
         let key = item.meta.key;
         let (path, uid, version) = (path(&key), Uid::of(&key.uid), number(&item.meta.version));
@@ -113,12 +113,12 @@ impl Ledger {
                 Some(entry.clone())
             }
             // Not told, or gone since: events come in order.
-            None if source == Source::Watch && is_older(version, self.newest) => {
+            None if source == ReadBy::Watch && is_older(version, self.newest) => {
                 return Err(WentBack);
             }
             None => None,
         };
-        if source == Source::Watch {
+        if source == ReadBy::Watch {
             self.newest = self.newest.max(version);
         }
         let Some(reading) = item.reading else {
@@ -136,20 +136,20 @@ impl Ledger {
                 return Ok(());
             }
             Reading::Keep(change) => {
-                let passed = source == Source::List && version > 0 && version <= self.floor;
+                let passed = source == ReadBy::List && version > 0 && version <= self.floor;
                 self.diverged += u64::from(passed);
-                out.push(Told::Change(change));
+                out.push(LedgerNews::Change(change));
                 if bad {
-                    out.push(Told::Problems(key, Vec::new()));
+                    out.push(LedgerNews::Problems(key, Vec::new()));
                 }
                 (true, false)
             }
             Reading::Bad(problems) => {
-                out.push(Told::Problems(key, problems));
+                out.push(LedgerNews::Problems(key, problems));
                 (told, true)
             }
         };
-        let entry = Entry {
+        let entry = KnownObject {
             uid,
             version,
             round: self.round,
@@ -161,7 +161,7 @@ impl Ledger {
     }
 
     /// An object was deleted. That of another UID, which has long been replaced, says nothing.
-    pub(super) fn delete(&mut self, meta: &Meta, out: &mut Vec<Told>) {
+    pub(super) fn delete(&mut self, meta: &Meta, out: &mut Vec<LedgerNews>) {
         let version = number(&meta.version);
         self.newest = self.newest.max(version);
         let Some(entry) = self.entries.get(path(&meta.key).as_str()) else {
@@ -190,7 +190,7 @@ impl Ledger {
     pub(super) fn finish_list(
         &mut self,
         version: &str,
-        out: &mut Vec<Told>,
+        out: &mut Vec<LedgerNews>,
     ) -> Result<(), WentBack> {
         if is_older(number(version), self.newest) {
             return Err(WentBack);
@@ -202,7 +202,7 @@ impl Ledger {
     }
 
     /// The kind is no more.
-    pub(super) fn clear(&mut self, out: &mut Vec<Told>) {
+    pub(super) fn clear(&mut self, out: &mut Vec<LedgerNews>) {
         self.remove_where(|_| true, out);
         self.newest = 0;
     }
@@ -215,14 +215,14 @@ impl Ledger {
         }
     }
 
-    fn remove_where(&mut self, which: impl Fn(&Entry) -> bool, out: &mut Vec<Told>) {
+    fn remove_where(&mut self, which: impl Fn(&KnownObject) -> bool, out: &mut Vec<LedgerNews>) {
         let which = self.entries.iter().filter(|(_, entry)| which(entry));
         let mut paths: Vec<Box<str>> = which.map(|(path, _)| path.clone()).collect();
         // In one order, so that equal histories tell equal things.
         paths.sort_unstable();
         for path in paths {
             let (namespace, name) = path.split_once('/').unwrap_or(("", &path));
-            let key = Key {
+            let key = ObjectKey {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
                 uid: String::new(),
@@ -232,24 +232,24 @@ impl Ledger {
     }
 
     /// Forgets an object, and says so where it was told.
-    fn remove(&mut self, key: &Key, out: &mut Vec<Told>) {
+    fn remove(&mut self, key: &ObjectKey, out: &mut Vec<LedgerNews>) {
         let Some(entry) = self.entries.remove(path(key).as_str()) else {
             return;
         };
-        let key = Key {
+        let key = ObjectKey {
             uid: entry.uid.text(),
             ..key.clone()
         };
         if entry.bad {
-            out.push(Told::Problems(key.clone(), Vec::new()));
+            out.push(LedgerNews::Problems(key.clone(), Vec::new()));
         }
         if entry.told {
-            out.push(Told::Change((self.gone)(key)));
+            out.push(LedgerNews::Change((self.gone)(key)));
         }
     }
 }
 
-fn path(key: &Key) -> String {
+fn path(key: &ObjectKey) -> String {
     format!("{}/{}", key.namespace, key.name)
 }
 

@@ -18,14 +18,14 @@ use kube::Client;
 use serde::Deserialize;
 use tokio::time::{sleep, timeout};
 
-use super::Pace;
-use super::failure::Failure;
-use super::kinds::Kind;
+use super::WatchTimes;
+use super::failure::WatchFailure;
+use super::kinds::WatchedKind;
 use super::request;
 
 /// What a look found out.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(super) enum GapCheckResult {
     /// There is nothing the watch should have brought.
     Nothing,
     /// Something the watch has not brought though it had the time; seen then.
@@ -35,11 +35,16 @@ pub(super) enum Finding {
 }
 
 /// A look under way, or the pause before it. Begun anew with every line of the watch.
-pub(super) type Look = Pin<Box<dyn Future<Output = Finding> + Send>>;
+pub(super) type GapCheck = Pin<Box<dyn Future<Output = GapCheckResult> + Send>>;
 
 /// A look at the watch of a kind that has come to this version; never ends for one that is not
 /// looked at.
-pub(super) fn begin(client: &Client, kind: Kind, version: Option<&str>, pace: &Pace) -> Look {
+pub(super) fn begin(
+    client: &Client,
+    kind: WatchedKind,
+    version: Option<&str>,
+    pace: &WatchTimes,
+) -> GapCheck {
     let Some(version) = version.filter(|_| kind.protects()) else {
         return Box::pin(std::future::pending());
     };
@@ -50,28 +55,28 @@ pub(super) fn begin(client: &Client, kind: Kind, version: Option<&str>, pace: &P
         sleep(pause).await;
         match timeout(answer, request::look(&client, &kind, &version)).await {
             // Too old to go on from: whether something was missed shows when it is listed.
-            Ok(Err(Failure::Gone)) => Finding::Withheld(Instant::now()),
+            Ok(Err(WatchFailure::Gone)) => GapCheckResult::Withheld(Instant::now()),
             Ok(Ok(Some(line))) if is_news(&line) => {
                 let seen = Instant::now();
                 sleep(answer).await;
-                Finding::Withheld(seen)
+                GapCheckResult::Withheld(seen)
             }
-            Ok(Ok(_)) => Finding::Nothing,
-            Ok(Err(_)) | Err(_) => Finding::Unknown(proof),
+            Ok(Ok(_)) => GapCheckResult::Nothing,
+            Ok(Err(_)) | Err(_) => GapCheckResult::Unknown(proof),
         }
     })
 }
 
 /// The part of an event that matters here.
 #[derive(Deserialize)]
-struct Event {
+struct EventType {
     #[serde(rename = "type")]
     kind: String,
 }
 
 /// Whether a line of a watch is about an object, or says that the version is too old.
 fn is_news(line: &[u8]) -> bool {
-    let event = serde_json::from_slice::<Event>(line);
+    let event = serde_json::from_slice::<EventType>(line);
     event.is_ok_and(|event| event.kind != "BOOKMARK")
 }
 

@@ -13,11 +13,11 @@
 //! the difference. Of an object nothing is kept but its name, UID and resourceVersion.
 //!
 //! Invariants:
-//! * No half list is acted on: until every kind was listed once there is no [`Input::Synced`]; from
-//!   then on the difference a list makes is one [`Input::Deltas`].
+//! * No half list is acted on: until every kind was listed once there is no [`WatchInput::Synced`]; from
+//!   then on the difference a list makes is one [`WatchInput::Deltas`].
 //! * Never back in time: an older version of a known object is dropped and counted, and the kind is
 //!   listed again.
-//! * Whether PodGroups are made by somebody is known before [`Input::Synced`] (`group_controller`).
+//! * Whether PodGroups are made by somebody is known before [`WatchInput::Synced`] (`group_controller`).
 //! * A kind whose custom resource is not installed counts as empty; it is asked for again.
 //! * What cannot be read is reported and hurts only itself; what was known of it stays.
 
@@ -38,7 +38,7 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pumice_ingest::Problem;
+use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
@@ -48,9 +48,9 @@ use crate::ring::Ring;
 use crate::shard::ShardView;
 use crate::{ObjectRef, PluginProgress};
 
-pub use pace::Pace;
+pub use pace::WatchTimes;
 pub use picture::Picture;
-pub use status::{Counts, KindState, KindStatus};
+pub use status::{KindState, KindStatus, WatchCounts};
 
 /// Kinds whose definitions every cluster needs: without them there are no queues and no gangs.
 pub const NEEDED_DEFINITIONS: [&str; 2] = ["Queue", "PodGroup"];
@@ -61,7 +61,7 @@ pub const INSTALL_DEFINITIONS: &str =
 
 /// What the watch tells.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Input {
+pub enum WatchInput {
     /// Applied in order and together: a single event, a part of the first list, or the whole
     /// difference a later list made.
     Deltas(Vec<Delta>),
@@ -71,7 +71,7 @@ pub enum Input {
         /// The object.
         about: ObjectRef,
         /// What is wrong with it.
-        problems: Vec<Problem>,
+        problems: Vec<ObjectProblem>,
     },
     /// The nodes this scheduler may use changed (modes hard and soft).
     Shard(ShardView),
@@ -86,6 +86,8 @@ pub enum Input {
 pub struct WatchOptions {
     /// Pods with one of these scheduler names are ours (`--scheduler-name`).
     pub scheduler_names: Vec<String>,
+    /// Annotations of pods and PodGroups that some plugin reads.
+    pub annotations: Vec<&'static str>,
     /// Label and value; a node counts when it has any of them, or when there is none here
     /// (`--node-selector`, spec/01 §1.8).
     pub node_selector: Vec<(String, String)>,
@@ -105,7 +107,7 @@ pub struct WatchOptions {
     /// Objects in one page of a list, where the server cannot stream it.
     pub page_size: u32,
     /// How long to wait for what.
-    pub pace: Pace,
+    pub pace: WatchTimes,
     /// How long a kind that protects may not be followed before nothing is decided; zero for ever.
     pub grace: Duration,
 }
@@ -114,6 +116,7 @@ impl Default for WatchOptions {
     fn default() -> Self {
         Self {
             scheduler_names: vec![pumice_api::keys::DEFAULT_SCHEDULER.to_owned()],
+            annotations: Vec::new(),
             node_selector: Vec::new(),
             ring: None,
             workloads: true,
@@ -122,7 +125,7 @@ impl Default for WatchOptions {
             shard: None,
             group_controller: None,
             page_size: 500,
-            pace: Pace::default(),
+            pace: WatchTimes::default(),
             grace: Duration::from_secs(2),
         }
     }
@@ -138,16 +141,16 @@ impl Default for WatchOptions {
 pub fn start(
     client: kube::Client,
     options: WatchOptions,
-    inputs: Sender<Input>,
+    inputs: Sender<WatchInput>,
     contact: &Contact,
     progress: Option<&PluginProgress>,
 ) -> WatchHandle {
-    let kinds: Vec<kinds::Kind> = kinds::table(&options).collect();
+    let kinds: Vec<kinds::WatchedKind> = kinds::table(&options).collect();
     let leases = options.group_controller.iter();
     let slots = kinds
         .iter()
         .map(|kind| {
-            let required = kind.need == kinds::Need::Required;
+            let required = kind.need == kinds::Importance::Required;
             (kind.name, required, kind.protects())
         })
         .chain(leases.map(|_| (group_controller::KIND, false, false)));
@@ -156,14 +159,14 @@ pub fn start(
     let options = Arc::new(options);
     let mut tasks = JoinSet::new();
     for (at, kind) in kinds.into_iter().enumerate() {
-        let place = status::Place::new(Arc::clone(&board), at);
+        let place = status::KindReporter::new(Arc::clone(&board), at);
         let receivers = (inputs.clone(), progress.cloned());
         let (client, contact) = (client.clone(), contact.clone());
-        let follower = follow::Follower::new(kind, client, &options, receivers, place, contact);
+        let follower = follow::KindFollower::new(kind, client, &options, receivers, place, contact);
         tasks.spawn(follower.run());
     }
     if let Some((namespace, name)) = lease {
-        let place = status::Place::new(Arc::clone(&board), after_kinds);
+        let place = status::KindReporter::new(Arc::clone(&board), after_kinds);
         let pace = options.pace.clone();
         let looks = group_controller::Looks::new(client, &namespace, &name, pace, inputs, place);
         tasks.spawn(looks.run());
@@ -184,7 +187,7 @@ pub struct WatchHandle {
 }
 
 impl WatchHandle {
-    /// Whether every kind has been listed. [`Input::Synced`] says the same in order with the
+    /// Whether every kind has been listed. [`WatchInput::Synced`] says the same in order with the
     /// changes, which is what decisions must wait for.
     pub fn synced(&self) -> bool {
         self.board.synced()

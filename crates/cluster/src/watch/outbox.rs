@@ -3,21 +3,21 @@
 use pumice_model::Delta;
 use tokio::sync::mpsc::Sender;
 
-use super::Input;
-use super::kinds::{Change, Key, Kind};
-use super::ledger::Told;
+use super::WatchInput;
+use super::kinds::{Change, ObjectKey, WatchedKind};
+use super::ledger::LedgerNews;
 use crate::shard::Shards;
 use crate::{ObjectRef, PluginProgress};
 
 /// The receiver is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Closed;
+pub(super) struct ReceiverGone;
 
 /// What is still to be sent of one kind.
 pub(super) struct Outbox {
-    kind: Kind,
-    inputs: Sender<Input>,
-    pub(super) waiting: Vec<Told>,
+    kind: WatchedKind,
+    inputs: Sender<WatchInput>,
+    pub(super) waiting: Vec<LedgerNews>,
     shards: Option<Shards>,
     progress: Option<PluginProgress>,
 }
@@ -25,8 +25,8 @@ pub(super) struct Outbox {
 impl Outbox {
     /// Changes go to `inputs`; what they say about device plugins is noted in `progress` before.
     pub(super) fn new(
-        kind: Kind,
-        (inputs, progress): (Sender<Input>, Option<PluginProgress>),
+        kind: WatchedKind,
+        (inputs, progress): (Sender<WatchInput>, Option<PluginProgress>),
         own_shard: Option<&str>,
     ) -> Self {
         Self {
@@ -42,24 +42,24 @@ impl Outbox {
     ///
     /// # Errors
     /// The receiver is gone.
-    pub(super) async fn flush(&mut self) -> Result<(), Closed> {
+    pub(super) async fn flush(&mut self) -> Result<(), ReceiverGone> {
         let waiting = std::mem::take(&mut self.waiting);
         let mut deltas: Vec<Delta> = Vec::with_capacity(waiting.len());
         let mut problems = Vec::new();
         let mut shards_moved = false;
         for told in waiting {
             match (told, &mut self.shards) {
-                (Told::Change(Change::Engine(delta)), _) => deltas.push(delta),
-                (Told::Change(Change::Shard(shard)), Some(shards)) => {
+                (LedgerNews::Change(Change::Engine(delta)), _) => deltas.push(delta),
+                (LedgerNews::Change(Change::Shard(shard)), Some(shards)) => {
                     shards.apply(shard);
                     shards_moved = true;
                 }
-                (Told::Change(Change::ShardGone(name)), Some(shards)) => {
+                (LedgerNews::Change(Change::ShardGone(name)), Some(shards)) => {
                     shards.remove(&name);
                     shards_moved = true;
                 }
-                (Told::Change(_), None) => {}
-                (Told::Problems(key, list), _) => problems.push(Input::Problems {
+                (LedgerNews::Change(_), None) => {}
+                (LedgerNews::Problems(key, list), _) => problems.push(WatchInput::Problems {
                     about: self.about(key),
                     problems: list,
                 }),
@@ -69,7 +69,7 @@ impl Outbox {
             deltas.iter().for_each(|delta| progress.note(delta));
         }
         if !deltas.is_empty() {
-            self.send(Input::Deltas(deltas)).await?;
+            self.send(WatchInput::Deltas(deltas)).await?;
         }
         for input in problems {
             self.send(input).await?;
@@ -84,9 +84,9 @@ impl Outbox {
     ///
     /// # Errors
     /// The receiver is gone.
-    pub(super) async fn tell_shards(&mut self) -> Result<(), Closed> {
+    pub(super) async fn tell_shards(&mut self) -> Result<(), ReceiverGone> {
         match self.shards.as_mut().and_then(Shards::changed) {
-            Some(view) => self.send(Input::Shard(view)).await,
+            Some(view) => self.send(WatchInput::Shard(view)).await,
             None => Ok(()),
         }
     }
@@ -95,11 +95,11 @@ impl Outbox {
     ///
     /// # Errors
     /// The receiver is gone.
-    pub(super) async fn send(&self, input: Input) -> Result<(), Closed> {
-        self.inputs.send(input).await.map_err(|_| Closed)
+    pub(super) async fn send(&self, input: WatchInput) -> Result<(), ReceiverGone> {
+        self.inputs.send(input).await.map_err(|_| ReceiverGone)
     }
 
-    fn about(&self, key: Key) -> ObjectRef {
+    fn about(&self, key: ObjectKey) -> ObjectRef {
         ObjectRef {
             api_version: self.kind.api_version.to_owned(),
             kind: self.kind.name.to_owned(),

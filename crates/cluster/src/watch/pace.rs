@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 
 /// Times of the watch. The defaults are for a real API server; tests make them short.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct WatchTimes {
     /// Wait after the first failure; doubles with every further one.
     pub first_retry: Duration,
     /// Longest wait after a failure.
@@ -39,7 +39,7 @@ pub struct Pace {
     pub complaint: Duration,
 }
 
-impl Default for Pace {
+impl Default for WatchTimes {
     fn default() -> Self {
         Self {
             first_retry: Duration::from_millis(100),
@@ -60,7 +60,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl WatchTimes {
     /// Wait before the next try after `failures` of them, from half to all of the doubled time.
     pub(super) fn retry(&self, kind: &str, failures: u32) -> Duration {
         spread(
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_longest_and_keep_at_least_half() {
-        let pace = Pace::default();
+        let pace = WatchTimes::default();
         for (failures, full_ms) in [(1, 100), (2, 200), (5, 1_600), (9, 25_600), (40, 30_000)] {
             let full = Duration::from_millis(full_ms);
             for kind in ["Pod", "Node", "PodGroup"] {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn watches_of_different_kinds_do_not_end_together() {
-        let pace = Pace::default();
+        let pace = WatchTimes::default();
         let ends: std::collections::BTreeSet<_> = ["Pod", "Node", "Queue", "PodGroup"]
             .map(|kind| pace.watch_s(kind))
             .into();

@@ -8,8 +8,8 @@ use http::Request;
 use kube::Client;
 use kube::api::{ListParams, WatchParams};
 
-use super::failure::{Failure, STREAM};
-use super::kinds::Kind;
+use super::failure::{STREAM, WatchFailure};
+use super::kinds::WatchedKind;
 use crate::client;
 
 /// Longest line of a watch. An object has at most some 3 MiB (the limit of etcd and of requests).
@@ -29,10 +29,10 @@ pub(super) struct Lines {
 /// Opens a watch from this version on.
 pub(super) async fn watch(
     client: &Client,
-    kind: &Kind,
+    kind: &WatchedKind,
     version: &str,
     open_s: u32,
-) -> Result<Lines, Failure> {
+) -> Result<Lines, WatchFailure> {
     let params = WatchParams {
         timeout: Some(open_s),
         ..WatchParams::default()
@@ -41,7 +41,11 @@ pub(super) async fn watch(
 }
 
 /// Opens a watch that begins with the list, at least as new as the moment of asking.
-pub(super) async fn stream(client: &Client, kind: &Kind, open_s: u32) -> Result<Lines, Failure> {
+pub(super) async fn stream(
+    client: &Client,
+    kind: &WatchedKind,
+    open_s: u32,
+) -> Result<Lines, WatchFailure> {
     let params = WatchParams {
         timeout: Some(open_s),
         send_initial_events: true,
@@ -52,15 +56,15 @@ pub(super) async fn stream(client: &Client, kind: &Kind, open_s: u32) -> Result<
 
 async fn lines(
     client: &Client,
-    kind: &Kind,
+    kind: &WatchedKind,
     params: &WatchParams,
     version: &str,
     verb: &str,
-) -> Result<Lines, Failure> {
+) -> Result<Lines, WatchFailure> {
     let request = kube::core::Request::new(kind.path()).watch(params, version);
-    let request: Request<Vec<u8>> = request.map_err(|e| Failure::broken(e.to_string()))?;
+    let request: Request<Vec<u8>> = request.map_err(|e| WatchFailure::broken(e.to_string()))?;
     let body = client.request_stream(request).await;
-    let body = body.map_err(|error| Failure::of(&error, kind, verb))?;
+    let body = body.map_err(|error| WatchFailure::of(&error, kind, verb))?;
     Ok(Lines {
         body: Box::pin(body),
         line: Vec::new(),
@@ -72,31 +76,31 @@ async fn lines(
 /// watch of [`LOOK_S`], if any.
 pub(super) async fn look(
     client: &Client,
-    kind: &Kind,
+    kind: &WatchedKind,
     version: &str,
-) -> Result<Option<Vec<u8>>, Failure> {
+) -> Result<Option<Vec<u8>>, WatchFailure> {
     let mut lines = watch(client, kind, version, LOOK_S).await?;
     let line = lines.next().await;
-    let line = line.map_err(|error| Failure::broken(client::describe(&error)))?;
+    let line = line.map_err(|error| WatchFailure::broken(client::describe(&error)))?;
     Ok(line.map(<[u8]>::to_vec))
 }
 
 /// Gets one page of a list.
 pub(super) async fn page(
     client: &Client,
-    kind: &Kind,
+    kind: &WatchedKind,
     limit: Option<u32>,
     from: Option<String>,
-) -> Result<String, Failure> {
+) -> Result<String, WatchFailure> {
     let params = ListParams {
         limit,
         continue_token: from,
         ..ListParams::default()
     };
     let request = kube::core::Request::new(kind.path()).list(&params);
-    let request: Request<Vec<u8>> = request.map_err(|e| Failure::broken(e.to_string()))?;
+    let request: Request<Vec<u8>> = request.map_err(|e| WatchFailure::broken(e.to_string()))?;
     let text = client.request_text(request).await;
-    text.map_err(|error| Failure::of(&error, kind, "list"))
+    text.map_err(|error| WatchFailure::of(&error, kind, "list"))
 }
 
 impl Lines {

@@ -10,18 +10,19 @@ use crate::ring::Ring;
 
 /// Tells ours from others'.
 #[derive(Debug)]
-pub(super) struct Rules {
-    /// What reading a pod depends on.
-    pub(super) pods: Options,
+pub(super) struct WatchRules {
+    /// What reading pods and PodGroups depends on.
+    pub(super) objects: Options,
     node_selector: Vec<(String, String)>,
     ring: Option<Ring>,
 }
 
-impl Rules {
+impl WatchRules {
     pub(super) fn new(options: &WatchOptions) -> Self {
         Self {
-            pods: Options {
+            objects: Options {
                 scheduler_names: options.scheduler_names.clone(),
+                annotations: options.annotations.clone(),
             },
             node_selector: options.node_selector.clone(),
             ring: options.ring.clone(),
@@ -51,7 +52,7 @@ impl Rules {
         };
         let named = spec.scheduler_name.as_ref();
         spec.node_name.as_ref().is_some_and(|node| !node.is_empty())
-            || named.is_some_and(|name| self.pods.scheduler_names.contains(name))
+            || named.is_some_and(|name| self.objects.scheduler_names.contains(name))
     }
 
     /// A pod counts when it is ours, or on a node in our part of the ring. A pod with our scheduler
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn a_node_counts_with_any_of_the_selected_labels() {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let rules = Rules::new(&WatchOptions {
+        let rules = WatchRules::new(&WatchOptions {
             node_selector: vec![pair("zone", "a"), pair("pool", "batch")],
             ..WatchOptions::default()
         });
@@ -117,15 +118,15 @@ mod tests {
                 "{labels:?}"
             );
         }
-        let all = Rules::new(&WatchOptions::default());
+        let all = WatchRules::new(&WatchOptions::default());
         assert!(all.node_counts(&node("n", &[])));
     }
 
     /// Rules of the members of a ring of three, and names by owner.
-    fn shared() -> (Vec<Rules>, Vec<String>) {
+    fn shared() -> (Vec<WatchRules>, Vec<String>) {
         let member = |at: usize| {
             let ring = Ring::new(&format!("s-{at}"), 3).unwrap();
-            Rules::new(&WatchOptions {
+            WatchRules::new(&WatchOptions {
                 ring: Some(ring),
                 ..WatchOptions::default()
             })

@@ -23,7 +23,7 @@ pub enum KindState {
 
 /// What happened since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct WatchCounts {
     /// Complete lists.
     pub lists: u64,
     /// Watches that were opened.
@@ -54,7 +54,7 @@ pub struct KindStatus {
     /// Objects that count.
     pub objects: usize,
     /// What happened since the start.
-    pub counts: Counts,
+    pub counts: WatchCounts,
     /// Time since the last event; `None` before the first.
     pub last_event_age: Option<Duration>,
     /// Time since the API server was last heard of on this kind: a list, an event, a bookmark.
@@ -64,13 +64,13 @@ pub struct KindStatus {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct KindEntry {
     kind: &'static str,
     required: bool,
     state: KindState,
     settled: bool,
     objects: usize,
-    counts: Counts,
+    counts: WatchCounts,
     event: Option<Instant>,
     contact: Option<Instant>,
     /// Nothing is decided while it is lost.
@@ -82,7 +82,7 @@ struct Slot {
 /// All kinds.
 #[derive(Debug)]
 pub(super) struct Board {
-    slots: Mutex<Vec<Slot>>,
+    slots: Mutex<Vec<KindEntry>>,
     synced: watch::Sender<bool>,
     /// Counts what is lost and followed again.
     turns: watch::Sender<u64>,
@@ -91,7 +91,7 @@ pub(super) struct Board {
 impl Board {
     /// Name of every kind, whether it is required, and whether it protects.
     pub(super) fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
-        let slot = |(kind, required, protects)| Slot {
+        let slot = |(kind, required, protects)| KindEntry {
             kind,
             required,
             protects,
@@ -99,7 +99,7 @@ impl Board {
             state: KindState::Listing,
             settled: false,
             objects: 0,
-            counts: Counts::default(),
+            counts: WatchCounts::default(),
             event: None,
             contact: None,
         };
@@ -140,7 +140,7 @@ impl Board {
 
     pub(super) fn kinds(&self) -> Vec<KindStatus> {
         let age = |at: Option<Instant>| at.map(|at| at.elapsed());
-        let status = |slot: &Slot| KindStatus {
+        let status = |slot: &KindEntry| KindStatus {
             kind: slot.kind,
             required: slot.required,
             state: slot.state.clone(),
@@ -155,24 +155,24 @@ impl Board {
     }
 
     /// No lock is held while something can fail, so a poisoned one is as good as any.
-    fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
+    fn slots(&self) -> MutexGuard<'_, Vec<KindEntry>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The place of one kind on the board.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct KindReporter {
     board: Arc<Board>,
     at: usize,
 }
 
-impl Place {
+impl KindReporter {
     pub(super) fn new(board: Arc<Board>, at: usize) -> Self {
         Self { board, at }
     }
 
-    fn edit<T>(&self, edit: impl FnOnce(&mut Slot) -> T) -> T {
+    fn edit<T>(&self, edit: impl FnOnce(&mut KindEntry) -> T) -> T {
         edit(&mut self.board.slots()[self.at])
     }
 
@@ -217,7 +217,7 @@ impl Place {
         self.edit(|slot| slot.objects = objects);
     }
 
-    pub(super) fn count(&self, count: impl FnOnce(&mut Counts)) {
+    pub(super) fn count(&self, count: impl FnOnce(&mut WatchCounts)) {
         self.edit(|slot| count(&mut slot.counts));
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn the_last_kind_to_settle_opens_the_gate_once() {
         let kinds = [("A", true, true), ("B", false, false)];
         let board = Arc::new(Board::new(kinds.into_iter()));
-        let places = [0, 1].map(|at| Place::new(Arc::clone(&board), at));
+        let places = [0, 1].map(|at| KindReporter::new(Arc::clone(&board), at));
         let steps = [(1, false), (1, false), (0, true), (0, false), (1, false)];
         for (step, (at, last)) in steps.into_iter().enumerate() {
             assert_eq!(places[at].settle(), last, "step {step}");

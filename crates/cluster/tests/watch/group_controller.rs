@@ -1,6 +1,6 @@
 //! Whether somebody makes PodGroups is known before the gate opens, and told when it changes.
 
-use pumice_cluster::watch::{Input, KindState, WatchOptions};
+use pumice_cluster::watch::{KindState, WatchInput, WatchOptions};
 use serde_json::{Value, json};
 
 use crate::server::Answer::{self, List, Status};
@@ -61,12 +61,12 @@ fn missing() -> Answer {
 async fn a_controller_that_renews_its_lease_is_told_before_the_gate_opens() {
     let long_ago = "2001-01-01T00:00:00.000000Z";
     let mut setup = beside(vec![lease("a", long_ago)]).await;
-    let Input::Deltas(deltas) = setup.next().await else {
+    let WatchInput::Deltas(deltas) = setup.next().await else {
         panic!("the gate opened first");
     };
     assert_eq!(format!("{deltas:?}").matches("GroupController").count(), 1);
     setup.handle.wait_synced().await;
-    assert_eq!(setup.next().await, Input::Synced);
+    assert_eq!(setup.next().await, WatchInput::Synced);
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn a_controller_that_comes_and_whose_lease_is_deleted_is_told() {
 async fn a_lease_that_may_not_be_read_opens_the_gate_and_names_the_rule() {
     let mut setup = beside(vec![Status(403, "leases is forbidden"); 9]).await;
     setup.handle.wait_synced().await;
-    assert_eq!(setup.next().await, Input::Synced);
+    assert_eq!(setup.next().await, WatchInput::Synced);
     let status = setup.kind("Lease");
     assert!(!status.required);
     let KindState::Failing { error } = status.state else {

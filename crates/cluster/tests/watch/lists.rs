@@ -1,6 +1,6 @@
 //! Lists, watches, and what becomes of them when they break.
 
-use pumice_cluster::watch::{Input, KindState};
+use pumice_cluster::watch::{KindState, WatchInput};
 use serde_json::json;
 
 use crate::server::Answer::{List, Status, Stream, Watch};
@@ -74,12 +74,12 @@ async fn nothing_is_decided_before_every_list_is_complete() {
     let mut synced_after = Vec::new();
     loop {
         match setup.next().await {
-            Input::Synced => break,
+            WatchInput::Synced => break,
             input => synced_after.push(input),
         }
     }
     assert!(setup.handle.synced());
-    assert!(matches!(&synced_after[..], [Input::Deltas(deltas)] if deltas.len() == 2));
+    assert!(matches!(&synced_after[..], [WatchInput::Deltas(deltas)] if deltas.len() == 2));
     assert!(setup.kind("Node").settled);
 }
 
@@ -260,8 +260,8 @@ async fn the_first_list_comes_in_parts_and_opens_the_gate_only_after_the_last() 
     let mut before_the_gate = Vec::new();
     loop {
         match setup.next().await {
-            Input::Synced => break,
-            Input::Deltas(deltas) => before_the_gate.push(deltas.len()),
+            WatchInput::Synced => break,
+            WatchInput::Deltas(deltas) => before_the_gate.push(deltas.len()),
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Which objects count, and those that cannot be read.
 
-use pumice_cluster::watch::{Input, WatchOptions};
+use pumice_cluster::watch::{WatchInput, WatchOptions};
 use serde_json::json;
 
 use crate::server::Answer::{List, Watch};
@@ -11,7 +11,7 @@ use crate::wire::*;
 /// The next problems: of what, and the fields.
 async fn problems(setup: &mut Setup) -> (String, Vec<String>) {
     match setup.told().await {
-        Input::Problems { about, problems } => (
+        WatchInput::Problems { about, problems } => (
             about.to_string(),
             problems.into_iter().map(|problem| problem.path).collect(),
         ),
@@ -165,7 +165,7 @@ async fn shards_tell_which_nodes_are_ours() {
         (&["a", "b"], None, true),
     ];
     for (in_use, to_add, missing) in expected {
-        let Input::Shard(view) = setup.told().await else {
+        let WatchInput::Shard(view) = setup.told().await else {
             panic!("not a shard");
         };
         assert!(view.in_use.iter().eq(in_use), "{view:?}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pumice_cluster::watch::{Pace, WatchOptions};
+use pumice_cluster::watch::{WatchOptions, WatchTimes};
 
 use crate::server::Answer::{List, Status, Watch};
 use crate::server::{Answer, Then};
@@ -12,7 +12,7 @@ use crate::wire::*;
 /// No kind may be lost for longer than a moment, and silent watches are looked at often.
 fn strict() -> WatchOptions {
     let short = Duration::from_millis(10);
-    let pace = Pace {
+    let pace = WatchTimes {
         caught_up: short,
         ..options().pace
     };

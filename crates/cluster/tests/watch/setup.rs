@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::server::{Answer, Server};
 use pumice_cluster::client::{ConnectOptions, connect};
-use pumice_cluster::watch::{Input, KindStatus, Pace, WatchHandle, WatchOptions, start};
+use pumice_cluster::watch::{KindStatus, WatchHandle, WatchInput, WatchOptions, WatchTimes, start};
 use pumice_model::Delta;
 use tokio::sync::mpsc::{Receiver, channel};
 
@@ -14,14 +14,14 @@ const HANGS: Duration = Duration::from_secs(60);
 /// A watch, its server, and what it told so far.
 pub struct Setup {
     pub server: Server,
-    pub inputs: Receiver<Input>,
+    pub inputs: Receiver<WatchInput>,
     pub handle: WatchHandle,
 }
 
 /// No waiting for what is a matter of minutes elsewhere.
-fn pace() -> Pace {
+fn pace() -> WatchTimes {
     let short = Duration::from_millis(5);
-    Pace {
+    WatchTimes {
         first_retry: short,
         longest_retry: short,
         // Looks would take answers that are meant for the watch.
@@ -29,7 +29,7 @@ fn pace() -> Pace {
         first_absent_retry: short,
         longest_absent_retry: short,
         lease: short,
-        ..Pace::default()
+        ..WatchTimes::default()
     }
 }
 
@@ -60,7 +60,7 @@ pub async fn watch(options: WatchOptions, scripts: Vec<(&'static str, Vec<Answer
 
 impl Setup {
     /// The next input.
-    pub async fn next(&mut self) -> Input {
+    pub async fn next(&mut self) -> WatchInput {
         let next = tokio::time::timeout(HANGS, self.inputs.recv()).await;
         let Ok(Some(input)) = next else {
             panic!("no input; {:#?}", self.handle.kinds());
@@ -68,11 +68,11 @@ impl Setup {
         input
     }
 
-    /// The next input that is not [`Input::Synced`], which comes whenever the other kinds are done.
-    pub async fn told(&mut self) -> Input {
+    /// The next input that is not [`WatchInput::Synced`], which comes whenever the other kinds are done.
+    pub async fn told(&mut self) -> WatchInput {
         loop {
             match self.next().await {
-                Input::Synced => {}
+                WatchInput::Synced => {}
                 input => return input,
             }
         }
@@ -81,7 +81,7 @@ impl Setup {
     /// The next deltas, in short.
     pub async fn deltas(&mut self) -> Vec<String> {
         match self.told().await {
-            Input::Deltas(deltas) => deltas.iter().map(short).collect(),
+            WatchInput::Deltas(deltas) => deltas.iter().map(short).collect(),
             other => panic!("{other:?}"),
         }
     }

@@ -1,10 +1,10 @@
 //! `actions`: a comma-separated string of names.
 
-use crate::diagnostic::{Findings, Place};
+use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::Registry;
 use pumice_yaml::scalar::{Scalar, resolve, shorten};
-use pumice_yaml::tree::{Data, Node, Style};
+use pumice_yaml::tree::{Data, Style, YamlNode};
 
 use super::fields::expect_text;
 
@@ -27,15 +27,15 @@ const USUAL: &str = "write `actions: \"enqueue, allocate, backfill\"`";
 
 /// The actions in the order they run.
 pub(super) fn read(
-    key: &Node<'_>,
-    value: &Node<'_>,
+    key: &YamlNode<'_>,
+    value: &YamlNode<'_>,
     registry: &Registry,
     found: &mut Findings,
 ) -> Vec<String> {
     if let Data::List(items) = &value.data {
         let names: Vec<String> = items
             .iter()
-            .filter_map(Node::text)
+            .filter_map(YamlNode::text)
             .take(10)
             .map(shorten)
             .collect();
@@ -99,13 +99,13 @@ pub(super) fn read(
 }
 
 /// Reports that no action would run.
-pub(super) fn report_none(place: Place, found: &mut Findings) {
+pub(super) fn report_none(place: TextRange, found: &mut Findings) {
     found
         .error("E0201-no-actions", place, "no `actions` are given")
         .help(USUAL);
 }
 
-fn check_name(name: &str, place: Place, registry: &Registry, found: &mut Findings) -> bool {
+fn check_name(name: &str, place: TextRange, registry: &Registry, found: &mut Findings) -> bool {
     let shown = shorten(name);
     match registry.action(name) {
         Some(action) if action.built => return true,
@@ -139,7 +139,7 @@ fn check_name(name: &str, place: Place, registry: &Registry, found: &mut Finding
 }
 
 /// Where a part of the string stands; the whole value when it is not written as it reads.
-fn part_place(value: &Node<'_>, text: &str, offset: usize, length: usize) -> Place {
+fn part_place(value: &YamlNode<'_>, text: &str, offset: usize, length: usize) -> TextRange {
     let quotes = match &value.data {
         Data::Scalar {
             style: Style::Plain,
@@ -156,7 +156,7 @@ fn part_place(value: &Node<'_>, text: &str, offset: usize, length: usize) -> Pla
         return value.into();
     }
     let from = start + quotes + offset;
-    Place {
+    TextRange {
         start: from,
         end: from + length,
     }

@@ -4,20 +4,20 @@ use std::collections::HashMap;
 
 use crate::diagnostic::Findings;
 use pumice_yaml::scalar::{resolve, shorten};
-use pumice_yaml::tree::{Data, Node};
+use pumice_yaml::tree::{Data, YamlNode};
 
 /// One key of a map and the value that counts.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'n, 'a> {
     pub(super) name: &'n str,
-    pub(super) key: &'n Node<'a>,
-    pub(super) value: &'n Node<'a>,
+    pub(super) key: &'n YamlNode<'a>,
+    pub(super) value: &'n YamlNode<'a>,
 }
 
 /// The keys of a map in file order, each once with its last value; duplicates are reported.
 ///
 /// Any scalar is a key by its text, as for Go's `map[string]`.
-pub(super) fn fields<'n, 'a>(map: &'n Node<'a>, found: &mut Findings) -> Vec<Field<'n, 'a>> {
+pub(super) fn fields<'n, 'a>(map: &'n YamlNode<'a>, found: &mut Findings) -> Vec<Field<'n, 'a>> {
     let mut unique: Vec<Field<'n, 'a>> = Vec::new();
     let mut places: HashMap<&str, (usize, bool)> = HashMap::new();
     for entry in map.entries().unwrap_or_default() {
@@ -58,7 +58,12 @@ pub(super) fn fields<'n, 'a>(map: &'n Node<'a>, found: &mut Findings) -> Vec<Fie
 }
 
 /// Warns about a key nothing reads; `of` tells whose key it would be.
-pub(super) fn report_unknown(found: &mut Findings, key: &Node<'_>, of: &str, near: Option<&str>) {
+pub(super) fn report_unknown(
+    found: &mut Findings,
+    key: &YamlNode<'_>,
+    of: &str,
+    near: Option<&str>,
+) {
     let name = shorten(key.text().unwrap_or_default());
     let message = format!("unknown key `{name}`{of}; it has no effect");
     let finding = found.warn("W0012-unknown-key", key, message);
@@ -70,7 +75,7 @@ pub(super) fn report_unknown(found: &mut Findings, key: &Node<'_>, of: &str, nea
 /// Reports a value of the wrong container type.
 pub(super) fn wrong_type(
     found: &mut Findings,
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     what: &str,
     expected: &str,
     help: &str,
@@ -82,7 +87,7 @@ pub(super) fn wrong_type(
 /// The text of any scalar, as Go decodes into a string: a number as written, nothing as "".
 pub(super) fn expect_text<'n>(
     found: &mut Findings,
-    node: &'n Node<'_>,
+    node: &'n YamlNode<'_>,
     what: &str,
 ) -> Option<&'n str> {
     match resolve(node) {

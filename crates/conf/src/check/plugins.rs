@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::config::{ENABLE_KEYS, PluginConf, Tier};
-use crate::diagnostic::{Findings, Place};
+use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::{PluginSpec, Registry, find_arg};
 use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve, shorten};
-use pumice_yaml::tree::{Data, Node};
+use pumice_yaml::tree::{Data, YamlNode};
 
 use super::fields::{Field, expect_text, fields, report_unknown, wrong_type};
 use super::values::read_arguments;
@@ -16,15 +16,15 @@ use super::values::read_arguments;
 #[derive(Default)]
 struct Listed {
     /// Place of each name's first entry.
-    names: HashMap<String, Place>,
+    names: HashMap<String, TextRange>,
     /// Place of drf's `enableHierarchy: true`.
-    drf_hierarchy: Option<Place>,
+    drf_hierarchy: Option<TextRange>,
 }
 
 /// The tiers in file order.
 pub(super) fn read_tiers(
-    key: &Node<'_>,
-    value: &Node<'_>,
+    key: &YamlNode<'_>,
+    value: &YamlNode<'_>,
     registry: &Registry,
     found: &mut Findings,
 ) -> Vec<Tier> {
@@ -56,7 +56,7 @@ pub(super) fn read_tiers(
 }
 
 /// Warns that no plugin takes part in any decision.
-pub(super) fn report_no_plugins(place: Place, found: &mut Findings) {
+pub(super) fn report_no_plugins(place: TextRange, found: &mut Findings) {
     found
         .warn(
             "W0105-no-plugins",
@@ -67,7 +67,7 @@ pub(super) fn report_no_plugins(place: Place, found: &mut Findings) {
 }
 
 fn read_tier(
-    tier: &Node<'_>,
+    tier: &YamlNode<'_>,
     registry: &Registry,
     listed: &mut Listed,
     found: &mut Findings,
@@ -128,14 +128,14 @@ fn read_tier(
     }
 }
 
-fn report_empty_tier(place: Place, found: &mut Findings) {
+fn report_empty_tier(place: TextRange, found: &mut Findings) {
     found
         .warn("W0107-empty-tier", place, "the tier has no plugins")
         .help("remove it, or indent the plugins below `plugins:`");
 }
 
 fn read_plugin(
-    item: &Node<'_>,
+    item: &YamlNode<'_>,
     registry: &Registry,
     listed: &mut Listed,
     found: &mut Findings,
@@ -179,7 +179,7 @@ fn read_plugin(
 
 /// The name of an entry, reported when it is missing, unknown, not built or repeated.
 fn read_name<'n>(
-    item: &Node<'_>,
+    item: &YamlNode<'_>,
     field: Option<&Field<'n, '_>>,
     registry: &Registry,
     listed: &mut Listed,
@@ -287,7 +287,7 @@ fn read_switch(
 }
 
 /// Warns that nothing holds gangs together.
-fn check_gang(key: &Node<'_>, listed: &Listed, registry: &Registry, found: &mut Findings) {
+fn check_gang(key: &YamlNode<'_>, listed: &Listed, registry: &Registry, found: &mut Findings) {
     let has_gangs = listed.names.contains_key("gang") || registry.plugin("gang").is_none();
     // A file with one plugin is a piece of one, not what a cluster runs with.
     let is_whole = listed.names.len() > 1 && listed.names.contains_key("predicates");

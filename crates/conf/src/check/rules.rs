@@ -1,15 +1,20 @@
 //! Rules on arguments beyond their kinds: what excludes each other, what has an effect.
 
 use crate::arguments::Arguments;
-use crate::diagnostic::{Findings, Place};
+use crate::diagnostic::{Findings, TextRange};
 use crate::nearest::nearest;
 use crate::registry::ArgRule;
 use pumice_yaml::scalar::{Scalar, resolve, shorten};
-use pumice_yaml::tree::{Entry, Node};
+use pumice_yaml::tree::{MapEntry, YamlNode};
 
 /// Checks the rules of a plugin on its arguments: `node` as they are written, `read` as they are
 /// understood.
-pub(super) fn check(rules: &[ArgRule], node: &Node<'_>, read: &Arguments, found: &mut Findings) {
+pub(super) fn check(
+    rules: &[ArgRule],
+    node: &YamlNode<'_>,
+    read: &Arguments,
+    found: &mut Findings,
+) {
     let is_on = |name| read.bool(name) == Some(true);
     for rule in rules {
         match *rule {
@@ -49,13 +54,13 @@ pub(super) fn check(rules: &[ArgRule], node: &Node<'_>, read: &Arguments, found:
 }
 
 /// The entry of a key that counts: the last one.
-fn entry<'n, 'a>(node: &'n Node<'a>, name: &str) -> Option<&'n Entry<'a>> {
+fn entry<'n, 'a>(node: &'n YamlNode<'a>, name: &str) -> Option<&'n MapEntry<'a>> {
     let mut entries = node.entries()?.iter();
     entries.rfind(|entry| entry.key.text() == Some(name))
 }
 
-fn report_both(node: &Node<'_>, names: (&str, &str), help: &str, found: &mut Findings) {
-    let place = |name| Place::from(entry(node, name).map_or(node, |entry| &entry.key));
+fn report_both(node: &YamlNode<'_>, names: (&str, &str), help: &str, found: &mut Findings) {
+    let place = |name| TextRange::from(entry(node, name).map_or(node, |entry| &entry.key));
     let (one, other) = (place(names.0), place(names.1));
     let (earlier, later) = if one.start <= other.start {
         (one, other)
@@ -70,7 +75,7 @@ fn report_both(node: &Node<'_>, names: (&str, &str), help: &str, found: &mut Fin
 }
 
 fn check_choice(
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     (name, text): (&str, &str),
     values: &'static [&'static str],
     otherwise: &str,
@@ -88,7 +93,7 @@ fn check_choice(
     };
 }
 
-fn check_text_maps(entry: &Entry<'_>, most: usize, example: &str, found: &mut Findings) {
+fn check_text_maps(entry: &MapEntry<'_>, most: usize, example: &str, found: &mut Findings) {
     if entry.value.is_null() {
         return;
     }

@@ -6,7 +6,7 @@ use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
 use crate::registry::{ArgKind, ArgSpec, Registry, find_arg};
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
-use pumice_yaml::tree::{Data, Node};
+use pumice_yaml::tree::{Data, YamlNode};
 
 use super::fields::{Field, fields, wrong_type};
 
@@ -14,7 +14,7 @@ const ARGUMENTS_HELP: &str = "write `key: value` lines below `arguments:`";
 
 /// The arguments of a plugin (`registry` given) or action called `owner`.
 pub(super) fn read_arguments(
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     owner: &str,
     specs: &'static [ArgSpec],
     registry: Option<&Registry>,
@@ -35,7 +35,7 @@ pub(super) fn read_arguments(
 }
 
 /// Arguments that no spec describes, as they are written.
-pub(super) fn read_free_arguments(node: &Node<'_>, found: &mut Findings) -> Arguments {
+pub(super) fn read_free_arguments(node: &YamlNode<'_>, found: &mut Findings) -> Arguments {
     let mut read = Vec::new();
     for field in argument_fields(node, found) {
         let value = free_value(field.value, found);
@@ -44,7 +44,7 @@ pub(super) fn read_free_arguments(node: &Node<'_>, found: &mut Findings) -> Argu
     read.into_iter().collect()
 }
 
-fn argument_fields<'n, 'a>(node: &'n Node<'a>, found: &mut Findings) -> Vec<Field<'n, 'a>> {
+fn argument_fields<'n, 'a>(node: &'n YamlNode<'a>, found: &mut Findings) -> Vec<Field<'n, 'a>> {
     if node.is_null() {
         return Vec::new();
     }
@@ -190,7 +190,7 @@ fn report_range(field: &Field<'_, '_>, found: &mut Findings) -> Option<Value> {
     None
 }
 
-fn report_tag(node: &Node<'_>, mismatch: &TagMismatch, found: &mut Findings) -> Option<Value> {
+fn report_tag(node: &YamlNode<'_>, mismatch: &TagMismatch, found: &mut Findings) -> Option<Value> {
     let finding = found.error("E0014-tag-mismatch", node, mismatch.to_string());
     finding.help(format!("remove the tag `!!{}`", mismatch.tag));
     None
@@ -217,7 +217,7 @@ fn warn_range(field: &Field<'_, '_>, spec: &ArgSpec, value: &Value, found: &mut 
 }
 
 /// Any value as it is written; `None` when an explicit tag contradicts it.
-fn free_value(node: &Node<'_>, found: &mut Findings) -> Option<Value> {
+fn free_value(node: &YamlNode<'_>, found: &mut Findings) -> Option<Value> {
     match &node.data {
         Data::List(items) => Some(Value::List(
             items

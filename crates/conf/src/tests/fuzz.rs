@@ -3,11 +3,11 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{CHART_CONF, Outcome, parse, parse_bytes};
+use crate::{CHART_CONF, CheckOutcome, parse, parse_bytes};
 
 use super::REGISTRY;
 
-fn check(outcome: &Outcome, lines: usize) {
+fn check(outcome: &CheckOutcome, lines: usize) {
     assert_eq!(outcome.config.is_none(), outcome.has_errors());
     for found in &outcome.diagnostics {
         assert!(
@@ -230,7 +230,7 @@ proptest! {
         }
         let plain = parse(&text, &REGISTRY);
         let inside = parse(&embedded(&text), &REGISTRY);
-        let facts = |outcome: &Outcome| -> Vec<_> {
+        let facts = |outcome: &CheckOutcome| -> Vec<_> {
             outcome.diagnostics.iter().map(|found| (found.code, found.message.clone())).collect()
         };
         prop_assert_eq!(facts(&plain), facts(&inside));

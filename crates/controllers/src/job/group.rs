@@ -8,7 +8,7 @@ use pumice_api::job::TaskSpec;
 use pumice_api::pod_group::{PodGroupSpec, PodGroupStatus, SubGroupPolicy};
 use pumice_api::{Job, NetworkTopology, PodGroup, ResourceList, keys};
 
-use super::usage::{self, Usage};
+use super::usage::{self, QuotaUsage};
 use super::{minimum, name, namespace, owner, sum, task_name};
 
 /// Name of the PodGroup: `<job>-<uid>`, or the legacy `<job>` for a Job without UID.
@@ -82,7 +82,7 @@ fn min_resources(job: &Job, priority_of: &dyn Fn(&str) -> i32) -> ResourceList {
     let mut tasks: Vec<&TaskSpec> = job.spec.tasks.iter().collect();
     tasks.sort_by_key(|task| Reverse(priority_of(priority_class(task))));
     let mut left = i64::from(job.spec.min_available);
-    let mut sum_of = Usage::new();
+    let mut sum_of = QuotaUsage::new();
     let mut take = |task: &TaskSpec, at_most: i32| {
         let count = i64::from(at_most).clamp(0, left.max(0));
         if let (1.., Some(pod)) = (count, task.template.spec.as_ref()) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pumice_api::job::LifecyclePolicy;
 
-use super::validate::{Problems, add};
+use super::validate::{JobProblems, add};
 
 /// Any event.
 const ANY: &str = "*";
@@ -32,7 +32,7 @@ const ACTIONS: [&str; 8] = [
 ];
 
 /// Checks one list of policies; `owner` is the path of the job's spec or of the task.
-pub(super) fn validate(policies: &[LifecyclePolicy], owner: &str, problems: &mut Problems) {
+pub(super) fn validate(policies: &[LifecyclePolicy], owner: &str, problems: &mut JobProblems) {
     let mut events = BTreeSet::new();
     let mut codes = BTreeSet::new();
     for (at, policy) in policies.iter().enumerate() {
@@ -75,7 +75,7 @@ fn on_events(
     own: &BTreeSet<&str>,
     earlier: &BTreeSet<&str>,
     path: &str,
-    problems: &mut Problems,
+    problems: &mut JobProblems,
 ) {
     for event in own {
         if !EVENTS.contains(event) {

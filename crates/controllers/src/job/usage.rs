@@ -9,10 +9,10 @@ use pumice_api::quantity::{self, Quantity};
 use pumice_api::request::{Exact, Needs, add, is_pod_level};
 
 /// Amounts by quota name.
-pub(super) type Usage = BTreeMap<String, Quantity>;
+pub(super) type QuotaUsage = BTreeMap<String, Quantity>;
 
 /// Adds `count` times `one` to `sum`.
-pub(super) fn add_times(sum: &mut Usage, one: &Usage, count: i64) {
+pub(super) fn add_times(sum: &mut QuotaUsage, one: &QuotaUsage, count: i64) {
     for (name, amount) in one {
         let entry = sum.entry(name.clone()).or_default();
         *entry = entry.plus(amount.times(count));
@@ -20,7 +20,7 @@ pub(super) fn add_times(sum: &mut Usage, one: &Usage, count: i64) {
 }
 
 /// Usage as quantities: bytes in binary units, the rest plain.
-pub(super) fn resource_list(usage: &Usage) -> ResourceList {
+pub(super) fn resource_list(usage: &QuotaUsage) -> ResourceList {
     let text = |(name, amount): (&String, &Quantity)| {
         let bare = name
             .trim_start_matches("requests.")
@@ -36,7 +36,7 @@ pub(super) fn resource_list(usage: &Usage) -> ResourceList {
 }
 
 /// Usage of one pod.
-pub(super) fn of(pod: &PodSpec) -> Usage {
+pub(super) fn of(pod: &PodSpec) -> QuotaUsage {
     let requests = total(pod, requests_of);
     let mut limits = total(pod, limits_of);
     for (name, amount) in list(pod.overhead.as_ref()) {
@@ -45,7 +45,7 @@ pub(super) fn of(pod: &PodSpec) -> Usage {
             *limit = limit.plus(amount);
         }
     }
-    let mut usage = Usage::new();
+    let mut usage = QuotaUsage::new();
     for name in ["pods", "count/pods"] {
         usage.insert(name.to_owned(), Quantity::whole(1));
     }

@@ -31,31 +31,31 @@ const TOPOLOGY_POLICIES: [&str; 4] = ["none", "best-effort", "restricted", "sing
 
 /// One reason why a Job is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct JobProblem {
     /// Field, for example `spec.tasks[0].replicas`.
     pub path: String,
     /// What is wrong and what to write instead.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for JobProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.message)
     }
 }
 
-pub(super) type Problems = Vec<Problem>;
+pub(super) type JobProblems = Vec<JobProblem>;
 
-pub(super) fn add(problems: &mut Problems, path: impl fmt::Display, message: impl Into<String>) {
-    problems.push(Problem {
+pub(super) fn add(problems: &mut JobProblems, path: impl fmt::Display, message: impl Into<String>) {
+    problems.push(JobProblem {
         path: path.to_string(),
         message: message.into(),
     });
 }
 
 /// Every reason why a defaulted Job would be refused; empty when it is fine.
-pub fn validate(job: &Job) -> Vec<Problem> {
-    let mut problems = Problems::new();
+pub fn validate(job: &Job) -> Vec<JobProblem> {
+    let mut problems = JobProblems::new();
     if !syntax::is_qualified(name(job)) {
         let message = format!(
             "{:?} is not a name; use letters, digits, '-', '.'",
@@ -73,7 +73,7 @@ pub fn validate(job: &Job) -> Vec<Problem> {
     problems
 }
 
-fn counts(job: &Job, problems: &mut Problems) {
+fn counts(job: &Job, problems: &mut JobProblems) {
     let spec = &job.spec;
     let zero_or_more = [
         ("minAvailable", spec.min_available),
@@ -102,7 +102,7 @@ fn counts(job: &Job, problems: &mut Problems) {
     }
 }
 
-fn at_least(least: i32, value: i32, path: impl fmt::Display, problems: &mut Problems) {
+fn at_least(least: i32, value: i32, path: impl fmt::Display, problems: &mut JobProblems) {
     if value < least {
         add(
             problems,
@@ -113,7 +113,7 @@ fn at_least(least: i32, value: i32, path: impl fmt::Display, problems: &mut Prob
 }
 
 /// Tier number and tier name exclude each other.
-fn tier(topology: Option<&NetworkTopology>, path: &str, problems: &mut Problems) {
+fn tier(topology: Option<&NetworkTopology>, path: &str, problems: &mut JobProblems) {
     let both =
         |t: &NetworkTopology| t.highest_tier_allowed.is_some() && !t.highest_tier_name.is_empty();
     if topology.is_some_and(both) {
@@ -122,7 +122,7 @@ fn tier(topology: Option<&NetworkTopology>, path: &str, problems: &mut Problems)
     }
 }
 
-fn tasks(job: &Job, problems: &mut Problems) {
+fn tasks(job: &Job, problems: &mut JobProblems) {
     if job.spec.tasks.is_empty() {
         add(
             problems,
@@ -149,7 +149,7 @@ fn tasks(job: &Job, problems: &mut Problems) {
     }
 }
 
-fn task_counts(task: &TaskSpec, path: &str, problems: &mut Problems) {
+fn task_counts(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
     at_least(0, task.replicas, format!("{path}.replicas"), problems);
     let Some(minimum) = task.min_available else {
         return;
@@ -162,7 +162,7 @@ fn task_counts(task: &TaskSpec, path: &str, problems: &mut Problems) {
 }
 
 /// A NUMA policy needs whole CPUs in every container.
-fn topology_policy(task: &TaskSpec, path: &str, problems: &mut Problems) {
+fn topology_policy(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
     let wanted = task.topology_policy.as_str();
     if !wanted.is_empty() && !TOPOLOGY_POLICIES.contains(&wanted) {
         let message = format!(
@@ -197,7 +197,7 @@ fn has_whole_cpus(container: &Container) -> bool {
     quantity::parse(&text.0).is_ok_and(|amount| !amount.is_zero() && whole(amount))
 }
 
-fn partitions(task: &TaskSpec, path: &str, problems: &mut Problems) {
+fn partitions(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
     let Some(policy) = &task.partition_policy else {
         return;
     };
@@ -238,7 +238,7 @@ fn partitions(task: &TaskSpec, path: &str, problems: &mut Problems) {
     }
 }
 
-fn plugins(job: &Job, problems: &mut Problems) {
+fn plugins(job: &Job, problems: &mut JobProblems) {
     for (name, flags) in &job.spec.plugins {
         if !PLUGINS.contains(&name.as_str()) {
             let message = format!("there is no such plugin; use {}", PLUGINS.join(", "));
@@ -262,7 +262,7 @@ fn plugins(job: &Job, problems: &mut Problems) {
     }
 }
 
-fn volumes(job: &Job, problems: &mut Problems) {
+fn volumes(job: &Job, problems: &mut JobProblems) {
     let mut paths = BTreeSet::new();
     for (at, volume) in job.spec.volumes.iter().enumerate() {
         let path = format!("spec.volumes[{at}]");
@@ -290,7 +290,7 @@ fn volumes(job: &Job, problems: &mut Problems) {
 
 /// Tasks must depend on each other without a circle: whoever can start is crossed out until nobody
 /// is left.
-fn dependencies(job: &Job, problems: &mut Problems) {
+fn dependencies(job: &Job, problems: &mut JobProblems) {
     let wanted = |task: &TaskSpec| task.depends_on.clone().unwrap_or_default().name;
     let names: BTreeSet<&str> = job.spec.tasks.iter().map(task_name).collect();
     for (at, task) in job.spec.tasks.iter().enumerate() {

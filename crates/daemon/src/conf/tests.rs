@@ -16,13 +16,13 @@ struct Followed {
 
 fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
     let (core, mut commands) = mpsc::channel(16);
-    let status = Arc::new(Status::default());
+    let status = Arc::new(DaemonStatus::default());
     status.set_synced(true);
     status.set_configuration_problem(Some("not read yet".to_owned()));
     let metrics = Arc::new(Metrics::new().expect("metrics"));
     let (notices, mut told) = mpsc::channel(64);
     let (devices, places) = cell::channel(None);
-    let follower = Follower {
+    let follower = ConfFollower {
         name: "f".to_owned(),
         strict,
         core,
@@ -37,13 +37,13 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         let bytes = text.map(|text| text.as_bytes().into());
         let bytes = bytes.map_err(str::to_owned);
         let uid = "u".to_owned();
-        sender.try_send(Text { bytes, uid }).expect("room");
+        sender.try_send(ConfText { bytes, uid }).expect("room");
     }
     drop(sender);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let ended = runtime.expect("a runtime").block_on(follower.run(receiver));
     let mut taken = 0;
-    while let Ok(Command::Configure { .. }) = commands.try_recv() {
+    while let Ok(DecideCommand::Configure { .. }) = commands.try_recv() {
         taken += 1;
     }
     let text = metrics.text().expect("text");

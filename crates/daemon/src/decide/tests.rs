@@ -12,17 +12,17 @@ use crate::publish::Out;
 use crate::publish::tests::{apply, config, gang, member, node, queue};
 
 /// The question with which a configuration is taken over.
-fn taken(config: Config) -> Command {
+fn taken(config: Config) -> DecideCommand {
     let config = Box::new(config);
     let text = "a text".to_owned();
-    Command::Configure { config, text }
+    DecideCommand::Configure { config, text }
 }
 
 /// A core that writes nowhere, and the other ends of its channels.
 struct Bench {
-    inputs: mpsc::Sender<Input>,
-    requests: mpsc::Sender<Request>,
-    commands: mpsc::Sender<Command>,
+    inputs: mpsc::Sender<WatchInput>,
+    requests: mpsc::Sender<DecideRequest>,
+    commands: mpsc::Sender<DecideCommand>,
     journal: Arc<Journal>,
 }
 
@@ -60,7 +60,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     let publisher = Publisher::new(
         Out::Nowhere,
         journal.clone(),
@@ -72,7 +72,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         options,
         channels,
         publisher,
-        Arc::new(Status::default()),
+        Arc::new(DaemonStatus::default()),
         clock,
     );
     let bench = Bench {
@@ -91,7 +91,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
 }
 
 impl Bench {
-    async fn input(&self, input: Input) {
+    async fn input(&self, input: WatchInput) {
         self.inputs.send(input).await.expect("the core listens");
     }
 
@@ -99,7 +99,7 @@ impl Bench {
     async fn round(&self) {
         for _ in 0..2 {
             let (reply, answer) = oneshot::channel();
-            let request = Request::View(Ask::Waiting, reply);
+            let request = DecideRequest::View(Ask::Waiting, reply);
             self.requests.send(request).await.expect("the core listens");
             let _ = answer.await.expect("an answer");
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -127,15 +127,15 @@ impl Bench {
         self.ask(taken(config())).await;
     }
 
-    async fn ask(&self, command: Command) {
+    async fn ask(&self, command: DecideCommand) {
         self.commands.send(command).await.expect("the core listens");
     }
 }
 
-fn cluster(pods: impl IntoIterator<Item = PodObject>) -> Input {
+fn cluster(pods: impl IntoIterator<Item = PodObject>) -> WatchInput {
     let pods = pods.into_iter().map(apply);
     let around = [queue(), node("n1", 9000), gang(1)];
-    Input::Deltas(around.into_iter().chain(pods).collect())
+    WatchInput::Deltas(around.into_iter().chain(pods).collect())
 }
 
 #[test]
@@ -145,12 +145,12 @@ fn nothing_is_decided_before_all_lists_are_complete_and_the_configuration_is_the
             bench.input(cluster([member("a")])).await;
             match configured_first {
                 true => bench.configure().await,
-                false => bench.input(Input::Synced).await,
+                false => bench.input(WatchInput::Synced).await,
             }
             bench.round().await;
             bench.decided(0).await;
             match configured_first {
-                true => bench.input(Input::Synced).await,
+                true => bench.input(WatchInput::Synced).await,
                 false => bench.configure().await,
             }
             bench.decided(1).await;
@@ -174,16 +174,16 @@ fn while_devices_are_shared_nothing_is_decided_before_their_configuration_is_tol
         });
         taken(config)
     };
-    let told = |name: &str, text: Option<&str>| Command::DeviceConfig {
+    let told = |name: &str, text: Option<&str>| DecideCommand::DeviceConfig {
         namespace: "kube-system".to_owned(),
         name: name.to_owned(),
         text: text.map(str::to_owned),
     };
-    let pod = |name: &str| Input::Deltas(vec![apply(member(name))]);
+    let pod = |name: &str| WatchInput::Deltas(vec![apply(member(name))]);
     beside_a_core(async |bench| {
         bench.ask(sharing("x")).await;
         bench.input(cluster([member("a")])).await;
-        bench.input(Input::Synced).await;
+        bench.input(WatchInput::Synced).await;
         bench.ask(told("y", None)).await;
         bench.round().await;
         bench.decided(0).await;
@@ -212,9 +212,11 @@ fn a_change_is_acted_on_at_once_and_not_after_the_period() {
     beside_a_core(async |bench| {
         bench.configure().await;
         bench.input(cluster([])).await;
-        bench.input(Input::Synced).await;
+        bench.input(WatchInput::Synced).await;
         bench.round().await;
-        bench.input(Input::Deltas(vec![apply(member("a"))])).await;
+        bench
+            .input(WatchInput::Deltas(vec![apply(member("a"))]))
+            .await;
         bench.decided(1).await;
     });
 }
@@ -224,15 +226,17 @@ fn after_the_order_to_rest_questions_are_answered_and_nothing_is_decided() {
     beside_a_core(async |bench| {
         bench.configure().await;
         bench.input(cluster([])).await;
-        bench.input(Input::Synced).await;
+        bench.input(WatchInput::Synced).await;
         let (reply, rests) = oneshot::channel();
         bench
             .commands
-            .send(Command::Rest(reply))
+            .send(DecideCommand::Rest(reply))
             .await
             .expect("the core listens");
         rests.await.expect("an answer");
-        bench.input(Input::Deltas(vec![apply(member("a"))])).await;
+        bench
+            .input(WatchInput::Deltas(vec![apply(member("a"))]))
+            .await;
         bench.round().await;
         bench.decided(0).await;
     });
@@ -246,8 +250,8 @@ fn nodes(journal: &Journal) -> Vec<String> {
     decisions.into_iter().flatten().filter_map(node).collect()
 }
 
-fn own(names: &[&str]) -> Input {
-    Input::Shard(ShardView {
+fn own(names: &[&str]) -> WatchInput {
+    WatchInput::Shard(ShardView {
         in_use: names.iter().map(|name| (*name).to_owned()).collect(),
         ..ShardView::default()
     })
@@ -255,19 +259,19 @@ fn own(names: &[&str]) -> Input {
 
 #[test]
 fn nodes_of_other_shards_are_used_never_or_last_and_stay_so_when_they_change() {
-    let pod = |name: &str| Input::Deltas(vec![apply(member(name))]);
+    let pod = |name: &str| WatchInput::Deltas(vec![apply(member(name))]);
     for (mode, first) in [(Sharding::Hard, &[][..]), (Sharding::Soft, &["n1"])] {
         beside(mode, async |bench| {
             bench.configure().await;
             bench.input(cluster([member("a")])).await;
             bench.input(own(&[])).await;
-            bench.input(Input::Synced).await;
+            bench.input(WatchInput::Synced).await;
             bench.round().await;
             assert_eq!(nodes(&bench.journal), first);
             // A node that comes later, and one that changes, belong to whom they belong.
             bench.input(own(&["n2"])).await;
             bench
-                .input(Input::Deltas(vec![node("n2", 2000), node("n1", 9500)]))
+                .input(WatchInput::Deltas(vec![node("n2", 2000), node("n1", 9500)]))
                 .await;
             bench.input(pod("b")).await;
             bench.decided(2).await;

@@ -1,6 +1,6 @@
 //! Numbers of queues, jobs and pods, as metrics.
 
-use pumice_admin::metrics::{Amounts, Job, Metrics, Placed, QueueNumbers, TaskStage};
+use pumice_admin::metrics::{JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage};
 use pumice_engine::{Engine, JobSnapshot, QueueSnapshot};
 use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,8 +42,8 @@ impl<'a> Split<'a> {
         )
     }
 
-    fn amounts(&self) -> Amounts<'_> {
-        Amounts {
+    fn amounts(&self) -> ResourceAmounts<'_> {
+        ResourceAmounts {
             milli_cpu: self.milli_cpu,
             memory_bytes: self.memory_bytes,
             scalars: &self.scalars,
@@ -72,7 +72,7 @@ impl Numbers {
             latency_ms: ms_between(job.created_s, now),
         };
         let queue = state.names.text(job.queue_name);
-        let job = Job {
+        let job = JobLabels {
             namespace,
             name,
             queue,

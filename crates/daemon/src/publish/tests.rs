@@ -69,7 +69,13 @@ pub fn apply(pod: PodObject) -> Delta {
 fn publisher() -> Publisher {
     let metrics = Arc::new(Metrics::new().expect("metrics"));
     let (journal, queue_gone) = (Arc::default(), Arc::default());
-    Publisher::new(Out::Nowhere, journal, metrics, Clock::start(), queue_gone)
+    Publisher::new(
+        Out::Nowhere,
+        journal,
+        metrics,
+        MonotonicClock::start(),
+        queue_gone,
+    )
 }
 
 #[test]
@@ -117,7 +123,7 @@ fn objects_that_cannot_be_read_are_counted_until_they_can() {
         name: name.to_owned(),
         uid: String::new(),
     };
-    let problem = Problem {
+    let problem = ObjectProblem {
         path: "spec".to_owned(),
         message: "no number".to_owned(),
         help: String::new(),

@@ -2,14 +2,14 @@
 
 use pumice_decider::Sharding;
 
-use super::{ConfSource, Member, Settings};
+use super::{ConfSource, DaemonSettings, ShardMember};
 use crate::flags::CommandLine;
 
-fn check(words: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Settings> {
+fn check(words: &[&str], env: &[(&str, &str)]) -> anyhow::Result<DaemonSettings> {
     let words = ["pumice-scheduler"].iter().chain(words);
     let line = CommandLine::read(words.map(Into::into)).expect("a command line");
     let find = |name: &str| env.iter().find(|(key, _)| *key == name);
-    Settings::check(line, |name| {
+    DaemonSettings::check(line, |name| {
         find(name).map(|(_, value)| (*value).to_owned())
     })
 }
@@ -78,7 +78,7 @@ fn membership_comes_from_the_environment() {
     let on = ("MULTI_SCHEDULER_ENABLE", "true");
     let name = ("SCHEDULER_POD_NAME", "volcano-scheduler-1");
     let settings = check(&[], &[on, name, ("SCHEDULER_NUM", "3")]).expect("settings");
-    let member = Member {
+    let member = ShardMember {
         name: "volcano-scheduler-1".to_owned(),
         count: 3,
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pumice_admin::metrics::{Buckets, Family, Kind, REFERENCE};
+use pumice_admin::metrics::{Buckets, MetricFamily, MetricKind, REFERENCE};
 
 use super::{cell, head, hold};
 
@@ -13,7 +13,7 @@ fn the_page_of_metrics_is_what_is_registered() {
         "What `:8080/metrics` shows with `--enable-metrics`, besides the usual `process_` families. \
          Alerts and a dashboard are in [deploy](../../deploy/README.md#monitoring).",
     );
-    let own = |family: &&Family| family.name.starts_with("pumice_");
+    let own = |family: &&MetricFamily| family.name.starts_with("pumice_");
     page += "\n## As in Volcano\n\nNames, labels, units and buckets are Volcano's.\n";
     table(&mut page, REFERENCE.iter().filter(|family| !own(family)));
     page += "\n## Our own\n";
@@ -21,13 +21,13 @@ fn the_page_of_metrics_is_what_is_registered() {
     hold("docs/reference/metrics.md", &page);
 }
 
-fn table<'a>(page: &mut String, families: impl Iterator<Item = &'a Family>) {
+fn table<'a>(page: &mut String, families: impl Iterator<Item = &'a MetricFamily>) {
     *page += "\n| name | type | labels | meaning |\n|---|---|---|---|\n";
     for family in families {
         let kind = match family.kind {
-            Kind::Counter => "counter".to_owned(),
-            Kind::Gauge => "gauge".to_owned(),
-            Kind::Histogram(Buckets { first, last, count }) => {
+            MetricKind::Counter => "counter".to_owned(),
+            MetricKind::Gauge => "gauge".to_owned(),
+            MetricKind::Histogram(Buckets { first, last, count }) => {
                 format!("histogram, {count} bounds from {first} to {last}")
             }
         };

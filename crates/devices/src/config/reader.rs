@@ -1,7 +1,7 @@
 //! Reading of values with their places: each problem names line, column, path, and what to do.
 
 use pumice_yaml::scalar::{Scalar, resolve};
-use pumice_yaml::tree::{Data, Entry, Location, Node};
+use pumice_yaml::tree::{Data, Location, MapEntry, YamlNode};
 
 use crate::text::shorten;
 
@@ -19,7 +19,7 @@ pub struct Reader {
 
 impl Reader {
     /// The value as a map whose keys are different ones.
-    pub fn map<'v, 'a>(&mut self, value: &'v Node<'a>, path: &str) -> Option<&'v Node<'a>> {
+    pub fn map<'v, 'a>(&mut self, value: &'v YamlNode<'a>, path: &str) -> Option<&'v YamlNode<'a>> {
         let Data::Map(entries) = &value.data else {
             if path != DOCUMENT || !value.is_null() {
                 let what = format!("must be a map, not {}", describe(value));
@@ -29,7 +29,7 @@ impl Reader {
         };
         let own = || entries.iter().filter(|entry| !entry.merged);
         for (at, entry) in own().enumerate() {
-            let same = |earlier: &&Entry<'_>| earlier.key.text() == entry.key.text();
+            let same = |earlier: &&MapEntry<'_>| earlier.key.text() == entry.key.text();
             if let Some(earlier) = own().take(at).find(same) {
                 let name = shorten(entry.key.text().unwrap_or_default());
                 let line = earlier.key.location.line;
@@ -41,7 +41,7 @@ impl Reader {
     }
 
     /// The entries of a list; none of a value that is no list, or too long.
-    pub fn list<'v, 'a>(&mut self, value: &'v Node<'a>, path: &str) -> &'v [Node<'a>] {
+    pub fn list<'v, 'a>(&mut self, value: &'v YamlNode<'a>, path: &str) -> &'v [YamlNode<'a>] {
         match &value.data {
             Data::List(list) if list.len() > MOST_ENTRIES => {
                 let what = format!("has {} entries", list.len());
@@ -65,10 +65,10 @@ impl Reader {
     /// The entries of a list that must be there and have some.
     pub fn required_list<'v, 'a>(
         &mut self,
-        map: &'v Node<'a>,
+        map: &'v YamlNode<'a>,
         key: &str,
         path: &str,
-    ) -> &'v [Node<'a>] {
+    ) -> &'v [YamlNode<'a>] {
         let Some(value) = field(map, key) else {
             self.problem(
                 map,
@@ -85,7 +85,7 @@ impl Reader {
     }
 
     /// The value as a text.
-    pub fn text<'v>(&mut self, value: &'v Node<'_>, path: &str) -> Option<&'v str> {
+    pub fn text<'v>(&mut self, value: &'v YamlNode<'_>, path: &str) -> Option<&'v str> {
         if let Some(Ok(Scalar::Str(text))) = resolve(value) {
             return Some(text);
         }
@@ -97,7 +97,7 @@ impl Reader {
     /// A text that must be there and not be empty.
     pub fn required_text<'v>(
         &mut self,
-        map: &'v Node<'_>,
+        map: &'v YamlNode<'_>,
         key: &str,
         path: &str,
     ) -> Option<&'v str> {
@@ -119,7 +119,13 @@ impl Reader {
     }
 
     /// A whole number, quoted or not.
-    pub fn whole(&mut self, value: &Node<'_>, path: &str, least: i64, most: i64) -> Option<i64> {
+    pub fn whole(
+        &mut self,
+        value: &YamlNode<'_>,
+        path: &str,
+        least: i64,
+        most: i64,
+    ) -> Option<i64> {
         let number = match resolve(value) {
             Some(Ok(Scalar::Int(number))) => Some(number),
             // Beyond this, whole numbers and floats are no longer one to one.
@@ -145,7 +151,7 @@ impl Reader {
     /// A whole number from 1 on that must be there.
     pub fn required_whole(
         &mut self,
-        map: &Node<'_>,
+        map: &YamlNode<'_>,
         key: &str,
         path: &str,
         most: i64,
@@ -160,7 +166,7 @@ impl Reader {
     }
 
     /// A factor above 0.
-    pub fn scaling(&mut self, value: &Node<'_>, path: &str) -> Option<f64> {
+    pub fn scaling(&mut self, value: &YamlNode<'_>, path: &str) -> Option<f64> {
         const MOST: f64 = 1000.0;
         let number = match resolve(value) {
             Some(Ok(Scalar::Int(number))) => Some(number as f64),
@@ -179,7 +185,7 @@ impl Reader {
     }
 
     /// Notes what is wrong with a value, and what to do.
-    pub fn problem(&mut self, at: &Node<'_>, path: &str, what: &str, help: &str) {
+    pub fn problem(&mut self, at: &YamlNode<'_>, path: &str, what: &str, help: &str) {
         let Location { line, column, .. } = at.location;
         let problem = format!("line {line}, column {column}: {path}: {what}; {help}");
         self.problems.push(problem);
@@ -187,11 +193,11 @@ impl Reader {
 }
 
 /// The value of a key; a key without a value counts as absent.
-pub fn field<'v, 'a>(map: &'v Node<'a>, key: &str) -> Option<&'v Node<'a>> {
+pub fn field<'v, 'a>(map: &'v YamlNode<'a>, key: &str) -> Option<&'v YamlNode<'a>> {
     map.get(key).filter(|value| !value.is_null())
 }
 
-fn describe(value: &Node<'_>) -> String {
+fn describe(value: &YamlNode<'_>) -> String {
     let text = || shorten(value.text().unwrap_or_default());
     match resolve(value) {
         None if value.items().is_some() => "a list".to_owned(),

@@ -6,7 +6,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use pumice_yaml::tree::Node;
+use pumice_yaml::tree::YamlNode;
 
 use crate::config::{Reader, Section};
 
@@ -134,7 +134,7 @@ pub struct Instance {
 impl Section for NvidiaConfig {
     const KEY: &'static str = "nvidia";
 
-    fn read(reader: &mut Reader, section: &Node<'_>) -> Self {
+    fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self {
         read::read(reader, section)
     }
 }

@@ -6,7 +6,7 @@ mod pods;
 mod request;
 mod storage;
 
-use pumice_ingest::{Options, Problem};
+use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::PodObject;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn with_spec(spec: Value) -> Value {
     json!({"metadata": {"name": "p", "labels": {"app": "web", "version": "v1"}}, "spec": spec})
 }
 
-fn read(pod: Value) -> Result<PodObject, Vec<Problem>> {
+fn read(pod: Value) -> Result<PodObject, Vec<ObjectProblem>> {
     let wire = serde_json::from_value(pod).expect("a pod");
     pumice_ingest::pod(&wire, &Options::default())
 }
@@ -25,7 +25,7 @@ fn read_spec(spec: Value) -> PodObject {
 }
 
 /// Path and message of every problem.
-fn problems<T: std::fmt::Debug>(read: Result<T, Vec<Problem>>) -> Vec<String> {
+fn problems<T: std::fmt::Debug>(read: Result<T, Vec<ObjectProblem>>) -> Vec<String> {
     let problems = read.expect_err("problems");
     assert!(problems.iter().all(|problem| !problem.help.is_empty()));
     problems

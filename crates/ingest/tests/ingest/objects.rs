@@ -1,7 +1,9 @@
 //! Nodes, PodGroups, queues, classes, namespaces and workloads.
 
+use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{
-    GroupPhase, QueueState, Requirement, Selector, SelectorOp, Taint, TaintEffect, WorkloadObject,
+    GroupObject, GroupPhase, QueueState, Requirement, Selector, SelectorOp, Taint, TaintEffect,
+    WorkloadObject,
 };
 use serde_json::{Value, json};
 
@@ -11,6 +13,16 @@ macro_rules! read {
     ($reader:ident, $wire:expr) => {
         pumice_ingest::$reader(&serde_json::from_value($wire).expect("an object"))
     };
+}
+
+/// A PodGroup, with the annotations of one key.
+fn pod_group(wire: Value) -> Result<GroupObject, Vec<ObjectProblem>> {
+    let options = Options {
+        annotations: vec!["example.com/read"],
+        ..Options::default()
+    };
+    let wire = serde_json::from_value(wire).expect("a PodGroup");
+    pumice_ingest::pod_group(&wire, &options)
 }
 
 #[test]
@@ -89,8 +101,9 @@ fn every_problem_of_a_node_is_reported() {
 
 #[test]
 fn a_pod_group_is_read() {
-    let group = read!(pod_group, json!({
-        "metadata": {"name": "g", "namespace": "ns", "creationTimestamp": "1970-01-01T00:01:00Z"},
+    let group = pod_group(json!({
+        "metadata": {"name": "g", "namespace": "ns", "creationTimestamp": "1970-01-01T00:01:00Z",
+            "annotations": {"example.com/read": "1h", "example.com/other": "x"}},
         "spec": {"minMember": 3, "minTaskMember": {"w": 2, "a": 1}, "queue": "q",
             "priorityClassName": "high",
             "minResources": {"cpu": "3", "requests.cpu": "3", "count/pods": 3, "pods": 3},
@@ -105,6 +118,8 @@ fn a_pod_group_is_read() {
     .unwrap();
     assert_eq!((group.uid.as_str(), group.created_s), ("ns/g", 60));
     assert_eq!((group.min_member, group.queue.as_str()), (3, "q"));
+    assert_eq!(group.annotation("example.com/read"), Some("1h"));
+    assert_eq!(group.annotation("example.com/other"), None);
     assert_eq!(
         group.min_task_member,
         [("a".to_owned(), 1), ("w".to_owned(), 2)]
@@ -139,7 +154,7 @@ fn a_pod_group_may_want_a_topology_as_a_whole_or_in_parts() {
         json!({"networkTopology": {"mode": "hard"}}),
         json!({"subGroupPolicy": [{"networkTopology": {}}]}),
     ] {
-        let group = read!(pod_group, json!({"metadata": {"name": "g"}, "spec": spec})).unwrap();
+        let group = pod_group(json!({"metadata": {"name": "g"}, "spec": spec})).unwrap();
         assert!(group.wants_topology);
         assert_eq!(group.min_resources, None);
     }
@@ -147,15 +162,12 @@ fn a_pod_group_may_want_a_topology_as_a_whole_or_in_parts() {
 
 #[test]
 fn every_problem_of_a_pod_group_is_reported() {
-    let found = problems(read!(
-        pod_group,
-        json!({
-            "metadata": {"name": "g"},
-            "spec": {"minMember": -1, "minTaskMember": {"w": -2}, "minResources": {"cpu": "x"},
-                "subGroupPolicy": [{"subGroupSize": 0, "minSubGroups": -1}]},
-            "status": {"phase": "Dreaming"},
-        })
-    ));
+    let found = problems(pod_group(json!({
+        "metadata": {"name": "g"},
+        "spec": {"minMember": -1, "minTaskMember": {"w": -2}, "minResources": {"cpu": "x"},
+            "subGroupPolicy": [{"subGroupSize": 0, "minSubGroups": -1}]},
+        "status": {"phase": "Dreaming"},
+    })));
     let expected = [
         "spec.minMember: -1 is too small",
         "spec.minTaskMember.w: -2 is too small",

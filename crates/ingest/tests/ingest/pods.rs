@@ -83,7 +83,11 @@ fn pods_are_ours_by_scheduler_name() {
         (vec![], false),
     ] {
         let scheduler_names = names.into_iter().map(str::to_owned).collect();
-        let pod = pumice_ingest::pod(&wire, &Options { scheduler_names }).unwrap();
+        let options = Options {
+            scheduler_names,
+            ..Options::default()
+        };
+        let pod = pumice_ingest::pod(&wire, &options).unwrap();
         assert_eq!(pod.ours, ours);
     }
 }

@@ -1,6 +1,6 @@
 //! The compact form of PodGroups and queues.
 
-use super::{Amounts, Selector};
+use super::{Amounts, Pairs, Selector};
 
 /// PodGroup phase (spec/01 §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -123,8 +123,17 @@ pub struct GroupObject {
     pub sub_groups: Vec<SubGroupPolicy>,
     /// The group asks for a network topology (this version reports it as not supported yet).
     pub wants_topology: bool,
+    /// Annotations that some plugin reads, as they are written.
+    pub annotations: Pairs,
     /// Status as last seen.
     pub status: GroupStatus,
+}
+
+impl GroupObject {
+    /// The value of an annotation, if a plugin has declared that it reads it.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        super::value_of(&self.annotations, key)
+    }
 }
 
 /// Queue state; a queue without one counts as Open.

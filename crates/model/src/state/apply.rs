@@ -229,6 +229,7 @@ impl State {
             demand: DeviceRequestIx::NONE,
             records: None,
             holding: None,
+            annotations: (!pod.annotations.is_empty()).then(|| Box::new(pod.annotations.clone())),
             appearance,
             status: TaskStatus::of(pod),
             node,
@@ -421,6 +422,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
     (old.status, old.node, old.lost_node) == (new.status, new.node, new.lost_node)
         && (old.demand, &old.records) == (new.demand, &new.records)
         && (old.shape, old.appearance, old.job) == (new.shape, new.appearance, new.job)
+        && old.annotations == new.annotations
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && old.deleting == new.deleting

@@ -169,6 +169,7 @@ impl State {
                 true => Pairs::new(),
                 false => task.records.as_deref().cloned().unwrap_or_default(),
             },
+            annotations: task.annotations.as_deref().cloned().unwrap_or_default(),
             // Filled in from the books of volumes.
             claims: Vec::new(),
             disks: Vec::new(),

@@ -2,13 +2,13 @@
 
 mod examples;
 
-use pumice_conf::{Outcome, Severity, parse};
+use pumice_conf::{CheckOutcome, Severity, parse};
 
 use super::*;
 use crate::testing::REGISTRY;
 
 /// A configuration with these lines below the entry of deviceshare.
-fn file(entry: &str) -> Outcome {
+fn file(entry: &str) -> CheckOutcome {
     let lines = entry.lines().map(|line| format!("    {line}\n"));
     let entry: String = lines.collect();
     let text = format!(
@@ -18,18 +18,18 @@ fn file(entry: &str) -> Outcome {
     parse(&text, &REGISTRY)
 }
 
-fn arguments(lines: &[&str]) -> Outcome {
+fn arguments(lines: &[&str]) -> CheckOutcome {
     let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     file(&format!("arguments:\n{lines}"))
 }
 
-fn accepted(outcome: &Outcome) -> Settings {
+fn accepted(outcome: &CheckOutcome) -> Settings {
     assert_eq!(outcome.diagnostics, []);
     settings(outcome.config.as_ref().expect("no errors"))
 }
 
 /// Severity, number of the code and message of each finding.
-fn findings(outcome: &Outcome) -> Vec<(Severity, &str, &str)> {
+fn findings(outcome: &CheckOutcome) -> Vec<(Severity, &str, &str)> {
     let of = |found: &'static str| found.split('-').next().unwrap_or_default();
     let found = outcome.diagnostics.iter();
     found

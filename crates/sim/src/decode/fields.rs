@@ -14,7 +14,7 @@ const MAX_LISTED: usize = 12;
 
 /// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<'v> {
+pub(super) enum PathStep<'v> {
     /// A key of a map.
     Key(&'v str),
     /// A position in a list.
@@ -25,7 +25,7 @@ pub(super) enum Step<'v> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unknown<'v> {
     /// Where, the field itself included.
-    pub path: Vec<Step<'v>>,
+    pub path: Vec<PathStep<'v>>,
     /// What the type has.
     fields: &'static [&'static str],
 }
@@ -36,9 +36,9 @@ impl Unknown<'_> {
         let mut text = String::new();
         for step in &self.path {
             match step {
-                Step::Key(key) if text.is_empty() => text.push_str(key),
-                Step::Key(key) => text.extend([".", key]),
-                Step::Index(at) => text.push_str(&format!("[{at}]")),
+                PathStep::Key(key) if text.is_empty() => text.push_str(key),
+                PathStep::Key(key) => text.extend([".", key]),
+                PathStep::Index(at) => text.push_str(&format!("[{at}]")),
             }
         }
         text
@@ -47,7 +47,7 @@ impl Unknown<'_> {
     /// The field that was most likely meant.
     pub fn nearest(&self) -> Option<&'static str> {
         match self.path.last() {
-            Some(Step::Key(name)) => pumice_conf::nearest(name, self.fields.iter().copied()),
+            Some(PathStep::Key(name)) => pumice_conf::nearest(name, self.fields.iter().copied()),
             _ => None,
         }
     }
@@ -61,8 +61,8 @@ impl Unknown<'_> {
 
 /// What was seen so far.
 #[derive(Default)]
-pub(super) struct Seen<'v> {
-    path: Vec<Step<'v>>,
+pub(super) struct SeenFields<'v> {
+    path: Vec<PathStep<'v>>,
     /// The findings, in the order of the text as far as maps keep it.
     pub unknown: Vec<Unknown<'v>>,
 }
@@ -70,11 +70,11 @@ pub(super) struct Seen<'v> {
 /// A value to be read, watched for fields nobody asks for.
 pub(super) struct Watched<'v, 's> {
     value: &'v Value,
-    seen: &'s mut Seen<'v>,
+    seen: &'s mut SeenFields<'v>,
 }
 
 impl<'v, 's> Watched<'v, 's> {
-    pub fn new(value: &'v Value, seen: &'s mut Seen<'v>) -> Self {
+    pub fn new(value: &'v Value, seen: &'s mut SeenFields<'v>) -> Self {
         Self { value, seen }
     }
 }
@@ -97,7 +97,7 @@ impl<'v> Deserializer<'v> for Watched<'v, '_> {
         };
         for key in map.keys().filter(|key| !fields.contains(&key.as_str())) {
             let mut path = self.seen.path.clone();
-            path.push(Step::Key(key));
+            path.push(PathStep::Key(key));
             self.seen.unknown.push(Unknown { path, fields });
         }
         visitor.visit_map(Entries::of(map, self.seen))
@@ -155,11 +155,11 @@ impl<'v> Deserializer<'v> for Watched<'v, '_> {
 struct Entries<'v, 's> {
     entries: serde_json::map::Iter<'v>,
     next: Option<(&'v String, &'v Value)>,
-    seen: &'s mut Seen<'v>,
+    seen: &'s mut SeenFields<'v>,
 }
 
 impl<'v, 's> Entries<'v, 's> {
-    fn of(map: &'v Map<String, Value>, seen: &'s mut Seen<'v>) -> Self {
+    fn of(map: &'v Map<String, Value>, seen: &'s mut SeenFields<'v>) -> Self {
         Self {
             entries: map.iter(),
             next: None,
@@ -187,7 +187,7 @@ impl<'v> MapAccess<'v> for Entries<'v, '_> {
         let Some((key, value)) = self.next.take() else {
             return seed.deserialize(&Value::Null);
         };
-        self.seen.path.push(Step::Key(key));
+        self.seen.path.push(PathStep::Key(key));
         let read = seed.deserialize(Watched::new(value, self.seen));
         self.seen.path.pop();
         read
@@ -201,7 +201,7 @@ impl<'v> MapAccess<'v> for Entries<'v, '_> {
 /// The items of a list.
 struct Items<'v, 's> {
     items: std::iter::Enumerate<std::slice::Iter<'v, Value>>,
-    seen: &'s mut Seen<'v>,
+    seen: &'s mut SeenFields<'v>,
 }
 
 impl<'v> SeqAccess<'v> for Items<'v, '_> {
@@ -214,7 +214,7 @@ impl<'v> SeqAccess<'v> for Items<'v, '_> {
         let Some((at, item)) = self.items.next() else {
             return Ok(None);
         };
-        self.seen.path.push(Step::Index(at));
+        self.seen.path.push(PathStep::Index(at));
         let read = seed.deserialize(Watched::new(item, self.seen));
         self.seen.path.pop();
         read.map(Some)

@@ -1,5 +1,5 @@
 use k8s_openapi::api::core::v1::Pod;
-use pumice_yaml::tree::{Budget, Node, documents};
+use pumice_yaml::tree::{Budget, YamlNode, documents};
 
 use super::{locate_dotted, to_json, typed};
 
@@ -19,7 +19,7 @@ spec:
         cpu: 2
 ";
 
-fn node(text: &str) -> Node<'_> {
+fn node(text: &str) -> YamlNode<'_> {
     documents(text, Budget::CONF)
         .next()
         .expect("a document")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Call, Grant, PodView, Refusal, wire};
+use super::{AllocateAnswer, AllocateCall, AllocateRefusal, Grant, ListedPod, wire};
 
 /// Resource of the plugin in strategy `share`: memory on one card.
 pub const MEMORY: &str = "volcano.sh/gpu-memory";
@@ -19,27 +19,32 @@ pub const LOCK: &str = "gpu";
 
 /// Answers a call of the plugin that serves `resource` on a node with `cards` cards. `pods` are all
 /// pods of the cluster. The whole pod is served by one call, whatever its other containers ask.
-pub fn allocate(resource: &str, cards: u32, pods: &[PodView], call: &Call) -> Answer {
-    let mut waiting: Vec<&PodView> = pods
+pub fn allocate(
+    resource: &str,
+    cards: u32,
+    pods: &[ListedPod],
+    call: &AllocateCall,
+) -> AllocateAnswer {
+    let mut waiting: Vec<&ListedPod> = pods
         .iter()
         .filter(|pod| waits(pod, resource, &call.node))
         .collect();
     waiting.sort_by_key(|pod| wire::time(pod.annotations.get(TIME)));
-    let asks = |pod: &&PodView| {
+    let asks = |pod: &&ListedPod| {
         let mut containers = pod.containers.iter();
         containers.any(|container| container.limits.get(resource) == Some(&call.ids))
     };
     let Some(pod) = waiting.into_iter().find(asks) else {
-        return refused(None, Refusal::NobodyWaits);
+        return refused(None, AllocateRefusal::NobodyWaits);
     };
     let Some(grants) = promised(pod) else {
-        return refused(Some(pod), Refusal::NothingLeft);
+        return refused(Some(pod), AllocateRefusal::NothingLeft);
     };
     let there = |grant: &Grant| grant.id.parse().is_ok_and(|index: u32| index < cards);
     if !grants.iter().all(there) {
-        return refused(Some(pod), Refusal::NothingLeft);
+        return refused(Some(pod), AllocateRefusal::NothingLeft);
     }
-    Answer {
+    AllocateAnswer {
         result: Ok(grants),
         guessed: Some(pod.uid.clone()),
         changes: BTreeMap::from([(ASSIGNED.to_owned(), "true".to_owned())]),
@@ -47,7 +52,7 @@ pub fn allocate(resource: &str, cards: u32, pods: &[PodView], call: &Call) -> An
     }
 }
 
-fn waits(pod: &PodView, resource: &str, node: &str) -> bool {
+fn waits(pod: &ListedPod, resource: &str, node: &str) -> bool {
     let asks = |container: &super::Container| container.limits.get(resource) > Some(&0);
     pod.node.as_deref() == Some(node)
         && pod.phase == "Pending"
@@ -63,7 +68,7 @@ fn is_assigned(annotations: &BTreeMap<String, String>) -> bool {
 }
 
 /// Cards the scheduler has written for the pod; `None` when there are none or not to be read.
-pub fn promised(pod: &PodView) -> Option<Vec<Grant>> {
+pub fn promised(pod: &ListedPod) -> Option<Vec<Grant>> {
     let card = |index: &str| {
         let index: i32 = index.parse().ok()?;
         Some(Grant {
@@ -75,8 +80,8 @@ pub fn promised(pod: &PodView) -> Option<Vec<Grant>> {
     pod.annotations.get(INDEX)?.split(',').map(card).collect()
 }
 
-fn refused(pod: Option<&PodView>, refusal: Refusal) -> Answer {
-    Answer {
+fn refused(pod: Option<&ListedPod>, refusal: AllocateRefusal) -> AllocateAnswer {
+    AllocateAnswer {
         result: Err(refusal),
         guessed: pod.map(|pod| pod.uid.clone()),
         changes: BTreeMap::new(),

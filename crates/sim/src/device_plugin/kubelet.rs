@@ -1,17 +1,17 @@
 //! The part of kubelet that drives device plugins: which calls a pod causes, one after the other.
 
 use super::vgpu::{self, Generation};
-use super::{Answer, Call, Grant, PodView, Refusal};
+use super::{AllocateAnswer, AllocateCall, AllocateRefusal, Grant, ListedPod};
 
 /// What one container asked for and got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Who called.
-    pub call: Call,
+    pub call: AllocateCall,
     /// What the scheduler has written for the caller.
     pub promised: Vec<Grant>,
     /// What the caller got.
-    pub got: Result<Vec<Grant>, Refusal>,
+    pub got: Result<Vec<Grant>, AllocateRefusal>,
     /// UID of the pod the plugin took the caller for.
     pub guessed: Option<String>,
 }
@@ -25,16 +25,16 @@ impl Service {
 
 /// Calls of the vGPU plugin that starting a pod causes: one for each regular container with a
 /// count in its limits. Calls for memory and cores are answered with nothing and left out.
-pub fn calls(pod: &PodView) -> Vec<Call> {
+pub fn calls(pod: &ListedPod) -> Vec<AllocateCall> {
     calls_for(pod, vgpu::NUMBER)
 }
 
 /// Calls for the ids of one resource.
-pub fn calls_for(pod: &PodView, resource: &str) -> Vec<Call> {
+pub fn calls_for(pod: &ListedPod, resource: &str) -> Vec<AllocateCall> {
     let Some(node) = &pod.node else {
         return Vec::new();
     };
-    let call = |(container, ids): (usize, u64)| Call {
+    let call = |(container, ids): (usize, u64)| AllocateCall {
         node: node.clone(),
         ids,
         pod: pod.uid.clone(),
@@ -47,7 +47,11 @@ pub fn calls_for(pod: &PodView, resource: &str) -> Vec<Call> {
 }
 
 /// One call, and what it changes on the pods.
-pub fn allocate(generation: Generation, pods: &mut [PodView], call: &Call) -> (Answer, Service) {
+pub fn allocate(
+    generation: Generation,
+    pods: &mut [ListedPod],
+    call: &AllocateCall,
+) -> (AllocateAnswer, Service) {
     let answer = vgpu::allocate(generation, pods, call);
     let caller = pods.iter().find(|pod| pod.uid == call.pod);
     let promised = caller.map(|pod| vgpu::promised(pod, call.container));
@@ -62,7 +66,7 @@ pub fn allocate(generation: Generation, pods: &mut [PodView], call: &Call) -> (A
 }
 
 /// Writes what a plugin sets on the pod it guessed.
-pub fn apply(pods: &mut [PodView], answer: &Answer) {
+pub fn apply(pods: &mut [ListedPod], answer: &AllocateAnswer) {
     let guessed = answer.guessed.as_ref();
     if let Some(pod) = pods.iter_mut().find(|pod| Some(&pod.uid) == guessed) {
         pod.annotations.extend(answer.changes.clone());
@@ -71,7 +75,7 @@ pub fn apply(pods: &mut [PodView], answer: &Answer) {
 
 /// Admits a pod: the calls of its containers one after the other. The pod runs if all got devices;
 /// with the first refusal kubelet lets it fail.
-pub fn admit(generation: Generation, pods: &mut [PodView], uid: &str) -> Vec<Service> {
+pub fn admit(generation: Generation, pods: &mut [ListedPod], uid: &str) -> Vec<Service> {
     let Some(at) = pods.iter().position(|pod| pod.uid == uid) else {
         return Vec::new();
     };

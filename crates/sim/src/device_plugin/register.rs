@@ -60,7 +60,7 @@ impl Default for NodeConfig {
 
 /// The plugin of a node.
 #[derive(Clone, Debug)]
-pub struct Plugin {
+pub struct NodePlugin {
     config: NodeConfig,
     cards: Vec<PhysicalCard>,
     /// Cards that have been seen broken. Only a restart makes it look again.
@@ -68,9 +68,9 @@ pub struct Plugin {
 }
 
 /// Amounts by resource.
-pub type Amounts = BTreeMap<&'static str, u64>;
+pub type AmountsByResource = BTreeMap<&'static str, u64>;
 
-impl Plugin {
+impl NodePlugin {
     /// A plugin that has just been started on a node with these cards.
     pub fn new(config: NodeConfig, cards: Vec<PhysicalCard>) -> Self {
         let mut plugin = Self {
@@ -146,26 +146,26 @@ impl Plugin {
     }
 
     /// `status.capacity` of its resources.
-    pub fn capacity(&self) -> Amounts {
+    pub fn capacity(&self) -> AmountsByResource {
         self.amounts(|_| true)
     }
 
     /// `status.allocatable` of its resources.
-    pub fn allocatable(&self) -> Amounts {
+    pub fn allocatable(&self) -> AmountsByResource {
         self.amounts(|card| self.is_healthy(card))
     }
 
     /// `status.allocatable` of its resources while it does not run.
-    pub fn allocatable_while_stopped(&self) -> Amounts {
+    pub fn allocatable_while_stopped(&self) -> AmountsByResource {
         self.amounts(|_| false)
     }
 
-    fn amounts(&self, counts: impl Fn(&PhysicalCard) -> bool) -> Amounts {
+    fn amounts(&self, counts: impl Fn(&PhysicalCard) -> bool) -> AmountsByResource {
         let cards: Vec<_> = self.served().into_iter().filter(|c| counts(c)).collect();
         let number = cards.len() as u64;
         let memory = |card: &&PhysicalCard| card.memory_mib / self.config.memory_factor;
         let cores = CORES * self.config.core_scaling_percent / 100;
-        Amounts::from([
+        AmountsByResource::from([
             (super::vgpu::NUMBER, number * self.config.slots),
             ("volcano.sh/vgpu-memory", cards.iter().map(memory).sum()),
             ("volcano.sh/vgpu-cores", number * cores),

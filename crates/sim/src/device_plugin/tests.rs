@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 /// Annotations as the scheduler writes them with a Binding.
-pub(super) fn bound(name: &str, time: &str, allocation: &str) -> PodView {
+pub(super) fn bound(name: &str, time: &str, allocation: &str) -> ListedPod {
     let annotations = [
         (super::vgpu::NODE, "n1"),
         (super::vgpu::TIME, time),
@@ -19,7 +19,7 @@ pub(super) fn bound(name: &str, time: &str, allocation: &str) -> PodView {
         (super::vgpu::PHASE, super::vgpu::ALLOCATING),
     ];
     let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-    PodView {
+    ListedPod {
         namespace: "default".to_owned(),
         name: name.to_owned(),
         uid: name.to_owned(),
@@ -51,7 +51,7 @@ fn ids(grants: &[Grant]) -> Vec<&str> {
     grants.iter().map(|grant| grant.id.as_str()).collect()
 }
 
-fn annotation<'a>(pods: &'a [PodView], name: &str, key: &str) -> &'a str {
+fn annotation<'a>(pods: &'a [ListedPod], name: &str, key: &str) -> &'a str {
     let pod = pods.iter().find(|pod| pod.name == name);
     pod.and_then(|pod| pod.annotations.get(key))
         .map_or("-", String::as_str)

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::wire::{self, Device, NVIDIA};
-use super::{Answer, Call, Grant, PodView, Refusal};
+use super::wire::{self, NVIDIA, WireDevice};
+use super::{AllocateAnswer, AllocateCall, AllocateRefusal, Grant, ListedPod};
 
 /// Resource whose ids make the plugin look for a pod.
 pub const NUMBER: &str = "volcano.sh/vgpu-number";
@@ -61,11 +61,11 @@ impl Generation {
 
 /// Answers a call. `pods` are all pods of the cluster in the order of the API server's list, by
 /// namespace and name.
-pub fn allocate(generation: Generation, pods: &[PodView], call: &Call) -> Answer {
+pub fn allocate(generation: Generation, pods: &[ListedPod], call: &AllocateCall) -> AllocateAnswer {
     match guess(generation, pods, call) {
         Ok(Some(pod)) => serve(pod, call),
-        Ok(None) => Answer {
-            result: Err(Refusal::NobodyWaits),
+        Ok(None) => AllocateAnswer {
+            result: Err(AllocateRefusal::NobodyWaits),
             guessed: None,
             changes: BTreeMap::new(),
             unlocks: Some(LOCK),
@@ -76,9 +76,9 @@ pub fn allocate(generation: Generation, pods: &[PodView], call: &Call) -> Answer
 
 fn guess<'a>(
     generation: Generation,
-    pods: &'a [PodView],
-    call: &Call,
-) -> Result<Option<&'a PodView>, String> {
+    pods: &'a [ListedPod],
+    call: &AllocateCall,
+) -> Result<Option<&'a ListedPod>, String> {
     let mut candidates = Vec::new();
     for pod in pods {
         if pod.annotations.get(NODE) != Some(&call.node) {
@@ -106,12 +106,12 @@ fn guess<'a>(
 }
 
 /// Devices left, of all containers together.
-fn listed(pod: &PodView) -> Result<u64, String> {
+fn listed(pod: &ListedPod) -> Result<u64, String> {
     let elements = wire::decode(text(&pod.annotations, TO_ALLOCATE))?;
     Ok(elements.iter().map(|element| element.len() as u64).sum())
 }
 
-fn time(pod: &PodView) -> u64 {
+fn time(pod: &ListedPod) -> u64 {
     wire::time(pod.annotations.get(TIME))
 }
 
@@ -120,22 +120,22 @@ fn text<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> &'a str {
 }
 
 /// Hands out the next element of the pod to whoever is calling.
-fn serve(pod: &PodView, call: &Call) -> Answer {
+fn serve(pod: &ListedPod, call: &AllocateCall) -> AllocateAnswer {
     let elements = match wire::decode(text(&pod.annotations, TO_ALLOCATE)) {
         Ok(elements) => elements,
         Err(crash) => return crashed(Some(pod), crash),
     };
     let Some(at) = elements.iter().position(|element| has_ours(element)) else {
-        return failed(pod, Refusal::NothingLeft);
+        return failed(pod, AllocateRefusal::NothingLeft);
     };
     if at >= pod.containers.len() {
         let crash = format!("index out of range: the pod has no container {at}");
         return crashed(Some(pod), crash);
     }
-    let devices: Vec<&Device> = elements[at].iter().filter(|d| d.kind == NVIDIA).collect();
+    let devices: Vec<&WireDevice> = elements[at].iter().filter(|d| d.kind == NVIDIA).collect();
     if devices.len() as u64 != call.ids {
         let listed = devices.len();
-        return failed(pod, Refusal::OtherCount { listed });
+        return failed(pod, AllocateRefusal::OtherCount { listed });
     }
     let mut changes = BTreeMap::new();
     let rest = erase(&elements);
@@ -144,7 +144,7 @@ fn serve(pod: &PodView, call: &Call) -> Answer {
     if done {
         finish(&mut changes, SUCCESS);
     }
-    Answer {
+    AllocateAnswer {
         result: Ok(devices.into_iter().map(grant).collect()),
         guessed: Some(pod.uid.clone()),
         changes,
@@ -152,11 +152,11 @@ fn serve(pod: &PodView, call: &Call) -> Answer {
     }
 }
 
-fn has_ours(element: &[Device]) -> bool {
+fn has_ours(element: &[WireDevice]) -> bool {
     element.iter().any(|device| device.kind == NVIDIA)
 }
 
-fn grant(device: &Device) -> Grant {
+fn grant(device: &WireDevice) -> Grant {
     Grant {
         id: device.id.clone(),
         memory: device.memory,
@@ -165,7 +165,7 @@ fn grant(device: &Device) -> Grant {
 }
 
 /// The text without the devices of the first element that has some; the element itself stays.
-fn erase(elements: &[Vec<Device>]) -> String {
+fn erase(elements: &[Vec<WireDevice>]) -> String {
     let mut rest = elements.to_vec();
     if let Some(next) = rest.iter_mut().find(|element| has_ours(element)) {
         next.retain(|device| device.kind != NVIDIA);
@@ -179,10 +179,10 @@ fn finish(changes: &mut BTreeMap<String, String>, phase: &str) {
 }
 
 /// The devices stay listed.
-fn failed(pod: &PodView, refusal: Refusal) -> Answer {
+fn failed(pod: &ListedPod, refusal: AllocateRefusal) -> AllocateAnswer {
     let mut changes = BTreeMap::new();
     finish(&mut changes, FAILED);
-    Answer {
+    AllocateAnswer {
         result: Err(refusal),
         guessed: Some(pod.uid.clone()),
         changes,
@@ -190,9 +190,9 @@ fn failed(pod: &PodView, refusal: Refusal) -> Answer {
     }
 }
 
-fn crashed(pod: Option<&PodView>, crash: String) -> Answer {
-    Answer {
-        result: Err(Refusal::Crash(crash)),
+fn crashed(pod: Option<&ListedPod>, crash: String) -> AllocateAnswer {
+    AllocateAnswer {
+        result: Err(AllocateRefusal::Crash(crash)),
         guessed: pod.map(|pod| pod.uid.clone()),
         changes: BTreeMap::new(),
         unlocks: None,
@@ -203,7 +203,7 @@ fn crashed(pod: Option<&PodView>, crash: String) -> Answer {
 ///
 /// # Errors
 /// The annotation cannot be read.
-pub fn promised(pod: &PodView, container: usize) -> Result<Vec<Grant>, String> {
+pub fn promised(pod: &ListedPod, container: usize) -> Result<Vec<Grant>, String> {
     let elements = wire::decode(text(&pod.annotations, IDS))?;
     let element = elements.get(container).map_or(&[][..], Vec::as_slice);
     Ok(element.iter().map(grant).collect())

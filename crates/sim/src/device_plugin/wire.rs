@@ -2,7 +2,7 @@
 
 /// One device of an element: `id,kind,memory,cores`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct WireDevice {
     /// UUID of the card, or `uuid[group-position]`.
     pub id: String,
     /// Vendor; the plugin serves `NVIDIA` alone.
@@ -23,24 +23,24 @@ const FIELDS: usize = 4;
 ///
 /// # Errors
 /// A device with fewer than four fields: the plugin reads past the end and crashes.
-pub fn decode(text: &str) -> Result<Vec<Vec<Device>>, String> {
+pub fn decode(text: &str) -> Result<Vec<Vec<WireDevice>>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
     text.split(';').map(decode_element).collect()
 }
 
-fn decode_element(element: &str) -> Result<Vec<Device>, String> {
+fn decode_element(element: &str) -> Result<Vec<WireDevice>, String> {
     let pieces = element.split(':').filter(|piece| piece.contains(','));
     pieces.map(decode_device).collect()
 }
 
-fn decode_device(piece: &str) -> Result<Device, String> {
+fn decode_device(piece: &str) -> Result<WireDevice, String> {
     let fields: Vec<&str> = piece.split(',').collect();
     if fields.len() < FIELDS {
         return Err(format!("index out of range: {piece:?} has too few fields"));
     }
-    Ok(Device {
+    Ok(WireDevice {
         id: fields[0].to_owned(),
         kind: fields[1].to_owned(),
         memory: number(fields[2]),
@@ -60,13 +60,13 @@ fn number(text: &str) -> i64 {
 }
 
 /// The text of elements.
-pub fn encode(elements: &[Vec<Device>]) -> String {
-    let element = |devices: &Vec<Device>| devices.iter().map(encode_device).collect::<String>();
+pub fn encode(elements: &[Vec<WireDevice>]) -> String {
+    let element = |devices: &Vec<WireDevice>| devices.iter().map(encode_device).collect::<String>();
     elements.iter().map(element).collect::<Vec<_>>().join(";")
 }
 
-fn encode_device(device: &Device) -> String {
-    let Device {
+fn encode_device(device: &WireDevice) -> String {
+    let WireDevice {
         id,
         kind,
         memory,

@@ -13,7 +13,7 @@ const RETRY_MS: u64 = 2_000;
 
 /// The record on the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct VirtualLease {
     /// Who holds it; `None`: it was given back.
     pub holder: Option<u32>,
     /// Grows with every write.
@@ -22,11 +22,11 @@ pub struct Record {
 
 /// What one process knows of it.
 #[derive(Clone, Debug)]
-pub struct Elector {
+pub struct VirtualElector {
     /// Who it is: another one after every start.
     pub identity: u32,
     /// The record last seen, and when it changed.
-    seen: Option<(Record, u64)>,
+    seen: Option<(VirtualLease, u64)>,
     next_ms: u64,
     /// End of the own term.
     term_end_ms: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Elector {
 
 /// What a try came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Leadership {
     /// May write until the end of its term.
     Leader,
     /// Waits.
@@ -43,7 +43,7 @@ pub enum Standing {
     Lost,
 }
 
-impl Elector {
+impl VirtualElector {
     /// A candidate that has seen nothing.
     pub fn new(identity: u32) -> Self {
         Self {
@@ -60,9 +60,9 @@ impl Elector {
     }
 
     /// Tries what is due. `reachable`: whether the server answers this replica about leases.
-    pub fn step(&mut self, record: &mut Record, now_ms: u64, reachable: bool) -> Standing {
+    pub fn step(&mut self, record: &mut VirtualLease, now_ms: u64, reachable: bool) -> Leadership {
         if self.term_end_ms.is_some_and(|end| now_ms >= end) {
-            return Standing::Lost;
+            return Leadership::Lost;
         }
         if reachable && now_ms >= self.next_ms {
             self.next_ms = now_ms + RETRY_MS;
@@ -72,7 +72,7 @@ impl Elector {
             let since = self.seen.as_ref().map_or(now_ms, |(_, since)| *since);
             let is_ours = record.holder == Some(self.identity);
             if self.term_end_ms.is_some() && !is_ours {
-                return Standing::Lost;
+                return Leadership::Lost;
             }
             if is_ours || record.holder.is_none() || now_ms >= since + EXPIRY_MS {
                 record.holder = Some(self.identity);
@@ -82,8 +82,8 @@ impl Elector {
             }
         }
         match self.term_end_ms {
-            Some(_) => Standing::Leader,
-            None => Standing::Standby,
+            Some(_) => Leadership::Leader,
+            None => Leadership::Standby,
         }
     }
 }

@@ -33,12 +33,12 @@ use std::fmt;
 use pumice_conf::Config;
 use pumice_model::object::GroupPhase;
 
-use lease::Record;
+use lease::VirtualLease;
 use network::Network;
 use oracle::{Broken, Invariant, Oracle, bound_members};
-use process::{Process, World};
+use process::{FaultWorld, Process};
 use rng::Rng;
-use server::Server;
+use server::VirtualServer;
 
 /// Start of the virtual clock, milliseconds since 1970.
 const START_MS: u64 = 1_800_000_000_000;
@@ -66,7 +66,7 @@ tiers:
 
 /// An invariant was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct BrokenInvariant {
     /// The seed that repeats it.
     pub seed: u64,
     /// Which, and what was seen.
@@ -75,7 +75,7 @@ pub struct Failure {
     pub history: Vec<String>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for BrokenInvariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.history
             .iter()
@@ -97,7 +97,7 @@ pub struct Summary {
 }
 
 /// Room for a process.
-struct Slot {
+struct ProcessSlot {
     process: Option<Process>,
     /// When the next one is started.
     start_ms: u64,
@@ -115,15 +115,15 @@ struct GangRecord {
 /// A cluster with its scheduler.
 pub struct Simulation {
     /// The API server.
-    pub server: Server,
+    pub server: VirtualServer,
     /// The way to it.
     pub network: Network,
     /// What has happened, for people.
     pub history: Vec<String>,
     /// Watch events may come late.
     pub lag: bool,
-    lease: Record,
-    slots: Vec<Slot>,
+    lease: VirtualLease,
+    slots: Vec<ProcessSlot>,
     chance: Rng,
     network_chance: Rng,
     oracle: Oracle,
@@ -140,9 +140,9 @@ pub struct Simulation {
 impl Simulation {
     /// An empty cluster with so many replicas, which start at once.
     pub fn new(config: &Config, replicas: usize, seed: u64) -> Self {
-        let mut server = Server::default();
+        let mut server = VirtualServer::default();
         server.advance(START_MS);
-        let slot = |_| Slot {
+        let slot = |_| ProcessSlot {
             process: None,
             start_ms: 0,
         };
@@ -151,7 +151,7 @@ impl Simulation {
             network: Network::default(),
             history: Vec::new(),
             lag: false,
-            lease: Record::default(),
+            lease: VirtualLease::default(),
             slots: (0..replicas).map(slot).collect(),
             chance: Rng::new(seed),
             network_chance: Rng::new(!seed),
@@ -183,7 +183,7 @@ impl Simulation {
 
     /// The slot of the leader.
     pub fn leading_slot(&self) -> Option<usize> {
-        let leads = |slot: &Slot| slot.process.as_ref().is_some_and(|process| process.leads);
+        let leads = |slot: &ProcessSlot| slot.process.as_ref().is_some_and(|process| process.leads);
         self.slots.iter().position(leads)
     }
 
@@ -213,7 +213,7 @@ impl Simulation {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, ms: u64) -> Result<(), Box<Failure>> {
+    pub fn step(&mut self, ms: u64) -> Result<(), Box<BrokenInvariant>> {
         let done = self.try_step(ms);
         done.map_err(|broken| self.failure(broken))
     }
@@ -222,13 +222,13 @@ impl Simulation {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn run_for(&mut self, seconds: u64) -> Result<(), Box<Failure>> {
+    pub fn run_for(&mut self, seconds: u64) -> Result<(), Box<BrokenInvariant>> {
         (0..seconds * 10).try_for_each(|_| self.step(100))
     }
 
     /// With its history.
-    pub fn failure(&self, broken: Broken) -> Box<Failure> {
-        Box::new(Failure {
+    pub fn failure(&self, broken: Broken) -> Box<BrokenInvariant> {
+        Box::new(BrokenInvariant {
             seed: self.seed,
             broken,
             history: self.history.clone(),
@@ -261,11 +261,11 @@ impl Simulation {
         for (lands_ms, request) in self.network.landing(now_ms) {
             self.oracle.check_term(lands_ms, &request, &leaders)?;
             let answer = self.network.carry_out(&request, &mut self.server);
-            if let network::Call::Bind { uid, node, .. } = &request.call {
+            if let network::ServerCall::Bind { uid, node, .. } = &request.call {
                 let at_ms = now_ms - START_MS;
                 self.history
                     .push(format!("{at_ms} ms: {uid} to {node}: {answer:?}"));
-                if answer == network::Answer::Bind(server::BindAnswer::Done) {
+                if answer == network::ServerAnswer::Bind(server::BindAnswer::Done) {
                     self.binds += 1;
                     self.oracle.check_bind(&request.call, &self.server)?;
                 }
@@ -286,7 +286,7 @@ impl Simulation {
             }
             None => return Ok(()),
         };
-        let mut world = World {
+        let mut world = FaultWorld {
             server: &mut self.server,
             network: &mut self.network,
             lease: &mut self.lease,
@@ -331,7 +331,7 @@ impl Simulation {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn settle(&mut self) -> Result<(), Box<Failure>> {
+    pub fn settle(&mut self) -> Result<(), Box<BrokenInvariant>> {
         self.history.push("faults end".to_owned());
         let now_ms = self.server.now_ms();
         self.network.chances = [0; 3];
@@ -389,7 +389,7 @@ impl Simulation {
 ///
 /// # Errors
 /// An invariant is broken.
-pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<Failure>> {
+pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
     let replicas = 1 + usize::from(seed.is_multiple_of(3));
     let mut simulation = Simulation::new(config, replicas, seed);
     simulation.faults = true;
@@ -414,8 +414,8 @@ pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<Failure>> {
 ///
 /// # Errors
 /// An invariant is broken, or a decision is another one.
-pub fn run_with_bad_input(config: &Config, seed: u64) -> Result<(), Box<Failure>> {
-    let run = |bad: bool| -> Result<Simulation, Box<Failure>> {
+pub fn run_with_bad_input(config: &Config, seed: u64) -> Result<(), Box<BrokenInvariant>> {
+    let run = |bad: bool| -> Result<Simulation, Box<BrokenInvariant>> {
         let mut simulation = Simulation::new(config, 1, seed);
         simulation.build_cluster();
         if bad {

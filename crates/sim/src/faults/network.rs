@@ -4,7 +4,7 @@
 use pumice_model::object::{GroupStatus, Pairs};
 
 use super::rng::Rng;
-use super::server::{BindAnswer, Server};
+use super::server::{BindAnswer, VirtualServer};
 
 /// A request lands within this time after it was sent, or never, milliseconds.
 pub const REQUEST_MS: u64 = 2_000;
@@ -14,7 +14,7 @@ pub const ANSWER_MS: u64 = 1_000;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Call {
+pub enum ServerCall {
     /// A Binding.
     Bind {
         /// UID of the pod.
@@ -42,7 +42,7 @@ pub enum Call {
 
 /// What came of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ServerAnswer {
     /// To a Binding.
     Bind(BindAnswer),
     /// To any other request: whether the object is there.
@@ -53,7 +53,7 @@ pub enum Answer {
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RequestFate {
     /// It lands and is answered.
     Fine,
     /// It is refused.
@@ -66,7 +66,7 @@ pub enum Fate {
 
 /// One request.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RequestInFlight {
     /// Number, unique in a simulation.
     pub id: u64,
     /// The process that sent it.
@@ -74,21 +74,21 @@ pub struct Request {
     /// End of its term when it was sent.
     pub term_end_ms: u64,
     /// What is asked.
-    pub call: Call,
+    pub call: ServerCall,
     lands_ms: Option<u64>,
     answers_ms: Option<u64>,
-    answer: Option<Answer>,
+    answer: Option<ServerAnswer>,
 }
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
-    requests: Vec<Request>,
+    requests: Vec<RequestInFlight>,
     sent: u64,
     /// What happens to the next Bindings, before chance decides.
-    pub next_binds: Vec<Fate>,
+    pub next_binds: Vec<RequestFate>,
     /// Likewise for statuses.
-    pub next_statuses: Vec<Fate>,
+    pub next_statuses: Vec<RequestFate>,
     /// Of a hundred requests so many are refused, lose their answer, are lost.
     pub chances: [u64; 3],
     /// Requests take up to so long each way, milliseconds.
@@ -100,7 +100,7 @@ impl Network {
     pub fn send(
         &mut self,
         (by, term_end_ms): (u32, u64),
-        call: Call,
+        call: ServerCall,
         now_ms: u64,
         rng: &mut Rng,
     ) -> u64 {
@@ -112,47 +112,47 @@ impl Network {
         let lands_ms = now_ms + way(rng);
         let answers_ms = lands_ms + way(rng);
         let (lands, answers) = match fate {
-            Fate::Fine => (Some(lands_ms), Some(answers_ms)),
-            Fate::Refused => (None, Some(answers_ms)),
-            Fate::AnswerLost => (Some(now_ms + rng.below(REQUEST_MS)), None),
-            Fate::Lost => (None, None),
+            RequestFate::Fine => (Some(lands_ms), Some(answers_ms)),
+            RequestFate::Refused => (None, Some(answers_ms)),
+            RequestFate::AnswerLost => (Some(now_ms + rng.below(REQUEST_MS)), None),
+            RequestFate::Lost => (None, None),
         };
         self.sent += 1;
-        self.requests.push(Request {
+        self.requests.push(RequestInFlight {
             id: self.sent,
             by,
             term_end_ms,
             call,
             lands_ms: lands,
             answers_ms: answers,
-            answer: (fate == Fate::Refused).then_some(Answer::Refused),
+            answer: (fate == RequestFate::Refused).then_some(ServerAnswer::Refused),
         });
         self.sent
     }
 
-    fn fate(&mut self, call: &Call, rng: &mut Rng) -> Fate {
+    fn fate(&mut self, call: &ServerCall, rng: &mut Rng) -> RequestFate {
         let next = match call {
-            Call::Bind { .. } => &mut self.next_binds,
-            Call::Status { .. } => &mut self.next_statuses,
-            Call::Evict { .. } => return Fate::Fine,
+            ServerCall::Bind { .. } => &mut self.next_binds,
+            ServerCall::Status { .. } => &mut self.next_statuses,
+            ServerCall::Evict { .. } => return RequestFate::Fine,
         };
         if !next.is_empty() {
             return next.remove(0);
         }
         let [refused, answer_lost, lost] = self.chances;
         if refused + answer_lost + lost == 0 {
-            return Fate::Fine;
+            return RequestFate::Fine;
         }
         match rng.below(100) {
-            chance if chance < refused => Fate::Refused,
-            chance if chance < refused + answer_lost => Fate::AnswerLost,
-            chance if chance < refused + answer_lost + lost => Fate::Lost,
-            _ => Fate::Fine,
+            chance if chance < refused => RequestFate::Refused,
+            chance if chance < refused + answer_lost => RequestFate::AnswerLost,
+            chance if chance < refused + answer_lost + lost => RequestFate::Lost,
+            _ => RequestFate::Fine,
         }
     }
 
     /// Requests that land by now, in the order in which they do, and when.
-    pub fn landing(&self, now_ms: u64) -> Vec<(u64, Request)> {
+    pub fn landing(&self, now_ms: u64) -> Vec<(u64, RequestInFlight)> {
         let mut due: Vec<(u64, usize)> = Vec::new();
         for (at, request) in self.requests.iter().enumerate() {
             if let Some(lands_ms) = request.lands_ms.filter(|lands_ms| *lands_ms <= now_ms) {
@@ -166,15 +166,21 @@ impl Network {
     }
 
     /// Carries out a request that lands.
-    pub fn carry_out(&mut self, request: &Request, server: &mut Server) -> Answer {
+    pub fn carry_out(
+        &mut self,
+        request: &RequestInFlight,
+        server: &mut VirtualServer,
+    ) -> ServerAnswer {
         let answer = match &request.call {
-            Call::Bind { uid, node, records } => Answer::Bind(server.bind(uid, node, records)),
-            Call::Status { group, uid, status } => {
-                Answer::Other(server.put_status(group, uid, status.clone()))
+            ServerCall::Bind { uid, node, records } => {
+                ServerAnswer::Bind(server.bind(uid, node, records))
             }
-            Call::Evict { uid } => {
+            ServerCall::Status { group, uid, status } => {
+                ServerAnswer::Other(server.put_status(group, uid, status.clone()))
+            }
+            ServerCall::Evict { uid } => {
                 server.delete_pod(uid);
-                Answer::Other(true)
+                ServerAnswer::Other(true)
             }
         };
         if let Some(known) = self
@@ -189,8 +195,8 @@ impl Network {
     }
 
     /// The answer to a request, once it has arrived.
-    pub fn answer(&mut self, id: u64, now_ms: u64) -> Option<Answer> {
-        let arrived = |request: &Request| {
+    pub fn answer(&mut self, id: u64, now_ms: u64) -> Option<ServerAnswer> {
+        let arrived = |request: &RequestInFlight| {
             request.id == id && request.answers_ms.is_some_and(|at| at <= now_ms)
         };
         let at = self.requests.iter().position(arrived)?;
@@ -217,7 +223,7 @@ impl Network {
     /// Forgets what dead processes have sent and what has landed.
     pub fn forget_dead(&mut self, living: &[u32]) {
         self.requests.retain(|request| {
-            let is_asked_for = !matches!(request.call, Call::Evict { .. });
+            let is_asked_for = !matches!(request.call, ServerCall::Evict { .. });
             let will_be_answered = request.answers_ms.is_some() && is_asked_for;
             request.lands_ms.is_some() || will_be_answered && living.contains(&request.by)
         });
@@ -230,7 +236,7 @@ impl Network {
             .iter()
             .filter(|request| request.lands_ms.is_some());
         let binds = to_land.filter_map(|request| match &request.call {
-            Call::Bind { uid, node, .. } => Some((uid.clone(), node.clone())),
+            ServerCall::Bind { uid, node, .. } => Some((uid.clone(), node.clone())),
             _ => None,
         });
         binds.collect()

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use pumice_model::object::{Amounts, NodeObject, PodObject, PodPhase};
 use pumice_model::{Delta, TaskStatus};
 
-use super::network::{Call, REQUEST_MS, Request};
+use super::network::{REQUEST_MS, RequestInFlight, ServerCall};
 use super::process::Process;
-use super::server::{Kind, Server, holds, key};
+use super::server::{ServerKind, VirtualServer, holds, key};
 use super::watch::{GRACE_MS, MAX_LAG_MS};
 
 /// Longest time from a change to the last Binding that may be decided without it, milliseconds.
@@ -111,7 +111,7 @@ impl Oracle {
     pub fn check_term(
         &self,
         lands_ms: u64,
-        request: &Request,
+        request: &RequestInFlight,
         leaders: &[u32],
     ) -> Result<(), Broken> {
         let by = request.by;
@@ -137,8 +137,8 @@ impl Oracle {
     ///
     /// # Errors
     /// Something holds more than it has, or the Binding is not whole.
-    pub fn check_bind(&mut self, call: &Call, server: &Server) -> Result<(), Broken> {
-        let Call::Bind { uid, node, records } = call else {
+    pub fn check_bind(&mut self, call: &ServerCall, server: &VirtualServer) -> Result<(), Broken> {
+        let ServerCall::Bind { uid, node, records } = call else {
             return Ok(());
         };
         let count = self.binds.entry(uid.clone()).or_insert(0);
@@ -175,7 +175,7 @@ impl Oracle {
     }
 
     /// What the pods of a node ask, those aside that somebody else has just put there.
-    fn used(&self, server: &Server, node: &str, name: &str) -> i64 {
+    fn used(&self, server: &VirtualServer, node: &str, name: &str) -> i64 {
         let is_new = |uid: &str| {
             self.foreign
                 .get(uid)
@@ -191,7 +191,7 @@ impl Oracle {
 
     fn check_card(
         &self,
-        server: &Server,
+        server: &VirtualServer,
         pod: &PodObject,
         recent: &[NodeObject],
     ) -> Result<(), Broken> {
@@ -227,10 +227,11 @@ impl Oracle {
 }
 
 /// The node as it was at some time within the window.
-fn recent_nodes(server: &Server, name: &str) -> Vec<NodeObject> {
+fn recent_nodes(server: &VirtualServer, name: &str) -> Vec<NodeObject> {
     let mut recent: Vec<NodeObject> = server.nodes.get(name).cloned().into_iter().collect();
     let from_ms = server.now_ms().saturating_sub(WINDOW_MS);
-    let of_it = |event: &&super::server::Event| event.kind == Kind::Node && event.key == name;
+    let of_it =
+        |event: &&super::server::ServerEvent| event.kind == ServerKind::Node && event.key == name;
     for event in server.events.iter().rev().filter(of_it) {
         if let Delta::NodeApply(node) = &event.delta {
             recent.push((**node).clone());
@@ -243,7 +244,7 @@ fn recent_nodes(server: &Server, name: &str) -> Vec<NodeObject> {
 }
 
 /// Name of the queue of a pod.
-fn queue_of(server: &Server, pod: &PodObject) -> String {
+fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
     let group = pod.group.as_ref().map(|group| key(&pod.namespace, group));
     let group = group.and_then(|key| server.groups.get(&key));
     let queue = group.map_or_else(|| pod.queue.clone(), |group| Some(group.queue.clone()));
@@ -252,7 +253,7 @@ fn queue_of(server: &Server, pod: &PodObject) -> String {
         .unwrap_or_else(|| "default".to_owned())
 }
 
-fn check_queue(server: &Server, bound: &PodObject) -> Result<(), Broken> {
+fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> {
     let name = queue_of(server, bound);
     let Some(queue) = server.queues.get(&name) else {
         return Ok(());
@@ -282,7 +283,7 @@ fn check_queue(server: &Server, bound: &PodObject) -> Result<(), Broken> {
 ///
 /// # Errors
 /// A pod that nobody will do anything about.
-pub fn check_process(process: &Process, server: &Server) -> Result<(), Broken> {
+pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Broken> {
     let state = process.decider.engine().state();
     for (_, task) in state.tasks() {
         if task.status != TaskStatus::Binding || process.writers.has_bind(&task.uid) {
@@ -310,7 +311,7 @@ pub fn check_process(process: &Process, server: &Server) -> Result<(), Broken> {
 }
 
 /// Pods of a gang that hold something.
-pub fn holding_members(server: &Server, group: &str) -> usize {
+pub fn holding_members(server: &VirtualServer, group: &str) -> usize {
     let of_it = |pod: &&PodObject| {
         let name = pod.group.as_ref();
         name.is_some_and(|name| key(&pod.namespace, name) == group)
@@ -320,7 +321,7 @@ pub fn holding_members(server: &Server, group: &str) -> usize {
 }
 
 /// Pods of a gang that count as bound.
-pub fn bound_members(server: &Server, group: &str) -> usize {
+pub fn bound_members(server: &VirtualServer, group: &str) -> usize {
     let of_it = |pod: &&PodObject| {
         pod.group
             .as_ref()

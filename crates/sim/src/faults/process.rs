@@ -8,11 +8,11 @@ use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{TaskIx, TaskStatus};
 
-use super::lease::{Elector, Record, Standing};
+use super::lease::{Leadership, VirtualElector, VirtualLease};
 use super::network::Network;
 use super::oracle::{Broken, Invariant};
 use super::rng::Rng;
-use super::server::Server;
+use super::server::VirtualServer;
 use super::watch::Watches;
 use super::writers::{Around, Writers};
 
@@ -31,7 +31,7 @@ impl Clock for At {
 /// See the module.
 pub struct Process {
     /// Its candidacy.
-    pub elector: Elector,
+    pub elector: VirtualElector,
     /// The code under test.
     pub decider: Decider,
     /// What it sees.
@@ -46,13 +46,13 @@ pub struct Process {
 }
 
 /// What processes share.
-pub struct World<'a> {
+pub struct FaultWorld<'a> {
     /// The server.
-    pub server: &'a mut Server,
+    pub server: &'a mut VirtualServer,
     /// The way to it.
     pub network: &'a mut Network,
     /// The lease.
-    pub lease: &'a mut Record,
+    pub lease: &'a mut VirtualLease,
     /// Chance.
     pub rng: &'a mut Rng,
     /// Watch events may come late.
@@ -77,7 +77,7 @@ impl Process {
         let mut decider = Decider::new(options, &At(now_ms));
         decider.configure(config);
         Self {
-            elector: Elector::new(identity),
+            elector: VirtualElector::new(identity),
             decider,
             watches: Watches::default(),
             writers: Writers::default(),
@@ -91,7 +91,7 @@ impl Process {
     ///
     /// # Errors
     /// A decision that breaks an invariant.
-    pub fn step(&mut self, world: &mut World<'_>) -> Result<bool, Broken> {
+    pub fn step(&mut self, world: &mut FaultWorld<'_>) -> Result<bool, Broken> {
         let now_ms = world.server.now_ms();
         let deltas = self.watches.receive(world.server, world.rng, world.lag);
         if !deltas.is_empty() {
@@ -103,10 +103,10 @@ impl Process {
         }
         let reachable = now_ms >= self.lease_cut_until_ms;
         let standing = self.elector.step(world.lease, now_ms, reachable);
-        if standing == Standing::Lost {
+        if standing == Leadership::Lost {
             return Ok(false);
         }
-        self.leads = standing == Standing::Leader;
+        self.leads = standing == Leadership::Leader;
         self.decider.set_leader(self.leads);
         let followed = self.watches.is_followed(now_ms);
         self.decider.set_followed(followed);
@@ -122,7 +122,7 @@ impl Process {
         Ok(true)
     }
 
-    fn write(&mut self, world: &mut World<'_>, followed: bool, now_ms: u64) {
+    fn write(&mut self, world: &mut FaultWorld<'_>, followed: bool, now_ms: u64) {
         let mut around = Around {
             server: world.server,
             network: world.network,
@@ -135,7 +135,7 @@ impl Process {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect, world: &mut World<'_>) -> Result<(), Broken> {
+    fn carry_out(&mut self, effect: Effect, world: &mut FaultWorld<'_>) -> Result<(), Broken> {
         match effect {
             Effect::Write(write) => {
                 match &write {

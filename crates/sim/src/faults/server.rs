@@ -13,7 +13,7 @@ use pumice_model::object::{
 
 /// What a watch follows on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ServerKind {
     /// Nodes.
     Node,
     /// Queues.
@@ -25,15 +25,20 @@ pub enum Kind {
 }
 
 /// All kinds, in the order of a first list.
-pub const KINDS: [Kind; 4] = [Kind::Node, Kind::Queue, Kind::Group, Kind::Pod];
+pub const KINDS: [ServerKind; 4] = [
+    ServerKind::Node,
+    ServerKind::Queue,
+    ServerKind::Group,
+    ServerKind::Pod,
+];
 
 /// One change of one object.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct ServerEvent {
     /// When it happened, milliseconds.
     pub at_ms: u64,
     /// Kind of the object.
-    pub kind: Kind,
+    pub kind: ServerKind,
     /// Identity of the object within its kind.
     pub key: String,
     /// The change.
@@ -62,7 +67,7 @@ pub struct Template {
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Server {
+pub struct VirtualServer {
     /// Nodes by name.
     pub nodes: BTreeMap<String, NodeObject>,
     /// Queues by name.
@@ -74,7 +79,7 @@ pub struct Server {
     /// Pods that somebody keeps making, by `namespace/name`.
     pub templates: BTreeMap<String, Template>,
     /// Everything that has happened.
-    pub events: Vec<Event>,
+    pub events: Vec<ServerEvent>,
     /// When kubelets and controllers act on a pod next, by UID.
     due_ms: BTreeMap<String, u64>,
     /// When a pod is made anew, by `namespace/name`.
@@ -94,7 +99,7 @@ pub fn holds(pod: &PodObject) -> bool {
     pod.node.is_some() && !matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed)
 }
 
-impl Server {
+impl VirtualServer {
     /// Lets time pass; kubelets and controllers do what is due.
     pub fn advance(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
@@ -141,8 +146,8 @@ impl Server {
         }
     }
 
-    fn note(&mut self, kind: Kind, key: String, delta: Delta) {
-        self.events.push(Event {
+    fn note(&mut self, kind: ServerKind, key: String, delta: Delta) {
+        self.events.push(ServerEvent {
             at_ms: self.now_ms,
             kind,
             key,
@@ -153,7 +158,7 @@ impl Server {
     /// Adds or changes a node.
     pub fn put_node(&mut self, node: NodeObject) {
         self.note(
-            Kind::Node,
+            ServerKind::Node,
             node.name.clone(),
             Delta::NodeApply(Box::new(node.clone())),
         );
@@ -164,7 +169,7 @@ impl Server {
     pub fn remove_node(&mut self, name: &str) {
         if self.nodes.remove(name).is_some() {
             self.note(
-                Kind::Node,
+                ServerKind::Node,
                 name.to_owned(),
                 Delta::NodeDelete(name.to_owned()),
             );
@@ -182,7 +187,7 @@ impl Server {
     /// Adds or changes a queue.
     pub fn put_queue(&mut self, queue: QueueObject) {
         self.note(
-            Kind::Queue,
+            ServerKind::Queue,
             queue.name.clone(),
             Delta::QueueApply(Box::new(queue.clone())),
         );
@@ -193,7 +198,7 @@ impl Server {
     pub fn remove_queue(&mut self, name: &str) {
         if self.queues.remove(name).is_some() {
             self.note(
-                Kind::Queue,
+                ServerKind::Queue,
                 name.to_owned(),
                 Delta::QueueDelete(name.to_owned()),
             );
@@ -204,7 +209,7 @@ impl Server {
     pub fn put_group(&mut self, group: GroupObject) {
         let key = key(&group.namespace, &group.name);
         self.note(
-            Kind::Group,
+            ServerKind::Group,
             key.clone(),
             Delta::GroupApply(Box::new(group.clone())),
         );
@@ -215,7 +220,7 @@ impl Server {
     pub fn remove_group(&mut self, key: &str) {
         if let Some(group) = self.groups.remove(key) {
             let delta = Delta::GroupDelete(group.namespace, group.name);
-            self.note(Kind::Group, key.to_owned(), delta);
+            self.note(ServerKind::Group, key.to_owned(), delta);
         }
     }
 
@@ -270,7 +275,7 @@ impl Server {
             self.due_ms.insert(pod.uid.clone(), self.now_ms + wait_ms);
         }
         self.note(
-            Kind::Pod,
+            ServerKind::Pod,
             pod.uid.clone(),
             Delta::PodApply(Box::new(pod.clone())),
         );
@@ -310,7 +315,11 @@ impl Server {
     fn remove_pod(&mut self, uid: &str) {
         if let Some(pod) = self.pods.remove(uid) {
             self.due_ms.remove(uid);
-            self.note(Kind::Pod, uid.to_owned(), Delta::PodDelete(uid.to_owned()));
+            self.note(
+                ServerKind::Pod,
+                uid.to_owned(),
+                Delta::PodDelete(uid.to_owned()),
+            );
             let key = key(&pod.namespace, &pod.name);
             if self.templates.contains_key(&key) {
                 self.remake_ms.insert(key, self.now_ms + 500);
@@ -336,24 +345,24 @@ impl Server {
     }
 
     /// Every object of a kind, as a list shows it.
-    pub fn list(&self, kind: Kind) -> BTreeMap<String, Delta> {
+    pub fn list(&self, kind: ServerKind) -> BTreeMap<String, Delta> {
         match kind {
-            Kind::Node => self
+            ServerKind::Node => self
                 .nodes
                 .iter()
                 .map(|(k, o)| (k.clone(), Delta::NodeApply(Box::new(o.clone()))))
                 .collect(),
-            Kind::Queue => self
+            ServerKind::Queue => self
                 .queues
                 .iter()
                 .map(|(k, o)| (k.clone(), Delta::QueueApply(Box::new(o.clone()))))
                 .collect(),
-            Kind::Group => self
+            ServerKind::Group => self
                 .groups
                 .iter()
                 .map(|(k, o)| (k.clone(), Delta::GroupApply(Box::new(o.clone()))))
                 .collect(),
-            Kind::Pod => self
+            ServerKind::Pod => self
                 .pods
                 .iter()
                 .map(|(k, o)| (k.clone(), Delta::PodApply(Box::new(o.clone()))))

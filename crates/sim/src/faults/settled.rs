@@ -6,7 +6,7 @@ use pumice_model::{Delta, State, TaskStatus};
 
 use super::oracle::{Broken, Invariant};
 use super::process::Process;
-use super::server::{KINDS, Server};
+use super::server::{KINDS, VirtualServer};
 
 /// An engine that is told all objects at once.
 fn fresh_engine(config: &Config, objects: impl IntoIterator<Item = Delta>) -> Engine {
@@ -55,7 +55,7 @@ fn ledger(state: &State) -> Vec<String> {
 ///
 /// # Errors
 /// What differs.
-pub fn check(process: &mut Process, server: &Server, config: &Config) -> Result<(), Broken> {
+pub fn check(process: &mut Process, server: &VirtualServer, config: &Config) -> Result<(), Broken> {
     let now_s = i64::try_from(server.now_ms() / 1000).unwrap_or(0);
     let objects = || {
         KINDS
@@ -124,7 +124,7 @@ fn check_reasons(process: &Process) -> Result<(), Broken> {
 }
 
 /// The statuses on the server are those the engine has.
-fn check_statuses(process: &Process, server: &Server) -> Result<(), Broken> {
+fn check_statuses(process: &Process, server: &VirtualServer) -> Result<(), Broken> {
     let state = process.decider.engine().state();
     for (key, group) in &server.groups {
         let job = state.job_by_key(&group.namespace, &group.name);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_model::Delta;
 
 use super::rng::Rng;
-use super::server::{Event, KINDS, Kind, Server};
+use super::server::{KINDS, ServerEvent, ServerKind, VirtualServer};
 
 /// Longest delay of a watch event, milliseconds.
 pub const MAX_LAG_MS: u64 = 1000;
@@ -15,8 +15,8 @@ pub const GRACE_MS: u64 = 2000;
 
 /// One kind.
 #[derive(Clone, Debug)]
-struct Follower {
-    kind: Kind,
+struct VirtualFollower {
+    kind: ServerKind,
     /// Events of the history that were seen.
     cursor: usize,
     /// What is known, by key.
@@ -28,14 +28,14 @@ struct Follower {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Watches {
-    followers: Vec<Follower>,
+    followers: Vec<VirtualFollower>,
     listed: bool,
 }
 
 impl Default for Watches {
     /// Watches that have listed nothing.
     fn default() -> Self {
-        let follower = |kind| Follower {
+        let follower = |kind| VirtualFollower {
             kind,
             cursor: 0,
             known: BTreeMap::new(),
@@ -56,7 +56,7 @@ impl Watches {
 
     /// Whether all kinds have been followed, or not for a short time only.
     pub fn is_followed(&self, now_ms: u64) -> bool {
-        let lost = |f: &Follower| {
+        let lost = |f: &VirtualFollower| {
             f.broken_ms
                 .is_some_and(|(since, _)| now_ms >= since + GRACE_MS)
         };
@@ -64,7 +64,7 @@ impl Watches {
     }
 
     /// A watch breaks and loses what happens until it is opened again.
-    pub fn break_off(&mut self, kind: Kind, now_ms: u64, for_ms: u64) {
+    pub fn break_off(&mut self, kind: ServerKind, now_ms: u64, for_ms: u64) {
         for follower in &mut self.followers {
             if follower.kind == kind && follower.broken_ms.is_none() {
                 follower.broken_ms = Some((now_ms, now_ms + for_ms));
@@ -82,7 +82,7 @@ impl Watches {
     }
 
     /// What arrives now. `lag`: events younger than [`MAX_LAG_MS`] may come later.
-    pub fn receive(&mut self, server: &Server, rng: &mut Rng, lag: bool) -> Vec<Delta> {
+    pub fn receive(&mut self, server: &VirtualServer, rng: &mut Rng, lag: bool) -> Vec<Delta> {
         let now_ms = server.now_ms();
         let mut deltas = Vec::new();
         for follower in &mut self.followers {
@@ -111,10 +111,10 @@ impl Watches {
     }
 }
 
-impl Follower {
+impl VirtualFollower {
     /// Up to which event of the history it sees now.
-    fn end(&self, events: &[Event], now_ms: u64, rng: &mut Rng) -> usize {
-        let old = |event: &Event| event.at_ms + MAX_LAG_MS <= now_ms;
+    fn end(&self, events: &[ServerEvent], now_ms: u64, rng: &mut Rng) -> usize {
+        let old = |event: &ServerEvent| event.at_ms + MAX_LAG_MS <= now_ms;
         let sure = events[self.cursor..].iter().take_while(|e| old(e)).count();
         let rest = events.len() - self.cursor - sure;
         self.cursor + sure + rng.below(rest as u64 + 1) as usize
@@ -135,7 +135,7 @@ impl Follower {
     }
 
     /// Tells the difference a list makes.
-    fn list(&mut self, server: &Server, deltas: &mut Vec<Delta>) {
+    fn list(&mut self, server: &VirtualServer, deltas: &mut Vec<Delta>) {
         let now = server.list(self.kind);
         let gone = self.known.keys().filter(|key| !now.contains_key(*key));
         deltas.extend(gone.filter_map(|key| deletion(&self.known[key])));

@@ -9,9 +9,9 @@ use pumice_devices::binding::{Sent, Sequences};
 use pumice_model::object::{GroupStatus, Pairs};
 use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, Write};
 
-use super::network::{ANSWER_MS, Answer, Call, Network, REQUEST_MS};
+use super::network::{ANSWER_MS, Network, REQUEST_MS, ServerAnswer, ServerCall};
 use super::rng::Rng;
-use super::server::{BindAnswer, Server, key};
+use super::server::{BindAnswer, VirtualServer, key};
 
 /// How a Binding stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Writers {
 /// What writers work with.
 pub struct Around<'a> {
     /// The server.
-    pub server: &'a mut Server,
+    pub server: &'a mut VirtualServer,
     /// The way to it.
     pub network: &'a mut Network,
     /// Chance.
@@ -75,7 +75,7 @@ impl Around<'_> {
         self.server.now_ms() + REQUEST_MS <= self.by.1
     }
 
-    fn send(&mut self, call: Call) -> (u64, u64) {
+    fn send(&mut self, call: ServerCall) -> (u64, u64) {
         let now_ms = self.server.now_ms();
         (self.network.send(self.by, call, now_ms, self.rng), now_ms)
     }
@@ -162,7 +162,7 @@ impl Writers {
         }
         if around.has_term() {
             for uid in std::mem::take(&mut self.evictions) {
-                around.send(Call::Evict { uid });
+                around.send(ServerCall::Evict { uid });
             }
             for (uid, told) in std::mem::take(&mut self.conditions) {
                 let pod = around
@@ -190,7 +190,7 @@ impl Writers {
                 }
                 if around.has_term() && around.followed {
                     let records = stamp(&mut self.sequences, &binding.request, now_ms);
-                    let (id, at_ms) = around.send(Call::Bind {
+                    let (id, at_ms) = around.send(ServerCall::Bind {
                         uid: uid.to_owned(),
                         node: binding.request.node.clone(),
                         records,
@@ -240,7 +240,7 @@ impl Writers {
             around.network.forget(id);
             write.sent = None;
             outcome = Some(match answer {
-                Some(Answer::Other(true)) => Outcome::GroupStatusWritten {
+                Some(ServerAnswer::Other(true)) => Outcome::GroupStatusWritten {
                     namespace,
                     name,
                     status,
@@ -255,7 +255,7 @@ impl Writers {
         if around.has_term()
             && let Some(status) = write.waiting.take()
         {
-            let (id, at_ms) = around.send(Call::Status {
+            let (id, at_ms) = around.send(ServerCall::Status {
                 group: group.to_owned(),
                 uid,
                 status: status.clone(),
@@ -290,14 +290,14 @@ impl Binding {
         }
     }
 
-    fn answered(&self, answer: &Answer, server: &Server) -> Outcome {
+    fn answered(&self, answer: &ServerAnswer, server: &VirtualServer) -> Outcome {
         match answer {
-            Answer::Bind(BindAnswer::Done) => self.bound(),
-            Answer::Bind(BindAnswer::Gone) => {
+            ServerAnswer::Bind(BindAnswer::Done) => self.bound(),
+            ServerAnswer::Bind(BindAnswer::Gone) => {
                 self.failed(BindFailure::PodGone, "not found".to_owned())
             }
-            Answer::Refused => self.failed(BindFailure::Denied, "quota exceeded".to_owned()),
-            Answer::Bind(BindAnswer::Conflict) | Answer::Other(_) => {
+            ServerAnswer::Refused => self.failed(BindFailure::Denied, "quota exceeded".to_owned()),
+            ServerAnswer::Bind(BindAnswer::Conflict) | ServerAnswer::Other(_) => {
                 let seen = self.look(server);
                 seen.unwrap_or_else(|| self.failed(BindFailure::Rejected, "conflict".to_owned()))
             }
@@ -305,7 +305,7 @@ impl Binding {
     }
 
     /// What the pod says, if that settles the Binding.
-    fn look(&self, server: &Server) -> Option<Outcome> {
+    fn look(&self, server: &VirtualServer) -> Option<Outcome> {
         let Some(pod) = server.pods.get(&self.request.pod.uid) else {
             return Some(self.failed(BindFailure::PodGone, "not found".to_owned()));
         };

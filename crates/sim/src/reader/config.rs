@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use pumice_conf::{CONF_KEY, Outcome, Registry, parse, parse_node};
-use pumice_yaml::tree::{Data, Node};
+use pumice_conf::{CONF_KEY, CheckOutcome, Registry, parse, parse_node};
+use pumice_yaml::tree::{Data, YamlNode};
 
-use super::{Input, Source, object_name, place, text};
-use crate::problem::Place;
+use super::{InputObjects, InputSource, object_name, place, text};
+use crate::problem::InputPlace;
 
 /// Name of the ConfigMap as Volcano's chart and ours install it.
 const USUAL_NAME: &str = "volcano-scheduler-configmap";
@@ -15,15 +15,15 @@ const USUAL_NAME: &str = "volcano-scheduler-configmap";
 #[derive(Clone, Debug)]
 pub struct Embedded {
     /// Where the ConfigMap begins.
-    pub place: Place,
+    pub place: InputPlace,
     /// `ConfigMap namespace/name`.
     pub object: String,
-    node: Node<'static>,
+    node: YamlNode<'static>,
 }
 
 impl Embedded {
     /// Checks the configuration; findings carry line and column of the manifest.
-    pub fn check(&self, sources: &[Source], registry: &Registry) -> Outcome {
+    pub fn check(&self, sources: &[InputSource], registry: &Registry) -> CheckOutcome {
         let source = sources.iter().find(|source| source.name == self.place.file);
         let text = source.map(|source| text::readable(source).0);
         parse_node(&text.unwrap_or_default(), &self.node, registry)
@@ -39,21 +39,21 @@ impl Embedded {
 #[derive(Clone, Debug)]
 pub struct Dumped {
     /// Where the dump begins.
-    pub place: Place,
+    pub place: InputPlace,
     /// The text.
     pub text: String,
 }
 
 impl Dumped {
     /// Checks the configuration; findings carry line and column of its text.
-    pub fn check(&self, registry: &Registry) -> Outcome {
+    pub fn check(&self, registry: &Registry) -> CheckOutcome {
         parse(&self.text, registry)
     }
 }
 
-impl Input {
+impl InputObjects {
     /// Keeps one scheduler configuration of the input: that of the usual name, else the first.
-    pub(super) fn scheduler_config(&mut self, file: &str, node: &Node, conf: &Node) {
+    pub(super) fn scheduler_config(&mut self, file: &str, node: &YamlNode, conf: &YamlNode) {
         let found = Embedded {
             place: place(file, node.location),
             object: object_name("ConfigMap", node),
@@ -72,7 +72,7 @@ impl Input {
             "a second {CONF_KEY}: that of {}, at {}, is used",
             kept.object, kept.place
         );
-        self.problems.push(crate::Problem {
+        self.problems.push(crate::InputProblem {
             place: spare.place,
             object: spare.object,
             message,
@@ -83,7 +83,7 @@ impl Input {
 }
 
 /// A scalar that outlives the text it was read from; of a list or map, only that it is one.
-fn owned(node: &Node) -> Node<'static> {
+fn owned(node: &YamlNode) -> YamlNode<'static> {
     let data = match &node.data {
         Data::Scalar { text, style } => Data::Scalar {
             text: Cow::Owned(text.to_string()),
@@ -92,7 +92,7 @@ fn owned(node: &Node) -> Node<'static> {
         Data::List(_) => Data::List(Vec::new()),
         Data::Map(_) => Data::Map(Vec::new()),
     };
-    Node {
+    YamlNode {
         location: node.location,
         end: node.end,
         tag: node.tag.clone(),

@@ -1,7 +1,7 @@
 //! Keys given twice in one map: the API server refuses such objects, and most often a line `---`
 //! between two objects was forgotten.
 
-use pumice_yaml::tree::{Data, Entry, Location, Node};
+use pumice_yaml::tree::{Data, Location, MapEntry, YamlNode};
 
 /// A key that is given twice.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ impl Repeated {
 }
 
 /// The first key that is given twice in a map itself.
-pub(super) fn in_map(node: &Node) -> Option<Repeated> {
-    let mut entries: Vec<&Entry> = node.entries()?.iter().filter(|e| !e.merged).collect();
+pub(super) fn in_map(node: &YamlNode) -> Option<Repeated> {
+    let mut entries: Vec<&MapEntry> = node.entries()?.iter().filter(|e| !e.merged).collect();
     // Stable: those with equal text stay in the order of the file.
     entries.sort_by_key(|entry| entry.key.text());
     let twice = entries.windows(2).filter_map(|pair| match pair {
@@ -40,7 +40,7 @@ pub(super) fn in_map(node: &Node) -> Option<Repeated> {
 }
 
 /// The first key that is given twice in a map or anything inside it.
-pub(super) fn anywhere(node: &Node) -> Option<Repeated> {
+pub(super) fn anywhere(node: &YamlNode) -> Option<Repeated> {
     if let Some(found) = in_map(node) {
         return Some(found);
     }

@@ -1,23 +1,23 @@
-use super::{DeviceMap, Input, Source, locate_fields};
+use super::{DeviceMap, InputObjects, InputSource, locate_fields};
 use crate::manifest::Manifest;
-use crate::problem::Place;
+use crate::problem::InputPlace;
 
-fn source(text: impl AsRef<[u8]>) -> Source {
-    Source {
+fn source(text: impl AsRef<[u8]>) -> InputSource {
+    InputSource {
         name: "f".to_owned(),
         bytes: text.as_ref().to_vec(),
     }
 }
 
-fn read(text: impl AsRef<[u8]>) -> Input {
-    let mut input = Input::default();
+fn read(text: impl AsRef<[u8]>) -> InputObjects {
+    let mut input = InputObjects::default();
     input.read(&source(text)).expect("text");
     input
 }
 
 /// `Kind name at line:column` of every object.
-fn objects(input: &Input) -> Vec<String> {
-    let line = |item: &super::Item| {
+fn objects(input: &InputObjects) -> Vec<String> {
+    let line = |item: &super::InputItem| {
         let (kind, meta) = match &item.object {
             Manifest::Node(node) => ("Node", &node.metadata),
             Manifest::Pod(pod) => ("Pod", &pod.metadata),
@@ -30,7 +30,7 @@ fn objects(input: &Input) -> Vec<String> {
     input.items.iter().map(line).collect()
 }
 
-fn problems(input: &Input) -> Vec<String> {
+fn problems(input: &InputObjects) -> Vec<String> {
     input.problems.iter().map(ToString::to_string).collect()
 }
 
@@ -187,7 +187,7 @@ fn documents_with_bytes_that_are_no_text_are_left_out_at_their_place() {
 
 #[test]
 fn a_source_without_any_text_is_an_error() {
-    let error = Input::default()
+    let error = InputObjects::default()
         .read(&source(b"\xff\xfe"))
         .expect_err("no text");
     assert_eq!((error.place.line, error.place.column), (1, 1));
@@ -196,7 +196,7 @@ fn a_source_without_any_text_is_an_error() {
 #[test]
 fn fields_of_several_objects_are_found_in_one_reading() {
     let text = "kind: List\nitems:\n- kind: A\n  spec: {x: 1}\n- kind: B\n  spec:\n    y: 2\n";
-    let at = |line, column| Place {
+    let at = |line, column| InputPlace {
         file: "f".to_owned(),
         line,
         column,

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::Source;
-use crate::problem::{Place, Problem};
+use super::InputSource;
+use crate::problem::{InputPlace, InputProblem};
 
 /// The text of a source, with blanks in place of every document that holds a byte no YAML may hold,
 /// and a problem for each of these. Lines, columns and offsets of the rest stay what they are.
-pub(super) fn readable(source: &Source) -> (Cow<'_, str>, Vec<Problem>) {
+pub(super) fn readable(source: &InputSource) -> (Cow<'_, str>, Vec<InputProblem>) {
     let bytes = &source.bytes;
     let clean = |text: &str| !text.bytes().any(is_forbidden);
     if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| clean(text)) {
@@ -61,7 +61,7 @@ fn first_fault(document: &[u8]) -> Option<usize> {
     }
 }
 
-fn problem(source: &Source, document: &[u8], at: usize, first_line: usize) -> Problem {
+fn problem(source: &InputSource, document: &[u8], at: usize, first_line: usize) -> InputProblem {
     let good = &document[..at];
     let line = first_line + good.iter().filter(|byte| **byte == b'\n').count();
     let start = good
@@ -81,8 +81,8 @@ fn problem(source: &Source, document: &[u8], at: usize, first_line: usize) -> Pr
             "save the file in the UTF-8 encoding",
         )
     };
-    Problem {
-        place: Place {
+    InputProblem {
+        place: InputPlace {
             file: source.name.clone(),
             line: line as u32,
             column: column as u32,

@@ -2,9 +2,9 @@ use pumice_conf::{Config, DEFAULT_CONF, parse};
 use pumice_engine::Engine;
 use pumice_ingest::Options;
 
-use super::{Mode, Settings, simulate};
+use super::{Mode, SimulationSettings, simulate};
 use crate::Report;
-use crate::reader::{Input, Source};
+use crate::reader::{InputObjects, InputSource};
 use crate::world::World;
 
 const NODE: &str = "\
@@ -52,13 +52,14 @@ fn config() -> Config {
         .expect("valid")
 }
 
-fn settings(mode: Mode) -> Settings {
-    Settings {
+fn settings(mode: Mode) -> SimulationSettings {
+    SimulationSettings {
         mode,
         now_s: 0,
         default_queue: "default".to_owned(),
         options: Options {
             scheduler_names: vec!["volcano".to_owned()],
+            annotations: pumice_engine::annotations_read(),
         },
         ignored_provisioners: Vec::new(),
         node_selector: Vec::new(),
@@ -67,11 +68,11 @@ fn settings(mode: Mode) -> Settings {
 }
 
 fn run(text: &str, mode: Mode) -> Report {
-    let source = Source {
+    let source = InputSource {
         name: "f".to_owned(),
         bytes: text.as_bytes().to_vec(),
     };
-    let mut input = Input::default();
+    let mut input = InputObjects::default();
     input.read(&source).expect("text");
     let settings = settings(mode);
     let (report, problems) = simulate(&config(), input, &[source], &settings, |_, _| {});
@@ -172,8 +173,8 @@ fn what_a_queue_holds_counts_for_all_queues_above_it() {
 fn the_dump_of_a_scheduler_is_read_back() {
     let report = run(&format!("{NODE}{JOB}"), Mode::FixedPoint);
     let mut engine = Engine::new(&config(), "default");
-    let mut input = Input::default();
-    let source = Source {
+    let mut input = InputObjects::default();
+    let source = InputSource {
         name: "f".to_owned(),
         bytes: format!("{NODE}{JOB}").into_bytes(),
     };

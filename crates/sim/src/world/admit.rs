@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_conf::nearest;
-use pumice_controllers::shard::Shard;
+use pumice_controllers::shard::NodeShardView;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
 
 use super::World;
 use crate::manifest::Manifest;
-use crate::problem::{Place, Problem};
-use crate::reader::{Item, Source, locate_fields};
-use crate::run::Settings;
+use crate::problem::{InputPlace, InputProblem};
+use crate::reader::{InputItem, InputSource, locate_fields};
+use crate::run::SimulationSettings;
 
 /// Where a pod names its PodGroup.
 const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
@@ -20,12 +21,12 @@ const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
 /// Names among which the nearest to an unknown one is looked for.
 const MAX_NAMES: usize = 1000;
 
-type Admitted = Result<(), Vec<ingest::Problem>>;
+type Admitted = Result<(), Vec<ingest::ObjectProblem>>;
 
 impl World {
     /// Adds one object, unless it is broken or one with its name is there already.
-    pub(super) fn admit(&mut self, item: Item, settings: &Settings) {
-        let Item { object, place } = item;
+    pub(super) fn admit(&mut self, item: InputItem, settings: &SimulationSettings) {
+        let InputItem { object, place } = item;
         let (kind, key) = identity(&object);
         let name = format!("{kind} {key}").trim_end().to_owned();
         if let Some(first) = self.places.get(&(kind, key.clone())) {
@@ -57,10 +58,10 @@ impl World {
     }
 
     /// Puts the places of fields in, with one look at each source.
-    pub(super) fn locate_problems(&mut self, sources: &[Source]) {
+    pub(super) fn locate_problems(&mut self, sources: &[InputSource]) {
         let mut paths: BTreeMap<usize, String> =
             std::mem::take(&mut self.in_fields).into_iter().collect();
-        let mut wanted: BTreeMap<String, Vec<(&mut Place, String)>> = BTreeMap::new();
+        let mut wanted: BTreeMap<String, Vec<(&mut InputPlace, String)>> = BTreeMap::new();
         for (at, problem) in self.problems.iter_mut().enumerate() {
             if let Some(path) = paths.remove(&at) {
                 let file = problem.place.file.clone();
@@ -74,7 +75,7 @@ impl World {
             let Some(mut places) = wanted.remove(&source.name) else {
                 continue;
             };
-            let mut places: Vec<(&mut Place, &str)> = places
+            let mut places: Vec<(&mut InputPlace, &str)> = places
                 .iter_mut()
                 .map(|(place, path)| (&mut **place, path.as_str()))
                 .collect();
@@ -82,9 +83,9 @@ impl World {
         }
     }
 
-    fn set_aside(&mut self, place: Place, object: String, message: String, help: &str) {
+    fn set_aside(&mut self, place: InputPlace, object: String, message: String, help: &str) {
         let help = help.to_owned();
-        self.problems.push(Problem {
+        self.problems.push(InputProblem {
             place,
             object,
             message,
@@ -93,7 +94,31 @@ impl World {
         });
     }
 
-    fn convert(&mut self, object: Manifest, key: &str, settings: &Settings) -> Admitted {
+    fn convert_pod(
+        &mut self,
+        mut pod: Pod,
+        key: String,
+        settings: &SimulationSettings,
+    ) -> Admitted {
+        self.resolve_priority(&mut pod);
+        let claims = ingest::ephemeral_claims(&pod)?;
+        let pod = ingest::pod(&pod, &settings.options)?;
+        if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
+            self.uids.insert(pod.uid.clone(), other.clone());
+            return Err(vec![ingest::ObjectProblem {
+                path: "metadata.uid".to_owned(),
+                message: format!("{} is the uid of Pod {other} too", pod.uid),
+                help: "remove metadata.uid from one of them".to_owned(),
+            }]);
+        }
+        if pod.node.is_none() && !claims.is_empty() {
+            self.storage.of_pods.insert(key.clone(), claims);
+        }
+        self.pods.insert(key, pod);
+        Ok(())
+    }
+
+    fn convert(&mut self, object: Manifest, key: &str, settings: &SimulationSettings) -> Admitted {
         let key = key.to_owned();
         match object {
             Manifest::Node(node) => {
@@ -103,25 +128,10 @@ impl World {
                     self.nodes.insert(key, node);
                 }
             }
-            Manifest::Pod(mut pod) => {
-                self.resolve_priority(&mut pod);
-                let claims = ingest::ephemeral_claims(&pod)?;
-                let pod = ingest::pod(&pod, &settings.options)?;
-                if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
-                    self.uids.insert(pod.uid.clone(), other.clone());
-                    return Err(vec![ingest::Problem {
-                        path: "metadata.uid".to_owned(),
-                        message: format!("{} is the uid of Pod {other} too", pod.uid),
-                        help: "remove metadata.uid from one of them".to_owned(),
-                    }]);
-                }
-                if pod.node.is_none() && !claims.is_empty() {
-                    self.storage.of_pods.insert(key.clone(), claims);
-                }
-                self.pods.insert(key, pod);
-            }
+            Manifest::Pod(pod) => self.convert_pod(*pod, key, settings)?,
             Manifest::PodGroup(group) => {
-                self.groups.insert(key, ingest::pod_group(&group)?);
+                let group = ingest::pod_group(&group, &settings.options)?;
+                self.groups.insert(key, group);
             }
             Manifest::Queue(queue) => {
                 self.queues.insert(key, ingest::queue(&queue)?);
@@ -154,7 +164,7 @@ impl World {
                 self.deltas
                     .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
             }
-            Manifest::NodeShard(shard) => self.shards.push(Shard::from(&*shard)),
+            Manifest::NodeShard(shard) => self.shards.push(NodeShardView::from(&*shard)),
             Manifest::State(dump) => {
                 for delta in dump.deltas {
                     self.restore(delta, settings);
@@ -295,7 +305,7 @@ impl World {
                 .cloned()
                 .unwrap_or_default();
             let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
-            let problem = Problem {
+            let problem = InputProblem {
                 place,
                 object,
                 message,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use pumice_api::Job;
 use pumice_controllers::job as controller;
-use pumice_ingest::{self as ingest, Options, Problem};
+use pumice_ingest::{self as ingest, ObjectProblem, Options};
 use pumice_model::Delta;
 use pumice_model::object::{ClaimObject, GroupObject, GroupPhase, PodObject, PodPhase};
 
@@ -40,11 +40,11 @@ impl World {
         mut job: Job,
         key: String,
         options: &Options,
-    ) -> Result<(), Vec<Problem>> {
+    ) -> Result<(), Vec<ObjectProblem>> {
         controller::defaults(&mut job);
         let refused = controller::validate(&job);
         if !refused.is_empty() {
-            let to_problem = |p: controller::Problem| Problem {
+            let to_problem = |p: controller::JobProblem| ObjectProblem {
                 path: p.path,
                 message: p.message,
                 help: "correct the field; an API server would refuse the Job as well".to_owned(),
@@ -54,7 +54,7 @@ impl World {
         let priorities = &self.priorities;
         let priority_of = |class: &str| priorities.get(class).copied().unwrap_or(0);
         let wire = controller::pod_group(&job, &priority_of);
-        let group = ingest::pod_group(&wire)?;
+        let group = ingest::pod_group(&wire, options)?;
         let mut pods = Vec::new();
         for task in 0..job.spec.tasks.len() {
             let mut made = controller::task_pods(&job, task, &group.name);
@@ -219,8 +219,8 @@ impl World {
 }
 
 /// Problems of a pod made from a task's template, told in the Job's fields.
-fn of_template(task: usize, found: Vec<Problem>) -> Vec<Problem> {
-    let in_template = |problem: Problem| Problem {
+fn of_template(task: usize, found: Vec<ObjectProblem>) -> Vec<ObjectProblem> {
+    let in_template = |problem: ObjectProblem| ObjectProblem {
         path: format!("spec.tasks[{task}].template.{}", problem.path),
         ..problem
     };
@@ -228,8 +228,8 @@ fn of_template(task: usize, found: Vec<Problem>) -> Vec<Problem> {
 }
 
 /// Problems of a claim made from a volume of the Job, told in the Job's fields.
-fn of_claim(volume: usize, found: Vec<Problem>) -> Vec<Problem> {
-    let in_volume = |problem: Problem| Problem {
+fn of_claim(volume: usize, found: Vec<ObjectProblem>) -> Vec<ObjectProblem> {
+    let in_volume = |problem: ObjectProblem| ObjectProblem {
         path: problem
             .path
             .replacen("spec", &format!("spec.volumes[{volume}].volumeClaim"), 1),

@@ -3,12 +3,12 @@
 use pumice_model::Delta;
 
 use super::World;
-use crate::run::Settings;
+use crate::run::SimulationSettings;
 
 impl World {
     /// Puts what one delta of a dump tells on the virtual API server. An object that was given as a
     /// manifest before stays as it is.
-    pub(super) fn restore(&mut self, delta: Delta, settings: &Settings) {
+    pub(super) fn restore(&mut self, delta: Delta, settings: &SimulationSettings) {
         match delta {
             Delta::NodeApply(node) => {
                 let wanted = &settings.node_selector;

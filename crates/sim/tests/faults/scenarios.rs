@@ -3,9 +3,9 @@
 
 use pumice_model::object::{GroupObject, NodeObject, PodPhase};
 use pumice_sim::faults::Simulation;
-use pumice_sim::faults::network::Fate;
+use pumice_sim::faults::network::RequestFate;
 use pumice_sim::faults::objects::{group, node, pod, queue};
-use pumice_sim::faults::server::{KINDS, Kind, Template};
+use pumice_sim::faults::server::{KINDS, ServerKind, Template};
 
 use crate::config;
 
@@ -59,7 +59,7 @@ fn uid(simulation: &Simulation, name: &str) -> String {
 #[test]
 fn f01_bindings_refused_in_a_burst_are_tried_again_and_nothing_is_bound_twice() {
     let mut simulation = cluster(1, 3);
-    simulation.network.next_binds = vec![Fate::Refused; 6];
+    simulation.network.next_binds = vec![RequestFate::Refused; 6];
     for name in ["a", "b", "c"] {
         add_gang(&mut simulation, name, 2, 2, 1000);
     }
@@ -88,7 +88,7 @@ fn f03_a_watch_that_lost_a_deletion_finds_it_in_the_next_list() {
     run(&mut simulation, 5);
     let now_ms = simulation.server.now_ms();
     let process = simulation.process(0).expect("a process");
-    process.watches.break_off(Kind::Pod, now_ms, 1500);
+    process.watches.break_off(ServerKind::Pod, now_ms, 1500);
     simulation.server.templates.clear();
     let gone = uid(&simulation, "g-0");
     simulation.server.delete_pod(&gone);
@@ -162,7 +162,7 @@ fn f09_a_pod_that_somebody_else_has_bound_stays_there_and_its_place_is_free_agai
 
 #[test]
 fn f10_a_binding_of_unknown_outcome_keeps_its_place_until_that_is_known() {
-    for fate in [Fate::Lost, Fate::AnswerLost] {
+    for fate in [RequestFate::Lost, RequestFate::AnswerLost] {
         let mut simulation = cluster(1, 1);
         simulation.network.next_binds = vec![fate; 4];
         add_gang(&mut simulation, "g", 2, 2, 2000);
@@ -201,8 +201,11 @@ fn f16_after_a_crash_within_a_gang_its_rest_is_bound_first() {
     for lost in 1..4 {
         let mut simulation = cluster(1, 1);
         run(&mut simulation, 2);
-        simulation.network.next_binds = vec![Fate::Fine; 4 - lost];
-        simulation.network.next_binds.extend(vec![Fate::Lost; lost]);
+        simulation.network.next_binds = vec![RequestFate::Fine; 4 - lost];
+        simulation
+            .network
+            .next_binds
+            .extend(vec![RequestFate::Lost; lost]);
         add_gang(&mut simulation, "g", 4, 4, 1000);
         simulation
             .step(100)
@@ -320,7 +323,11 @@ fn f23_a_binding_of_a_pod_that_was_made_anew_under_its_name_does_not_land() {
 #[test]
 fn f36_a_status_that_is_refused_is_written_later() {
     let mut simulation = cluster(1, 1);
-    simulation.network.next_statuses = vec![Fate::Refused, Fate::Lost, Fate::AnswerLost];
+    simulation.network.next_statuses = vec![
+        RequestFate::Refused,
+        RequestFate::Lost,
+        RequestFate::AnswerLost,
+    ];
     add_gang(&mut simulation, "g", 2, 2, 1000);
     settle(&mut simulation);
     assert_eq!(bound(&simulation, "g"), 2);

@@ -383,13 +383,14 @@ impl Changing {
         };
         let mut group = GroupObject::clone(group);
         let other = groups::group(&mut self.rng, &self.theme, 0, &queues);
-        match self.rng.below(7) {
+        match self.rng.below(8) {
             0 => group.queue = other.queue,
             1 => group.min_member = other.min_member,
             2 => group.priority_class = other.priority_class,
             3 => group.min_task_member = other.min_task_member,
             4 => group.sub_groups = other.sub_groups,
             5 => group.min_resources = None,
+            6 => group.annotations = other.annotations,
             _ => return self.remove(Kind::Group, &name),
         }
         vec![self.put(Delta::GroupApply(Box::new(group)))]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use pumice_conf::{CHART_CONF, DEFAULT_CONF};
 
+use super::groups::WAITING_TIMES;
 use super::rng::Rng;
 
 const ACTIONS: &[&str] = &[
@@ -60,8 +61,9 @@ pub fn conf_text(seed: u64) -> String {
 
 fn random_conf(rng: &mut Rng) -> String {
     let hierarchy = rng.one_in(4);
-    // A source of its own: everything else is the same with and without groups of nodes.
+    // Sources of their own: everything else is the same with and without these plugins.
     let mut of_groups = Rng::new(rng.clone().next(), 14);
+    let mut of_waiting = Rng::new(rng.clone().next(), 16);
     let mut names: Vec<&str> = PLUGINS
         .iter()
         .copied()
@@ -80,6 +82,9 @@ fn random_conf(rng: &mut Rng) -> String {
     if of_groups.one_in(4) {
         names.insert(of_groups.below(names.len() + 1), "nodegroup");
     }
+    if of_waiting.one_in(4) {
+        names.insert(of_waiting.below(names.len() + 1), "sla");
+    }
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
     let mut starts_tier = true;
     for name in names {
@@ -92,6 +97,11 @@ fn random_conf(rng: &mut Rng) -> String {
         }
         if name == "nodegroup" {
             node_groups(&mut of_groups, &mut text);
+            continue;
+        }
+        if name == "sla" {
+            waiting_time(&mut of_waiting, &mut text);
+            starts_tier = of_waiting.one_in(2);
             continue;
         }
         for (key, plugins) in SWITCHES {
@@ -120,6 +130,19 @@ fn node_groups(rng: &mut Rng, text: &mut String) {
     let (strict, ordered) = (rng.one_in(2), rng.one_in(2));
     let _ = writeln!(text, "    arguments:\n      strict: {strict}");
     let _ = writeln!(text, "      enablePreferredOrder: {ordered}");
+}
+
+/// Switches and argument of `sla`.
+fn waiting_time(rng: &mut Rng, text: &mut String) {
+    for key in ["enableJobOrder", "enableJobPipelined", "enableJobEnqueued"] {
+        if rng.one_in(8) {
+            let _ = writeln!(text, "    {key}: false");
+        }
+    }
+    if rng.one_in(2) {
+        let limit = rng.pick(WAITING_TIMES);
+        let _ = writeln!(text, "    arguments:\n      sla-waiting-time: {limit}");
+    }
 }
 
 /// Of `deviceshare`: one in how many configurations has it, key, values.

@@ -156,6 +156,7 @@ pub fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> G
         group.sub_groups = policies(rng);
     }
     group.status.phase = rng.pick(&phases);
+    waiting_time(&mut Rng::new(rng.clone().next(), 17), &mut group);
     if rng.one_in(8) {
         group.status.conditions.push(GroupCondition {
             kind: "Unschedulable".to_owned(),
@@ -165,6 +166,22 @@ pub fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> G
         });
     }
     group
+}
+
+/// Limits of `sla`: run out before the first cycle, between two cycles, later, never.
+pub const WAITING_TIMES: &[&str] = &["1ns", "5500ms", "15s", "16500ms", "4m", "10m", "-1h"];
+
+/// How long a group may wait.
+fn waiting_time(rng: &mut Rng, group: &mut GroupObject) {
+    for key in ["sla-waiting-time", "volcano.sh/sla-waiting-time"] {
+        if rng.one_in(3) {
+            let limit = match rng.one_in(12) {
+                true => "soon",
+                false => rng.pick(WAITING_TIMES),
+            };
+            group.annotations.push((key.to_owned(), limit.to_owned()));
+        }
+    }
 }
 
 /// A queue that exists, mostly; empty is the default one.

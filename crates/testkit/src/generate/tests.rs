@@ -89,6 +89,7 @@ static REGISTRY: Registry = Registry {
                 arg("enablePreferredOrder", ArgKind::Bool),
             ],
         ),
+        plugin("sla", &[arg("sla-waiting-time", ArgKind::Duration)]),
     ],
     actions: &[action("enqueue"), action("allocate"), action("backfill")],
 };

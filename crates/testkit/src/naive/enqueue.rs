@@ -6,7 +6,7 @@ use pumice_model::object::GroupPhase;
 
 use super::Cycle;
 use super::state::Status;
-use super::{devices, gates, order, queue_share};
+use super::{devices, gates, order, queue_share, waiting_time};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
@@ -59,6 +59,7 @@ fn admits(cycle: &Cycle, job: &str) -> bool {
             _ if !plugin.enabled.job_enqueued => None,
             "overcommit" => Some(queue_share::overcommit_admits(cycle, factor(), job)),
             "proportion" => Some(queue_share::proportion_admits(cycle, job)),
+            "sla" => waiting_time::vote(cycle, plugin, job),
             _ => None,
         }
     })

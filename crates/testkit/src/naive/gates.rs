@@ -7,6 +7,7 @@ use pumice_conf::PluginConf;
 
 use super::Cycle;
 use super::state::{Job, Status, SubJob, Task, World};
+use super::waiting_time;
 
 fn is_ready_status(status: Status) -> bool {
     status.is_allocated() || status == Status::Succeeded
@@ -144,9 +145,11 @@ pub fn job_ready(cycle: &Cycle, key: &str) -> bool {
 
 /// JobPipelined.
 pub fn job_pipelined(cycle: &Cycle, key: &str) -> bool {
-    vote(cycle, |plugin| {
-        let asked = plugin.enabled.job_pipelined && plugin.name == "gang";
-        asked.then(|| gang_holds(&cycle.world, key, true))
+    vote(cycle, |plugin| match plugin.name.as_str() {
+        _ if !plugin.enabled.job_pipelined => None,
+        "gang" => Some(gang_holds(&cycle.world, key, true)),
+        "sla" => waiting_time::vote(cycle, plugin, key),
+        _ => None,
     })
 }
 

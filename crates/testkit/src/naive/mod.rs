@@ -30,6 +30,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 pub mod volumes;
+mod waiting_time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +38,9 @@ use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
 
 use state::{Status, SubJob, World};
+
+/// Time of the first cycle, seconds since the epoch: some jobs are older, some are younger.
+pub const START_S: i64 = 15;
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,9 +72,9 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
         .values_mut()
         .for_each(|task| task.shares = shares);
     let mut outcome = Outcome::default();
-    for now_s in 0..cycles {
+    for number in 0..cycles {
         let mut cycle = Cycle::new(config, world);
-        cycle.now_s = i64::from(now_s);
+        cycle.now_s = START_S + i64::from(number);
         cycle.run();
         world = cycle.world;
         outcome.pipelined = pipelined(&world);
@@ -114,7 +118,7 @@ struct Cycle<'a> {
     deserved: BTreeMap<String, queue_share::Shares>,
     /// The world now.
     world: World,
-    /// Seconds since the first cycle; one passes from cycle to cycle.
+    /// Seconds since the epoch; one passes from cycle to cycle.
     now_s: i64,
     /// Jobs that left Pending through the enqueue action, in order.
     admitted: Vec<String>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_admin::metrics::{Kind, REFERENCE};
+use pumice_admin::metrics::{MetricKind, REFERENCE};
 use pumice_devices::FAMILIES;
 use serde_json::Value;
 
@@ -42,10 +42,10 @@ fn labels_of(series: &str) -> Option<&'static [&'static str]> {
     let parts = ["_bucket", "_sum", "_count"];
     REFERENCE.iter().find_map(|family| {
         let matches = match family.kind {
-            Kind::Histogram(_) => parts
+            MetricKind::Histogram(_) => parts
                 .iter()
                 .any(|part| series.strip_suffix(part) == Some(family.name)),
-            Kind::Counter | Kind::Gauge => series == family.name,
+            MetricKind::Counter | MetricKind::Gauge => series == family.name,
         };
         matches.then_some(family.labels)
     })

@@ -1,6 +1,6 @@
 //! Located trees and their budgets.
 
-use crate::tree::{Budget, Data, Node, TreeErrorKind, documents, locate};
+use crate::tree::{Budget, Data, TreeErrorKind, YamlNode, documents, locate};
 
 fn small(depth: usize, nodes: usize, text_bytes: usize) -> Budget {
     Budget {
@@ -11,7 +11,7 @@ fn small(depth: usize, nodes: usize, text_bytes: usize) -> Budget {
 }
 
 /// The tree as text with places: `{a@1:1: b@1:4}`.
-fn outline(node: &Node<'_>) -> String {
+fn outline(node: &YamlNode<'_>) -> String {
     let at = format!("@{}:{}", node.location.line, node.location.column);
     match &node.data {
         Data::Scalar { text, .. } => format!("{text}{at}"),
@@ -22,7 +22,7 @@ fn outline(node: &Node<'_>) -> String {
             )
         }
         Data::Map(entries) => {
-            let pair = |entry: &crate::tree::Entry<'_>| {
+            let pair = |entry: &crate::tree::MapEntry<'_>| {
                 format!("{}: {}", outline(&entry.key), outline(&entry.value))
             };
             format!(
@@ -34,7 +34,7 @@ fn outline(node: &Node<'_>) -> String {
 }
 
 fn outlines(text: &str) -> Vec<String> {
-    let show = |document: Result<Node<'_>, crate::tree::TreeError>| match document {
+    let show = |document: Result<YamlNode<'_>, crate::tree::TreeError>| match document {
         Ok(node) => outline(&node),
         Err(error) => format!("error {}:{}", error.location.line, error.location.column),
     };
@@ -70,7 +70,7 @@ fn documents_come_one_by_one_and_a_broken_one_does_not_hide_the_next() {
 fn the_first_of_several_merged_maps_wins_and_own_keys_win_over_all() {
     let text = "<<: [{a: 1, b: 1}, {a: 2, c: 2}]\nc: 3\n";
     let node = documents(text, Budget::CONF).next().unwrap().unwrap();
-    let read = |key| node.get(key).and_then(Node::text);
+    let read = |key| node.get(key).and_then(YamlNode::text);
     assert_eq!(
         (read("a"), read("b"), read("c")),
         (Some("1"), Some("1"), Some("3"))

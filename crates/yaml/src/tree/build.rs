@@ -4,22 +4,22 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Marker, ScalarStyle, Span, Tag};
 
-use super::{Budget, Data, Entry, Location, Node, Style, TreeError, TreeErrorKind};
+use super::{Budget, Data, Location, MapEntry, Style, TreeError, TreeErrorKind, YamlNode};
 
 /// What an event led to.
-pub(super) enum Step<'a> {
+pub(super) enum BuildStep<'a> {
     /// The document goes on.
     More,
     /// The document is complete.
-    Done(Node<'a>),
+    Done(YamlNode<'a>),
 }
 
 /// An open collection.
 struct Frame<'a> {
-    node: Node<'a>,
+    node: YamlNode<'a>,
     anchor: usize,
     /// The key whose value is awaited, in a map.
-    key: Option<Node<'a>>,
+    key: Option<YamlNode<'a>>,
     /// What had been spent when the collection was opened.
     spent_before: Spent,
 }
@@ -31,8 +31,8 @@ struct Spent {
 }
 
 /// A complete anchored value and its size.
-struct Anchored<'a> {
-    node: Node<'a>,
+struct AnchoredValue<'a> {
+    node: YamlNode<'a>,
     size: Spent,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct Builder<'a> {
     shift: usize,
     spent: Spent,
     open: Vec<Frame<'a>>,
-    anchors: HashMap<usize, Anchored<'a>>,
-    root: Option<Node<'a>>,
+    anchors: HashMap<usize, AnchoredValue<'a>>,
+    root: Option<YamlNode<'a>>,
 }
 
 /// A parser position as a location; `shift` bytes were cut off before parsing.
@@ -70,7 +70,11 @@ impl<'a> Builder<'a> {
         self.spent.nodes
     }
 
-    pub(super) fn take(&mut self, event: Event<'a>, span: Span) -> Result<Step<'a>, TreeError> {
+    pub(super) fn take(
+        &mut self,
+        event: Event<'a>,
+        span: Span,
+    ) -> Result<BuildStep<'a>, TreeError> {
         let at = location(&span.start, self.shift);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -94,12 +98,12 @@ impl<'a> Builder<'a> {
             Event::Alias(id) => self.expand(id, at)?,
             Event::DocumentEnd => {
                 if let Some(root) = self.root.take() {
-                    return Ok(Step::Done(root));
+                    return Ok(BuildStep::Done(root));
                 }
             }
             _ => {}
         }
-        Ok(Step::More)
+        Ok(BuildStep::More)
     }
 
     fn spend(&mut self, at: Location, nodes: usize, text_bytes: usize) -> Result<(), TreeError> {
@@ -115,7 +119,7 @@ impl<'a> Builder<'a> {
         Err(TreeError { location: at, kind })
     }
 
-    fn open(&mut self, node: Node<'a>, anchor: usize) -> Result<(), TreeError> {
+    fn open(&mut self, node: YamlNode<'a>, anchor: usize) -> Result<(), TreeError> {
         let spent_before = self.spent;
         self.spend(node.location, 1, 0)?;
         if self.open.len() >= self.budget.depth {
@@ -147,7 +151,7 @@ impl<'a> Builder<'a> {
     }
 
     fn expand(&mut self, id: usize, at: Location) -> Result<(), TreeError> {
-        let Some(Anchored { size, .. }) = self.anchors.get(&id) else {
+        let Some(AnchoredValue { size, .. }) = self.anchors.get(&id) else {
             return Err(TreeError {
                 location: at,
                 kind: TreeErrorKind::RecursiveAlias,
@@ -162,7 +166,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Hands a complete node to its anchor and its parent.
-    fn complete(&mut self, node: Node<'a>, anchor: usize, before: Spent) -> Result<(), TreeError> {
+    fn complete(
+        &mut self,
+        node: YamlNode<'a>,
+        anchor: usize,
+        before: Spent,
+    ) -> Result<(), TreeError> {
         if anchor != 0 {
             let size = Spent {
                 nodes: self.spent.nodes - before.nodes,
@@ -172,7 +181,7 @@ impl<'a> Builder<'a> {
             self.spend(node.location, size.nodes, size.text_bytes)?;
             self.anchors.insert(
                 anchor,
-                Anchored {
+                AnchoredValue {
                     node: node.clone(),
                     size,
                 },
@@ -186,7 +195,7 @@ impl<'a> Builder<'a> {
             Data::List(items) => items.push(node),
             Data::Map(entries) => match parent.key.take() {
                 None => parent.key = Some(node),
-                Some(key) => entries.push(Entry {
+                Some(key) => entries.push(MapEntry {
                     key,
                     value: node,
                     merged: false,
@@ -198,9 +207,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn new_node<'a>(location: Location, tag: Option<&Tag>, data: Data<'a>) -> Node<'a> {
+fn new_node<'a>(location: Location, tag: Option<&Tag>, data: Data<'a>) -> YamlNode<'a> {
     let tag = tag.map(|tag| format!("{}{}", tag.handle(), tag.suffix()).into_boxed_str());
-    Node {
+    YamlNode {
         location,
         end: location.offset,
         tag,
@@ -218,7 +227,7 @@ fn style_of(style: ScalarStyle) -> Style {
     }
 }
 
-fn is_merge(key: &Node<'_>) -> bool {
+fn is_merge(key: &YamlNode<'_>) -> bool {
     let plain = matches!(&key.data, Data::Scalar { text, style: Style::Plain } if text == "<<");
     plain
         && key
@@ -228,7 +237,7 @@ fn is_merge(key: &Node<'_>) -> bool {
 }
 
 /// Puts the entries of merged maps before the map's own, so that the own ones win.
-fn merge(entries: Vec<Entry<'_>>) -> Result<Vec<Entry<'_>>, TreeError> {
+fn merge(entries: Vec<MapEntry<'_>>) -> Result<Vec<MapEntry<'_>>, TreeError> {
     let mut own = Vec::with_capacity(entries.len());
     let mut merged = Vec::new();
     for entry in entries {
@@ -259,7 +268,7 @@ fn merge(entries: Vec<Entry<'_>>) -> Result<Vec<Entry<'_>>, TreeError> {
     Ok(merged)
 }
 
-fn map_entries(node: Node<'_>) -> Result<Vec<Entry<'_>>, TreeError> {
+fn map_entries(node: YamlNode<'_>) -> Result<Vec<MapEntry<'_>>, TreeError> {
     match node.data {
         Data::Map(entries) => Ok(entries),
         _ => Err(TreeError {

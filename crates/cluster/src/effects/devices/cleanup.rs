@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use crate::effects::backoff;
 use crate::effects::coalesce::{Coalesce, Finish};
-use crate::effects::http::{Call, MERGE_PATCH, Reply};
-use crate::effects::shared::{Rate, Shared};
+use crate::effects::http::{ApiCall, MERGE_PATCH, Reply};
+use crate::effects::shared::{Rate, WriterContext};
 use crate::effects::verbs::Target;
 use crate::effects::{PodRef, pod_path};
 
@@ -31,7 +31,7 @@ impl Coalesce for CleanUp {
 
 /// Writes them, on this incarnation of the pod only.
 pub(in crate::effects) async fn write(
-    shared: Arc<Shared>,
+    shared: Arc<WriterContext>,
     clean_up: CleanUp,
     tries: u32,
 ) -> Finish {
@@ -42,7 +42,7 @@ pub(in crate::effects) async fn write(
     let annotations = Value::Object(pairs.collect());
     // Another UID under this name is refused.
     let body = json!({"metadata": {"uid": pod.uid, "annotations": annotations}});
-    let call = Call::patch(pod_path(&pod), MERGE_PATCH, &body);
+    let call = ApiCall::patch(pod_path(&pod), MERGE_PATCH, &body);
     let Ok(reply) = shared.write(Rate::Core, "device_cleanup", call).await else {
         return Finish::Dropped;
     };

@@ -20,9 +20,9 @@ use tokio::time::Instant;
 
 use crate::effects::BindFailure;
 use crate::effects::backoff;
-use crate::effects::http::{Call, MERGE_PATCH, Refusal, Reply};
+use crate::effects::http::{ApiCall, ApiRefusal, MERGE_PATCH, Reply};
 use crate::effects::recall::Recall;
-use crate::effects::shared::{Rate, Shared};
+use crate::effects::shared::{Rate, WriterContext};
 use crate::effects::verbs::Target;
 
 use super::Waits;
@@ -48,7 +48,7 @@ impl Locks {
 
 /// A lock that was taken, or may have been.
 pub(in crate::effects) struct Held<'a> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<WriterContext>,
     node: &'a str,
     key: &'static str,
     /// What was written: more than one value when an answer was lost.
@@ -84,7 +84,7 @@ enum Step {
 /// Why the bind fails: it was taken back, another kept the lock, or the node cannot be read or
 /// patched.
 pub(in crate::effects) async fn take<'a>(
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<WriterContext>,
     (uid, node): (&str, &'a str),
     key: &'static str,
     recall: &Recall,
@@ -178,7 +178,7 @@ impl Held<'_> {
         let body = json!({
             "metadata": {"resourceVersion": version, "annotations": {self.key: value}},
         });
-        let call = Call::patch(self.path(), MERGE_PATCH, &body);
+        let call = ApiCall::patch(self.path(), MERGE_PATCH, &body);
         let reply = self.shared.write(Rate::Core, "node_lock", call).await;
         reply.ok()
     }
@@ -235,7 +235,7 @@ impl Held<'_> {
         }
     }
 
-    fn denied(&self, refusal: &Refusal, text: &str) -> String {
+    fn denied(&self, refusal: &ApiRefusal, text: &str) -> String {
         let text = match refusal.is_rbac() {
             true => format!(
                 "cannot lock node {}: {text}; grant {}, or switch deviceshare.NodeLockEnable off",

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
 
-use super::shared::Shared;
+use super::shared::WriterContext;
 use crate::PluginProgress;
 
 /// What all binds share.
@@ -87,12 +87,12 @@ impl DeviceState {
 
 /// Counts one bind as waiting for as long as it lives.
 pub(super) struct Waits {
-    shared: Arc<Shared>,
+    shared: Arc<WriterContext>,
     uid: String,
 }
 
 impl Waits {
-    pub(super) fn new(shared: &Arc<Shared>, uid: &str) -> Self {
+    pub(super) fn new(shared: &Arc<WriterContext>, uid: &str) -> Self {
         let devices = &shared.devices;
         let waiting = devices.waiting.lock();
         let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);

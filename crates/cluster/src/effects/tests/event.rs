@@ -2,7 +2,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::effects::coalesce::Finish;
-use crate::effects::correlate::Record;
+use crate::effects::correlate::EventRecord;
 use crate::effects::event;
 
 fn scheduled(about: ObjectRef) -> Write {
@@ -96,8 +96,8 @@ async fn a_full_queue_drops_the_oldest_events() {
     assert_eq!(bench.effects.backlog(), 10_000);
 }
 
-fn repeated() -> Record {
-    Record {
+fn repeated() -> EventRecord {
+    EventRecord {
         name: "p.1".to_owned(),
         about: pod().object(),
         warning: true,
@@ -166,7 +166,7 @@ async fn without_permission_events_wait_and_few_are_tried() {
 async fn a_missing_permission_that_is_proven_switches_events_off() {
     let server = Server::start(|_| Answer::ok()).await;
     let shared = shared(&server);
-    prove(&shared, Target::Event, &[Way::Patch]).await;
+    prove(&shared, Target::Event, &[WriteVerb::Patch]).await;
     let finish = event::write(shared, repeated(), 0).await;
     assert_eq!((finish, server.log().len()), (Finish::Dropped, 0));
 }

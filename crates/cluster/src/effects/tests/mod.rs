@@ -24,8 +24,8 @@ use crate::scripted::{Answer, Seen, Server};
 use crate::watch::Picture;
 use crate::{ObjectRef, PluginProgress};
 
-use super::shared::Shared;
-use super::verbs::{Target, Way};
+use super::shared::WriterContext;
+use super::verbs::{Target, WriteVerb};
 use super::{BindRequest, EffectOptions, Effects, Outcome, PodRef, Sight, Write, start};
 
 const POD: &str = "/api/v1/namespaces/ns/pods/p";
@@ -92,10 +92,10 @@ impl Bench {
 }
 
 /// What writers need, without lanes.
-fn shared(server: &Server) -> Arc<Shared> {
+fn shared(server: &Server) -> Arc<WriterContext> {
     let (sender, _outcomes) = unbounded_channel();
     let (term, sight) = (TermWatch::always(), Sight::default());
-    Shared::new(
+    WriterContext::new(
         server.client(),
         options(),
         term,
@@ -106,7 +106,7 @@ fn shared(server: &Server) -> Arc<Shared> {
 }
 
 /// Refuses these ways for a minute, while others are served.
-async fn prove(shared: &Shared, target: Target, ways: &[Way]) {
+async fn prove(shared: &WriterContext, target: Target, ways: &[WriteVerb]) {
     for _ in 0..60 {
         tokio::time::sleep(Duration::from_secs(1)).await;
         shared.contact.answered();

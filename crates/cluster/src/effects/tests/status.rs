@@ -2,8 +2,8 @@ use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 
 use super::*;
 use crate::effects::coalesce::Finish;
-use crate::effects::status::{self, Status};
-use crate::effects::verbs::{Target, Way};
+use crate::effects::status::{self, StatusWrite};
+use crate::effects::verbs::{Target, WriteVerb};
 
 const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups";
 const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/q";
@@ -319,8 +319,8 @@ async fn what_a_starting_api_server_refused_is_written_once_it_is_up() {
 async fn a_status_is_given_up_when_it_is_proven_that_no_way_is_granted() {
     let server = Server::start(|_| Answer::ok()).await;
     let shared = shared(&server);
-    prove(&shared, Target::Group, &[Way::Patch, Way::Put]).await;
-    let status = Status::of(group_status(GroupPhase::Running, true)).expect("a status");
+    prove(&shared, Target::Group, &[WriteVerb::Patch, WriteVerb::Put]).await;
+    let status = StatusWrite::of(group_status(GroupPhase::Running, true)).expect("a status");
     let finish = status::write(shared, status, 0).await;
     assert_eq!((finish, server.log().len()), (Finish::Dropped, 0));
 }

@@ -4,12 +4,12 @@ fn s(seconds: u64) -> Mono {
     Mono(Duration::from_secs(seconds))
 }
 
-fn settings() -> Settings {
-    Settings::new("me")
+fn settings() -> ElectionSettings {
+    ElectionSettings::new("me")
 }
 
-fn record(holder: &str, stamp: i64) -> Record {
-    Record {
+fn record(holder: &str, stamp: i64) -> LeaseRecord {
+    LeaseRecord {
         holder: holder.to_owned(),
         duration: Some(Duration::from_secs(15)),
         renewed_us: Some(stamp),
@@ -17,50 +17,50 @@ fn record(holder: &str, stamp: i64) -> Record {
     }
 }
 
-fn standby(at: u64) -> Observed {
-    let mut observed = Observed::default();
+fn standby(at: u64) -> CandidateView {
+    let mut observed = CandidateView::default();
     observed.saw(Some(record("other", 1)), s(at));
     observed.read_again(s(at + 1));
     observed
 }
 
-fn holder(sent: u64) -> Observed {
-    let mut observed = Observed::default();
+fn holder(sent: u64) -> CandidateView {
+    let mut observed = CandidateView::default();
     observed.held(record("me", 1), s(sent), s(sent));
     observed
 }
 
-fn wait(seconds: u64) -> Action {
-    Action::Wait(Duration::from_secs(seconds))
+fn wait(seconds: u64) -> ElectionStep {
+    ElectionStep::Wait(Duration::from_secs(seconds))
 }
 
 #[test]
 fn a_newcomer_reads_first() {
     assert_eq!(
-        decide(&Observed::default(), &settings(), s(0)),
-        Action::Read
+        decide(&CandidateView::default(), &settings(), s(0)),
+        ElectionStep::Read
     );
 }
 
 #[test]
 fn a_missing_lease_is_created() {
-    let mut observed = Observed::default();
+    let mut observed = CandidateView::default();
     observed.saw(None, s(0));
-    assert_eq!(decide(&observed, &settings(), s(0)), Action::Create);
+    assert_eq!(decide(&observed, &settings(), s(0)), ElectionStep::Create);
 }
 
 #[test]
 fn a_lease_without_holder_is_taken_at_once() {
-    let mut observed = Observed::default();
+    let mut observed = CandidateView::default();
     observed.saw(Some(record("", 1)), s(0));
-    assert_eq!(decide(&observed, &settings(), s(0)), Action::Take);
+    assert_eq!(decide(&observed, &settings(), s(0)), ElectionStep::Take);
 }
 
 #[test]
 fn our_own_lease_without_a_term_is_taken_at_once() {
-    let mut observed = Observed::default();
+    let mut observed = CandidateView::default();
     observed.saw(Some(record("me", 1)), s(0));
-    assert_eq!(decide(&observed, &settings(), s(0)), Action::Take);
+    assert_eq!(decide(&observed, &settings(), s(0)), ElectionStep::Take);
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn a_standby_takes_over_exactly_at_expiry_by_its_own_clock() {
     let observed = standby(100);
     let at = |seconds| decide(&observed, &settings(), s(seconds));
     assert_eq!(at(100), wait(1));
-    assert_eq!(at(101), Action::Read);
-    assert_eq!(at(114), Action::Read);
-    assert_eq!(at(115), Action::Take);
+    assert_eq!(at(101), ElectionStep::Read);
+    assert_eq!(at(114), ElectionStep::Read);
+    assert_eq!(at(115), ElectionStep::Take);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_standby_wakes_at_expiry_when_its_next_look_is_later() {
 
 #[test]
 fn any_change_of_the_record_starts_the_wait_anew() {
-    let changes: [fn(&mut Record); 4] = [
+    let changes: [fn(&mut LeaseRecord); 4] = [
         |r| r.renewed_us = Some(2),
         |r| r.renewed_us = Some(-7),
         |r| r.holder = "third".to_owned(),
@@ -102,19 +102,19 @@ fn any_change_of_the_record_starts_the_wait_anew() {
 fn an_unchanged_record_does_not_start_the_wait_anew() {
     let mut observed = standby(100);
     observed.saw(Some(record("other", 1)), s(114));
-    assert_eq!(decide(&observed, &settings(), s(115)), Action::Take);
+    assert_eq!(decide(&observed, &settings(), s(115)), ElectionStep::Take);
 }
 
 #[test]
 fn the_holders_own_duration_counts_and_ours_where_it_has_none() {
     for (duration, free) in [(Some(30), 130), (None, 115)] {
-        let mut observed = Observed::default();
+        let mut observed = CandidateView::default();
         let mut other = record("other", 1);
         other.duration = duration.map(Duration::from_secs);
         observed.saw(Some(other), s(100));
         observed.read_again(s(1000));
         assert_eq!(decide(&observed, &settings(), s(free - 1)), wait(1));
-        assert_eq!(decide(&observed, &settings(), s(free)), Action::Take);
+        assert_eq!(decide(&observed, &settings(), s(free)), ElectionStep::Take);
     }
 }
 
@@ -124,7 +124,7 @@ fn a_standby_waits_for_the_term_of_a_holder_whose_lease_was_deleted() {
     observed.saw(None, s(105));
     observed.read_again(s(200));
     assert_eq!(decide(&observed, &settings(), s(105)), wait(10));
-    assert_eq!(decide(&observed, &settings(), s(115)), Action::Create);
+    assert_eq!(decide(&observed, &settings(), s(115)), ElectionStep::Create);
 }
 
 #[test]
@@ -132,21 +132,21 @@ fn a_failed_take_over_is_tried_again_after_a_pause() {
     let mut observed = standby(100);
     observed.failed(s(115), Duration::from_secs(2));
     assert_eq!(decide(&observed, &settings(), s(115)), wait(2));
-    assert_eq!(decide(&observed, &settings(), s(117)), Action::Take);
+    assert_eq!(decide(&observed, &settings(), s(117)), ElectionStep::Take);
 }
 
 #[test]
 fn a_lost_race_is_read_again_at_once() {
     let mut observed = standby(100);
     observed.conflict();
-    assert_eq!(decide(&observed, &settings(), s(115)), Action::Read);
+    assert_eq!(decide(&observed, &settings(), s(115)), ElectionStep::Read);
 }
 
 #[test]
 fn the_holder_renews_every_retry_period() {
     let observed = holder(100);
     assert_eq!(decide(&observed, &settings(), s(100)), wait(2));
-    assert_eq!(decide(&observed, &settings(), s(102)), Action::Renew);
+    assert_eq!(decide(&observed, &settings(), s(102)), ElectionStep::Renew);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn the_holder_pauses_after_a_failure_but_not_beyond_its_deadline() {
     let mut observed = holder(100);
     observed.failed(s(109), Duration::from_secs(2));
     assert_eq!(decide(&observed, &settings(), s(109)), wait(1));
-    let lost = Action::Lost(Loss::Deadline);
+    let lost = ElectionStep::Lost(Loss::Deadline);
     assert_eq!(decide(&observed, &settings(), s(110)), lost);
 }
 
@@ -162,9 +162,9 @@ fn the_holder_pauses_after_a_failure_but_not_beyond_its_deadline() {
 fn a_holder_whose_update_conflicts_looks_before_it_gives_up() {
     let mut observed = holder(100);
     observed.conflict();
-    assert_eq!(decide(&observed, &settings(), s(102)), Action::Read);
+    assert_eq!(decide(&observed, &settings(), s(102)), ElectionStep::Read);
     observed.saw(Some(record("me", 9)), s(102));
-    assert_eq!(decide(&observed, &settings(), s(102)), Action::Renew);
+    assert_eq!(decide(&observed, &settings(), s(102)), ElectionStep::Renew);
 }
 
 #[test]
@@ -177,7 +177,10 @@ fn a_holder_that_finds_another_or_nothing_has_lost() {
     for (found, loss) in cases {
         let mut observed = holder(100);
         observed.saw(found, s(101));
-        assert_eq!(decide(&observed, &settings(), s(101)), Action::Lost(loss));
+        assert_eq!(
+            decide(&observed, &settings(), s(101)),
+            ElectionStep::Lost(loss)
+        );
     }
 }
 
@@ -185,7 +188,7 @@ fn a_holder_that_finds_another_or_nothing_has_lost() {
 fn after_the_term_a_candidate_goes_on_from_what_it_knows() {
     let mut observed = holder(100);
     observed.drop_term();
-    assert_eq!(decide(&observed, &settings(), s(110)), Action::Take);
+    assert_eq!(decide(&observed, &settings(), s(110)), ElectionStep::Take);
     observed.saw(Some(record("other", 3)), s(110));
     observed.read_again(s(200));
     assert_eq!(decide(&observed, &settings(), s(110)), wait(15));

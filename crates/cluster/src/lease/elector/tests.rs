@@ -71,12 +71,12 @@ fn status(code: u16) -> Value {
     json!({"kind": "Status", "status": "Failure", "code": code, "message": "no", "reason": "r"})
 }
 
-fn settings(identity: &str) -> Settings {
-    Settings {
+fn settings(identity: &str) -> ElectionSettings {
+    ElectionSettings {
         lease_duration: Duration::from_secs(2),
         renew_deadline: Duration::from_millis(1400),
         retry_period: Duration::from_millis(300),
-        ..Settings::new(identity)
+        ..ElectionSettings::new(identity)
     }
 }
 

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, error, info, warn};
 
-use super::Follower;
-use crate::watch::failure::Failure;
-use crate::watch::kinds::Need;
-use crate::watch::outbox::Closed;
+use super::KindFollower;
+use crate::watch::failure::WatchFailure;
+use crate::watch::kinds::Importance;
+use crate::watch::outbox::ReceiverGone;
 use crate::watch::{INSTALL_DEFINITIONS, KindState, NEEDED_DEFINITIONS};
 
 /// Times an API server that serves the required kinds must say that a kind with objects is not
@@ -18,9 +18,12 @@ const ABSENCES_TO_BELIEVE: u32 = 3;
 /// before it counts as empty: one that is starting denies everything for a moment.
 const DENIALS_TO_BELIEVE: u32 = 5;
 
-impl Follower {
+impl KindFollower {
     /// Draws the conclusions from a failure. Returns how long to wait before the next round.
-    pub(super) async fn recover(&mut self, failure: Failure) -> Result<Duration, Closed> {
+    pub(super) async fn recover(
+        &mut self,
+        failure: WatchFailure,
+    ) -> Result<Duration, ReceiverGone> {
         self.failures = self.failures.saturating_add(1);
         let retry = self.options.pace.retry(self.kind.name, self.failures);
         debug!(
@@ -30,34 +33,36 @@ impl Follower {
             "a list or watch ended"
         );
         match failure {
-            Failure::Closed => return Err(Closed),
-            Failure::Ended => {
+            WatchFailure::Closed => return Err(ReceiverGone),
+            WatchFailure::Ended => {
                 let recheck = self.options.pace.recheck;
                 if self.listed.is_some_and(|at| at.elapsed() >= recheck) {
                     self.from = None;
                 }
                 return Ok(retry);
             }
-            Failure::Gone => self.from = None,
-            Failure::NotStreamed => {
+            WatchFailure::Gone => self.from = None,
+            WatchFailure::NotStreamed => {
                 self.streams = false;
                 self.failures = 0;
                 return Ok(Duration::ZERO);
             }
-            Failure::Absent if self.kind.need == Need::Custom => return self.absent().await,
-            Failure::Absent => self.complain("the API server does not know this kind"),
-            Failure::Denied(error) => {
+            WatchFailure::Absent if self.kind.need == Importance::Custom => {
+                return self.absent().await;
+            }
+            WatchFailure::Absent => self.complain("the API server does not know this kind"),
+            WatchFailure::Denied(error) => {
                 self.complain(&error);
                 self.denials += u32::from(self.place.others_are_served());
-                if self.kind.need != Need::Required && self.denials >= DENIALS_TO_BELIEVE {
+                if self.kind.need != Importance::Required && self.denials >= DENIALS_TO_BELIEVE {
                     self.settle().await?;
                 }
             }
-            Failure::Untrusted(error) => {
+            WatchFailure::Untrusted(error) => {
                 self.from = None;
                 self.complain(&error);
             }
-            Failure::Broken { error, retry_after } => {
+            WatchFailure::Broken { error, retry_after } => {
                 // One cut is nothing; the watch goes on in a moment.
                 if self.failures > 1 || self.from.is_none() {
                     self.complain(&error);
@@ -73,7 +78,7 @@ impl Follower {
 
     /// The API server does not know the kind. What there was of it is gone, but only when the API
     /// server stays with it: one that is starting may not know it yet.
-    async fn absent(&mut self) -> Result<Duration, Closed> {
+    async fn absent(&mut self) -> Result<Duration, ReceiverGone> {
         let pace = &self.options.pace;
         self.from = None;
         let known = self.ledger.len() > 0;

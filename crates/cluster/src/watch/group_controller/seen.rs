@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::lease::{Mono, Record};
+use crate::lease::{LeaseRecord, Mono};
 
 /// Duration of a Lease that does not tell it.
 const USUAL_LEASE: Duration = Duration::from_secs(15);
@@ -18,8 +18,8 @@ const HANDOVER: Duration = Duration::from_secs(10);
 
 /// What was seen, with times that count only while the API server answers.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    lease: Option<Record>,
+pub(super) struct ControllerSigns {
+    lease: Option<LeaseRecord>,
     /// How long the API server was seen to have nothing newer.
     unchanged: Duration,
     /// A pod of the controller that was ready, and how long ago that was.
@@ -28,9 +28,9 @@ pub(super) struct Seen {
     answered: Option<Mono>,
 }
 
-impl Seen {
+impl ControllerSigns {
     /// The API server showed this Lease, or that there is none.
-    pub(super) fn lease(&mut self, record: Option<Record>, now: Mono) {
+    pub(super) fn lease(&mut self, record: Option<LeaseRecord>, now: Mono) {
         self.denied(now);
         if self.lease != record {
             self.lease = record;
@@ -99,8 +99,8 @@ mod tests {
         Mono(Duration::from_secs(seconds))
     }
 
-    fn renewed(stamp: i64) -> Option<Record> {
-        Some(Record {
+    fn renewed(stamp: i64) -> Option<LeaseRecord> {
+        Some(LeaseRecord {
             holder: "controller".to_owned(),
             duration: Some(Duration::from_secs(15)),
             renewed_us: Some(stamp),
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_lease_is_alive_until_it_was_seen_unchanged_for_its_duration_and_a_handover() {
-        let mut seen = Seen::default();
+        let mut seen = ControllerSigns::default();
         assert!(!seen.is_renewed());
         // Its own stamps, of whatever clock, mean nothing.
         seen.lease(renewed(-5), at(100));
@@ -129,11 +129,11 @@ mod tests {
 
     #[test]
     fn a_released_lease_is_alive_for_a_handover() {
-        let mut seen = Seen::default();
+        let mut seen = ControllerSigns::default();
         seen.lease(renewed(1), at(0));
-        let released = Record {
+        let released = LeaseRecord {
             duration: Some(Duration::from_secs(1)),
-            ..Record::default()
+            ..LeaseRecord::default()
         };
         for (second, alive) in [(2, true), (12, true), (13, false)] {
             seen.lease(Some(released.clone()), at(second));
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn time_without_answers_does_not_count_and_denials_are_no_news() {
-        let mut seen = Seen::default();
+        let mut seen = ControllerSigns::default();
         seen.lease(renewed(1), at(0));
         seen.missed();
         seen.lease(renewed(1), at(600));
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_absurd_duration_is_not_believed() {
-        let mut seen = Seen::default();
+        let mut seen = ControllerSigns::default();
         let mut record = renewed(1);
         if let Some(record) = &mut record {
             record.duration = Some(Duration::from_secs(1 << 40));
@@ -167,7 +167,7 @@ mod tests {
     }
     #[test]
     fn a_pod_shows_the_controller_at_work_while_it_is_ready_and_for_a_handover() {
-        let mut seen = Seen::default();
+        let mut seen = ControllerSigns::default();
         assert_eq!(seen.working_pod(), None);
         seen.lease(None, at(100));
         seen.pod(Some("controllers-a".to_owned()));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use pumice_model::Delta;
 
 use super::*;
-use crate::shard::Shard;
+use crate::shard::NodeShardView;
 
 /// A ledger of pods, whose end is told by UID.
 fn ledger() -> Ledger {
@@ -15,7 +15,7 @@ fn ledger() -> Ledger {
 
 fn meta(name: &str, uid: &str, version: &str) -> Meta {
     Meta {
-        key: Key {
+        key: ObjectKey {
             namespace: "ns".to_owned(),
             name: name.to_owned(),
             uid: uid.to_owned(),
@@ -26,55 +26,59 @@ fn meta(name: &str, uid: &str, version: &str) -> Meta {
 
 /// What applying a version tells: any change will do.
 fn keep(uid: &str, version: &str) -> Change {
-    Change::Shard(Shard {
+    Change::Shard(NodeShardView {
         name: format!("{uid}@{version}"),
-        ..Shard::default()
+        ..NodeShardView::default()
     })
 }
 
-fn problem() -> Problem {
-    Problem {
+fn problem() -> ObjectProblem {
+    ObjectProblem {
         path: "spec".to_owned(),
         message: "bad".to_owned(),
         help: "good".to_owned(),
     }
 }
 
-fn item(name: &str, uid: &str, version: &str) -> Item {
-    Item {
+fn item(name: &str, uid: &str, version: &str) -> ReadItem {
+    ReadItem {
         meta: meta(name, uid, version),
         reading: Some(Reading::Keep(keep(uid, version))),
     }
 }
 
-fn with(reading: Reading, mut item: Item) -> Item {
+fn with(reading: Reading, mut item: ReadItem) -> ReadItem {
     item.reading = Some(reading);
     item
 }
 
-fn gone(uid: &str) -> Told {
-    Told::Change(Change::Engine(Delta::PodDelete(uid.to_owned())))
+fn gone(uid: &str) -> LedgerNews {
+    LedgerNews::Change(Change::Engine(Delta::PodDelete(uid.to_owned())))
 }
 
-fn told(uid: &str, version: &str) -> Told {
-    Told::Change(keep(uid, version))
+fn told(uid: &str, version: &str) -> LedgerNews {
+    LedgerNews::Change(keep(uid, version))
 }
 
 /// Applies events of a watch in order; what they told.
-fn watch(ledger: &mut Ledger, items: Vec<Item>) -> Vec<Told> {
+fn watch(ledger: &mut Ledger, items: Vec<ReadItem>) -> Vec<LedgerNews> {
     let mut out = Vec::new();
     for item in items {
-        ledger.apply(item, Source::Watch, &mut out).unwrap();
+        ledger.apply(item, ReadBy::Watch, &mut out).unwrap();
     }
     out
 }
 
 /// A complete list; what it told.
-fn list(ledger: &mut Ledger, version: &str, items: Vec<Item>) -> Result<Vec<Told>, WentBack> {
+fn list(
+    ledger: &mut Ledger,
+    version: &str,
+    items: Vec<ReadItem>,
+) -> Result<Vec<LedgerNews>, WentBack> {
     let mut out = Vec::new();
     ledger.begin_list();
     for item in items {
-        let _ = ledger.apply(item, Source::List, &mut out);
+        let _ = ledger.apply(item, ReadBy::List, &mut out);
     }
     ledger.finish_list(version, &mut out).map(|()| out)
 }
@@ -88,7 +92,7 @@ fn a_list_tells_what_changed_and_what_is_gone() {
         vec![item("a", "1", "3"), item("b", "2", "5")],
     );
     assert_eq!(first.unwrap(), [told("1", "3"), told("2", "5")]);
-    let same = Item {
+    let same = ReadItem {
         reading: None,
         ..item("a", "1", "3")
     };
@@ -113,7 +117,7 @@ fn an_older_version_is_refused_and_changes_nothing() {
     ];
     for (case, item) in cases {
         assert_eq!(
-            ledger.apply(item, Source::Watch, &mut out),
+            ledger.apply(item, ReadBy::Watch, &mut out),
             Err(WentBack),
             "{case}"
         );
@@ -171,8 +175,8 @@ fn an_unreadable_version_is_reported_and_keeps_what_was_known() {
         &mut ledger,
         vec![item("a", "1", "2"), bad("3"), item("a", "1", "4")],
     );
-    let reported = Told::Problems(key(), vec![problem()]);
-    let over = Told::Problems(key(), Vec::new());
+    let reported = LedgerNews::Problems(key(), vec![problem()]);
+    let over = LedgerNews::Problems(key(), Vec::new());
     let expected = [
         told("1", "2"),
         reported.clone(),
@@ -210,7 +214,7 @@ fn a_list_that_broke_off_is_made_good_by_the_next_one() {
     let mut out = Vec::new();
     ledger.begin_list();
     ledger
-        .apply(item("c", "3", "7"), Source::List, &mut out)
+        .apply(item("c", "3", "7"), ReadBy::List, &mut out)
         .unwrap();
     assert_eq!(out, [told("3", "7")], "kept by the caller");
     let rest = list(&mut ledger, "9", vec![item("b", "2", "4")]).unwrap();
@@ -261,7 +265,7 @@ proptest! {
                     let uid = known.map_or(format!("u{version}"), |(uid, _)| uid);
                     server.insert(name.clone(), (uid.clone(), version));
                     if seen {
-                        ledger.apply(item(&name, &uid, &text), Source::Watch, &mut out).unwrap();
+                        ledger.apply(item(&name, &uid, &text), ReadBy::Watch, &mut out).unwrap();
                     }
                 }
             }
@@ -270,20 +274,20 @@ proptest! {
         for (name, (uid, version)) in &server {
             let item = item(name, uid, &version.to_string());
             if !ledger.has(&item.meta) {
-                ledger.apply(item, Source::List, &mut out).unwrap();
+                ledger.apply(item, ReadBy::List, &mut out).unwrap();
             } else {
-                let same = Item { reading: None, ..item };
-                ledger.apply(same, Source::List, &mut out).unwrap();
+                let same = ReadItem { reading: None, ..item };
+                ledger.apply(same, ReadBy::List, &mut out).unwrap();
             }
         }
         ledger.finish_list(&version.to_string(), &mut out).unwrap();
         for told in out {
             match told {
-                Told::Change(Change::Shard(shard)) => {
+                LedgerNews::Change(Change::Shard(shard)) => {
                     let (uid, version) = shard.name.split_once('@').unwrap();
                     receiver.insert(uid.to_owned(), version.to_owned());
                 }
-                Told::Change(Change::Engine(Delta::PodDelete(uid))) => {
+                LedgerNews::Change(Change::Engine(Delta::PodDelete(uid))) => {
                     prop_assert!(receiver.remove(&uid).is_some(), "{} was not known", uid);
                 }
                 other => prop_assert!(false, "{:?}", other),

@@ -1,6 +1,6 @@
 //! The section `nvidia`.
 
-use pumice_yaml::tree::Node;
+use pumice_yaml::tree::YamlNode;
 
 use crate::config::{Reader, field};
 use crate::text::shorten;
@@ -30,7 +30,7 @@ const NAMES: [NameKey; 4] = [
     ),
 ];
 
-pub(super) fn read(reader: &mut Reader, section: &Node<'_>) -> NvidiaConfig {
+pub(super) fn read(reader: &mut Reader, section: &YamlNode<'_>) -> NvidiaConfig {
     Section { reader }.nvidia(section)
 }
 
@@ -39,7 +39,7 @@ struct Section<'r> {
 }
 
 impl Section<'_> {
-    fn nvidia(&mut self, section: &Node<'_>) -> NvidiaConfig {
+    fn nvidia(&mut self, section: &YamlNode<'_>) -> NvidiaConfig {
         let mut read = NvidiaConfig::default();
         for (key, target, may_be_empty) in NAMES {
             let path = format!("nvidia.{key}");
@@ -74,7 +74,7 @@ impl Section<'_> {
 
     fn resource_name(
         &mut self,
-        value: &Node<'_>,
+        value: &YamlNode<'_>,
         path: &str,
         may_be_empty: bool,
     ) -> Option<String> {
@@ -98,7 +98,7 @@ impl Section<'_> {
     }
 
     /// One resource cannot be asked for two things.
-    fn check_distinct(&mut self, section: &Node<'_>, read: &mut NvidiaConfig) {
+    fn check_distinct(&mut self, section: &YamlNode<'_>, read: &mut NvidiaConfig) {
         let names = NAMES.map(|(key, target, _)| (key, target(read).clone()));
         for (at, (key, name)) in names.iter().enumerate() {
             let mut before = names[..at].iter();
@@ -114,7 +114,7 @@ impl Section<'_> {
         }
     }
 
-    fn geometries(&mut self, value: &Node<'_>) -> Vec<ModelGeometry> {
+    fn geometries(&mut self, value: &YamlNode<'_>) -> Vec<ModelGeometry> {
         let path = "nvidia.knownMigGeometries";
         let mut read = Vec::new();
         for (at, entry) in self.reader.list(value, path).iter().enumerate() {
@@ -129,7 +129,7 @@ impl Section<'_> {
         read
     }
 
-    fn models(&mut self, entry: &Node<'_>, path: &str) -> Vec<String> {
+    fn models(&mut self, entry: &YamlNode<'_>, path: &str) -> Vec<String> {
         let path = format!("{path}.models");
         let mut read = Vec::new();
         for (at, model) in self
@@ -152,7 +152,7 @@ impl Section<'_> {
         read
     }
 
-    fn groups(&mut self, entry: &Node<'_>, path: &str) -> Vec<Group> {
+    fn groups(&mut self, entry: &YamlNode<'_>, path: &str) -> Vec<Group> {
         let path = format!("{path}.allowedGeometries");
         let mut read: Vec<Group> = Vec::new();
         let groups = self.reader.required_list(entry, "allowedGeometries", &path);
@@ -182,7 +182,7 @@ impl Section<'_> {
         read
     }
 
-    fn group_name(&mut self, group: &Node<'_>, path: &str) -> Option<String> {
+    fn group_name(&mut self, group: &YamlNode<'_>, path: &str) -> Option<String> {
         let path = format!("{path}.group");
         let name = self.reader.required_text(group, "group", &path)?;
         let unfit = |c: char| RESERVED.contains(&c) || c.is_whitespace() || c.is_control();
@@ -199,7 +199,7 @@ impl Section<'_> {
         Some(name.to_owned())
     }
 
-    fn instances(&mut self, group: &Node<'_>, path: &str) -> Vec<Instance> {
+    fn instances(&mut self, group: &YamlNode<'_>, path: &str) -> Vec<Instance> {
         let path = format!("{path}.geometries");
         let mut read = Vec::new();
         let mut partitions = 0;

@@ -101,7 +101,7 @@ const WITH_BINPACK: &str = r#"  - name: binpack
 "#;
 
 /// The examples are read without a finding, but that they have no plugin `gang`.
-fn read(text: &str) -> Outcome {
+fn read(text: &str) -> CheckOutcome {
     let mut outcome = parse(text, &REGISTRY);
     outcome
         .diagnostics

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use super::super::gpushare::{ASSIGNED, INDEX, LOCK, MEMORY, TIME, allocate};
 use super::super::kubelet::{apply, calls_for};
-use super::super::{Container, PodView, Refusal};
+use super::super::{AllocateRefusal, Container, ListedPod};
 use super::{annotation, ids};
 
-fn pod(name: &str, time: &str, index: &str, memory: &[u64]) -> PodView {
+fn pod(name: &str, time: &str, index: &str, memory: &[u64]) -> ListedPod {
     let container = |memory: &u64| Container {
         name: "main".to_owned(),
         limits: BTreeMap::from([(MEMORY.to_owned(), *memory)]),
     };
     let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-    PodView {
+    ListedPod {
         namespace: "default".to_owned(),
         name: name.to_owned(),
         uid: name.to_owned(),
@@ -29,7 +29,7 @@ fn pod(name: &str, time: &str, index: &str, memory: &[u64]) -> PodView {
 }
 
 /// Starts the pods in this order; what each container got.
-fn outcome(pods: &mut [PodView], order: &[&str]) -> String {
+fn outcome(pods: &mut [ListedPod], order: &[&str]) -> String {
     let mut all = Vec::new();
     for name in order {
         let at = pods
@@ -75,7 +75,7 @@ fn the_second_container_of_a_pod_finds_its_pod_served_already() {
 fn pods_that_run_or_go_or_are_elsewhere_are_passed_over() {
     let waiting = pod("a", "1", "0", &[1000]);
     let call = calls_for(&waiting, MEMORY).remove(0);
-    type Change = fn(&mut PodView);
+    type Change = fn(&mut ListedPod);
     let changes: [Change; 5] = [
         |pod| pod.phase = "Running".to_owned(),
         |pod| pod.deleting = true,
@@ -90,7 +90,7 @@ fn pods_that_run_or_go_or_are_elsewhere_are_passed_over() {
         let mut pods = vec![waiting.clone()];
         change(&mut pods[0]);
         let answer = allocate(MEMORY, 8, &pods, &call);
-        assert_eq!(answer.result, Err(Refusal::NobodyWaits));
+        assert_eq!(answer.result, Err(AllocateRefusal::NobodyWaits));
     }
 }
 
@@ -100,7 +100,11 @@ fn an_index_that_is_none_or_not_on_the_node_is_refused_and_the_pod_waits_on() {
         let pods = vec![pod("a", "1", index, &[1000])];
         let call = calls_for(&pods[0], MEMORY).remove(0);
         let answer = allocate(MEMORY, 8, &pods, &call);
-        assert_eq!(answer.result, Err(Refusal::NothingLeft), "{index:?}");
+        assert_eq!(
+            answer.result,
+            Err(AllocateRefusal::NothingLeft),
+            "{index:?}"
+        );
         assert!(answer.changes.is_empty());
     }
 }

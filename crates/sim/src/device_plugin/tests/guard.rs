@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::kubelet::admit;
 use super::super::vgpu::{ALLOCATING, FAILED, Generation, NODE, PHASE};
-use super::super::{PodView, Refusal};
+use super::super::{AllocateRefusal, ListedPod};
 use super::bound;
 
 /// A pod that is to be bound: its node, its number of cards.
@@ -21,7 +21,7 @@ fn steps() -> impl Strategy<Value = Vec<Option<u8>>> {
     prop::collection::vec(prop::option::of(any::<u8>()), 0..60)
 }
 
-fn pod((node, count): Ask, turn: usize) -> PodView {
+fn pod((node, count): Ask, turn: usize) -> ListedPod {
     let device = |card: u8| format!("GPU-{node}-{card},NVIDIA,{},0:", 1000 + turn);
     let text: String = (0..count).map(device).collect();
     // The list of the API server goes by name, which has nothing to do with ages.
@@ -32,9 +32,9 @@ fn pod((node, count): Ask, turn: usize) -> PodView {
     pod
 }
 
-fn in_flight(pods: &[PodView], ask: Ask, by_count: bool) -> bool {
+fn in_flight(pods: &[ListedPod], ask: Ask, by_count: bool) -> bool {
     let node = format!("n{}", ask.0);
-    let same = |pod: &&PodView| {
+    let same = |pod: &&ListedPod| {
         let devices = pod.containers[0].limits.values().next().copied();
         pod.annotations.get(NODE) == Some(&node)
             && pod.annotations.get(PHASE).is_some_and(|p| p == ALLOCATING)
@@ -103,7 +103,10 @@ fn one_pod_of_each_count_in_flight_is_not_enough_for_v1_10() {
     let mut pods = vec![pod((0, 2), 0), pod((0, 1), 1)];
     let (first, second) = (pods[0].uid.clone(), pods[1].uid.clone());
     let services = admit(Generation::V1_10, &mut pods, &second);
-    assert_eq!(services[0].got, Err(Refusal::OtherCount { listed: 2 }));
+    assert_eq!(
+        services[0].got,
+        Err(AllocateRefusal::OtherCount { listed: 2 })
+    );
     assert_eq!(services[0].guessed, Some(first));
     assert_eq!(pods[0].annotations[PHASE], FAILED);
     assert_eq!(pods[1].annotations[PHASE], ALLOCATING);

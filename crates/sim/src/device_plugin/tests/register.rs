@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::register::{HANDSHAKE, NodeConfig, PhysicalCard, Plugin, REGISTER};
+use super::super::register::{HANDSHAKE, NodeConfig, NodePlugin, PhysicalCard, REGISTER};
 use super::super::vgpu::Generation;
 
 fn card(uuid: &str, minor: u32) -> PhysicalCard {
@@ -29,7 +29,7 @@ const BB: &str = "GPU-bb,10,40960,NVIDIA-NVIDIA A100-PCIE-40GB,true,mig:";
 #[test]
 fn cards_are_listed_with_six_fields_in_an_order_that_depends_on_the_generation() {
     let cards = vec![card("GPU-bb", 1), card("GPU-aa", 0)];
-    let text = |generation| Plugin::new(config(generation), cards.clone()).register();
+    let text = |generation| NodePlugin::new(config(generation), cards.clone()).register();
     assert_eq!(text(Generation::Latest), format!("{AA}{BB}"));
     assert_eq!(text(Generation::V1_12), format!("{BB}{AA}"));
 }
@@ -38,7 +38,7 @@ fn cards_are_listed_with_six_fields_in_an_order_that_depends_on_the_generation()
 fn the_handshake_comes_with_every_report_of_older_generations() {
     let node = BTreeMap::new();
     for generation in [Generation::V1_10, Generation::V1_12] {
-        let plugin = Plugin::new(config(generation), vec![card("GPU-aa", 0)]);
+        let plugin = NodePlugin::new(config(generation), vec![card("GPU-aa", 0)]);
         let first = plugin.report(&node, "2026-08-21 10:00:00 +0000 UTC");
         let stamp = "Reported 2026-08-21 10:00:00 +0000 UTC".to_owned();
         assert_eq!(first.get(HANDSHAKE), Some(&stamp));
@@ -48,7 +48,7 @@ fn the_handshake_comes_with_every_report_of_older_generations() {
 
 #[test]
 fn the_latest_generation_writes_only_what_has_changed_and_no_handshake() {
-    let mut plugin = Plugin::new(config(Generation::Latest), vec![card("GPU-aa", 0)]);
+    let mut plugin = NodePlugin::new(config(Generation::Latest), vec![card("GPU-aa", 0)]);
     let first = plugin.report(&BTreeMap::new(), "now");
     assert_eq!(
         first,
@@ -62,7 +62,7 @@ fn the_latest_generation_writes_only_what_has_changed_and_no_handshake() {
 #[test]
 fn a_broken_card_is_told_lowers_what_can_be_had_and_recovers_with_a_restart_only() {
     let whole = vec![card("GPU-aa", 0), card("GPU-bb", 1)];
-    let mut plugin = Plugin::new(config(Generation::Latest), whole.clone());
+    let mut plugin = NodePlugin::new(config(Generation::Latest), whole.clone());
     let mut broken = whole.clone();
     broken[1].healthy = false;
     plugin.see(broken);
@@ -92,7 +92,7 @@ fn amounts_follow_slots_factor_scaling_and_filter() {
         filtered: vec!["GPU-cc".to_owned()],
         ..NodeConfig::default()
     };
-    let plugin = Plugin::new(config, cards);
+    let plugin = NodePlugin::new(config, cards);
     let amounts = [
         ("volcano.sh/vgpu-number", 8),
         ("volcano.sh/vgpu-memory", 80),

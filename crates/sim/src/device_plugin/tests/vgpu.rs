@@ -2,7 +2,7 @@
 
 use super::super::kubelet::{Service, admit, allocate, calls};
 use super::super::vgpu::*;
-use super::super::{Call, PodView, Refusal};
+use super::super::{AllocateCall, AllocateRefusal, ListedPod};
 use super::{annotation, bound, ids};
 
 const ALL: [Generation; 3] = [Generation::V1_10, Generation::V1_12, Generation::Latest];
@@ -13,7 +13,7 @@ const TWO: &str = "GPU-aa,NVIDIA,1000,10:GPU-bb,NVIDIA,2000,20:";
 
 /// Admits pods in this order and tells for each which cards its first container got; `!` for none,
 /// `~` before cards that are not its own.
-fn outcome(generation: Generation, pods: &mut [PodView], order: &[&str]) -> String {
+fn outcome(generation: Generation, pods: &mut [ListedPod], order: &[&str]) -> String {
     let tell = |service: &Service| match &service.got {
         Err(_) => "!".to_owned(),
         Ok(cards) if service.is_own() => ids(cards).join("+"),
@@ -141,7 +141,7 @@ fn every_generation_serves_whom_it_takes_for_the_oldest() {
     for case in &CASES {
         for generation in ALL {
             let pod = |(name, time, text): &(&str, &str, &str)| bound(name, time, text);
-            let mut pods: Vec<PodView> = case.pods.iter().map(pod).collect();
+            let mut pods: Vec<ListedPod> = case.pods.iter().map(pod).collect();
             let expected = if generation.counts() {
                 case.new
             } else {
@@ -185,7 +185,7 @@ fn a_pod_whose_annotation_names_another_node_finds_nothing() {
         pods[0].node = Some("n2".to_owned());
         let call = calls(&pods[0]).remove(0);
         let (answer, _) = allocate(generation, &mut pods, &call);
-        assert_eq!(answer.result, Err(Refusal::NobodyWaits));
+        assert_eq!(answer.result, Err(AllocateRefusal::NobodyWaits));
         assert_eq!(answer.unlocks, Some(LOCK));
         assert_eq!(answer.changes.len(), 0);
     }
@@ -244,12 +244,15 @@ fn elements_are_erased_one_by_one_and_the_last_ends_the_phase() {
 #[test]
 fn a_failed_pod_keeps_its_devices_listed_but_loses_its_turn() {
     let mut pods = vec![bound("a", "1", A)];
-    let call = Call {
+    let call = AllocateCall {
         ids: 2,
         ..calls(&pods[0]).remove(0)
     };
     let (answer, service) = allocate(Generation::V1_10, &mut pods, &call);
-    assert_eq!(answer.result, Err(Refusal::OtherCount { listed: 1 }));
+    assert_eq!(
+        answer.result,
+        Err(AllocateRefusal::OtherCount { listed: 1 })
+    );
     assert!(!service.is_own());
     assert_eq!(answer.unlocks, Some(LOCK));
     assert_eq!(annotation(&pods, "a", TO_ALLOCATE), A);
@@ -261,7 +264,7 @@ fn a_failed_pod_keeps_its_devices_listed_but_loses_its_turn() {
 fn a_device_of_another_vendor_is_not_seen_but_counted() {
     let mut pods = vec![bound("a", "1", "GPU-aa,OTHER,1000,10:")];
     let (answer, _) = allocate(Generation::V1_12, &mut pods.clone(), &calls(&pods[0])[0]);
-    assert_eq!(answer.result, Err(Refusal::NothingLeft));
+    assert_eq!(answer.result, Err(AllocateRefusal::NothingLeft));
     assert_eq!(outcome(Generation::V1_10, &mut pods, &["a"]), "a=!");
 }
 
@@ -276,7 +279,7 @@ fn a_device_with_too_few_fields_crashes_the_plugin_and_changes_nothing() {
         let before = pods.clone();
         let (answer, _) = allocate(generation, &mut pods, &call);
         assert!(
-            matches!(answer.result, Err(Refusal::Crash(_))),
+            matches!(answer.result, Err(AllocateRefusal::Crash(_))),
             "{answer:?}"
         );
         assert_eq!(answer.unlocks, None);
@@ -291,7 +294,7 @@ fn more_elements_than_containers_crash_the_plugin() {
     let call = calls(&pods[0]).remove(0);
     let (answer, _) = allocate(Generation::Latest, &mut pods, &call);
     assert!(
-        matches!(answer.result, Err(Refusal::Crash(_))),
+        matches!(answer.result, Err(AllocateRefusal::Crash(_))),
         "{answer:?}"
     );
 }

@@ -85,6 +85,7 @@ const REMOVALS: &[(&str, Removal)] = &[
         Group(|group| group.status.phase = Default::default()),
     ),
     ("topology", Group(|group| group.wants_topology = false)),
+    ("waiting times", Group(|group| group.annotations.clear())),
     ("capability", Queue(|queue| queue.capability.clear())),
     ("guarantee", Queue(|queue| queue.guarantee.clear())),
     (
@@ -115,6 +116,7 @@ const PLUGINS: &[&str] = &[
     "nodeorder",
     "binpack",
     "nodegroup",
+    "sla",
 ];
 
 const ARGUMENTS: &[(&str, &str, Value)] = &[
@@ -130,6 +132,7 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     ("binpack", "binpack.cpu", Value::Int(0)),
     ("nodegroup", "strict", Value::Bool(true)),
     ("nodegroup", "enablePreferredOrder", Value::Bool(false)),
+    ("sla", "sla-waiting-time", Value::Null),
     ("binpack", "binpack.resources", Value::Str(String::new())),
     (
         "predicates",
