@@ -60,8 +60,8 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
             }
             return;
         }
-        if session.chain.overused(session.state, queue) {
-            let view = session.chain.queue_view(session.state, queue);
+        if session.plugins.overused(session.state, queue) {
+            let view = session.plugins.queue_view(session.state, queue);
             let view = view.unwrap_or_default();
             for job in jobs.take_jobs(queue) {
                 let skip = overused(session.state, queue, job, &view);
@@ -129,7 +129,7 @@ fn turn(
     if !placed {
         return false;
     }
-    if session.chain.job_ready(session.state, job) {
+    if session.plugins.job_ready(session.state, job) {
         let allocated = session.state.job(job).count(TaskStatus::Allocated) as usize;
         if allocated > session.steps_since(start) {
             session.commit_kept(job);
@@ -144,7 +144,7 @@ fn turn(
 fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     let record = session.state.job(job);
     let order =
-        |tasks: &[TaskIx]| TaskQueue::new(session.state, session.chain, tasks, Kind::Requesting);
+        |tasks: &[TaskIx]| TaskQueue::new(session.state, session.plugins, tasks, Kind::Requesting);
     if record.sub_jobs.is_empty() {
         return Worksheet {
             tasks: vec![order(&record.tasks)],
@@ -186,8 +186,10 @@ pub(crate) fn allocate_tasks(
     if goes_on {
         add_best_effort(session, kernel, queue, job, sub_job);
     }
-    if session.chain.sub_job_ready(session.state, job, sub_job)
-        || session.chain.sub_job_pipelined(session.state, job, sub_job)
+    if session.plugins.sub_job_ready(session.state, job, sub_job)
+        || session
+            .plugins
+            .sub_job_pipelined(session.state, job, sub_job)
     {
         return true;
     }
@@ -203,7 +205,7 @@ pub(crate) fn try_task(
     job: JobIx,
     task: TaskIx,
 ) -> bool {
-    if let Err(refusal) = session.chain.allocatable(session.state, queue, task) {
+    if let Err(refusal) = session.plugins.allocatable(session.state, queue, task) {
         session.note(job).refusal.get_or_insert(refusal);
         return true;
     }
@@ -218,7 +220,7 @@ pub(crate) fn try_task(
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
-    let found = kernel.best(session.state, session.chain, task);
+    let found = kernel.best(session.state, session.plugins, task);
     session.work.spend(job, kernel.take_effort());
     match found {
         Ok(choice) => session.place(task, choice),
@@ -227,7 +229,7 @@ pub(crate) fn try_task(
             return goes_on_after_failure(session, job, sub_job);
         }
     }
-    !session.chain.sub_job_ready(session.state, job, sub_job)
+    !session.plugins.sub_job_ready(session.state, job, sub_job)
 }
 
 /// Notes that a task found no node, for itself and for the others of its role.
@@ -294,8 +296,8 @@ fn add_best_effort(
         Some(sub) => sub.tasks.clone(),
         None => record.tasks.clone(),
     };
-    let mut tasks = TaskQueue::new(session.state, session.chain, &members, Kind::BestEffort);
-    while !session.chain.sub_job_ready(session.state, job, sub_job)
+    let mut tasks = TaskQueue::new(session.state, session.plugins, &members, Kind::BestEffort);
+    while !session.plugins.sub_job_ready(session.state, job, sub_job)
         && let Some(task) = tasks.pop()
     {
         if !try_task(session, kernel, queue, job, task) {

@@ -44,7 +44,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
 
 fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
     let tasks = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.chain, &tasks, Kind::BestEffort);
+    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, Kind::BestEffort);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
         if session.work.is_over(job) {
@@ -52,7 +52,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             session.postpone(job);
             break;
         }
-        let found = kernel.best(session.state, session.chain, task);
+        let found = kernel.best(session.state, session.plugins, task);
         session.work.spend(job, kernel.take_effort());
         match found {
             Ok(choice) if choice.idle => session.allocate(task, choice),
@@ -67,7 +67,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
                 continue;
             }
         }
-        if session.chain.job_ready(session.state, job) {
+        if session.plugins.job_ready(session.state, job) {
             session.commit_kept(job);
             session.commit_from(start);
         }

@@ -24,7 +24,7 @@ pub struct ByQueue {
 impl ByQueue {
     /// Adds a job, and its queue when it is the first one. A job without queue is left out.
     pub fn push(&mut self, session: &Session, job: JobIx) {
-        let (state, chain) = (&*session.state, &*session.chain);
+        let (state, plugins) = (&*session.state, &*session.plugins);
         let Some(queue) = state.job(job).queue else {
             return;
         };
@@ -32,14 +32,14 @@ impl ByQueue {
             self.put_back(session, queue);
         }
         let jobs = self.jobs.entry(queue).or_default();
-        jobs.push(job, |l, r| chain.job_order(state, l, r));
+        jobs.push(job, |l, r| plugins.job_order(state, l, r));
     }
 
     /// Takes the queue whose turn it is; [`ByQueue::put_back`] lets it have another turn.
     pub fn next_queue(&mut self, session: &Session) -> Option<QueueIx> {
-        let (state, chain) = (&*session.state, &*session.chain);
-        let order = |l, r| chain.queue_order(state, l, r);
-        if !chain.queue_order_is_entangled() {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        let order = |l, r| plugins.queue_order(state, l, r);
+        if !plugins.queue_order_is_entangled() {
             return self.queues.pop(order);
         }
         // From the back, which is the first name. `min_by` keeps the earlier one of two equals.
@@ -50,10 +50,10 @@ impl ByQueue {
 
     /// Takes the next job of a queue.
     pub fn next_job(&mut self, session: &Session, queue: QueueIx) -> Option<JobIx> {
-        let (state, chain) = (&*session.state, &*session.chain);
+        let (state, plugins) = (&*session.state, &*session.plugins);
         self.jobs
             .get_mut(&queue)?
-            .pop(|l, r| chain.job_order(state, l, r))
+            .pop(|l, r| plugins.job_order(state, l, r))
     }
 
     /// Takes all jobs of all queues.
@@ -65,10 +65,10 @@ impl ByQueue {
 
     /// Lets a queue have another turn.
     pub fn put_back(&mut self, session: &Session, queue: QueueIx) {
-        let (state, chain) = (&*session.state, &*session.chain);
-        if !chain.queue_order_is_entangled() {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        if !plugins.queue_order_is_entangled() {
             self.queues
-                .push(queue, |l, r| chain.queue_order(state, l, r));
+                .push(queue, |l, r| plugins.queue_order(state, l, r));
             return;
         }
         let name = |queue: QueueIx| &state.queue(queue).object.name;

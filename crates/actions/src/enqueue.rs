@@ -42,13 +42,13 @@ pub fn run(session: &mut Session) {
 
 fn admit(session: &mut Session, job: JobIx) {
     if session.state.job(job).min_resources.is_some()
-        && let Err(refusal) = session.chain.job_enqueueable(session.state, job)
+        && let Err(refusal) = session.plugins.job_enqueueable(session.state, job)
     {
         session.skip(job, Skip::NotEnqueued(refusal));
         return;
     }
     session.state.set_phase(job, GroupPhase::Inqueue);
-    session.chain.observe(session.state, Step::Admitted(job));
+    session.plugins.observe(session.state, Step::Admitted(job));
 }
 
 /// Why no node can serve any of the waiting pods of a job, whatever is free: what they ask of

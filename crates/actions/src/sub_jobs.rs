@@ -34,14 +34,14 @@ pub(crate) fn allocate(
             continue;
         }
         worksheet.tasks[sub as usize] = tasks;
-        if session.chain.job_ready(session.state, job) {
+        if session.plugins.job_ready(session.state, job) {
             break;
         }
     }
     add_best_effort(session, kernel, queue, job);
     let stands = session.steps_since(start) > 0
-        && (session.chain.job_ready(session.state, job)
-            || session.chain.job_pipelined(session.state, job));
+        && (session.plugins.job_ready(session.state, job)
+            || session.plugins.job_pipelined(session.state, job));
     if !stands {
         session.undo_to(start);
     }
@@ -62,8 +62,8 @@ fn add_best_effort(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, j
         return;
     }
     let members = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.chain, &members, Kind::BestEffort);
-    while !session.chain.job_ready(session.state, job)
+    let mut tasks = TaskQueue::new(session.state, session.plugins, &members, Kind::BestEffort);
+    while !session.plugins.job_ready(session.state, job)
         && let Some(task) = tasks.pop()
     {
         try_task(session, kernel, queue, job, task);
@@ -72,25 +72,25 @@ fn add_best_effort(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, j
 
 /// The sub-job with tasks left whose turn it is: those the job needs first, then SubJobOrder.
 fn next_sub_job(session: &Session, job: JobIx, worksheet: &Worksheet) -> Option<u16> {
-    let (state, chain) = (&*session.state, &*session.chain);
+    let (state, plugins) = (&*session.state, &*session.plugins);
     let needed = |sub: u16| worksheet.required[sub as usize];
     (0..worksheet.tasks.len() as u16)
         .filter(|sub| !worksheet.tasks[*sub as usize].is_empty())
         .min_by(|l, r| {
             needed(*r)
                 .cmp(&needed(*l))
-                .then_with(|| chain.sub_job_order(state, job, *l, *r))
+                .then_with(|| plugins.sub_job_order(state, job, *l, *r))
         })
 }
 
 /// Sub-jobs needed to reach `minSubGroups` of their policy: as many that are not ready, in
 /// SubJobOrder, as ready ones are missing.
 pub(crate) fn required(session: &Session, job: JobIx) -> Vec<bool> {
-    let (state, chain) = (&*session.state, &*session.chain);
+    let (state, plugins) = (&*session.state, &*session.plugins);
     let record = state.job(job);
     let mut all: Vec<u16> = (0..record.sub_jobs.len() as u16).collect();
-    all.sort_by(|l, r| chain.sub_job_order(state, job, *l, *r));
-    let ready = |sub: u16| chain.sub_job_ready(state, job, sub);
+    all.sort_by(|l, r| plugins.sub_job_order(state, job, *l, *r));
+    let ready = |sub: u16| plugins.sub_job_ready(state, job, sub);
     let policy_of = |sub: u16| record.sub_jobs[sub as usize].policy;
     let policies = record
         .group()

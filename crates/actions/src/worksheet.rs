@@ -1,6 +1,6 @@
 //! The pending tasks of a job, in the order they are tried.
 
-use pumice_framework::PluginChain;
+use pumice_framework::Plugins;
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, State, TaskIx, TaskStatus};
 
@@ -45,13 +45,13 @@ pub struct TaskQueue(Vec<TaskIx>);
 
 impl TaskQueue {
     /// Orders those of `tasks` that are wanted.
-    pub fn new(state: &State, chain: &PluginChain, tasks: &[TaskIx], kind: Kind) -> Self {
+    pub fn new(state: &State, plugins: &Plugins, tasks: &[TaskIx], kind: Kind) -> Self {
         let mut queue: Vec<TaskIx> = tasks
             .iter()
             .copied()
             .filter(|task| wanted(state, *task, kind))
             .collect();
-        queue.sort_by(|l, r| chain.task_order(state, *r, *l));
+        queue.sort_by(|l, r| plugins.task_order(state, *r, *l));
         Self(queue)
     }
 

@@ -2,7 +2,7 @@
 //! a checkpoint, after the undo the books are what they were.
 
 use proptest::prelude::*;
-use pumice_framework::{Choice, PluginChain, Session, Unobserved};
+use pumice_framework::{Choice, Plugins, Session, Unobserved};
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
 use pumice_model::{Delta, NodeIx, State, TaskIx, TaskStatus};
 
@@ -101,8 +101,8 @@ proptest! {
     ) {
         let mut state = cluster();
         let empty = books(&state);
-        let mut chain = PluginChain::default();
-        let mut session = Session::open(&mut state, &mut chain, false, 0, &mut Unobserved);
+        let mut plugins = Plugins::default();
+        let mut session = Session::open(&mut state, &mut plugins, false, 0, &mut Unobserved);
         let start = session.checkpoint();
         first.into_iter().for_each(|what| step(&mut session, what));
         let (middle, before) = (session.checkpoint(), books(session.state));
@@ -118,8 +118,8 @@ proptest! {
 #[test]
 fn a_commit_makes_one_plan_of_binds_evictions_and_nominations() {
     let mut state = cluster();
-    let mut chain = PluginChain::default();
-    let mut session = Session::open(&mut state, &mut chain, false, 0, &mut Unobserved);
+    let mut plugins = Plugins::default();
+    let mut session = Session::open(&mut state, &mut plugins, false, 0, &mut Unobserved);
     let start = session.checkpoint();
     step(&mut session, (2, 0, 0));
     step(&mut session, (1, 1, 0));
@@ -145,8 +145,8 @@ fn a_commit_makes_one_plan_of_binds_evictions_and_nominations() {
 #[test]
 fn nobody_is_evicted_by_what_is_only_kept() {
     let mut state = cluster();
-    let mut chain = PluginChain::default();
-    let mut session = Session::open(&mut state, &mut chain, false, 0, &mut Unobserved);
+    let mut plugins = Plugins::default();
+    let mut session = Session::open(&mut state, &mut plugins, false, 0, &mut Unobserved);
     let start = session.checkpoint();
     step(&mut session, (2, 0, 0));
     step(&mut session, (1, 1, 0));

@@ -26,7 +26,7 @@ pub mod waiting;
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
-    Bind, Eviction, JobNote, PluginChain, QueueView, ReasonTable, Session, Step, Work,
+    Bind, Eviction, JobNote, Plugins, QueueView, ReasonTable, Session, Step, Work,
 };
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
@@ -89,7 +89,7 @@ impl Decisions {
 pub struct Engine {
     state: State,
     actions: Vec<(&'static Action, Arguments)>,
-    chain: PluginChain,
+    plugins: Plugins,
     kernel: Kernel,
     work: Work,
     cycle: u64,
@@ -118,13 +118,13 @@ impl Engine {
     /// An engine for an empty cluster.
     pub fn new(config: &Config, default_queue: &str) -> Self {
         let mut reasons = ReasonTable::default();
-        let chain = pumice_plugins::build(config, &mut reasons);
+        let plugins = pumice_plugins::build(config, &mut reasons);
         let mut state = State::new(default_queue);
         state.set_device_settings(pumice_plugins::deviceshare::settings(config));
         Self {
             state,
             actions: actions(config),
-            chain,
+            plugins,
             kernel: Kernel::new(reasons),
             work: Work::default(),
             cycle: 0,
@@ -153,7 +153,7 @@ impl Engine {
         // The old plugins placed them.
         self.release_kept();
         let mut reasons = ReasonTable::default();
-        self.chain = pumice_plugins::build(config, &mut reasons);
+        self.plugins = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
         self.state
             .set_device_settings(pumice_plugins::deviceshare::settings(config));
@@ -163,7 +163,7 @@ impl Engine {
         let noted = std::mem::take(&mut self.notes);
         noted.keys().for_each(|ix| self.report_log.look_at(*ix));
         self.state.forget_unwritten_admissions();
-        self.partial.forget_unless(self.chain.has_gangs());
+        self.partial.forget_unless(self.plugins.has_gangs());
         self.closed_epoch = None;
         self.settled = None;
     }
@@ -245,7 +245,7 @@ impl Engine {
         };
         let task = self.state.task(ix);
         if task.status == TaskStatus::Binding && task.node.is_some() {
-            self.chain.observe(&self.state, Step::Leaving(ix));
+            self.plugins.observe(&self.state, Step::Leaving(ix));
         }
     }
 
@@ -267,7 +267,7 @@ impl Engine {
 
     /// What the queue plugin says about a queue.
     pub fn queue_view(&self, queue: QueueIx) -> Option<QueueView> {
-        self.chain.queue_view(&self.state, queue)
+        self.plugins.queue_view(&self.state, queue)
     }
 
     /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so
@@ -306,7 +306,7 @@ impl Engine {
     /// How long the claims of a pod may take to be bound before its Binding fails, in seconds;
     /// `None` when no plugin binds claims, and so no decision has volume steps.
     pub fn volume_timeout_s(&self) -> Option<i64> {
-        self.chain.volume_timeout_s()
+        self.plugins.volume_timeout_s()
     }
 
     /// What was found wrong with devices, or has to be known of a pod that asks for some, since this
@@ -326,7 +326,7 @@ impl Engine {
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
         let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
-        let plugins_s = self.chain.wake_at_s();
+        let plugins_s = self.plugins.wake_at_s();
         let due_s = due_s.into_iter().chain([plugins_s]).flatten();
         release_s.chain(due_s).min()
     }
@@ -334,7 +334,7 @@ impl Engine {
     /// When a cycle may decide something although nothing happens, because a plugin's answers change
     /// with time. Seconds since the epoch.
     pub fn plugins_wake_at_s(&self) -> Option<i64> {
-        self.chain.wake_at_s()
+        self.plugins.wake_at_s()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
@@ -346,7 +346,7 @@ impl Engine {
     pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
-        let awake = self.chain.wake_at_s().is_some_and(|at_s| at_s <= now_s);
+        let awake = self.plugins.wake_at_s().is_some_and(|at_s| at_s <= now_s);
         if self.settled == Some(self.state.generation()) && !awake {
             let groups = self.close_due(now_s);
             return Decisions {
@@ -364,7 +364,7 @@ impl Engine {
         self.kernel.begin_cycle(&self.state);
         let mut session = Session::open(
             &mut self.state,
-            &mut self.chain,
+            &mut self.plugins,
             self.actions
                 .iter()
                 .any(|(action, _)| action.spec.name == "enqueue"),
@@ -414,7 +414,7 @@ impl Engine {
             // Its pod may be gone, and its place may have been given to another.
             let status = self.state.find_task(task).map(|task| task.status);
             if matches!(status, Some(TaskStatus::Allocated | TaskStatus::Pipelined)) {
-                self.chain.observe(&self.state, Step::Leaving(task));
+                self.plugins.observe(&self.state, Step::Leaving(task));
                 self.state.move_task(task, TaskStatus::Pending, None);
             }
         }

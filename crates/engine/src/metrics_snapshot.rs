@@ -112,7 +112,7 @@ impl Engine {
             job: ix,
             unschedulable: if unready { self.short_of(ix).max(0) } else { 0 },
             unready,
-            share: self.chain.job_share(&self.state, ix),
+            share: self.plugins.job_share(&self.state, ix),
         }
     }
 

@@ -110,7 +110,7 @@ impl Engine {
         let Some(node) = task.node else {
             return Some("the node is gone".to_owned());
         };
-        if let Some(reason) = self.kernel.rejects(&self.state, &self.chain, ix, node) {
+        if let Some(reason) = self.kernel.rejects(&self.state, &self.plugins, ix, node) {
             return Some(self.kernel.reasons.reason(reason).text.to_string());
         }
         if let Some(why) = self.state.lost_devices(ix) {

@@ -1,6 +1,6 @@
 //! Gangs that are bound in part: since when, and which of them may be given up.
 //!
-//! The engine completes them first (`PluginChain::job_order`). What stays partial is given up after
+//! The engine completes them first (`Plugins::job_order`). What stays partial is given up after
 //! a deadline (`give_up`), but only what this scheduler bound as that gang, and not a gang that
 //! was on nodes as a whole and has lost members.
 

@@ -113,7 +113,7 @@ impl Engine {
     }
 
     fn note_partial_gang(&mut self, ix: JobIx, now_s: i64) {
-        if self.chain.has_gangs() {
+        if self.plugins.has_gangs() {
             self.partial.look_at(&self.state, ix, now_s);
         }
     }
@@ -138,7 +138,7 @@ impl Engine {
             let (reason, message) = self.group_reason(ix, &complaint);
             let what = ("Unschedulable", "True");
             due_s = self.put_condition(&mut status, now_s, what, reason, message);
-        } else if is_ready && self.chain.writes_conditions() {
+        } else if is_ready && self.plugins.writes_conditions() {
             self.mark_scheduled(&mut status, now_s);
         }
         status.phase = phase_of(job, unschedulable);

@@ -1,7 +1,7 @@
 //! Contracts between the engine, the actions and the plugins.
 //!
 //! ```text
-//!   actions ──ask──► PluginChain ──tier rules──► Plugin, Plugin, …      (search methods: &self)
+//!   actions ──ask──► Plugins ──tier rules──► Plugin, Plugin, …      (search methods: &self)
 //!      │                                            │ describe a class of tasks once:
 //!      │                                            ▼ static · node · domain · candidates
 //!      └──place──► Session ──steps──► State         (undo = the inverse steps, newest first)
@@ -9,7 +9,7 @@
 //!
 //! * [`plugin`]: the one trait plugins implement, and what they are told.
 //! * [`points`]: what plugins can say, one small trait an extension point.
-//! * [`chain`]: the configured plugins in tiers, asked by the rules of [`tiers`].
+//! * [`plugins`]: the configured plugins in tiers, asked by the rules of [`tiers`].
 //! * [`domain_sum`], [`topology_keys`]: counts by topology domain, for filters and scores made of them.
 //! * [`session`]: one cycle; [`transaction`]: its steps and their undo, and what was decided.
 //! * [`outcome`]: what a cycle found out about a job.
@@ -18,11 +18,11 @@
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
 //! * [`work`]: how much of a cycle one job may take.
 
-pub mod chain;
 pub mod domain_sum;
 pub mod observer;
 pub mod outcome;
 pub mod plugin;
+pub mod plugins;
 pub mod points;
 pub mod reason;
 pub mod refusal;
@@ -32,11 +32,11 @@ pub mod topology_keys;
 pub mod transaction;
 pub mod work;
 
-pub use chain::PluginChain;
 pub use domain_sum::DomainSum;
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Events, Plugin, Step};
+pub use plugins::Plugins;
 pub use points::{Class, Extensions, Invalid, QueueView};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};

@@ -6,9 +6,9 @@ use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
-use crate::chain::PluginChain;
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
+use crate::plugins::Plugins;
 use crate::transaction::{Op, Plan};
 use crate::work::Work;
 
@@ -17,7 +17,7 @@ pub struct Session<'a> {
     /// The cluster.
     pub state: &'a mut State,
     /// The plugins.
-    pub chain: &'a mut PluginChain,
+    pub plugins: &'a mut Plugins,
     /// Now, seconds since the epoch.
     pub now_s: i64,
     /// Whether `enqueue` is among the actions; otherwise nobody else admits jobs.
@@ -37,16 +37,16 @@ impl<'a> Session<'a> {
     /// Opens a cycle.
     pub fn open(
         state: &'a mut State,
-        chain: &'a mut PluginChain,
+        plugins: &'a mut Plugins,
         has_enqueue: bool,
         now_s: i64,
         observer: &mut dyn Observer,
     ) -> Self {
         state.settle_books();
-        chain.open(state, now_s, observer);
+        plugins.open(state, now_s, observer);
         Self {
             state,
-            chain,
+            plugins,
             now_s,
             has_enqueue,
             plan: Plan::default(),
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
             self.skip(ix, Skip::Topology);
             return false;
         }
-        match self.chain.job_valid(self.state, ix) {
+        match self.plugins.job_valid(self.state, ix) {
             Ok(()) => true,
             Err(invalid) => {
                 self.skip(ix, Skip::Invalid(invalid));

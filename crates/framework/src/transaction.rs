@@ -116,13 +116,13 @@ impl Session<'_> {
 
     fn enter(&mut self, task: TaskIx, status: TaskStatus, choice: Choice) {
         self.state.place(task, status, choice.node, choice.takes);
-        self.chain.observe(self.state, Step::Placed(task));
+        self.plugins.observe(self.state, Step::Placed(task));
     }
 
     /// Evicts a task that holds a place: what it has is being released from now on.
     pub fn evict(&mut self, task: TaskIx) {
         let from = self.state.task(task).status;
-        self.chain.observe(self.state, Step::Evicting(task));
+        self.plugins.observe(self.state, Step::Evicting(task));
         self.state.evict(task);
         self.steps.push(Op::Evict { task, from });
     }
@@ -144,7 +144,7 @@ impl Session<'_> {
     }
 
     fn undo_placement(&mut self, task: TaskIx, status: TaskStatus, node: NodeIx) {
-        self.chain.observe(self.state, Step::Leaving(task));
+        self.plugins.observe(self.state, Step::Leaving(task));
         self.state.move_task(task, TaskStatus::Pending, None);
         if let Some(job) = self.state.task(task).job {
             self.note(job).discarded.insert(task, (status, node));
@@ -153,7 +153,7 @@ impl Session<'_> {
 
     fn restore(&mut self, task: TaskIx, from: TaskStatus) {
         self.state.restore(task, from);
-        self.chain.observe(self.state, Step::Restored(task));
+        self.plugins.observe(self.state, Step::Restored(task));
     }
 
     /// Makes every step since a checkpoint a decision. Pipelined tasks stay pipelined; those for which
@@ -203,7 +203,7 @@ impl Session<'_> {
             devices = Some(Box::new(self.state.binding_annotations(task)));
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
-        let volumes = match self.chain.volume_timeout_s() {
+        let volumes = match self.plugins.volume_timeout_s() {
             Some(_) => self.state.volumes.steps(task),
             None => Vec::new(),
         };

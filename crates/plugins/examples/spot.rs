@@ -5,11 +5,11 @@
 //! `cargo run -p pumice-plugins --example spot` prints the verdicts and scores.
 
 use pumice_conf::{ArgKind, Arguments, PluginSpec, arg};
-use pumice_framework::chain::Member;
+use pumice_framework::plugins::Member;
 use pumice_framework::points::{
     ClassSignature, NodeFilters, NodeScores, Signature, StaticClass, StaticPart,
 };
-use pumice_framework::{Class, Extensions, Plugin, PluginChain, ReasonId, ReasonKind, ReasonTable};
+use pumice_framework::{Class, Extensions, Plugin, Plugins, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{NodeObject, PodObject};
 use pumice_model::{Delta, NodeIx, State, TaskIx};
 use std::rc::Rc;
@@ -142,7 +142,7 @@ fn answers() -> Option<Vec<StaticPart>> {
     let state = cluster();
     let mut reasons = ReasonTable::default();
     let plugin = Spot::new(&Arguments::default(), &mut reasons);
-    let chain = PluginChain::new(vec![vec![Member::new(
+    let plugins = Plugins::new(vec![vec![Member::new(
         Box::new(plugin),
         &pumice_conf::Enabled::default(),
     )]]);
@@ -151,7 +151,7 @@ fn answers() -> Option<Vec<StaticPart>> {
         let mut signature = Signature::default();
         signature.add(SPEC.name, text.to_owned());
         let class = Class::new(&state, class.key, Rc::new(signature));
-        chain.static_part(&state, class.fixed())
+        plugins.static_part(&state, class.fixed())
     };
     Some(vec![with("protected"), with("")])
 }

@@ -1,7 +1,7 @@
 //! The built-in plugins, one module each, and their static list.
 //!
 //! ```text
-//!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► PluginChain
+//!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit · sla
 //!   nodes             predicates · nodeorder · binpack · nodegroup
@@ -32,14 +32,14 @@ pub mod sla;
 mod topology_spread;
 
 use pumice_conf::{Config, PluginConf};
-use pumice_framework::chain::Member;
-use pumice_framework::{Plugin, PluginChain, ReasonTable};
+use pumice_framework::plugins::Member;
+use pumice_framework::{Plugin, Plugins, ReasonTable};
 
 pub use registry::{Entry, PLUGINS, SPECS, annotations_read};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.
-pub fn build(conf: &Config, reasons: &mut ReasonTable) -> PluginChain {
+pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
     let mut tiers = Vec::with_capacity(conf.tiers.len());
     for tier in &conf.tiers {
         let members = tier
@@ -48,7 +48,7 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> PluginChain {
             .filter_map(|plugin| Some(Member::new(make(plugin, reasons)?, &plugin.enabled)));
         tiers.push(members.collect());
     }
-    PluginChain::new(tiers)
+    Plugins::new(tiers)
 }
 
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.

@@ -41,11 +41,11 @@ fn the_configurations_of_volcano_are_accepted_without_a_finding() {
     for text in [DEFAULT_CONF, CHART_CONF] {
         let outcome = pumice_conf::parse(text, &REGISTRY);
         assert_eq!(outcome.diagnostics, []);
-        let chain = build(
+        let plugins = build(
             &outcome.config.expect("a configuration"),
             &mut ReasonTable::default(),
         );
-        assert!(chain.writes_conditions());
+        assert!(plugins.writes_conditions());
     }
 }
 
@@ -98,11 +98,11 @@ tiers:
     let outcome = pumice_conf::parse(text, &REGISTRY);
     let codes: Vec<&str> = outcome.diagnostics.iter().map(|d| d.code).collect();
     assert_eq!(codes, ["W0111-no-gang"]);
-    let chain = build(
+    let plugins = build(
         &outcome.config.expect("a configuration"),
         &mut ReasonTable::default(),
     );
-    assert!(!chain.writes_conditions(), "no gang");
+    assert!(!plugins.writes_conditions(), "no gang");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn enable_hierarchy_makes_drf_order_queues() {
         );
         let outcome = pumice_conf::parse(&text, &REGISTRY);
         let config = outcome.config.expect("a configuration");
-        let chain = build(&config, &mut ReasonTable::default());
-        assert_eq!(chain.queue_order_is_entangled(), entangled, "{switch}");
+        let plugins = build(&config, &mut ReasonTable::default());
+        assert_eq!(plugins.queue_order_is_entangled(), entangled, "{switch}");
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use pumice_framework::points::{NodeFilter, NodeScore, StaticPart};
 use pumice_framework::reason::Shortage;
-use pumice_framework::{Class, PluginChain, ReasonId, ReasonTable, SetId};
+use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
@@ -49,14 +49,14 @@ struct Need {
 }
 
 /// The points of a class that depend on one node alone.
-pub struct Program {
+pub struct ClassEvaluator {
     needs: SmallVec<[Need; 4]>,
     before: Vec<Box<dyn NodeFilter>>,
     after: Vec<Box<dyn NodeFilter>>,
     scores: Vec<Box<dyn NodeScore>>,
     devices: Option<DeviceCheck>,
     /// The static part, shared by all classes with the same rules.
-    pub fixed: Rc<StaticPart>,
+    pub static_part: Rc<StaticPart>,
     /// Some score has a fraction.
     pub has_fraction: bool,
 }
@@ -66,9 +66,9 @@ pub struct Block {
     /// Verdicts.
     pub verdict: [Verdict; BLOCK],
     /// Integer scores, static ones included.
-    pub whole: [i64; BLOCK],
+    pub int_score: [i64; BLOCK],
     /// Fractional scores.
-    pub fraction: [f64; BLOCK],
+    pub frac_score: [f64; BLOCK],
     rejected: [Option<ReasonId>; BLOCK],
 }
 
@@ -76,27 +76,27 @@ impl Default for Block {
     fn default() -> Self {
         Self {
             verdict: [Verdict::UNKNOWN; BLOCK],
-            whole: [0; BLOCK],
-            fraction: [0.0; BLOCK],
+            int_score: [0; BLOCK],
+            frac_score: [0.0; BLOCK],
             rejected: [None; BLOCK],
         }
     }
 }
 
-impl Program {
+impl ClassEvaluator {
     /// Collects the points of a class.
     pub fn new(
         state: &State,
-        chain: &PluginChain,
+        plugins: &Plugins,
         table: &mut ReasonTable,
         class: &Class,
-        fixed: Rc<StaticPart>,
+        static_part: Rc<StaticPart>,
     ) -> Self {
-        let filters = chain.node_filters(state, class);
+        let filters = plugins.node_filters(state, class);
         let (before, after) = filters
             .into_iter()
             .partition(|filter| filter.before_static());
-        let scores = chain.node_scores(state, class);
+        let scores = plugins.node_scores(state, class);
         let request = &class.shape.request;
         let mut needs = SmallVec::new();
         for resource in state.resources.in_order() {
@@ -117,7 +117,7 @@ impl Program {
             after,
             scores,
             devices: DeviceCheck::new(state, table, class),
-            fixed,
+            static_part,
             has_fraction,
         }
     }
@@ -130,11 +130,11 @@ impl Program {
         range: Range<usize>,
         block: &mut Block,
     ) {
-        self.look_at(state, table, range, block, true);
+        self.evaluate_as(state, table, range, block, true);
     }
 
     /// Likewise; without reasons, any one may stand for those of devices.
-    fn look_at(
+    fn evaluate_as(
         &self,
         state: &State,
         table: &mut ReasonTable,
@@ -145,8 +145,8 @@ impl Program {
         let count = range.len();
         self.fit(&state.nodes, range.clone(), &mut block.verdict[..count]);
         self.filter(state, table, range.clone(), block);
-        let whole = &mut block.whole[..count];
-        whole.copy_from_slice(&self.fixed.score[range.clone()]);
+        let whole = &mut block.int_score[..count];
+        whole.copy_from_slice(&self.static_part.score[range.clone()]);
         for score in &self.scores {
             score.add_whole(state, range.clone(), whole);
         }
@@ -155,7 +155,7 @@ impl Program {
             devices.judge(&state.nodes, range.clone(), verdict, whole, with_reasons);
         }
         if self.has_fraction {
-            let fraction = &mut block.fraction[..count];
+            let fraction = &mut block.frac_score[..count];
             fraction.fill(0.0);
             for score in &self.scores {
                 score.add_fraction(state, range.clone(), fraction);
@@ -172,24 +172,24 @@ impl Program {
         block: &mut Block,
         passes: impl Fn(usize) -> bool,
     ) -> Option<Found> {
-        if !self.fixed.normalised.is_empty() {
+        if !self.static_part.normalised.is_empty() {
             return None;
         }
         let mut best: [Option<(f64, usize)>; 2] = [None, None];
         for start in (0..state.nodes.len()).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(state.nodes.len());
             let count = range.len();
-            self.look_at(state, table, range, block, false);
+            self.evaluate_as(state, table, range, block, false);
             for at in 0..count {
                 if !block.verdict[at].fits() {
                     continue;
                 }
                 let fraction = if self.has_fraction {
-                    block.fraction[at]
+                    block.frac_score[at]
                 } else {
                     0.0
                 };
-                let key = block.whole[at] as f64 + fraction;
+                let key = block.int_score[at] as f64 + fraction;
                 let best = &mut best[usize::from(block.verdict[at].0)];
                 if best.is_none_or(|(other, _)| key > other) && passes(start + at) {
                     *best = Some((key, start + at));
@@ -261,7 +261,7 @@ impl Program {
             }
         };
         ask(&self.before, &mut found);
-        let fixed = &self.fixed.verdict[range.clone()];
+        let fixed = &self.static_part.verdict[range.clone()];
         for (at, reason) in fixed.iter().enumerate() {
             if let Some(reason) = reason {
                 found.push((at as u8, *reason));

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::Found;
 use super::cells::CellFilters;
-use super::evaluate::{BLOCK, Block, Program, Verdict};
-use super::group::Group;
+use super::evaluate::{BLOCK, Block, ClassEvaluator, Verdict};
 use super::nearest::{Nearest, nearest};
+use super::ranking::Ranking;
 use super::wide_max::NOT_A_CANDIDATE;
 
 /// From this many touched nodes of a block on, the whole block is evaluated.
@@ -17,13 +17,13 @@ const FULL_BLOCK: u8 = 6;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
-    program: Program,
+    evaluator: ClassEvaluator,
     cells: Option<CellFilters>,
     candidates: Vec<Box<dyn CandidateScore>>,
     verdict: Vec<Verdict>,
     counts: Vec<u32>,
-    idle: Group,
-    future: Option<Group>,
+    idle: Ranking,
+    future: Option<Ranking>,
     parts: Option<Parts>,
     cursor: u64,
     in_block: Vec<u8>,
@@ -46,12 +46,12 @@ impl ClassIndex {
     /// An index that knows nothing yet.
     pub fn new(
         state: &State,
-        program: Program,
+        evaluator: ClassEvaluator,
         cells: Option<CellFilters>,
         candidates: Vec<Box<dyn CandidateScore>>,
     ) -> Self {
         let nodes = state.nodes.len();
-        let normalised = program.fixed.normalised.len();
+        let normalised = evaluator.static_part.normalised.len();
         // What other pods say decides who the candidates are, and so what normalised scores are.
         let whole_picture = !candidates.is_empty() || (cells.is_some() && normalised > 0);
         let parts = whole_picture.then(|| Parts {
@@ -59,13 +59,13 @@ impl ClassIndex {
             fraction: vec![0.0; nodes],
         });
         let mut index = Self {
-            idle: Group::new(
+            idle: Ranking::new(
                 nodes,
                 cells.as_ref().map(|cells| cells.layout.as_ref()),
                 normalised,
             ),
             future: None,
-            program,
+            evaluator,
             cells,
             candidates,
             verdict: vec![Verdict::UNKNOWN; nodes],
@@ -84,12 +84,12 @@ impl ClassIndex {
 
     /// Bytes it holds.
     pub fn bytes(&self) -> usize {
-        let groups = self.idle.bytes() + self.future.as_ref().map_or(0, Group::bytes);
+        let rankings = self.idle.bytes() + self.future.as_ref().map_or(0, Ranking::bytes);
         let parts = self
             .parts
             .as_ref()
             .map_or(0, |parts| parts.whole.len() * 16);
-        self.verdict.len() * 2 + self.in_block.len() + groups + parts
+        self.verdict.len() * 2 + self.in_block.len() + rankings + parts
     }
 
     fn settle_cells(&mut self) {
@@ -109,8 +109,8 @@ impl ClassIndex {
     pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
         if state.nodes.in_transit > 0 && self.future.is_none() {
             let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
-            let normalised = self.program.fixed.normalised.len();
-            self.future = Some(Group::new(self.verdict.len(), layout, normalised));
+            let normalised = self.evaluator.static_part.normalised.len();
+            self.future = Some(Ranking::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
         }
         let is_new = self.cursor == 0;
@@ -127,7 +127,7 @@ impl ClassIndex {
         match touched {
             Some(touched) if touched.len() * 4 < self.verdict.len() => {
                 self.catch_up_pods(state, &touched);
-                self.look_at_each(state, table, scratch, &touched);
+                self.evaluate_touched(state, table, scratch, &touched);
             }
             _ => {
                 // What other pods say was just summed up when it has never been asked.
@@ -137,7 +137,7 @@ impl ClassIndex {
                     _ => state.nodes.indices().collect(),
                 };
                 self.catch_up_pods(state, &all);
-                self.look_at_range(state, table, scratch, 0, self.verdict.len());
+                self.evaluate_range(state, table, scratch, 0, self.verdict.len());
             }
         }
         self.follow_normalisers(state, table, scratch);
@@ -170,7 +170,7 @@ impl ClassIndex {
     }
 
     /// Evaluates touched nodes; where many of a block were touched, the whole block at once.
-    fn look_at_each(
+    fn evaluate_touched(
         &mut self,
         state: &State,
         table: &mut ReasonTable,
@@ -190,12 +190,12 @@ impl ClassIndex {
                 0 => {}
                 few @ 1..FULL_BLOCK => {
                     in_block[block] = few;
-                    self.look_at_range(state, table, scratch, node.at(), node.at() + 1);
+                    self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
                 }
                 _ => {
                     let from = block * BLOCK;
                     let to = (from + BLOCK).min(self.verdict.len());
-                    self.look_at_range(state, table, scratch, from, to);
+                    self.evaluate_range(state, table, scratch, from, to);
                 }
             }
         }
@@ -205,7 +205,7 @@ impl ClassIndex {
         self.in_block = in_block;
     }
 
-    fn look_at_range(
+    fn evaluate_range(
         &mut self,
         state: &State,
         table: &mut ReasonTable,
@@ -216,14 +216,15 @@ impl ClassIndex {
         self.effort += (to - from) as u64;
         for start in (from..to).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(to);
-            self.program.evaluate(state, table, range.clone(), scratch);
+            self.evaluator
+                .evaluate(state, table, range.clone(), scratch);
             for (at, node) in range.enumerate() {
-                let fraction = if self.program.has_fraction {
-                    scratch.fraction[at]
+                let fraction = if self.evaluator.has_fraction {
+                    scratch.frac_score[at]
                 } else {
                     0.0
                 };
-                self.record(node, scratch.verdict[at], scratch.whole[at], fraction);
+                self.record(node, scratch.verdict[at], scratch.int_score[at], fraction);
             }
         }
     }
@@ -234,7 +235,7 @@ impl ClassIndex {
             self.verdict[node] = verdict;
             self.count(old, -1);
             self.count(verdict, 1);
-            if !self.program.fixed.normalised.is_empty() {
+            if !self.evaluator.static_part.normalised.is_empty() {
                 self.count_raw(node, old, verdict);
             }
         }
@@ -243,19 +244,19 @@ impl ClassIndex {
             parts.fraction[node] = fraction;
         }
         let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
-        let put = |group: &mut Group, member: bool| {
+        let put = |ranking: &mut Ranking, member: bool| {
             let key = if member {
-                let normalised = &self.program.fixed.normalised;
+                let normalised = &self.evaluator.static_part.normalised;
                 let extra: i64 = normalised
                     .iter()
-                    .zip(&group.raw_max)
+                    .zip(&ranking.raw_max)
                     .map(|(n, max)| n.score(n.raw[node].min(*max), *max))
                     .sum();
                 (whole + extra) as f64 + fraction
             } else {
                 NOT_A_CANDIDATE
             };
-            group.set(node, key, layout);
+            ranking.set(node, key, layout);
         };
         put(&mut self.idle, verdict == Verdict::IDLE);
         if let Some(future) = &mut self.future {
@@ -275,7 +276,7 @@ impl ClassIndex {
 
     fn count_raw(&mut self, node: usize, old: Verdict, new: Verdict) {
         let mut shift = |verdict: Verdict, by: i32| {
-            let group = match verdict {
+            let ranking = match verdict {
                 Verdict::IDLE => &mut self.idle,
                 Verdict::FUTURE => match &mut self.future {
                     Some(future) => future,
@@ -283,10 +284,10 @@ impl ClassIndex {
                 },
                 _ => return,
             };
-            for (counts, normalised) in group
+            for (counts, normalised) in ranking
                 .raw_counts
                 .iter_mut()
-                .zip(&self.program.fixed.normalised)
+                .zip(&self.evaluator.static_part.normalised)
             {
                 let count = counts.entry(normalised.raw[node]).or_insert(0);
                 *count = count.wrapping_add_signed(by);
@@ -301,18 +302,18 @@ impl ClassIndex {
 
     /// When the largest raw value among the candidates has moved, every key is made anew.
     fn follow_normalisers(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
-        if self.program.fixed.normalised.is_empty() || self.parts.is_some() {
+        if self.evaluator.static_part.normalised.is_empty() || self.parts.is_some() {
             return;
         }
         let mut moved = false;
-        for group in std::iter::once(&mut self.idle).chain(self.future.as_mut()) {
-            for (max, counts) in group.raw_max.iter_mut().zip(&group.raw_counts) {
+        for ranking in std::iter::once(&mut self.idle).chain(self.future.as_mut()) {
+            for (max, counts) in ranking.raw_max.iter_mut().zip(&ranking.raw_counts) {
                 let now = counts.last_key_value().map_or(0, |(raw, _)| *raw);
                 moved |= std::mem::replace(max, now) != now;
             }
         }
         if moved {
-            self.look_at_range(state, table, scratch, 0, self.verdict.len());
+            self.evaluate_range(state, table, scratch, 0, self.verdict.len());
         }
     }
 
@@ -363,7 +364,7 @@ impl ClassIndex {
             .iter()
             .map(|node| parts.whole[*node as usize])
             .collect();
-        for normalised in &self.program.fixed.normalised {
+        for normalised in &self.evaluator.static_part.normalised {
             let raw = |node: &u32| normalised.raw[*node as usize];
             let max = candidates.iter().map(raw).max().unwrap_or(0);
             for (score, node) in whole.iter_mut().zip(candidates) {
@@ -398,7 +399,7 @@ impl ClassIndex {
         let nearest = match &self.nearest {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
-                let nearest = nearest(&self.program, &self.verdict, &state.nodes);
+                let nearest = nearest(&self.evaluator, &self.verdict, &state.nodes);
                 self.nearest = Some((cycle, nearest.clone()));
                 nearest
             }

@@ -4,7 +4,7 @@ use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_model::{NodeIx, Nodes};
 
 use super::devices::DeviceCheck;
-use super::evaluate::{Program, Verdict};
+use super::evaluate::{ClassEvaluator, Verdict};
 
 /// Nodes whose devices are looked at card by card for the nearest miss.
 const MOST_EXPLAINED: usize = 32;
@@ -44,21 +44,22 @@ impl Distance {
 
 /// Looks at all nodes. The nearest miss is none of those a rule about node objects turns down, and
 /// lacks something: other reasons have no distance.
-pub fn nearest(program: &Program, verdicts: &[Verdict], nodes: &Nodes) -> Nearest {
+pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) -> Nearest {
     let mut best: Option<Found> = None;
     let mut never = true;
     let mut left = MOST_EXPLAINED;
     for node in nodes.indices() {
-        let mut distance = by_resources(program, nodes, node);
+        let mut distance = by_resources(evaluator, nodes, node);
         let fails = |check: &&DeviceCheck| {
             let reasons = verdicts[node.at()].reasons();
             reasons.is_some_and(|set| check.is_failure(set))
         };
-        let check = program.devices();
+        let check = evaluator.devices();
         let failing = check.filter(fails).filter(|_| !distance.lacks_resources);
         let lacks = distance.lacks_resources || failing.is_some();
         let nearer = |distance: &Distance| best.as_ref().is_none_or(|b| *distance < b.distance);
-        let competes = lacks && program.fixed.verdict[node.at()].is_none() && nearer(&distance);
+        let competes =
+            lacks && evaluator.static_part.verdict[node.at()].is_none() && nearer(&distance);
         if !competes && (!never || distance.never > 0) {
             continue;
         }
@@ -92,7 +93,7 @@ pub fn nearest(program: &Program, verdicts: &[Verdict], nodes: &Nodes) -> Neares
             });
         }
     }
-    let miss = best.map(|found| found.miss(program, nodes));
+    let miss = best.map(|found| found.miss(evaluator, nodes));
     Nearest { miss, never }
 }
 
@@ -105,8 +106,8 @@ struct Found {
 }
 
 impl Found {
-    fn miss(self, program: &Program, nodes: &Nodes) -> NearestMiss {
-        let short = program.shortages(nodes, self.node).filter(is_short);
+    fn miss(self, evaluator: &ClassEvaluator, nodes: &Nodes) -> NearestMiss {
+        let short = evaluator.shortages(nodes, self.node).filter(is_short);
         NearestMiss {
             node: self.node,
             short: short.collect(),
@@ -115,9 +116,9 @@ impl Found {
     }
 }
 
-fn by_resources(program: &Program, nodes: &Nodes, node: NodeIx) -> Distance {
+fn by_resources(evaluator: &ClassEvaluator, nodes: &Nodes, node: NodeIx) -> Distance {
     let mut distance = Distance::default();
-    for shortage in program.shortages(nodes, node) {
+    for shortage in evaluator.shortages(nodes, node) {
         distance.absent += u32::from(shortage.total <= 0);
         distance.never += u32::from(shortage.total < shortage.asked);
         if is_short(&shortage) {

@@ -150,7 +150,7 @@ impl Engine {
     }
 
     fn condition_word(&self, ix: JobIx) -> &'static str {
-        match self.chain.job_valid(&self.state, ix) {
+        match self.plugins.job_valid(&self.state, ix) {
             Err(invalid) => invalid.reason,
             Ok(()) => "NotEnoughResources",
         }

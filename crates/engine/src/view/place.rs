@@ -108,9 +108,9 @@ impl Engine {
                 continue;
             }
             place.waiting += 1;
-            if self.chain.job_order(&self.state, other, ix) == Ordering::Less {
+            if self.plugins.job_order(&self.state, other, ix) == Ordering::Less {
                 place.position += 1;
-                if self.chain.job_order(&self.state, other, first) == Ordering::Less {
+                if self.plugins.job_order(&self.state, other, first) == Ordering::Less {
                     first = other;
                 }
             }
@@ -121,7 +121,7 @@ impl Engine {
 
     /// The first jobs of a list in their order, as rows.
     pub(super) fn first_waiting(&self, jobs: &[JobIx], most: usize) -> Vec<WaitingJob> {
-        let order = |l, r| self.chain.job_order(&self.state, l, r);
+        let order = |l, r| self.plugins.job_order(&self.state, l, r);
         let first = first_of(jobs.iter().copied(), most, order);
         let rows = first.into_iter().enumerate();
         rows.map(|(at, ix)| self.waiting_row(ix, at + 1)).collect()
@@ -152,10 +152,10 @@ impl Engine {
     /// Queues in their turn. Where their order is not transitive: by name. Jobs without one come last.
     fn in_turn(&self, queues: impl Iterator<Item = Option<QueueIx>>) -> Vec<Option<QueueIx>> {
         let name = |queue: QueueIx| &self.state.queue(queue).object.name;
-        let by_name = self.chain.queue_order_is_entangled();
+        let by_name = self.plugins.queue_order_is_entangled();
         first_of(queues, usize::MAX, |l, r| match (l, r) {
             (Some(l), Some(r)) if by_name => name(l).cmp(name(r)),
-            (Some(l), Some(r)) => self.chain.queue_order(&self.state, l, r),
+            (Some(l), Some(r)) => self.plugins.queue_order(&self.state, l, r),
             (l, r) => r.is_some().cmp(&l.is_some()),
         })
     }

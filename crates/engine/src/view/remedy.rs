@@ -197,7 +197,7 @@ impl Engine {
         let job = self.state.job(ix);
         let short = self.short_of(ix);
         let could = self.notes.get(&ix).map_or(0, |note| note.discarded.len());
-        if job.min_available > 1 && short > 0 && self.chain.has_gangs() {
+        if job.min_available > 1 && short > 0 && self.plugins.has_gangs() {
             let releasing = job.count(TaskStatus::Pipelined);
             let mut text = format!(
                 "{short} more {} of its gang have to find a place at the same time (it needs {}, {} \

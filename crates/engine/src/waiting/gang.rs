@@ -92,7 +92,7 @@ impl Engine {
         if job.queue.is_none() {
             return Some(GroupWaiting::NoQueue);
         }
-        if !self.chain.writes_conditions() {
+        if !self.plugins.writes_conditions() {
             return None;
         }
         if job.tasks.is_empty() {
@@ -101,7 +101,7 @@ impl Engine {
             let skip = skip.filter(|_| job.is_pending())?;
             return Some(GroupWaiting::NotTried(skip));
         }
-        Some(match self.chain.job_valid(&self.state, ix) {
+        Some(match self.plugins.job_valid(&self.state, ix) {
             Err(invalid) => GroupWaiting::Invalid(invalid),
             Ok(()) => GroupWaiting::Gang,
         })

@@ -17,7 +17,7 @@
 //!
 //! The placement kernel alone decides from the trait of an answer what it keeps and for how long: a
 //! plugin never says so. To add a point: its trait here, its field in [`Extensions`], and in
-//! [`crate::chain`] its switch and the method that asks it.
+//! [`crate::plugins`] its switch and the method that asks it.
 
 pub mod bind;
 pub mod candidates;

@@ -1,5 +1,6 @@
 //! The one owner of everything the scheduler knows.
 
+mod account;
 mod apply;
 mod awaiting;
 mod changes;
@@ -20,12 +21,12 @@ use slab::Slab;
 use crate::device::DeviceTable;
 use crate::intern::{Interner, Sym};
 use crate::job::{Job, JobIx, Origin, RoleCount};
-use crate::node::{NodeIx, Nodes};
-use crate::object::{Gates, GroupPhase, GroupStatus, PriorityClassObject};
+use crate::node::Nodes;
+use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
-use crate::resource::{ResIx, ResVec, ResourceNames, WideSum};
+use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{RulesIx, Shape, Shapes};
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::task::{Task, TaskIx};
 use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
@@ -237,71 +238,6 @@ impl State {
         }
     }
 
-    /// Adds (`by` = 1) or removes (`by` = −1) a task's share of its job and queue.
-    pub(super) fn account(
-        &mut self,
-        ix: TaskIx,
-        status: TaskStatus,
-        node: Option<NodeIx>,
-        by: i32,
-    ) {
-        let task = &self.tasks[ix.at()];
-        let Some(job_ix) = task.job else { return };
-        let charge = match &task.holding {
-            Some(holding) if node.is_some() => &holding.charge,
-            _ => self.devices.charge(task.demand),
-        };
-        let request = Charged {
-            request: &self.shapes.get(task.shape).request,
-            instead: charge,
-        };
-        let job = &mut self.jobs[job_ix.at()];
-        let step = |count: &mut u32| *count = count.wrapping_add_signed(by);
-        step(&mut job.by_status[status as usize]);
-        if let Some(role) = job.roles.iter_mut().find(|role| role.role == task.role) {
-            step(&mut role.by_status[status as usize]);
-        }
-        if status == TaskStatus::Pending && task.best_effort {
-            step(&mut job.pending_best_effort);
-        }
-        if status == TaskStatus::Releasing && (node.is_some() || task.lost_node != Sym::default()) {
-            step(&mut job.releasing_on_node);
-        }
-        if task.gates == Gates::Foreign {
-            request.shift(&mut job.gated, by);
-        }
-        request.shift(&mut job.total, by);
-        let mut queue = job.queue.map(|queue| &mut self.queues[queue.at()]);
-        let (mine, theirs) = if status.is_allocated() {
-            (
-                &mut job.allocated,
-                queue.as_mut().map(|queue| &mut queue.allocated),
-            )
-        } else if status == TaskStatus::Pipelined {
-            (
-                &mut job.pipelined,
-                queue.as_mut().map(|queue| &mut queue.pipelined),
-            )
-        } else if status == TaskStatus::Pending {
-            request.shift_wide(&mut job.pending, by);
-            if let Some(queue) = queue {
-                request.shift_wide(&mut queue.pending, by);
-            }
-            return;
-        } else {
-            return;
-        };
-        request.shift(mine, by);
-        if let Some(theirs) = theirs {
-            request.shift(theirs, by);
-        }
-        if status.is_allocated()
-            && let Some(queue) = job.queue
-        {
-            self.touch_queue(queue);
-        }
-    }
-
     /// Sets the phase of a job.
     pub fn set_phase(&mut self, ix: JobIx, phase: GroupPhase) {
         let job = &mut self.jobs[ix.at()];
@@ -354,35 +290,5 @@ impl State {
             }
         };
         &mut job.roles[at]
-    }
-}
-
-/// What a task counts for its job and queue.
-struct Charged<'a> {
-    request: &'a ResVec,
-    /// Amounts that count instead.
-    instead: &'a [(ResIx, i64)],
-}
-
-impl Charged<'_> {
-    fn shift_wide(&self, sums: &mut WideSum, by: i32) {
-        sums.shift(self.request, by);
-        for (resource, amount) in self.instead {
-            let more = i128::from(*amount) - i128::from(self.request.get(*resource));
-            sums.shift_one(*resource, more * i128::from(by));
-        }
-    }
-
-    #[inline]
-    fn shift(&self, amounts: &mut ResVec, by: i32) {
-        if by > 0 {
-            amounts.add(self.request);
-        } else {
-            amounts.sub(self.request);
-        }
-        for (resource, amount) in self.instead {
-            let more = amount.wrapping_sub(self.request.get(*resource));
-            amounts.shift(*resource, more.wrapping_mul(i64::from(by)));
-        }
     }
 }

@@ -97,7 +97,10 @@ impl State {
         if !same_place {
             self.leave_node(ix, &shape, entry.keeps);
         }
-        self.account(ix, old_status, old_node, -1);
+        let plain = !self.task(ix).involves_devices();
+        if !plain {
+            self.account(ix, old_status, old_node, -1);
+        }
         let task = &mut self.tasks[ix.at()];
         task.status = status;
         task.node = node;
@@ -108,7 +111,10 @@ impl State {
         if !same_place {
             self.enter_node(ix, &shape, entry);
         }
-        self.account(ix, status, node, 1);
+        match plain {
+            true => self.account_move(ix, old_status, old_node),
+            false => self.account(ix, status, node, 1),
+        }
         self.touch_job_of(ix);
     }
 

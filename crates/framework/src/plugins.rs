@@ -139,14 +139,14 @@ impl Points {
 
 /// All plugins of a configuration.
 #[derive(Default)]
-pub struct PluginChain {
+pub struct Plugins {
     tiers: Vec<Vec<Member>>,
     points: Points,
     /// Epochs of nodes and queues when the plugins were opened last.
     opened: Option<(u64, u64)>,
 }
 
-impl PluginChain {
+impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
         let mut points = Points::default();

@@ -10,7 +10,7 @@ use super::wide_max::{Keys, NOT_A_CANDIDATE, Ranked, WideMax};
 const SMALL_CELL: usize = 64;
 
 /// Keys by node or, with cells, by position.
-pub struct Group {
+pub struct Ranking {
     keys: Vec<f64>,
     order: Order,
     /// Per normalised score: how many candidates have each raw value.
@@ -50,8 +50,8 @@ impl Keys for TopKeys<'_> {
     }
 }
 
-impl Group {
-    /// A group without candidates.
+impl Ranking {
+    /// A ranking without candidates.
     pub fn new(nodes: usize, layout: Option<&Layout>, normalised: usize) -> Self {
         let order = match layout {
             None => Order::One(WideMax::new(nodes)),

@@ -1,0 +1,259 @@
+//! The classes of tasks the kernel has met, under dense numbers.
+//!
+//! What tells classes apart is looked up once a question ([`Classes::of`]); everything known about a
+//! class then stands in its record.
+
+use std::rc::Rc;
+
+use pumice_framework::points::{ClassKey, Signature};
+use pumice_framework::{Class, Plugins};
+use pumice_model::topology::AppearanceIx;
+use pumice_model::{DeviceRequestIx, NeedIx, State, TaskIx};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::index::ClassIndex;
+
+/// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
+pub const INDEX_BUDGET_BYTES: usize = 512 << 20;
+
+/// Classes beyond which those nobody has any more are looked for when a cycle begins.
+const SPARE_CLASSES: usize = 256;
+
+/// Classes without an index that are remembered within a cycle.
+const MAX_WITHOUT_INDEX: usize = 1 << 16;
+
+/// Signatures of plugins beyond which all that is known of classes is dropped, with them.
+const MAX_SIGNATURES: usize = 1 << 14;
+
+/// Number of a class. It holds until classes are dropped, so for one question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassIx(u32);
+
+/// Number of what plugins tell a class apart by; 0 for nothing.
+pub type SignatureIx = u32;
+
+/// Identity of a class over time: indices are reused, serials are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ClassId {
+    /// Serial of the shape.
+    shape: u64,
+    appearance: AppearanceIx,
+    signature: SignatureIx,
+    /// Serial of what it asks of volumes.
+    volumes: u64,
+    /// Serial of what it asks of devices.
+    devices: u64,
+}
+
+/// What the filters say of a class before they look at any node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prefiltered {
+    /// They were not asked yet.
+    Unknown,
+    /// Nodes are to be looked at.
+    Passes,
+    /// A reason against every node.
+    Rejected(String),
+}
+
+struct Record {
+    id: ClassId,
+    key: ClassKey,
+    signature: Rc<Signature>,
+    prefiltered: Prefiltered,
+    index: Option<Box<ClassIndex>>,
+}
+
+/// All classes that are known.
+pub struct Classes {
+    records: Vec<Record>,
+    by_id: FxHashMap<ClassId, ClassIx>,
+    /// The one asked for last: tasks of a class often follow each other.
+    last: Option<ClassIx>,
+    signatures: FxHashMap<Rc<Signature>, SignatureIx>,
+    unsigned: Rc<Signature>,
+    /// Number of classes at which the next look for useless ones is due.
+    sweep_at: usize,
+    /// Number of classes at which those without an index are dropped.
+    full_at: usize,
+    /// How often an index was asked for.
+    queries: u64,
+    /// Bytes of all indexes.
+    bytes: usize,
+}
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self {
+            records: Vec::new(),
+            by_id: FxHashMap::default(),
+            last: None,
+            signatures: FxHashMap::default(),
+            unsigned: Rc::default(),
+            sweep_at: SPARE_CLASSES,
+            full_at: MAX_WITHOUT_INDEX,
+            queries: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Classes {
+    /// The class of a task.
+    pub fn of(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> ClassIx {
+        let key = ClassKey::of(state.task(task));
+        let signature = plugins.signature(state, task);
+        let (signature, number) = match signature.filter(|signature| !signature.is_empty()) {
+            None => (None, 0),
+            Some(signature) => self.intern(signature),
+        };
+        let id = ClassId {
+            shape: state.shapes.serial(key.shape),
+            appearance: key.appearance,
+            signature: number,
+            volumes: state.volumes.serial(key.volumes),
+            devices: state.devices.serial(key.devices),
+        };
+        if let Some(last) = self.last
+            && self.records[last.at()].id == id
+        {
+            return last;
+        }
+        let known = self.by_id.get(&id).copied();
+        let class = known.unwrap_or_else(|| self.add(id, key, signature));
+        self.last = Some(class);
+        class
+    }
+
+    fn add(&mut self, id: ClassId, key: ClassKey, signature: Option<Rc<Signature>>) -> ClassIx {
+        if self.records.len() >= self.full_at {
+            self.retain(|record| record.index.is_some());
+            self.full_at = 2 * self.records.len() + MAX_WITHOUT_INDEX;
+        }
+        let class = ClassIx(self.records.len() as u32);
+        self.records.push(Record {
+            id,
+            key,
+            signature: signature.unwrap_or_else(|| self.unsigned.clone()),
+            prefiltered: Prefiltered::Unknown,
+            index: None,
+        });
+        self.by_id.insert(id, class);
+        class
+    }
+
+    fn intern(&mut self, signature: Signature) -> (Option<Rc<Signature>>, SignatureIx) {
+        if let Some((known, number)) = self.signatures.get_key_value(&signature) {
+            return (Some(known.clone()), *number);
+        }
+        let (new, number) = (Rc::new(signature), self.signatures.len() as SignatureIx + 1);
+        self.signatures.insert(new.clone(), number);
+        (Some(new), number)
+    }
+
+    /// So many signatures are known that all that is known should be dropped.
+    pub fn has_too_many_signatures(&self) -> bool {
+        self.signatures.len() >= MAX_SIGNATURES
+    }
+
+    /// Drops classes nobody has any more, once there are many.
+    pub fn sweep(&mut self, state: &State) {
+        if self.records.len() < self.sweep_at {
+            return;
+        }
+        let shapes: FxHashSet<u64> = state.shapes.serials_in_use().collect();
+        let needs: FxHashSet<u64> = state.volumes.serials_in_use().collect();
+        let demands: FxHashSet<u64> = state.devices.serials_in_use().collect();
+        self.retain(|record| {
+            let id = &record.id;
+            shapes.contains(&id.shape)
+                && needs.contains(&id.volumes)
+                && demands.contains(&id.devices)
+        });
+        self.sweep_at = 2 * self.records.len() + SPARE_CLASSES;
+    }
+
+    fn retain(&mut self, keeps: impl Fn(&Record) -> bool) {
+        self.last = None;
+        self.records.retain(keeps);
+        let numbered = self.records.iter().enumerate();
+        self.by_id = numbered
+            .map(|(at, record)| (record.id, ClassIx(at as u32)))
+            .collect();
+        let indexes = self
+            .records
+            .iter()
+            .filter_map(|record| record.index.as_ref());
+        self.bytes = indexes.map(|index| index.bytes()).sum();
+    }
+
+    /// The class, for plugins.
+    pub fn make(&self, state: &State, class: ClassIx) -> Class {
+        let record = &self.records[class.at()];
+        Class::new(state, record.key, record.signature.clone())
+    }
+
+    /// Number of what plugins tell it apart by.
+    pub fn signature(&self, class: ClassIx) -> SignatureIx {
+        self.records[class.at()].id.signature
+    }
+
+    /// What the filters say of it before they look at any node.
+    pub fn prefiltered(&mut self, class: ClassIx) -> &mut Prefiltered {
+        &mut self.records[class.at()].prefiltered
+    }
+
+    /// Its index, out of the record: to be put back with [`Classes::put_index`]. None if it has none
+    /// for the cluster's storage as it is.
+    pub fn take_index(&mut self, state: &State, class: ClassIx) -> Option<Box<ClassIndex>> {
+        let record = &mut self.records[class.at()];
+        let index = record.index.take()?;
+        self.bytes -= index.bytes();
+        Some(index).filter(|index| index.volumes_epoch == state.volumes.epoch(record.key.volumes))
+    }
+
+    /// Keeps the index of a class.
+    pub fn put_index(&mut self, state: &State, class: ClassIx, mut index: Box<ClassIndex>) {
+        let record = &mut self.records[class.at()];
+        self.queries += 1;
+        index.last_used = self.queries;
+        index.volumes_epoch = state.volumes.epoch(record.key.volumes);
+        self.bytes += index.bytes();
+        record.index = Some(index);
+        if self.bytes > INDEX_BUDGET_BYTES {
+            self.drop_oldest_indexes();
+        }
+    }
+
+    fn drop_oldest_indexes(&mut self) {
+        let last_used = |record: &Record| record.index.as_ref().map(|index| index.last_used);
+        let mut ages: Vec<u64> = self.records.iter().filter_map(last_used).collect();
+        ages.sort_unstable();
+        let Some(middle) = ages.get(ages.len() / 2).copied() else {
+            return;
+        };
+        for record in &mut self.records {
+            if last_used(record).is_some_and(|used| used < middle)
+                && let Some(index) = record.index.take()
+            {
+                self.bytes -= index.bytes();
+            }
+        }
+    }
+
+    /// Whether the class has one task, as far as can be told cheaply: an index pays only for classes
+    /// of several tasks, and while it lives.
+    pub fn is_alone(&self, state: &State, class: ClassIx) -> bool {
+        let key = self.records[class.at()].key;
+        state.shapes.uses(key.shape) == 1
+            || (key.devices != DeviceRequestIx::NONE && state.devices.uses(key.devices) == 1)
+            || (key.volumes != NeedIx::NONE
+                && (state.volumes.uses(key.volumes) == 1 || state.volumes.is_volatile(key.volumes)))
+    }
+}
+
+impl ClassIx {
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}

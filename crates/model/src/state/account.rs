@@ -1,0 +1,175 @@
+//! What tasks count for their jobs and queues: how many are in each status, and amounts.
+
+use super::State;
+use crate::device::DeviceTable;
+use crate::intern::Sym;
+use crate::node::NodeIx;
+use crate::object::Gates;
+use crate::resource::{ResIx, ResVec, WideSum};
+use crate::shape::Shapes;
+use crate::task::{Task, TaskIx, TaskStatus};
+
+/// Which sums of its job and queue a task of a status is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SumsOf {
+    Pending,
+    Pipelined,
+    Allocated,
+    /// Tasks that end or have ended.
+    Nobody,
+}
+
+impl SumsOf {
+    fn status(status: TaskStatus) -> Self {
+        match status {
+            TaskStatus::Pending => Self::Pending,
+            TaskStatus::Pipelined => Self::Pipelined,
+            _ if status.is_allocated() => Self::Allocated,
+            _ => Self::Nobody,
+        }
+    }
+}
+
+impl State {
+    /// Adds (`by` = 1) or removes (`by` = −1) a task's share of its job and queue.
+    pub(super) fn account(
+        &mut self,
+        ix: TaskIx,
+        status: TaskStatus,
+        node: Option<NodeIx>,
+        by: i32,
+    ) {
+        self.count(ix, status, node, by);
+        self.add_total(ix, node, by);
+        self.add_amounts(ix, status, node, by);
+    }
+
+    /// Moves a task's share to the status and node it has now. What stays the same is left alone: all
+    /// amounts, when a placement becomes a decision. Not for tasks that have to do with devices, whose
+    /// amounts depend on where they are.
+    pub(super) fn account_move(
+        &mut self,
+        ix: TaskIx,
+        old_status: TaskStatus,
+        old_node: Option<NodeIx>,
+    ) {
+        let task = &self.tasks[ix.at()];
+        let (status, node) = (task.status, task.node);
+        self.count(ix, old_status, old_node, -1);
+        self.count(ix, status, node, 1);
+        if SumsOf::status(old_status) != SumsOf::status(status) {
+            self.add_amounts(ix, old_status, old_node, -1);
+            self.add_amounts(ix, status, node, 1);
+        }
+    }
+
+    fn count(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
+        let task = &self.tasks[ix.at()];
+        let Some(job_ix) = task.job else { return };
+        let job = &mut self.jobs[job_ix.at()];
+        let step = |count: &mut u32| *count = count.wrapping_add_signed(by);
+        step(&mut job.by_status[status as usize]);
+        if let Some(role) = job.roles.iter_mut().find(|role| role.role == task.role) {
+            step(&mut role.by_status[status as usize]);
+        }
+        if status == TaskStatus::Pending && task.best_effort {
+            step(&mut job.pending_best_effort);
+        }
+        if status == TaskStatus::Releasing && (node.is_some() || task.lost_node != Sym::default()) {
+            step(&mut job.releasing_on_node);
+        }
+        if let Some(queue) = job.queue
+            && status.is_allocated()
+        {
+            self.touch_queue(queue);
+        }
+    }
+
+    /// Sums that do not depend on the status.
+    fn add_total(&mut self, ix: TaskIx, node: Option<NodeIx>, by: i32) {
+        let task = &self.tasks[ix.at()];
+        let Some(job_ix) = task.job else { return };
+        let charged = charged(&self.shapes, &self.devices, task, node);
+        let job = &mut self.jobs[job_ix.at()];
+        if task.gates == Gates::Foreign {
+            charged.shift(&mut job.gated, by);
+        }
+        charged.shift(&mut job.total, by);
+    }
+
+    /// Sums by status.
+    fn add_amounts(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
+        let task = &self.tasks[ix.at()];
+        let Some(job_ix) = task.job else { return };
+        let charged = charged(&self.shapes, &self.devices, task, node);
+        let job = &mut self.jobs[job_ix.at()];
+        let queue = job.queue.map(|queue| &mut self.queues[queue.at()]);
+        match SumsOf::status(status) {
+            SumsOf::Allocated => {
+                charged.shift(&mut job.allocated, by);
+                if let Some(queue) = queue {
+                    charged.shift(&mut queue.allocated, by);
+                }
+            }
+            SumsOf::Pipelined => {
+                charged.shift(&mut job.pipelined, by);
+                if let Some(queue) = queue {
+                    charged.shift(&mut queue.pipelined, by);
+                }
+            }
+            SumsOf::Pending => {
+                charged.shift_wide(&mut job.pending, by);
+                if let Some(queue) = queue {
+                    charged.shift_wide(&mut queue.pending, by);
+                }
+            }
+            SumsOf::Nobody => {}
+        }
+    }
+}
+
+/// What a task counts for its job and queue.
+struct Charged<'a> {
+    request: &'a ResVec,
+    /// Amounts that count instead.
+    instead: &'a [(ResIx, i64)],
+}
+
+fn charged<'a>(
+    shapes: &'a Shapes,
+    devices: &'a DeviceTable,
+    task: &'a Task,
+    node: Option<NodeIx>,
+) -> Charged<'a> {
+    let instead = match &task.holding {
+        Some(holding) if node.is_some() => &holding.charge,
+        _ => devices.charge(task.demand),
+    };
+    Charged {
+        request: &shapes.get(task.shape).request,
+        instead,
+    }
+}
+
+impl Charged<'_> {
+    fn shift_wide(&self, sums: &mut WideSum, by: i32) {
+        sums.shift(self.request, by);
+        for (resource, amount) in self.instead {
+            let more = i128::from(*amount) - i128::from(self.request.get(*resource));
+            sums.shift_one(*resource, more * i128::from(by));
+        }
+    }
+
+    #[inline]
+    fn shift(&self, amounts: &mut ResVec, by: i32) {
+        if by > 0 {
+            amounts.add(self.request);
+        } else {
+            amounts.sub(self.request);
+        }
+        for (resource, amount) in self.instead {
+            let more = amount.wrapping_sub(self.request.get(*resource));
+            amounts.shift(*resource, more.wrapping_mul(i64::from(by)));
+        }
+    }
+}
