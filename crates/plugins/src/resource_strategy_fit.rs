@@ -241,9 +241,9 @@ impl NodeScore for Both {
     fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (node, out) in range.zip(out) {
             let strategy = self.strategy.as_ref();
-            let strategy = strategy.map_or(0.0, |score| score.of(&state.nodes, node));
+            let strategy = strategy.map_or(0.0, |score| score.of(state.nodes(), node));
             let scarce = self.scarce.as_ref();
-            *out += strategy + scarce.map_or(0.0, |score| score.of(&state.nodes, node));
+            *out += strategy + scarce.map_or(0.0, |score| score.of(state.nodes(), node));
         }
     }
 

@@ -64,7 +64,7 @@ impl Proportional {
         let request = &class.shape.request;
         let mut parts = Vec::new();
         for listed in &self.0 {
-            let Some(resource) = state.resources.get(&listed.name) else {
+            let Some(resource) = state.resources().get(&listed.name) else {
                 continue;
             };
             if request.get(resource) > 0 {
@@ -93,7 +93,7 @@ impl NodeFilter for Filter {
     }
 
     fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (node, out) in range.zip(out) {
             let left = |resource, asked| value(&nodes.idle, resource, node).saturating_sub(asked);
             let cpu = left(CPU, self.cpu) as f64;

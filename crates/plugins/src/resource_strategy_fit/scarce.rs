@@ -55,7 +55,7 @@ impl Scarce {
         self.is_on().then(|| Score {
             asked: asked.map(|(resource, _)| resource).collect(),
             listed: listed
-                .filter_map(|(name, weight)| Some((state.resources.get(name)?, *weight)))
+                .filter_map(|(name, weight)| Some((state.resources().get(name)?, *weight)))
                 .collect(),
             weight_sum: self.weight_sum,
             weight: self.weight,

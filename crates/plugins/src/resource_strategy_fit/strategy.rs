@@ -127,12 +127,12 @@ impl Strategy {
                 Some(Part {
                     resource,
                     request,
-                    rule: rule(state.resources.name(resource))?,
+                    rule: rule(state.resources().name(resource))?,
                 })
             })
             .collect();
         // Sums of fractions depend on their order.
-        parts.sort_by_key(|part| state.resources.name(part.resource));
+        parts.sort_by_key(|part| state.resources().name(part.resource));
         let weights = parts.iter().map(|part| part.rule.weight);
         let weight_sum = weights.fold(0_i64, i64::saturating_add);
         (weight_sum != 0).then_some(Score {

@@ -27,9 +27,9 @@ fn scores(plugin: &ResourceStrategyFit, state: &State, pod: &str) -> Vec<f64> {
     let mut signature = Signature::default();
     signature.add(SPEC.name, plugin.signature(state, task(state, pod)));
     let class = Class::new(state, class(state, pod).key, Rc::new(signature));
-    let mut out = vec![0.0; state.nodes.len()];
+    let mut out = vec![0.0; state.nodes().len()];
     for score in plugin.node_scores(state, &class) {
-        score.add_fraction(state, 0..state.nodes.len(), &mut out);
+        score.add_fraction(state, 0..state.nodes().len(), &mut out);
     }
     out.into_iter()
         .map(|score| (score * 100.0).round() / 100.0)
