@@ -197,7 +197,7 @@ fn places_for(
     sample: TaskIx,
     need: u64,
 ) -> u64 {
-    let cursor = session.state.nodes.touch_cursor();
+    let cursor = session.state.nodes().touch_cursor();
     match session.sleepers.groups().most_places(class, cursor) {
         Some((most, is_exact)) if is_exact || most < need => return most,
         _ => {}

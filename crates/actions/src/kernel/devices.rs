@@ -39,7 +39,7 @@ impl DeviceCheck {
         Some(Self {
             demand,
             reasons,
-            weight: state.devices.families().settings().weight,
+            weight: state.devices().families().settings().weight,
         })
     }
 

@@ -99,10 +99,10 @@ impl ClassEvaluator {
         let scores = plugins.node_scores(state, class);
         let request = &class.shape.request;
         let mut needs = SmallVec::new();
-        for resource in state.resources.in_order() {
+        for resource in state.resources().in_order() {
             let amount = request.get(*resource);
             if amount > 0 {
-                let reason = table.insufficient(&state.resources, *resource);
+                let reason = table.insufficient(state.resources(), *resource);
                 needs.push(Need {
                     resource: *resource,
                     amount,
@@ -143,7 +143,7 @@ impl ClassEvaluator {
         with_reasons: bool,
     ) {
         let count = range.len();
-        self.fit(&state.nodes, range.clone(), &mut block.verdict[..count]);
+        self.fit(state.nodes(), range.clone(), &mut block.verdict[..count]);
         self.filter(state, table, range.clone(), block);
         let whole = &mut block.int_score[..count];
         whole.copy_from_slice(&self.static_part.score[range.clone()]);
@@ -152,7 +152,7 @@ impl ClassEvaluator {
         }
         if let Some(devices) = &self.devices {
             let verdict = &mut block.verdict[..count];
-            devices.judge(&state.nodes, range.clone(), verdict, whole, with_reasons);
+            devices.judge(state.nodes(), range.clone(), verdict, whole, with_reasons);
         }
         if self.has_fraction {
             let fraction = &mut block.frac_score[..count];
@@ -176,8 +176,8 @@ impl ClassEvaluator {
             return None;
         }
         let mut best: [Option<(f64, usize)>; 2] = [None, None];
-        for start in (0..state.nodes.len()).step_by(BLOCK) {
-            let range = start..(start + BLOCK).min(state.nodes.len());
+        for start in (0..state.nodes().len()).step_by(BLOCK) {
+            let range = start..(start + BLOCK).min(state.nodes().len());
             let count = range.len();
             self.evaluate_as(state, table, range, block, false);
             for at in 0..count {

@@ -39,10 +39,10 @@ impl Kernel {
             // What a placement does to its volumes may help another.
             let signature = self.classes.signature(class);
             let static_part = self.static_part(state, plugins, &made, signature);
-            self.effort += state.nodes.len() as u64;
+            self.effort += state.nodes().len() as u64;
             let is_allowed = |node: NodeIx| static_part.verdict[node.at()].is_none();
             return PlaceCount {
-                most: count(&state.nodes, request, is_allowed),
+                most: count(state.nodes(), request, is_allowed),
                 spans_nodes: false,
             };
         }
@@ -57,7 +57,7 @@ impl Kernel {
             },
         };
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
-        let found = index.places(&state.nodes, request);
+        let found = index.places(state.nodes(), request);
         self.effort += std::mem::take(&mut index.effort);
         self.classes.put_index(state, class, index);
         found

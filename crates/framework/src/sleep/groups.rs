@@ -217,7 +217,7 @@ impl SleepGroups {
         if let Some(known) = self.by_class.get(&is) {
             return *known;
         }
-        let request = &state.shapes.get(is.0.shape).request;
+        let request = &state.shapes().get(is.0.shape).request;
         let class = WaitingClass {
             is: is.clone(),
             request: request.iter().filter(|(_, amount)| *amount > 0).collect(),
@@ -244,7 +244,7 @@ impl SleepGroups {
     pub(super) fn look_at(&mut self, state: &State, touched: &TouchedNodes) {
         for at in 0..self.classes.len() {
             if !self.classes[at].groups.is_empty()
-                && self.classes[at].look_at(&state.nodes, touched)
+                && self.classes[at].look_at(state.nodes(), touched)
             {
                 for group in std::mem::take(&mut self.classes[at].groups) {
                     if self.may_get(group) {

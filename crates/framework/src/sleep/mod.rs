@@ -155,7 +155,7 @@ impl Sleepers {
         let roused = state.take_roused_jobs();
         let epoch = (state.class_epoch(), state.queues_epoch(), state.upheavals());
         let is_same = self.epoch.replace(epoch) == Some(epoch);
-        let before = std::mem::replace(&mut self.cursor, state.nodes.touch_cursor());
+        let before = std::mem::replace(&mut self.cursor, state.nodes().touch_cursor());
         self.mode = match self.interval_s {
             None => WakeMode::Everybody,
             Some(_) if everybody || !is_same || roused.is_none() => WakeMode::Everybody,
@@ -169,7 +169,7 @@ impl Sleepers {
             self.clear();
         } else {
             roused.iter().for_each(|job| self.rouse(*job));
-            let touched = match state.nodes.touched_since(before) {
+            let touched = match state.nodes().touched_since(before) {
                 Some(nodes) => TouchedNodes::Some(nodes.collect()),
                 None => TouchedNodes::Any,
             };
