@@ -5,6 +5,7 @@
 use pumice_conf::{PluginConf, PluginSpec};
 use pumice_framework::{Plugin, ReasonTable};
 
+use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
     priority, proportion, sla,
@@ -64,6 +65,11 @@ impl Entry {
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
 pub static PLUGINS: &[Entry] = &LIST;
+
+/// Plugins that are there in every configuration, and how they are made where it does not name them:
+/// what they look after must never be given out unseen.
+pub static MANDATORY: &[(&str, fn() -> Box<dyn Plugin>)] =
+    &[(deviceshare::SPEC.name, || Box::new(DeviceShare::default()))];
 
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();

@@ -3,44 +3,16 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use pumice_framework::points::{NodeFilter, NodeScore, StaticPart};
+use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, Reasons, StaticPart};
 use pumice_framework::reason::Shortage;
-use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId};
+use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::Found;
-use super::devices::DeviceCheck;
 
 /// Nodes looked at in one go.
 pub const BLOCK: usize = 64;
-
-/// What a node is to a class, other pods elsewhere aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict(u16);
-
-impl Verdict {
-    /// Fits now.
-    pub const IDLE: Self = Self(0);
-    /// Fits once resources are released.
-    pub const FUTURE: Self = Self(1);
-    /// Not looked at yet.
-    pub const UNKNOWN: Self = Self(u16::MAX);
-
-    pub(super) fn unfit(set: SetId) -> Self {
-        Self(set.0 + 2)
-    }
-
-    /// Whether it fits, now or later.
-    pub fn fits(self) -> bool {
-        self.0 < 2
-    }
-
-    /// The reasons against it.
-    pub fn reasons(self) -> Option<SetId> {
-        (!self.fits() && self != Self::UNKNOWN).then(|| SetId(self.0 - 2))
-    }
-}
 
 struct Need {
     resource: ResIx,
@@ -54,7 +26,7 @@ pub struct ClassEvaluator {
     before: Vec<Box<dyn NodeFilter>>,
     after: Vec<Box<dyn NodeFilter>>,
     scores: Vec<Box<dyn NodeScore>>,
-    devices: Option<DeviceCheck>,
+    ledgers: Vec<Box<dyn LedgerCheck>>,
     /// The static part, shared by all classes with the same rules.
     pub static_part: Rc<StaticPart>,
     /// Some score has a fraction.
@@ -116,7 +88,7 @@ impl ClassEvaluator {
             before,
             after,
             scores,
-            devices: DeviceCheck::new(state, table, class),
+            ledgers: plugins.ledger_checks(class, table),
             static_part,
             has_fraction,
         }
@@ -130,29 +102,28 @@ impl ClassEvaluator {
         range: Range<usize>,
         block: &mut Block,
     ) {
-        self.evaluate_as(state, table, range, block, true);
+        self.evaluate_as(state, table, range, block, Reasons::Exact);
     }
 
-    /// Likewise; without reasons, any one may stand for those of devices.
     fn evaluate_as(
         &self,
         state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
         block: &mut Block,
-        with_reasons: bool,
+        reasons: Reasons,
     ) {
         let count = range.len();
         self.fit(&state.nodes, range.clone(), &mut block.verdict[..count]);
         self.filter(state, table, range.clone(), block);
-        let whole = &mut block.int_score[..count];
-        whole.copy_from_slice(&self.static_part.score[range.clone()]);
+        let int_score = &mut block.int_score[..count];
+        int_score.copy_from_slice(&self.static_part.score[range.clone()]);
         for score in &self.scores {
-            score.add_whole(state, range.clone(), whole);
+            score.add_whole(state, range.clone(), int_score);
         }
-        if let Some(devices) = &self.devices {
-            let verdict = &mut block.verdict[..count];
-            devices.judge(&state.nodes, range.clone(), verdict, whole, with_reasons);
+        for ledger in &self.ledgers {
+            let verdicts = &mut block.verdict[..count];
+            ledger.judge(&state.nodes, range.clone(), verdicts, int_score, reasons);
         }
         if self.has_fraction {
             let fraction = &mut block.frac_score[..count];
@@ -179,7 +150,7 @@ impl ClassEvaluator {
         for start in (0..state.nodes.len()).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(state.nodes.len());
             let count = range.len();
-            self.evaluate_as(state, table, range, block, false);
+            self.evaluate_as(state, table, range, block, Reasons::Any);
             for at in 0..count {
                 if !block.verdict[at].fits() {
                     continue;
@@ -190,7 +161,7 @@ impl ClassEvaluator {
                     0.0
                 };
                 let key = block.int_score[at] as f64 + fraction;
-                let best = &mut best[usize::from(block.verdict[at].0)];
+                let best = &mut best[usize::from(block.verdict[at] == Verdict::FUTURE)];
                 if best.is_none_or(|(other, _)| key > other) && passes(start + at) {
                     *best = Some((key, start + at));
                 }
@@ -288,9 +259,9 @@ impl ClassEvaluator {
         }
     }
 
-    /// The points on devices, for classes that ask for some.
-    pub fn devices(&self) -> Option<&DeviceCheck> {
-        self.devices.as_ref()
+    /// The checks of ledgers, for classes that take something from them.
+    pub fn ledgers(&self) -> &[Box<dyn LedgerCheck>] {
+        &self.ledgers
     }
 
     /// What of a node's resources is left for the class, those that suffice included; what is being

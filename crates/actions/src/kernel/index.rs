@@ -1,13 +1,13 @@
 //! The ordered node index of one class.
 
 use pumice_framework::points::CandidateScore;
-use pumice_framework::{FitError, ReasonTable, SetId};
+use pumice_framework::{FitError, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::Found;
 use super::cells::CellFilters;
-use super::evaluate::{BLOCK, Block, ClassEvaluator, Verdict};
+use super::evaluate::{BLOCK, Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
 use super::wide_max::NOT_A_CANDIDATE;

@@ -13,7 +13,6 @@
 
 mod cells;
 mod classes;
-mod devices;
 mod evaluate;
 mod index;
 mod layout;
@@ -199,8 +198,7 @@ impl Kernel {
     ) -> Result<(), FitError> {
         if *self.classes.prefiltered(class) == Prefiltered::Unknown {
             let made = self.classes.make(state, class);
-            let refusal = made.devices.refusal.clone();
-            let refusal = refusal.or_else(|| plugins.prefilter(state, &made));
+            let refusal = plugins.prefilter(state, &made);
             *self.classes.prefiltered(class) = match refusal {
                 None => Prefiltered::Passes,
                 Some(reason) => Prefiltered::Rejected(reason),
