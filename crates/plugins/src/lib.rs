@@ -49,10 +49,14 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
             .filter_map(|plugin| Some(Member::new(make(plugin, reasons)?, &plugin.enabled)));
         tiers.push(members.collect());
     }
-    let missing = MANDATORY
+    let unnamed = MANDATORY
         .iter()
-        .filter(|(name, _)| conf.plugin(name).is_none());
-    tiers.push(missing.map(|(_, make)| Member::unnamed(make())).collect());
+        .filter(|plugin| conf.plugin(plugin.name).is_none());
+    tiers.push(
+        unnamed
+            .map(|plugin| Member::unnamed((plugin.make)()))
+            .collect(),
+    );
     Plugins::new(tiers)
 }
 

@@ -66,10 +66,20 @@ impl Entry {
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
 pub static PLUGINS: &[Entry] = &LIST;
 
-/// Plugins that are there in every configuration, and how they are made where it does not name them:
-/// what they look after must never be given out unseen.
-pub static MANDATORY: &[(&str, fn() -> Box<dyn Plugin>)] =
-    &[(deviceshare::SPEC.name, || Box::new(DeviceShare::default()))];
+/// A plugin that is there in every configuration.
+pub struct Mandatory {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes it where the configuration does not name it.
+    pub make: fn() -> Box<dyn Plugin>,
+}
+
+/// Plugins that are there whether they are named or not: what they look after must never be given out
+/// unseen.
+pub static MANDATORY: &[Mandatory] = &[Mandatory {
+    name: deviceshare::SPEC.name,
+    make: || Box::new(DeviceShare::default()),
+}];
 
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();

@@ -30,7 +30,7 @@ pub struct ClassEvaluator {
     /// The static part, shared by all classes with the same rules.
     pub static_part: Rc<StaticPart>,
     /// Some score has a fraction.
-    pub has_fraction: bool,
+    has_fraction: bool,
 }
 
 /// Results for a block of nodes.
@@ -52,6 +52,13 @@ impl Default for Block {
             frac_score: [0.0; BLOCK],
             rejected: [None; BLOCK],
         }
+    }
+}
+
+impl Block {
+    /// Integer and fractional score of a node of the block.
+    pub fn scores(&self, at: usize) -> (i64, f64) {
+        (self.int_score[at], self.frac_score[at])
     }
 }
 
@@ -125,9 +132,9 @@ impl ClassEvaluator {
             let verdicts = &mut block.verdict[..count];
             ledger.judge(&state.nodes, range.clone(), verdicts, int_score, reasons);
         }
+        let fraction = &mut block.frac_score[..count];
+        fraction.fill(0.0);
         if self.has_fraction {
-            let fraction = &mut block.frac_score[..count];
-            fraction.fill(0.0);
             for score in &self.scores {
                 score.add_fraction(state, range.clone(), fraction);
             }
@@ -155,12 +162,8 @@ impl ClassEvaluator {
                 if !block.verdict[at].fits() {
                     continue;
                 }
-                let fraction = if self.has_fraction {
-                    block.frac_score[at]
-                } else {
-                    0.0
-                };
-                let key = block.int_score[at] as f64 + fraction;
+                let (whole, fraction) = block.scores(at);
+                let key = whole as f64 + fraction;
                 let best = &mut best[usize::from(block.verdict[at] == Verdict::FUTURE)];
                 if best.is_none_or(|(other, _)| key > other) && passes(start + at) {
                     *best = Some((key, start + at));
@@ -211,18 +214,17 @@ impl ClassEvaluator {
         }
     }
 
-    fn filter(
+    /// What the filters say against each node of a range, by position in it, in the order they are
+    /// asked.
+    fn rejections(
         &self,
         state: &State,
-        table: &mut ReasonTable,
         range: Range<usize>,
-        block: &mut Block,
-    ) {
-        let count = range.len();
+        rejected: &mut [Option<ReasonId>],
+    ) -> SmallVec<[(u8, ReasonId); 8]> {
         let mut found: SmallVec<[(u8, ReasonId); 8]> = SmallVec::new();
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
-                let rejected = &mut block.rejected[..count];
                 filter.reject(state, range.clone(), rejected);
                 for (at, reason) in rejected.iter_mut().enumerate() {
                     if let Some(reason) = reason.take() {
@@ -246,10 +248,19 @@ impl ClassEvaluator {
                 .into_iter()
                 .filter(|(at, _)| fixed[*at as usize].is_none()),
         );
-        if found.is_empty() {
-            return;
-        }
         found.sort_by_key(|(at, _)| *at);
+        found
+    }
+
+    fn filter(
+        &self,
+        state: &State,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) {
+        let rejected = &mut block.rejected[..range.len()];
+        let found = self.rejections(state, range, rejected);
         for reasons in found.chunk_by(|l, r| l.0 == r.0) {
             let at = reasons[0].0 as usize;
             if block.verdict[at].fits() {
@@ -257,6 +268,43 @@ impl ClassEvaluator {
                 block.verdict[at] = Verdict::unfit(table.set(&set));
             }
         }
+    }
+
+    /// Everything that stands against each of at most [`BLOCK`] nodes, other pods elsewhere aside:
+    /// every resource of which there is too little even once what is being released is gone, what the
+    /// filters say, and what the ledgers lack. [`ClassEvaluator::evaluate`] ends with the first kind
+    /// of these.
+    pub fn all_reasons(
+        &self,
+        state: &State,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) -> Vec<SmallVec<[ReasonId; 4]>> {
+        let (nodes, count) = (&state.nodes, range.len());
+        let mut all: Vec<SmallVec<[ReasonId; 4]>> = vec![SmallVec::new(); count];
+        for (reasons, node) in all.iter_mut().zip(range.clone()) {
+            let node = NodeIx(node as u32);
+            let short = |need: &&Need| need.amount > nodes.future_idle(need.resource, node);
+            for need in self.needs.iter().filter(short) {
+                reasons.extend_from_slice(table.members(need.reason));
+            }
+        }
+        let rejected = &mut block.rejected[..count];
+        for (at, reason) in self.rejections(state, range.clone(), rejected) {
+            all[at as usize].push(reason);
+        }
+        for ledger in &self.ledgers {
+            let (verdicts, scores) = (&mut block.verdict[..count], &mut block.int_score[..count]);
+            verdicts.fill(Verdict::IDLE);
+            ledger.judge(nodes, range.clone(), verdicts, scores, Reasons::Exact);
+            for (reasons, verdict) in all.iter_mut().zip(verdicts) {
+                if let Some(set) = verdict.reasons() {
+                    reasons.extend_from_slice(table.members(set));
+                }
+            }
+        }
+        all
     }
 
     /// The checks of ledgers, for classes that take something from them.
