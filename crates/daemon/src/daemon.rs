@@ -15,6 +15,7 @@ use pumice_cluster::lease::{Elector, TermWatch};
 use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchInput, WatchOptions};
 use pumice_decider::{DeciderOptions, Sharding};
+use pumice_devices::FAMILIES;
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
@@ -93,7 +94,7 @@ impl Daemon {
             user_agent: concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")).to_owned(),
         };
         let metrics = Metrics::new()?;
-        metrics.declare_cards(&crate::publish::device_gauges::families())?;
+        metrics.declare_cards(FAMILIES.iter().flat_map(|family| family.gauges))?;
         let daemon = Self {
             clients: client::connect(&options).await?,
             settings,

@@ -1,6 +1,5 @@
 //! Carries out the effects of the decider, and publishes what it did: journal, log and metrics.
 
-pub mod device_gauges;
 mod numbers;
 mod timing;
 
@@ -209,7 +208,14 @@ impl Publisher {
         }
         self.partial = now_partial;
         self.numbers.publish(&self.metrics, engine);
-        device_gauges::publish(&self.metrics, engine);
+        let gauges = engine.device_gauges();
+        if gauges.all {
+            let nodes = gauges.nodes.iter().map(|(node, _)| node.as_str());
+            self.metrics.keep_cards(&nodes.collect());
+        }
+        for (node, values) in &gauges.nodes {
+            self.metrics.cards(node, values);
+        }
     }
 }
 

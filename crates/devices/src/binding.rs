@@ -4,6 +4,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::settings::Settings;
+
 /// The value of an annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnnotationValue {
@@ -89,7 +91,7 @@ pub struct Annotation {
 
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Protocol {
+pub struct PluginProtocol {
     /// Annotation that a pod has from its Binding on.
     pub bound_key: &'static str,
     /// Annotation by which the plugin answers.
@@ -102,7 +104,7 @@ pub struct Protocol {
     pub cleanup: &'static [(&'static str, &'static str)],
 }
 
-impl Protocol {
+impl PluginProtocol {
     /// Whether it knows this annotation.
     pub fn names(&self, key: &str) -> bool {
         [self.bound_key, self.phase_key].contains(&key)
@@ -149,5 +151,39 @@ impl BindingAnnotations {
         }
         self.guard = self.guard.take().or(other.guard);
         self.lock = self.lock.take().or(other.lock);
+    }
+}
+
+/// How the Bindings with devices of a family are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BindProtocol {
+    /// Pods that look alike wait for each other.
+    pub waits: bool,
+    /// Node annotation that must be taken before.
+    pub lock: Option<&'static str>,
+}
+
+impl BindProtocol {
+    /// As the settings want it, of a family whose lock of a node is this annotation.
+    pub fn of(settings: &Settings, lock: &'static str) -> Self {
+        Self {
+            waits: settings.in_flight_guard,
+            lock: settings.node_lock.then_some(lock),
+        }
+    }
+
+    /// What is written to a pod whose device plugin cannot tell it from others of `content`, whatever
+    /// else they ask.
+    pub fn binding(self, annotations: Vec<Annotation>, content: String) -> BindingAnnotations {
+        BindingAnnotations {
+            annotations,
+            guard: Some(InFlightGuard {
+                waits: self.waits,
+                // Any two pods of a node may be taken for one another.
+                kind: 0,
+                content,
+            }),
+            lock: self.lock,
+        }
     }
 }

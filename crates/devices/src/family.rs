@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::binding::Protocol;
+use crate::binding::PluginProtocol;
+use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
-use crate::ledger::{Allocations, Card, NodeCards, NodeDevices, Tags};
-use crate::nvidia::geometry::DeviceConfig;
+use crate::gauge::{Gauge, GaugeSpec};
+use crate::ledger::{Allocations, Card, Dimension, NodeCards, Tags};
+use crate::node::NodeDevices;
 use crate::nvidia::{gpushare, product, vgpu};
 use crate::request::{DeviceRequest, FamilyRequest};
 use crate::settings::Settings;
@@ -18,19 +20,6 @@ pub struct Decoded {
     pub allocations: Allocations,
     /// What could not be read.
     pub problems: Vec<String>,
-}
-
-/// One gauge of a card.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Gauge {
-    /// Name of the metric.
-    pub name: &'static str,
-    /// Label values besides the node: card, and pod where there is one.
-    pub card: Rc<str>,
-    /// Number of the pod, for gauges by pod.
-    pub pod: Option<u32>,
-    /// Value.
-    pub value: f64,
 }
 
 /// One kind of shared devices, as configured.
@@ -80,11 +69,14 @@ pub struct FamilySpec {
     pub asks: &'static [&'static str],
     /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
+    /// What is counted of each of its cards.
+    pub dimensions: &'static [Dimension],
     /// How its device plugin tells how far it is with a pod.
-    pub protocol: Option<Protocol>,
-    /// Names of its gauges with their help texts; labels are `devID`, `NodeName` and, where
-    /// the last is true, `podName`.
-    pub gauges: &'static [(&'static str, &'static str, bool)],
+    pub protocol: Option<PluginProtocol>,
+    /// Its gauges.
+    pub gauges: &'static [GaugeSpec],
+    /// The section of the device configuration it reads, if it reads one. Families may share one.
+    pub section: Option<SectionSpec>,
     /// Makes it.
     pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
 }
@@ -194,6 +186,14 @@ impl Devices {
     }
 }
 
+/// Reads the text of `device-config.yaml`, with the sections of all families.
+///
+/// # Errors
+/// Every problem of the text, each with its place and what to do.
+pub fn read_config(text: &str) -> Result<DeviceConfig, Vec<String>> {
+    DeviceConfig::parse(text, FAMILIES.iter().filter_map(|spec| spec.section))
+}
+
 /// Whether some family reads this annotation of a node.
 pub fn reads_of_node(key: &str) -> bool {
     let reads = |spec: &FamilySpec| spec.node_annotations.contains(&key);
@@ -211,7 +211,7 @@ pub fn records(key: &str) -> bool {
 }
 
 /// How device plugins tell how far they are.
-pub fn protocols() -> impl Iterator<Item = &'static Protocol> {
+pub fn protocols() -> impl Iterator<Item = &'static PluginProtocol> {
     FAMILIES.iter().filter_map(|spec| spec.protocol.as_ref())
 }
 

@@ -1,4 +1,7 @@
-//! The ledger of one node: its cards, and who holds how much of them.
+//! The ledger of one family on one node: its cards, and who holds how much of them.
+//!
+//! What is counted of a card are its *dimensions*, which the family names: memory, sharers, cores, or
+//! whatever its hardware has. The ledger adds and takes away and knows no more of them.
 //!
 //! Two views are kept while something on the node is in transit: *now* counts what pods hold,
 //! terminating ones included; *future* leaves out terminating pods and counts those that wait for
@@ -8,69 +11,76 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-/// Part of a card in use, or asked.
+/// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
+/// them leaves an `i64`.
+pub const MAX_AMOUNT: i64 = 1 << 40;
+
+/// A capacity without limit.
+pub const UNLIMITED: i64 = i64::MAX;
+
+/// Something that is counted of each card of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Name, as views and messages show it: `memory`, `sharers`, `cores`, …
+    pub name: &'static str,
+    /// What a card has of it is a fact of the hardware: if more is charged than there is, the card
+    /// is not the one it was.
+    pub is_physical: bool,
+}
+
+/// An amount of each dimension of a family, in their order. Up to three stand in place.
+pub type Portion = SmallVec<[i64; 3]>;
+
+/// A value of an enum of the family, which alone knows its meaning; the default is its first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Memory in the units of the card.
-    pub memory: i64,
-    /// Containers.
-    pub slots: u32,
-    /// Cores, in percent of a card.
-    pub cores: u32,
-}
+pub struct FamilyCode(u16);
 
-impl Used {
-    /// Adds. Wraps beyond its bits, so that taking away again is exact.
-    pub fn add(&mut self, other: Self) {
-        self.memory = self.memory.wrapping_add(other.memory);
-        self.slots = self.slots.wrapping_add(other.slots);
-        self.cores = self.cores.wrapping_add(other.cores);
+impl FamilyCode {
+    /// Wraps what the family counts as this.
+    pub const fn new(code: u16) -> Self {
+        Self(code)
     }
 
-    fn sub(&mut self, other: Self) {
-        self.memory = self.memory.wrapping_sub(other.memory);
-        self.slots = self.slots.wrapping_sub(other.slots);
-        self.cores = self.cores.wrapping_sub(other.cores);
+    /// What the family wrapped.
+    pub const fn get(self) -> u16 {
+        self.0
     }
 }
 
-/// One physical card.
+/// One physical card. What it has and what is in use of it stands in its ledger.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Card {
-    /// Memory, in the units its family counts in (MiB for vGPU).
-    pub memory: i64,
-    /// In use now.
-    pub used: Used,
-    /// Containers it may host at once.
-    pub slots: u32,
-    /// Cores, in percent of a card: 100, more when they are oversold.
-    pub cores: u32,
-    /// How it is shared; the numbers are the family's.
-    pub mode: u8,
-    /// It may be given out.
-    pub usable: bool,
-    /// Table of its partitions, if it has any.
-    pub geometry: Option<u16>,
-    /// Position among the cards of the node, as annotations and users count them.
-    pub index: u32,
     /// Identity: its UUID, or its index where it has none.
     pub id: Rc<str>,
     /// Type, as the node tells it.
     pub kind: Rc<str>,
-    /// Why it is not usable.
+    /// Why it may not be given out, if it may not.
     pub unusable: Option<Box<str>>,
+    /// Position among the cards of the node, as annotations and users count them.
+    pub index: u32,
+    /// What kind of card it is to its family: how it is shared, how it is split.
+    pub variant: FamilyCode,
+    /// [`CardSummary`] says all of it that most fits need to know.
+    pub is_plain: bool,
 }
 
-/// A partition of a card: group of its geometry, and position in the group.
+impl Card {
+    /// It may be given out.
+    pub fn is_usable(&self) -> bool {
+        self.unusable.is_none()
+    }
+}
+
+/// A partition of a card: group of the family's table, and position in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Unit {
-    /// Index of the group in the card's geometry.
+pub struct Partition {
+    /// Index of the group in the family's table for the card.
     pub group: u16,
     /// Position, counted through the partitions of the group in their listed order.
     pub position: u16,
 }
 
-impl Unit {
+impl Partition {
     /// A partition that cannot be told: the card gives out no other while it is held.
     pub const UNKNOWN: Self = Self {
         group: u16::MAX,
@@ -88,29 +98,14 @@ pub struct Allocation {
     /// Identity of the card.
     pub id: Rc<str>,
     /// Partition, where the card is partitioned.
-    pub unit: Option<Unit>,
-    /// Memory as asked: what is written.
-    pub memory: i64,
-    /// Memory charged.
-    pub charged: i64,
-    /// Cores charged.
-    pub cores: u32,
-    /// Containers charged: 1, or 0 for a further part of the same one.
-    pub slots: u32,
+    pub partition: Option<Partition>,
+    /// What was asked of it: what is written.
+    pub asked: Portion,
+    /// What is charged for it.
+    pub charged: Portion,
     /// It is known that this card is the one. What cannot be read is charged to every card it could
     /// be on, as a guess.
     pub certain: bool,
-}
-
-impl Allocation {
-    /// What is charged.
-    fn used(&self) -> Used {
-        Used {
-            memory: self.charged,
-            slots: self.slots,
-            cores: self.cores,
-        }
-    }
 }
 
 /// What a pod holds of one family on its node.
@@ -128,9 +123,9 @@ pub struct Tags {
 /// How a pod weighs on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Holds.
+    /// Holds what it asks.
     Held,
-    /// Holds, and will give back.
+    /// Holds it, and will give it back.
     Releasing,
     /// Waits for what is being released.
     Pipelined,
@@ -165,9 +160,9 @@ pub struct LedgerEntry {
     /// Position of the card.
     pub card: u16,
     /// Partition.
-    pub unit: Option<Unit>,
+    pub partition: Option<Partition>,
     /// What it holds.
-    pub used: Used,
+    pub held: Portion,
     /// Of the pod.
     pub tags: Tags,
     /// How it weighs.
@@ -176,38 +171,97 @@ pub struct LedgerEntry {
     pub certain: bool,
 }
 
+impl LedgerEntry {
+    /// It is in the ledger and holds nothing of its card.
+    pub fn is_empty(&self) -> bool {
+        self.held.iter().all(|amount| *amount == 0)
+    }
+}
+
 /// The cards of one family on one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeCards {
-    /// The cards, in the order of their indices.
+    /// The cards, in the order of their indices. They are added with [`NodeCards::add`].
     pub cards: Vec<Card>,
-    /// Why there are none; the numbers are the family's.
-    pub absent: u8,
+    /// Why there are none.
+    pub absent: FamilyCode,
     /// What the node says of itself that decides for the whole family (a product label).
     pub label: Option<Rc<str>>,
     /// What is wrong with what the node says, for its owner.
     pub problems: Vec<String>,
-    holds: Vec<LedgerEntry>,
-    future: Option<Vec<Used>>,
+    dimensions: &'static [Dimension],
+    /// A row of amounts for each card, by dimension.
+    capacity: Vec<i64>,
+    used: Vec<i64>,
+    future: Option<Vec<i64>>,
+    entries: Vec<LedgerEntry>,
     in_transit: u32,
 }
 
+/// Most dimensions of a family.
+pub const MAX_DIMENSIONS: usize = 32;
+
+/// What is in use of a card when nobody holds anything.
+static IDLE: [i64; MAX_DIMENSIONS] = [0; MAX_DIMENSIONS];
+
 impl NodeCards {
-    /// A node with these cards, all idle.
-    pub fn new(cards: Vec<Card>) -> Self {
+    /// A node without cards yet, of a family that counts this.
+    pub fn new(dimensions: &'static [Dimension]) -> Self {
         Self {
-            cards,
+            dimensions,
             ..Self::default()
         }
     }
 
-    /// What is in use of a card.
-    pub fn used(&self, card: usize, view: View) -> Used {
+    /// Adds a card, idle; `capacity` is what it has, by dimension.
+    pub fn add(&mut self, card: Card, capacity: &[i64]) {
+        debug_assert_eq!(capacity.len(), self.dimensions.len(), "{}", card.id);
+        self.cards.push(card);
+        self.capacity.extend_from_slice(capacity);
+        self.used.extend(capacity.iter().map(|_| 0));
+    }
+
+    /// The family has nothing to say of the node.
+    pub fn is_bare(&self) -> bool {
+        let silent = self.label.is_none() && self.problems.is_empty();
+        self.cards.is_empty() && silent && self.absent == FamilyCode::default()
+    }
+
+    /// What is counted of each card.
+    pub fn dimensions(&self) -> &'static [Dimension] {
+        self.dimensions
+    }
+
+    /// Position of a dimension in rows of amounts.
+    pub fn dimension(&self, name: &str) -> Option<usize> {
+        self.dimensions.iter().position(|known| known.name == name)
+    }
+
+    #[inline]
+    fn row<'a>(&self, amounts: &'a [i64], card: usize) -> &'a [i64] {
+        let width = self.dimensions.len();
+        &amounts[card * width..][..width]
+    }
+
+    /// What a card has, by dimension.
+    #[inline]
+    pub fn capacity(&self, card: usize) -> &[i64] {
+        self.row(&self.capacity, card)
+    }
+
+    /// What is in use of a card, by dimension.
+    #[inline]
+    pub fn used(&self, card: usize, view: View) -> &[i64] {
         match (&self.future, view) {
-            (_, View::Idle) => Used::default(),
-            (Some(future), View::Future) => future[card],
-            _ => self.cards[card].used,
+            (_, View::Idle) => &IDLE[..self.dimensions.len()],
+            (Some(future), View::Future) => self.row(future, card),
+            (None, View::Future) | (_, View::Now) => self.row(&self.used, card),
         }
+    }
+
+    /// Whether somebody holds some of a card now.
+    pub fn is_in_use(&self, card: usize) -> bool {
+        self.used(card, View::Now).iter().any(|amount| *amount != 0)
     }
 
     /// Whether the two views may differ.
@@ -218,14 +272,14 @@ impl NodeCards {
     /// Entries that count in a view.
     pub fn entries(&self, view: View) -> impl Iterator<Item = &LedgerEntry> {
         let counts = move |entry: &&LedgerEntry| entry.load.counts(view);
-        self.holds.iter().filter(counts)
+        self.entries.iter().filter(counts)
     }
 
     /// Partitions of a card in use, in no particular order; a partition twice if two pods claim it.
-    pub fn units(&self, card: usize, view: View) -> impl Iterator<Item = Unit> {
+    pub fn partitions(&self, card: usize, view: View) -> impl Iterator<Item = Partition> {
         self.entries(view)
             .filter(move |entry| usize::from(entry.card) == card)
-            .filter_map(|entry| entry.unit)
+            .filter_map(|entry| entry.partition)
     }
 
     /// Position of the card with an identity.
@@ -233,7 +287,7 @@ impl NodeCards {
         self.cards.iter().position(|card| &*card.id == id)
     }
 
-    /// Points picks made for an earlier reading of the node at the cards of this one.
+    /// Points allocations made for an earlier reading of the node at the cards of this one.
     pub fn resolve(&self, allocations: &mut Allocations) {
         for allocation in allocations {
             let there = allocation
@@ -249,20 +303,17 @@ impl NodeCards {
     /// charged to it.
     pub fn lacks(&self, allocation: &Allocation) -> Option<String> {
         let id = &allocation.id;
-        let Some(card) = allocation
-            .card
-            .and_then(|at| self.cards.get(usize::from(at)))
-        else {
+        let at = usize::from(allocation.card.unwrap_or(u16::MAX));
+        let Some(card) = self.cards.get(at) else {
             return Some(format!("card {id} is gone"));
         };
-        if !card.usable {
-            return Some(match &card.unusable {
-                Some(why) => format!("card {id} cannot be used any more: {why}"),
-                None => format!("card {id} cannot be used any more"),
-            });
+        if let Some(why) = &card.unusable {
+            return Some(format!("card {id} cannot be used any more: {why}"));
         }
-        let shrunk = card.used.memory > card.memory;
-        shrunk.then(|| format!("card {id} has less memory than it had"))
+        let (used, capacity) = (self.used(at, View::Now), self.capacity(at));
+        let mut amounts = self.dimensions.iter().zip(used.iter().zip(capacity));
+        let shrunk = amounts.find(|(of, (used, has))| of.is_physical && used > has);
+        shrunk.map(|(of, _)| format!("card {id} has less {} than it had", of.name))
     }
 
     /// Charges a pod. Allocations without a card on the node charge nothing.
@@ -270,205 +321,143 @@ impl NodeCards {
         if load != Load::Held {
             self.in_transit += 1;
             if self.future.is_none() {
-                self.future = Some(self.cards.iter().map(|card| card.used).collect());
+                self.future = Some(self.used.clone());
             }
         }
         for allocation in allocations {
             let Some(card) = allocation.card else {
                 continue;
             };
-            let at = usize::from(card);
-            if load.counts(View::Now) {
-                self.cards[at].used.add(allocation.used());
-            }
-            if let Some(future) = &mut self.future
-                && load.counts(View::Future)
-            {
-                future[at].add(allocation.used());
-            }
-            self.holds.push(LedgerEntry {
+            self.change(card, load, &allocation.charged, |used, part| used + part);
+            self.entries.push(LedgerEntry {
                 pod,
                 card,
-                unit: allocation.unit,
-                used: allocation.used(),
+                partition: allocation.partition,
+                held: allocation.charged.clone(),
                 tags,
                 load,
                 certain: allocation.certain,
             });
         }
+        debug_assert!(
+            self.are_balanced(allocations),
+            "after a charge of pod {pod}"
+        );
     }
 
     /// Takes a charge back: the exact inverse of [`NodeCards::charge`] with the same arguments.
     pub fn discharge(&mut self, pod: u32, load: Load, allocations: &[Allocation]) {
         for allocation in allocations {
-            let Some(card) = allocation.card else {
-                continue;
-            };
-            let at = usize::from(card);
-            if load.counts(View::Now) {
-                self.cards[at].used.sub(allocation.used());
-            }
-            if let Some(future) = &mut self.future
-                && load.counts(View::Future)
-            {
-                future[at].sub(allocation.used());
+            if let Some(card) = allocation.card {
+                self.change(card, load, &allocation.charged, |used, part| used - part);
             }
         }
         // The newest entries are the likeliest.
-        let mut at = self.holds.len();
-        let mut left = allocations
-            .iter()
-            .filter(|allocation| allocation.card.is_some())
-            .count();
+        let mut at = self.entries.len();
+        let mut left = allocations.iter().filter(|one| one.card.is_some()).count();
         while at > 0 && left > 0 {
             at -= 1;
-            if self.holds[at].pod == pod {
-                self.holds.swap_remove(at);
+            if self.entries[at].pod == pod {
+                self.entries.swap_remove(at);
                 left -= 1;
             }
         }
+        debug_assert_eq!(left, 0, "pod {pod} gives back cards it does not hold");
         if load != Load::Held {
             self.in_transit -= 1;
             if self.in_transit == 0 {
                 self.future = None;
             }
         }
+        debug_assert!(
+            self.are_balanced(allocations),
+            "after a discharge of pod {pod}"
+        );
+    }
+
+    fn change(&mut self, card: u16, load: Load, by: &[i64], step: impl Fn(i64, i64) -> i64) {
+        let width = self.dimensions.len();
+        let row = usize::from(card) * width..usize::from(card) * width + width;
+        let apply = |amounts: &mut [i64]| {
+            for (amount, part) in amounts.iter_mut().zip(by) {
+                *amount = step(*amount, *part);
+            }
+        };
+        if load.counts(View::Now) {
+            apply(&mut self.used[row.clone()]);
+        }
+        if let Some(future) = &mut self.future
+            && load.counts(View::Future)
+        {
+            apply(&mut future[row]);
+        }
+    }
+
+    /// Whether what is in use of a card is the sum of what pods hold of it, in both views.
+    pub fn is_balanced(&self, card: usize) -> bool {
+        [View::Now, View::Future].into_iter().all(|view| {
+            let mut sums: Portion = self.used(card, View::Idle).into();
+            let of_card = |entry: &&LedgerEntry| usize::from(entry.card) == card;
+            for entry in self.entries(view).filter(of_card) {
+                for (sum, part) in sums.iter_mut().zip(&entry.held) {
+                    *sum += part;
+                }
+            }
+            sums[..] == *self.used(card, view)
+        })
+    }
+
+    fn are_balanced(&self, allocations: &[Allocation]) -> bool {
+        let mut cards = allocations.iter().filter_map(|one| one.card);
+        cards.all(|card| self.is_balanced(usize::from(card)))
     }
 }
 
 /// What most fits look at of a card, as it is now, small enough to be read over thousands of nodes.
+///
+/// It speaks of the first three dimensions of a family: something that cards have much of, how many
+/// share it, and a part of it in percent. A family that counts otherwise has no plain cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardSummary {
-    /// Memory.
-    pub memory: i32,
-    /// Memory in use.
+    /// What it has of the first dimension.
+    pub capacity: i32,
+    /// What is in use of it.
     pub used: i32,
-    /// Containers on it.
-    pub slots_used: u16,
-    /// Containers it may still take.
-    pub slots_left: u16,
-    /// Cores nobody has.
-    pub cores_left: u16,
-    /// How it is shared.
-    pub mode: u8,
+    /// How many share it.
+    pub sharers: u16,
+    /// How many more may share it.
+    pub sharers_left: u16,
+    /// What nobody has of the third dimension.
+    pub percent_left: u16,
+    /// [`Card::variant`].
+    pub variant: u8,
     /// It may be given out.
     pub usable: bool,
 }
 
 impl CardSummary {
-    /// In summary; `None` for a card about which more has to be known: one with partitions, oversold
-    /// cores, or more of anything than fits.
-    fn of(card: &Card) -> Option<Self> {
-        let plain = card.geometry.is_none() && card.cores <= 100;
-        let used = card.used;
-        plain.then_some(Self {
-            memory: i32::try_from(card.memory).ok()?,
-            used: i32::try_from(used.memory).ok()?,
-            slots_used: u16::try_from(used.slots).ok()?,
-            slots_left: u16::try_from(card.slots.saturating_sub(used.slots)).ok()?,
-            cores_left: u16::try_from(card.cores.saturating_sub(used.cores)).ok()?,
-            mode: card.mode,
-            usable: card.usable,
+    /// The summary of a card; `None` for one about which more has to be known: one that is not plain,
+    /// or has more of anything than fits.
+    pub fn of(cards: &NodeCards, at: usize) -> Option<Self> {
+        let card = &cards.cards[at];
+        let (capacity, used) = (cards.capacity(at), cards.used(at, View::Now));
+        let (&[amount, most, percent], &[taken, sharers, given]) = (capacity, used) else {
+            return None;
+        };
+        if !card.is_plain {
+            return None;
+        }
+        Some(Self {
+            capacity: i32::try_from(amount).ok()?,
+            used: i32::try_from(taken).ok()?,
+            sharers: u16::try_from(sharers).ok()?,
+            sharers_left: u16::try_from(most.saturating_sub(sharers).max(0)).ok()?,
+            percent_left: u16::try_from(percent.saturating_sub(given).max(0)).ok()?,
+            variant: u8::try_from(card.variant.get()).ok()?,
+            usable: card.is_usable(),
         })
     }
 }
 
-/// The devices of one node: an entry per family, or nothing at all.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeDevices {
-    families: Option<Box<[NodeCards]>>,
-    /// The cards of the first family that has some; empty when a card cannot be told in summary.
-    summaries: SmallVec<[CardSummary; 8]>,
-    /// The number of that family.
-    summary_family: u8,
-}
-
-impl NodeDevices {
-    /// Devices by family; a node on which no family has anything to say is stored as nothing.
-    pub fn new(families: Vec<NodeCards>) -> Self {
-        let bare = |cards: &NodeCards| *cards == NodeCards::default();
-        let first = families.iter().position(|cards| !cards.cards.is_empty());
-        let families = (!families.iter().all(bare)).then(|| families.into_boxed_slice());
-        let mut devices = Self {
-            families,
-            summaries: SmallVec::new(),
-            summary_family: first.unwrap_or(0) as u8,
-        };
-        devices.renew_summaries(devices.summary_family);
-        devices
-    }
-
-    /// The cards of a family.
-    pub fn family(&self, family: u8) -> Option<&NodeCards> {
-        self.families.as_ref()?.get(usize::from(family))
-    }
-
-    /// The cards of a family, or `nothing` where it has none to tell of.
-    pub fn cards<'a>(&'a self, family: u8, nothing: &'a NodeCards) -> &'a NodeCards {
-        self.family(family).unwrap_or(nothing)
-    }
-
-    /// The cards of a family in summary, as they are now; `None` where that does not tell enough.
-    pub fn summaries(&self, family: u8) -> Option<&[CardSummary]> {
-        let told = family == self.summary_family && !self.summaries.is_empty();
-        told.then_some(&self.summaries)
-    }
-
-    /// All families with their numbers.
-    pub fn families(&self) -> impl Iterator<Item = (u8, &NodeCards)> {
-        let families = self.families.iter().flat_map(|families| families.iter());
-        families.enumerate().map(|(at, cards)| (at as u8, cards))
-    }
-
-    /// Whether the two views may differ.
-    pub fn is_in_transit(&self) -> bool {
-        self.families().any(|(_, cards)| cards.is_in_transit())
-    }
-
-    /// Charges a pod, after pointing its picks at the cards there are.
-    pub fn charge(
-        &mut self,
-        family: u8,
-        pod: u32,
-        tags: Tags,
-        load: Load,
-        allocations: &mut Allocations,
-    ) {
-        self.change(family, |cards| {
-            cards.resolve(allocations);
-            cards.charge(pod, tags, load, allocations);
-        });
-    }
-
-    /// Takes a charge back.
-    pub fn discharge(&mut self, family: u8, pod: u32, load: Load, allocations: &[Allocation]) {
-        self.change(family, |cards| cards.discharge(pod, load, allocations));
-    }
-
-    fn change(&mut self, family: u8, change: impl FnOnce(&mut NodeCards)) {
-        let families = self.families.as_mut();
-        let found = families.and_then(|all| all.get_mut(usize::from(family)));
-        if let Some(cards) = found {
-            change(cards);
-            self.renew_summaries(family);
-        }
-    }
-
-    fn renew_summaries(&mut self, family: u8) {
-        if family != self.summary_family {
-            return;
-        }
-        let mut summaries = std::mem::take(&mut self.summaries);
-        summaries.clear();
-        for card in self.family(family).into_iter().flat_map(|all| &all.cards) {
-            match CardSummary::of(card) {
-                Some(summary) => summaries.push(summary),
-                None => {
-                    summaries.clear();
-                    break;
-                }
-            }
-        }
-        self.summaries = summaries;
-    }
-}
+#[cfg(test)]
+mod tests;

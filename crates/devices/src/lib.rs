@@ -18,21 +18,28 @@
 //! element; what cannot be read counts as used.
 
 pub mod binding;
+pub mod config;
 pub mod facts;
 pub mod family;
+pub mod gauge;
 pub mod ledger;
+pub mod node;
 pub mod nvidia;
 pub mod request;
 pub mod settings;
 mod text;
 mod unbuilt;
 
-pub use binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard, Protocol};
+pub use binding::{
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, PluginProtocol,
+};
 pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
 pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};
+pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
-    Allocation, Allocations, Card, CardSummary, LedgerEntry, Load, NodeCards, NodeDevices, Tags,
-    Unit, Used, View,
+    Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, Load,
+    NodeCards, Partition, Portion, Tags, UNLIMITED, View,
 };
+pub use node::NodeDevices;
 pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};
 pub use settings::{Policy, Settings};

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use crate::binding::BindingAnnotations;
 use crate::facts::Amounts;
-use crate::ledger::{Allocations, CardSummary, NodeCards, NodeDevices, View};
+use crate::ledger::{Allocations, CardSummary, NodeCards, View};
+use crate::node::NodeDevices;
 
 /// A way in which a node may not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]

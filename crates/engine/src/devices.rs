@@ -1,22 +1,9 @@
 //! Gauges of cards (spec/04 §16), for metrics: of the nodes that changed since they were last asked
 //! for.
 
-use std::rc::Rc;
+use pumice_devices::Gauge;
 
 use crate::Engine;
-
-/// One gauge of a card.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CardGauge {
-    /// Name of the metric.
-    pub name: &'static str,
-    /// The card.
-    pub card: Rc<str>,
-    /// Name of the pod, for gauges by pod.
-    pub pod: Option<String>,
-    /// Value.
-    pub value: f64,
-}
 
 /// Gauges of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +11,7 @@ pub struct DeviceGauges {
     /// Nodes that are not named below have none any more.
     pub all: bool,
     /// By node name, in no particular order: all gauges of the node.
-    pub nodes: Vec<(String, Vec<CardGauge>)>,
+    pub nodes: Vec<(String, Vec<Gauge<String>>)>,
 }
 
 /// What was told last.
@@ -59,12 +46,7 @@ impl Engine {
             }
             let pod = |pod: u32| self.state.task(pumice_model::TaskIx(pod)).name.to_string();
             let of_node = self.state.devices.families().gauges(devices);
-            let of_node = of_node.into_iter().map(|gauge| CardGauge {
-                name: gauge.name,
-                card: gauge.card,
-                pod: gauge.pod.map(pod),
-                value: gauge.value,
-            });
+            let of_node = of_node.into_iter().map(|gauge| gauge.named(pod));
             let name = nodes.object(node).name.clone();
             gauges.nodes.push((name, of_node.collect()));
         }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use pumice_devices::nvidia::geometry::DeviceConfig;
+use pumice_devices::config::DeviceConfig;
 use pumice_devices::{Allocations, DeviceRequest, Devices, NodeDevices, PodFacts, Settings, Tags};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -237,7 +237,7 @@ impl DeviceTable {
     pub(crate) fn rebuild(&mut self, settings: Settings) {
         let same_map = settings.config_map == self.devices.settings().config_map;
         let config = match self.maps.get(&settings.config_map) {
-            Some(Some(text)) => match DeviceConfig::parse(text) {
+            Some(Some(text)) => match pumice_devices::family::read_config(text) {
                 Ok(config) => config,
                 Err(problems) => {
                     let (namespace, name) = settings.config_map.clone();

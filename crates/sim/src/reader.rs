@@ -7,7 +7,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use pumice_conf::CONF_KEY;
-use pumice_devices::nvidia::geometry::CONFIG_KEY as DEVICE_KEY;
+use pumice_devices::config::CONFIG_KEY as DEVICE_KEY;
 use pumice_yaml::tree::{Budget, Data, Location, YamlNode, documents};
 
 use crate::decode::{Mismatch, locate_dotted};

@@ -78,7 +78,6 @@ fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
 /// No card a bound pod was given is over its memory, cores or slots, and nobody else has the
 /// partition it was given.
 fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
-    const MIG: u8 = 2;
     let Some(holding) = &state.task(pod).holding else {
         return;
     };
@@ -89,18 +88,22 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
             let at = usize::from(pick.card.expect("a card of the node"));
             let card = &cards.cards[at];
             let context = format!("{}: {card:?}", state.task_key(pod));
-            assert!(card.usable && card.used.slots <= card.slots, "{context}");
-            assert_eq!(card.mode == MIG, pick.unit.is_some(), "{context}");
-            match pick.unit {
-                Some(unit) => {
-                    let same = cards.units(at, View::Now).filter(|held| *held == unit);
+            let (used, all) = (cards.used(at, View::Now), cards.capacity(at));
+            let fits = |name| cards.dimension(name).is_none_or(|of| used[of] <= all[of]);
+            assert!(card.is_usable() && fits("sharers"), "{context}");
+            let is_split = state.devices.families().mode(*family, card) == "mig";
+            assert_eq!(is_split, pick.partition.is_some(), "{context}");
+            match pick.partition {
+                Some(partition) => {
+                    let same = cards
+                        .partitions(at, View::Now)
+                        .filter(|held| *held == partition);
                     assert_eq!(same.count(), 1, "{context}");
-                    let mut all = cards.units(at, View::Now);
-                    assert!(all.all(|held| held.group == unit.group), "{context}");
+                    let mut all = cards.partitions(at, View::Now);
+                    assert!(all.all(|held| held.group == partition.group), "{context}");
                 }
                 None => {
-                    assert!(card.used.memory <= card.memory, "{context}");
-                    assert!(card.used.cores <= card.cores, "{context}");
+                    assert!(fits("memory") && fits("cores"), "{context}");
                 }
             }
         }
@@ -114,13 +117,19 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
         for (family, cards) in state.nodes.devices[node.at()].families() {
             for (at, card) in cards.cards.iter().enumerate() {
                 let (now, future) = (cards.used(at, View::Now), cards.used(at, View::Future));
-                let card = (&card.id, card.usable, &card.kind, card.mode);
+                let card = (&card.id, &card.unusable, &card.kind, card.variant);
                 lines.push(format!("{family} {card:?} {now:?} {future:?}"));
             }
             let both = [View::Now, View::Future];
             for hold in both.iter().flat_map(|view| cards.entries(*view)) {
                 let pod = state.task_key(TaskIx(hold.pod));
-                let what = (hold.card, hold.unit, hold.used, hold.load, hold.certain);
+                let what = (
+                    hold.card,
+                    hold.partition,
+                    &hold.held,
+                    hold.load,
+                    hold.certain,
+                );
                 lines.push(format!("{family} {pod} {what:?}"));
             }
         }

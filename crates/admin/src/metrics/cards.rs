@@ -3,35 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prometheus::{GaugeVec, Opts, Registry};
+use pumice_devices::{Gauge, GaugeSpec};
 
 /// Series of cards that may exist at a time.
 pub const MAX_CARD_SERIES: usize = 500_000;
 
-/// A family of gauges, with labels `devID`, `NodeName` and, by pod, `podName`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CardFamily {
-    /// Name.
-    pub name: &'static str,
-    /// One sentence on the meaning and the unit.
-    pub help: &'static str,
-    /// There is one series for every pod on a card.
-    pub by_pod: bool,
-}
-
-/// One value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CardValue<'a> {
-    /// Family.
-    pub name: &'static str,
-    /// `devID`.
-    pub card: &'a str,
-    /// `podName`, for families by pod. Pods of one name share a series, which is their sum.
-    pub pod: Option<&'a str>,
-    /// Value.
-    pub value: f64,
-}
-
-/// Family, card, pod.
+/// Gauge, card, pod.
 type CardSeries = (&'static str, String, Option<String>);
 
 /// What has series.
@@ -43,29 +20,29 @@ pub(super) struct Cards {
 }
 
 impl Cards {
-    pub(super) fn declare(
+    /// Registers gauges with labels `devID`, `NodeName` and, by pod, `podName`.
+    pub(super) fn declare<'a>(
         &mut self,
         registry: &Registry,
-        families: &[CardFamily],
+        gauges: impl IntoIterator<Item = &'a GaugeSpec>,
     ) -> Result<(), prometheus::Error> {
-        for family in families {
-            let labels: &[&str] = match family.by_pod {
+        for spec in gauges {
+            let labels: &[&str] = match spec.by_pod {
                 true => &["devID", "NodeName", "podName"],
                 false => &["devID", "NodeName"],
             };
-            let gauges = GaugeVec::new(Opts::new(family.name, family.help), labels)?;
+            let gauges = GaugeVec::new(Opts::new(spec.name, spec.help), labels)?;
             registry.register(Box::new(gauges.clone()))?;
-            self.families.insert(family.name, gauges);
+            self.families.insert(spec.name, gauges);
         }
         Ok(())
     }
 
-    /// These are all values of a node. Returns how many were refused because there are too many.
-    pub(super) fn set(&mut self, node: &str, values: &[CardValue<'_>]) -> usize {
+    /// These are all values of a node; pods of one name share a series, which is their sum. Returns how many were refused because there are too many.
+    pub(super) fn set(&mut self, node: &str, values: &[Gauge<String>]) -> usize {
         let mut sums: BTreeMap<CardSeries, f64> = BTreeMap::new();
         for value in values {
-            let pod = value.pod.map(str::to_owned);
-            let series = (value.name, value.card.to_owned(), pod);
+            let series = (value.name, value.card.to_string(), value.pod.clone());
             *sums.entry(series).or_insert(0.0) += value.value;
         }
         let before = self.nodes.remove(node).unwrap_or_default();

@@ -14,8 +14,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{CounterVec, GaugeVec, Registry, TextEncoder};
+use pumice_devices::{Gauge, GaugeSpec};
 
-pub use cards::{CardFamily, CardValue, MAX_CARD_SERIES};
+pub use cards::MAX_CARD_SERIES;
 pub use jobs::{JobLabels, MAX_JOBS, Placed};
 pub use queues::{MAX_QUEUES, MAX_SCALARS, QueueNumbers, ResourceAmounts};
 pub use reference::{Buckets, MetricFamily, MetricKind, REFERENCE};
@@ -354,16 +355,19 @@ impl Metrics {
         set(&self.families.leader, &[], f64::from(u8::from(leads)));
     }
 
-    /// Registers families of cards.
+    /// Registers gauges of cards.
     ///
     /// # Errors
     /// A name is taken or malformed.
-    pub fn declare_cards(&self, families: &[CardFamily]) -> Result<(), prometheus::Error> {
-        locked(&self.cards).declare(&self.registry, families)
+    pub fn declare_cards<'a>(
+        &self,
+        gauges: impl IntoIterator<Item = &'a GaugeSpec>,
+    ) -> Result<(), prometheus::Error> {
+        locked(&self.cards).declare(&self.registry, gauges)
     }
 
     /// All values of the cards of a node; series it had before and that are not named go.
-    pub fn cards(&self, node: &str, values: &[CardValue<'_>]) {
+    pub fn cards(&self, node: &str, values: &[Gauge<String>]) {
         let refused = locked(&self.cards).set(node, values);
         self.refuse(refused);
     }

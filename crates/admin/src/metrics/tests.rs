@@ -469,9 +469,10 @@ fn names_with_quotes_and_line_breaks_stay_one_line() {
 
 #[test]
 fn series_of_cards_follow_their_nodes_and_pods() {
-    use super::{CardFamily, CardValue};
+    use pumice_devices::{Gauge, GaugeSpec};
+
     let metrics = metrics();
-    let family = |name, by_pod| CardFamily {
+    let family = |name, by_pod| GaugeSpec {
         name,
         help: "Of a card.",
         by_pod,
@@ -482,10 +483,10 @@ fn series_of_cards_follow_their_nodes_and_pods() {
     ];
     metrics.declare_cards(&families).expect("registered");
     assert!(metrics.declare_cards(&families).is_err(), "only once");
-    let value = |name, pod, value| CardValue {
+    let value = |name, pod: Option<&str>, value| Gauge {
         name,
-        card: "GPU-aa",
-        pod,
+        card: "GPU-aa".into(),
+        pod: pod.map(str::to_owned),
         value,
     };
     let of = |prefix: &str| -> Vec<String> {

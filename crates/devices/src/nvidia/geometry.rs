@@ -1,15 +1,14 @@
-//! The device configuration: `device-config.yaml` of a ConfigMap (spec/04 §4).
-//!
-//! What the text leaves out keeps its built-in default, so that a missing ConfigMap, a missing
-//! section and a section with one changed key all mean what their author sees in them.
+//! The section `nvidia` of the device configuration (spec/04 §4): names of resources, scalings, and
+//! the partitions that cards of known models may have.
 
 mod read;
 
 #[cfg(test)]
 mod tests;
 
-/// The key of the ConfigMap under which the device configuration is stored.
-pub const CONFIG_KEY: &str = "device-config.yaml";
+use pumice_yaml::tree::YamlNode;
+
+use crate::config::{Reader, Section};
 
 /// Names and numbers of the section `nvidia`.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,19 +131,10 @@ pub struct Instance {
     pub count: u16,
 }
 
-/// The whole configuration.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DeviceConfig {
-    /// Section `nvidia`.
-    pub nvidia: NvidiaConfig,
-}
+impl Section for NvidiaConfig {
+    const KEY: &'static str = "nvidia";
 
-impl DeviceConfig {
-    /// Reads the text of `device-config.yaml`.
-    ///
-    /// # Errors
-    /// Every problem of the text, each with its place and what to do.
-    pub fn parse(text: &str) -> Result<Self, Vec<String>> {
-        read::read(text)
+    fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self {
+        read::read(reader, section)
     }
 }

@@ -19,12 +19,15 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard, Protocol};
+use crate::binding::{
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, PluginProtocol,
+};
+use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::ledger::{Allocation, Allocations, Card, NodeCards, Tags, View};
-use crate::nvidia::geometry::DeviceConfig;
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices};
+use crate::nvidia::part::{DIMENSIONS, Part};
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::Settings;
 use crate::text::{Bounded, shorten};
@@ -43,7 +46,7 @@ const ASSIGNED: &str = "volcano.sh/gpu-assigned";
 const LOCK: &str = "gpu";
 
 /// Cores of a pick that leaves nothing of its card, whatever the memory of the card is.
-const WHOLE: u32 = 100;
+const WHOLE: i64 = 100;
 
 /// The family.
 pub const SPEC: FamilySpec = FamilySpec {
@@ -51,14 +54,16 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[UNHEALTHY],
     asks: &[INDEX],
     records: &[INDEX],
-    protocol: Some(Protocol {
+    protocol: Some(PluginProtocol {
         bound_key: TIME,
         phase_key: ASSIGNED,
         busy: &[None, Some("false")],
         sequence_key: None,
         cleanup: &[],
     }),
+    dimensions: DIMENSIONS,
     gauges: &[],
+    section: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(GpuShare {
             settings: settings.clone(),
@@ -73,7 +78,7 @@ struct GpuShare {
 impl Family for GpuShare {
     fn cards(&self, node: &NodeFacts) -> NodeCards {
         match (self.settings.gpu_memory, self.settings.gpu_number) {
-            (false, false) => NodeCards::default(),
+            (false, false) => NodeCards::new(DIMENSIONS),
             (is_shared, _) => node::cards(node, is_shared),
         }
     }
@@ -106,20 +111,17 @@ impl GpuShare {
     fn compile(&self, request: Request, pod: &PodFacts) -> Result<Rc<dyn FamilyRequest>, String> {
         let settings = &self.settings;
         let wish = CardSelector::of(pod)?;
-        let sending = BindProtocol {
-            waits: settings.in_flight_guard,
-            lock: None,
-        };
+        let protocol = BindProtocol::of(settings, LOCK);
         if settings.gpu_memory && request.memory > 0 {
-            let sending = BindProtocol {
-                lock: settings.node_lock.then_some(LOCK),
-                ..sending
-            };
-            let shared = memory::Shared::new(request, wish, settings.policy, sending);
+            let shared = memory::Shared::new(request, wish, settings.policy, protocol);
             return Ok(Rc::new(shared));
         }
         if settings.gpu_number && request.number > 0 {
-            let whole = number::Whole::new(request, wish, settings.policy, sending)?;
+            let protocol = BindProtocol {
+                lock: None,
+                ..protocol
+            };
+            let whole = number::Whole::new(request, wish, settings.policy, protocol)?;
             return Ok(Rc::new(whole));
         }
         let (resource, switch) = match request.memory > 0 {
@@ -170,7 +172,7 @@ impl CardSelector {
     fn candidates<'a>(&'a self, cards: &'a NodeCards) -> impl Iterator<Item = usize> + 'a {
         let cards = cards.cards.iter().enumerate();
         cards
-            .filter(|(_, card)| card.usable && self.admits(card.index))
+            .filter(|(_, card)| card.is_usable() && self.admits(card.index))
             .map(|(at, _)| at)
     }
 
@@ -180,18 +182,20 @@ impl CardSelector {
         if !self.admits(card.index) {
             return Some(format!("not in {INDEX} of the pod"));
         }
-        let why = card.unusable.as_deref().unwrap_or("not usable");
-        (!card.usable).then(|| why.to_owned())
+        card.unusable.as_deref().map(str::to_owned)
     }
 }
 
 /// Memory nobody uses; over-committed cards have none.
 fn free(cards: &NodeCards, at: usize, view: View) -> i64 {
-    let used = cards.used(at, view);
+    let used = Part::used(cards, at, view);
     if used.cores >= WHOLE {
         return 0;
     }
-    cards.cards[at].memory.saturating_sub(used.memory).max(0)
+    Part::capacity(cards, at)
+        .memory
+        .saturating_sub(used.memory)
+        .max(0)
 }
 
 fn failure(text: &str, evictions_help: bool) -> Failure {
@@ -207,53 +211,49 @@ fn allocation(
     at: usize,
     request: &Request,
     charged: i64,
-    cores: u32,
+    cores: i64,
 ) -> Allocation {
+    let asked = Part {
+        memory: request.memory,
+        sharers: 1,
+        cores,
+    };
+    let charged = Part {
+        memory: charged,
+        ..asked
+    };
     Allocation {
         container: request.container,
         card: u16::try_from(at).ok(),
         id: Rc::clone(&cards.cards[at].id),
-        unit: None,
-        memory: request.memory,
-        charged,
-        cores,
-        slots: 1,
+        partition: None,
+        asked: asked.portion(),
+        charged: charged.portion(),
         certain: true,
     }
-}
-
-/// How a Binding is sent.
-#[derive(Clone, Copy, Debug)]
-struct BindProtocol {
-    /// After others of its node.
-    waits: bool,
-    /// With this lock.
-    lock: Option<&'static str>,
 }
 
 /// The two annotations of the Binding (spec/04 §14.4).
 ///
 /// The device plugin takes the oldest waiting pod of the node whose limit is the one it is asked for:
 /// pods of one node may be taken for one another.
-fn marks(allocations: &Allocations, sending: BindProtocol) -> BindingAnnotations {
+fn annotations(allocations: &Allocations, protocol: BindProtocol) -> BindingAnnotations {
     let indices: Vec<&str> = allocations
         .iter()
         .map(|allocation| &*allocation.id)
         .collect();
     let indices = indices.join(",");
-    let mark = |key, value| Annotation { key, value };
-    BindingAnnotations {
-        annotations: vec![
-            mark(INDEX, AnnotationValue::Text(indices.clone())),
-            mark(TIME, AnnotationValue::Nanos),
-        ],
-        guard: Some(InFlightGuard {
-            waits: sending.waits,
-            kind: 0,
-            content: indices,
-        }),
-        lock: sending.lock,
-    }
+    let annotations = vec![
+        Annotation {
+            key: INDEX,
+            value: AnnotationValue::Text(indices.clone()),
+        },
+        Annotation {
+            key: TIME,
+            value: AnnotationValue::Nanos,
+        },
+    ];
+    protocol.binding(annotations, indices)
 }
 
 /// What is wrong card by card, in one line.

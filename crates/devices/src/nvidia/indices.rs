@@ -38,7 +38,6 @@ pub(crate) fn set_aside<'a>(cards: &mut [Card], list: &'a str, why: &str) -> Vec
         let named = |card: &&mut Card| Some(card.index) == index || *card.id == *entry;
         match cards.iter_mut().find(named) {
             Some(card) => {
-                card.usable = false;
                 card.unusable.get_or_insert_with(|| why.into());
             }
             None => unknown.push(entry),

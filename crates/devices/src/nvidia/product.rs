@@ -6,10 +6,10 @@
 use std::rc::Rc;
 
 use crate::binding::BindingAnnotations;
+use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
 use crate::ledger::{Allocations, NodeCards, Tags, View};
-use crate::nvidia::geometry::DeviceConfig;
 use crate::nvidia::type_list::{REFUSE_TYPES, TypeLists, USE_TYPES};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Settings;
@@ -26,7 +26,9 @@ pub const SPEC: FamilySpec = FamilySpec {
     asks: &[USE_TYPES, REFUSE_TYPES],
     records: &[],
     protocol: None,
+    dimensions: &[],
     gauges: &[],
+    section: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(Product {
             is_on: settings.configured,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_devices::{LedgerEntry, NodeCards, Used, View};
+use pumice_devices::{NodeCards, Portion, UNLIMITED, View};
 use pumice_model::{NodeIx, TaskIx};
 use serde::{Deserialize, Serialize};
 
@@ -32,14 +32,17 @@ pub struct CardView {
     /// Memory.
     pub memory: i64,
     /// Cores in use, in percent of a card.
-    pub cores_used: u32,
+    pub cores_used: i64,
     /// Cores it gives out, in percent of a card.
-    pub cores: u32,
+    pub cores: i64,
     /// Containers that share it.
-    pub sharers: u32,
+    pub sharers: i64,
     /// Most containers that may share it; `None` for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slots: Option<u32>,
+    pub slots: Option<i64>,
+    /// What else is counted of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<CardAmount>,
     /// It may be given out.
     pub healthy: bool,
     /// Why it may not.
@@ -47,6 +50,18 @@ pub struct CardView {
     pub problem: Option<String>,
     /// Who holds part of it.
     pub pods: Vec<CardPod>,
+}
+
+/// An amount of a card that only its kind of devices counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CardAmount {
+    /// What is counted.
+    pub name: String,
+    /// In use.
+    pub used: i64,
+    /// In all.
+    pub capacity: i64,
 }
 
 /// A pod on a card.
@@ -58,7 +73,7 @@ pub struct CardPod {
     /// Memory it holds.
     pub memory: i64,
     /// Cores it holds, in percent of a card.
-    pub cores: u32,
+    pub cores: i64,
     /// It is known to be on this card. What cannot be read counts on every card it could be on.
     pub certain: bool,
 }
@@ -103,23 +118,21 @@ impl Engine {
 
     fn cards_of(&self, node: NodeIx, family: u8, all: &NodeCards) -> Vec<CardView> {
         let devices = self.state.devices.families();
-        let mut held: BTreeMap<(u16, u32), (Used, bool)> = BTreeMap::new();
-        for hold in all.entries(View::Now) {
-            let LedgerEntry {
-                pod,
-                card,
-                used,
-                certain,
-                ..
-            } = hold;
-            let of = held.entry((*card, *pod)).or_insert((Used::default(), true));
-            of.0.add(*used);
-            of.1 &= *certain;
+        let mut held: BTreeMap<(u16, u32), (Portion, bool)> = BTreeMap::new();
+        for entry in all.entries(View::Now) {
+            let idle = (all.used(0, View::Idle).into(), true);
+            let of = held.entry((entry.card, entry.pod)).or_insert(idle);
+            for (sum, part) in of.0.iter_mut().zip(&entry.held) {
+                *sum += part;
+            }
+            of.1 &= entry.certain;
         }
         let cards = all.cards.iter().enumerate();
         cards
             .map(|(at, card)| {
                 let pods = held.range((at as u16, 0)..=(at as u16, u32::MAX));
+                let (used, capacity) = (all.used(at, View::Now), all.capacity(at));
+                let slots = amount(all, capacity, SHARERS);
                 CardView {
                     node: self.state.nodes.object(node).name.clone(),
                     family: devices.name(family).to_owned(),
@@ -127,28 +140,72 @@ impl Engine {
                     id: card.id.to_string(),
                     kind: card.kind.to_string(),
                     mode: devices.mode(family, card).to_owned(),
-                    memory_used: card.used.memory,
-                    memory: card.memory,
-                    cores_used: card.used.cores,
-                    cores: card.cores,
-                    sharers: card.used.slots,
-                    slots: (card.slots != u32::MAX).then_some(card.slots),
-                    healthy: card.usable,
+                    memory_used: amount(all, used, MEMORY),
+                    memory: amount(all, capacity, MEMORY),
+                    cores_used: amount(all, used, CORES),
+                    cores: amount(all, capacity, CORES),
+                    sharers: amount(all, used, SHARERS),
+                    slots: (slots != UNLIMITED).then_some(slots),
+                    others: others(all, at),
+                    healthy: card.is_usable(),
                     problem: card.unusable.as_deref().map(str::to_owned),
                     pods: pods
-                        .map(|(of, part)| self.pod_on_card(of.1, *part))
+                        .map(|(of, (part, certain))| CardPod {
+                            pod: self.state.task_key(TaskIx(of.1)),
+                            memory: amount(all, part, MEMORY),
+                            cores: amount(all, part, CORES),
+                            certain: *certain,
+                        })
                         .collect(),
                 }
             })
             .collect()
     }
+}
 
-    fn pod_on_card(&self, pod: u32, (used, certain): (Used, bool)) -> CardPod {
-        CardPod {
-            pod: self.state.task_key(TaskIx(pod)),
-            memory: used.memory,
-            cores: used.cores,
-            certain,
-        }
+const MEMORY: &str = "memory";
+const CORES: &str = "cores";
+const SHARERS: &str = "sharers";
+
+/// The amount of a dimension in a row; 0 where the family counts no such thing.
+fn amount(cards: &NodeCards, row: &[i64], name: &str) -> i64 {
+    cards.dimension(name).map_or(0, |at| row[at])
+}
+
+/// What is counted of a card besides memory, cores and sharers.
+fn others(cards: &NodeCards, card: usize) -> Vec<CardAmount> {
+    let rows = cards.used(card, View::Now).iter().zip(cards.capacity(card));
+    let all = cards.dimensions().iter().zip(rows);
+    all.filter(|(of, _)| ![MEMORY, CORES, SHARERS].contains(&of.name))
+        .map(|(of, (used, capacity))| CardAmount {
+            name: of.name.to_owned(),
+            used: *used,
+            capacity: *capacity,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_devices::{Card, Dimension};
+
+    use super::*;
+
+    #[test]
+    fn what_only_one_kind_of_devices_counts_is_shown_too() {
+        const OF: fn(&'static str) -> Dimension = |name| Dimension {
+            name,
+            is_physical: true,
+        };
+        let dimensions = Vec::leak(vec![OF("cores"), OF("aicpu"), OF("dvpp")]);
+        let mut cards = NodeCards::new(dimensions);
+        cards.add(Card::default(), &[8, 7, 1]);
+        assert_eq!(amount(&cards, cards.capacity(0), CORES), 8);
+        assert_eq!(amount(&cards, cards.capacity(0), MEMORY), 0);
+        let others: Vec<(String, i64)> = others(&cards, 0)
+            .into_iter()
+            .map(|of| (of.name, of.capacity))
+            .collect();
+        assert_eq!(others, [("aicpu".to_owned(), 7), ("dvpp".to_owned(), 1)]);
     }
 }

@@ -23,7 +23,7 @@ mod top;
 
 use serde::{Deserialize, Serialize};
 
-pub use cards::{CardPod, CardView, CardsView};
+pub use cards::{CardAmount, CardPod, CardView, CardsView};
 pub use find::Absent;
 pub use job::{JobView, SameReason};
 pub use place::{Place, WaitingJob, WaitingView};

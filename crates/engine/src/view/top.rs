@@ -140,7 +140,11 @@ impl Engine {
     fn node_view(&self, node: NodeIx) -> NodeView {
         let nodes = &self.state.nodes;
         let families = nodes.devices[node.at()].families();
-        let cards: Vec<_> = families.flat_map(|(_, cards)| &cards.cards).collect();
+        let families: Vec<_> = families.map(|(_, cards)| cards).collect();
+        let in_use = |of: &&pumice_devices::NodeCards| {
+            (0..of.cards.len()).filter(|at| of.is_in_use(*at)).count()
+        };
+        let cards: Vec<_> = families.iter().flat_map(|of| &of.cards).collect();
         let resources = self.state.resources.in_order().iter().filter_map(|ix| {
             let (used, all) = (nodes.used.get(*ix, node), nodes.allocatable.get(*ix, node));
             usage(self.state.resources.name(*ix), used, all)
@@ -153,8 +157,8 @@ impl Engine {
             pods: nodes.tasks(node).iter().filter(holds).count(),
             resources: resources.collect(),
             cards: cards.len(),
-            cards_in_use: cards.iter().filter(|card| card.used.slots > 0).count(),
-            cards_unhealthy: cards.iter().filter(|card| !card.usable).count(),
+            cards_in_use: families.iter().map(in_use).sum(),
+            cards_unhealthy: cards.iter().filter(|card| !card.is_usable()).count(),
         }
     }
 

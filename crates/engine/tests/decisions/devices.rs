@@ -99,7 +99,7 @@ pub fn used(cluster: &Cluster, node: &str, view: View) -> Vec<String> {
     families
         .flat_map(|(_, cards)| {
             let line = |(at, card): (usize, &pumice_devices::Card)| {
-                format!("{} {}", card.id, cards.used(at, view).memory)
+                format!("{} {}", card.id, cards.used(at, view)[0])
             };
             cards.cards.iter().enumerate().map(line).collect::<Vec<_>>()
         })

@@ -34,8 +34,8 @@ fn labels_of(series: &str) -> Option<&'static [&'static str]> {
         return Some(&[]);
     }
     let mut cards = FAMILIES.iter().flat_map(|family| family.gauges);
-    match cards.find(|(name, _, _)| *name == series) {
-        Some((_, _, true)) => return Some(&["devID", "NodeName", "podName"]),
+    match cards.find(|gauge| gauge.name == series) {
+        Some(gauge) if gauge.by_pod => return Some(&["devID", "NodeName", "podName"]),
         Some(_) => return Some(&["devID", "NodeName"]),
         None => {}
     }

@@ -1,10 +1,16 @@
 //! Device configurations, right and wrong.
 
 use super::*;
+use crate::config::{DeviceConfig, SectionSpec};
+
+fn parse(text: &str) -> Result<NvidiaConfig, Vec<String>> {
+    let config = DeviceConfig::parse(text, [SectionSpec::of::<NvidiaConfig>()])?;
+    Ok(config.section::<NvidiaConfig>().as_ref().clone())
+}
 
 /// Problems with their places.
 fn located(text: &str) -> Vec<String> {
-    DeviceConfig::parse(text).expect_err(text)
+    parse(text).expect_err(text)
 }
 
 /// Problems without their places.
@@ -19,7 +25,7 @@ fn problems(text: &str) -> Vec<String> {
 
 #[test]
 fn what_the_text_leaves_out_keeps_its_default() {
-    let default = DeviceConfig::default();
+    let default = NvidiaConfig::default();
     for text in [
         "",
         "# nothing but a comment\n",
@@ -30,7 +36,7 @@ fn what_the_text_leaves_out_keeps_its_default() {
         "nvidia: {resourcePriorityName: \"\", overwriteEnv: false, deviceSplitCount: 10}",
         "unheardOf: 1\nnvidia: {gpuMemoryFactor: 0}",
     ] {
-        assert_eq!(DeviceConfig::parse(text), Ok(default.clone()), "{text}");
+        assert_eq!(parse(text), Ok(default.clone()), "{text}");
     }
 }
 
@@ -93,7 +99,7 @@ nvidia:
 
 #[test]
 fn every_key_of_the_section_is_read_and_the_first_entry_that_matches_wins() {
-    let nvidia = DeviceConfig::parse(FULL).expect("valid").nvidia;
+    let nvidia = parse(FULL).expect("valid");
     assert_eq!(nvidia.count_name, "example.com/gpus");
     assert_eq!(nvidia.memory_name, "example.com/mem");
     assert_eq!(nvidia.core_name, "example.com/cores");
@@ -113,8 +119,8 @@ fn every_key_of_the_section_is_read_and_the_first_entry_that_matches_wins() {
 
 #[test]
 fn an_empty_list_of_geometries_switches_the_built_in_ones_off() {
-    let config = DeviceConfig::parse("nvidia: {knownMigGeometries: []}").expect("valid");
-    assert_eq!(config.nvidia.geometries, []);
+    let config = parse("nvidia: {knownMigGeometries: []}").expect("valid");
+    assert_eq!(config.geometries, []);
 }
 
 #[test]
@@ -267,9 +273,9 @@ proptest::proptest! {
     ) {
         let end = (at + cut).min(FULL.len());
         let text = [&FULL[..at], &put, &FULL[end..]].concat();
-        match DeviceConfig::parse(&text) {
+        match parse(&text) {
             Err(problems) => proptest::prop_assert!(!problems.is_empty()),
-            Ok(DeviceConfig { nvidia }) => {
+            Ok(nvidia) => {
                 proptest::prop_assert!(nvidia.memory_factor >= 1);
                 proptest::prop_assert!(nvidia.core_scaling > 0.0);
                 proptest::prop_assert!(!nvidia.count_name.is_empty());

@@ -2,15 +2,16 @@
 
 use std::cmp::Reverse;
 
-use crate::binding::BindingAnnotations;
+use crate::binding::{BindProtocol, BindingAnnotations};
 use crate::ledger::{Allocations, NodeCards, View};
+use crate::nvidia::part::Part;
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
 use super::request::Request;
 use super::{
-    BindProtocol, CardSelector, INDEX, MEMORY, NUMBER, UNHEALTHY, allocation, by_card, failure,
-    free, marks, node,
+    CardSelector, INDEX, MEMORY, NUMBER, UNHEALTHY, allocation, annotations, by_card, failure,
+    free, node,
 };
 
 /// Failure: evictions could make room.
@@ -27,7 +28,7 @@ pub(super) struct Shared {
     request: Request,
     wish: CardSelector,
     policy: Policy,
-    sending: BindProtocol,
+    protocol: BindProtocol,
     failures: [Failure; 4],
 }
 
@@ -36,7 +37,7 @@ impl Shared {
         request: Request,
         wish: CardSelector,
         policy: Policy,
-        sending: BindProtocol,
+        protocol: BindProtocol,
     ) -> Self {
         let no_candidate =
             format!("GpuShare no usable GPU ({UNHEALTHY} of the node, {INDEX} of the pod)");
@@ -51,7 +52,7 @@ impl Shared {
             request,
             wish,
             policy,
-            sending,
+            protocol,
             failures,
         }
     }
@@ -61,13 +62,13 @@ impl Shared {
         let candidates = || self.wish.candidates(cards);
         let has_room = |at: &usize| free(cards, *at, view) >= self.request.memory;
         let fitting = candidates().filter(has_room);
-        let used = |at: usize| cards.used(at, view);
+        let used = |at: usize| Part::used(cards, at, view);
         let best = match self.policy {
             Policy::None => fitting.min(),
             Policy::Binpack => fitting.min_by_key(|at| (Reverse(used(*at).memory), *at)),
-            Policy::Spread => fitting.min_by_key(|at| (used(*at).slots, used(*at).memory, *at)),
+            Policy::Spread => fitting.min_by_key(|at| (used(*at).sharers, used(*at).memory, *at)),
         };
-        let is_large_enough = |at: usize| cards.cards[at].memory >= self.request.memory;
+        let is_large_enough = |at: usize| Part::capacity(cards, at).memory >= self.request.memory;
         best.ok_or_else(|| {
             if cards.cards.is_empty() {
                 NO_CARDS
@@ -82,14 +83,14 @@ impl Shared {
     }
 
     fn score(&self, cards: &NodeCards, at: usize, view: View) -> f64 {
-        let used = cards.used(at, view);
+        let used = Part::used(cards, at, view);
         match self.policy {
             Policy::None => 0.0,
             Policy::Binpack => {
                 let full = used.memory.saturating_add(self.request.memory);
-                100.0 * full as f64 / cards.cards[at].memory.max(1) as f64
+                100.0 * full as f64 / Part::capacity(cards, at).memory.max(1) as f64
             }
-            Policy::Spread if used.slots == 0 => 100.0,
+            Policy::Spread if used.sharers == 0 => 100.0,
             Policy::Spread => 0.0,
         }
     }
@@ -138,7 +139,7 @@ impl FamilyRequest for Shared {
         _cards: &NodeCards,
         allocations: &Allocations,
     ) -> BindingAnnotations {
-        marks(allocations, self.sending)
+        annotations(allocations, self.protocol)
     }
 
     fn warning(&self) -> Option<&str> {

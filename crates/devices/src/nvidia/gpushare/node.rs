@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, NodeCards};
+use crate::ledger::{Allocation, Allocations, Card, FamilyCode, MAX_AMOUNT, NodeCards, UNLIMITED};
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices, set_aside};
+use crate::nvidia::part::{DIMENSIONS, Part};
 use crate::text::shorten;
 
 use super::request::{Request, first_that_asks};
@@ -14,61 +15,81 @@ use super::{MEMORY, NUMBER, WHOLE};
 /// Most cards of a node; no real one comes near.
 const MOST_CARDS: i64 = 1024;
 
-/// The node has cards but does not say how much memory they have.
-const WITHOUT_MEMORY: u8 = 1;
-/// The number of cards cannot be true.
-const TOO_MANY: u8 = 2;
+/// Why a node has no cards: what [`NodeCards::absent`] means for this family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Absent {
+    /// It says nothing of cards. The default, so that a node without cards stores nothing.
+    NoCards,
+    /// It has cards but does not say how much memory they have.
+    WithoutMemory,
+    /// The number of cards cannot be true.
+    TooMany,
+}
+
+impl Absent {
+    fn of(cards: &NodeCards) -> Self {
+        match cards.absent.get() {
+            1 => Self::WithoutMemory,
+            2 => Self::TooMany,
+            _ => Self::NoCards,
+        }
+    }
+}
 
 /// The cards of a node (spec/04 §14.1). Only where cards are shared do nodes have to tell their
 /// memory.
 pub(super) fn cards(node: &NodeFacts, is_shared: bool) -> NodeCards {
     let whole = |name| node.capacity_milli(name).map(|milli| milli / 1000);
     let Some(count) = whole(NUMBER).filter(|count| *count > 0) else {
-        return NodeCards::default();
+        return none(Absent::NoCards, Vec::new());
     };
     let memory = whole(MEMORY).map(|memory| memory.max(0));
     if is_shared && memory.is_none() {
-        return none(WITHOUT_MEMORY, Vec::new());
+        return none(Absent::WithoutMemory, Vec::new());
     }
     if count > MOST_CARDS {
         let problem = format!(
             "capacity {NUMBER} is {count}: more than {MOST_CARDS} GPUs on a node cannot be; none \
              of them is used"
         );
-        return none(TOO_MANY, vec![problem]);
+        return none(Absent::TooMany, vec![problem]);
     }
-    let card = |index: u32| Card {
-        memory: memory.unwrap_or(0) / count,
-        slots: if is_shared { u32::MAX } else { 1 },
+    let all = Part {
+        memory: (memory.unwrap_or(0) / count).min(MAX_AMOUNT),
+        sharers: if is_shared { UNLIMITED } else { 1 },
         cores: WHOLE,
-        usable: true,
-        index,
-        id: Rc::from(index.to_string()),
-        ..Card::default()
     };
-    let mut cards = NodeCards::new((0..count as u32).map(card).collect());
+    let mut cards = NodeCards::new(DIMENSIONS);
+    for index in 0..count as u32 {
+        let card = Card {
+            index,
+            id: Rc::from(index.to_string()),
+            ..Card::default()
+        };
+        cards.add(card, &all.row());
+    }
     set_unhealthy_aside(&mut cards, node.annotation(UNHEALTHY).unwrap_or_default());
     cards
 }
 
-fn none(absent: u8, problems: Vec<String>) -> NodeCards {
-    let mut cards = NodeCards::default();
-    cards.absent = absent;
+fn none(absent: Absent, problems: Vec<String>) -> NodeCards {
+    let mut cards = NodeCards::new(DIMENSIONS);
+    cards.absent = FamilyCode::new(absent as u16);
     cards.problems = problems;
     cards
 }
 
 /// Why a node has no cards, if it has none.
 pub(super) fn absence(node: &str, cards: &NodeCards) -> Option<String> {
-    let why = match cards.absent {
-        WITHOUT_MEMORY => format!("no {MEMORY} in the capacity of node {node}"),
-        TOO_MANY => format!("{NUMBER} of node {node} cannot be true"),
-        _ => format!("no {NUMBER} in the capacity of node {node}"),
+    let why = match Absent::of(cards) {
+        Absent::WithoutMemory => format!("no {MEMORY} in the capacity of node {node}"),
+        Absent::TooMany => format!("{NUMBER} of node {node} cannot be true"),
+        Absent::NoCards => format!("no {NUMBER} in the capacity of node {node}"),
     };
     cards.cards.is_empty().then_some(why)
 }
 
-/// BindingAnnotations cards named as unhealthy. They have no other identity than their index.
+/// Marks cards named as unhealthy. They have no other identity than their index.
 fn set_unhealthy_aside(cards: &mut NodeCards, list: &str) {
     let last = cards.cards.len() - 1;
     let why = format!("unhealthy ({UNHEALTHY})");
@@ -86,12 +107,12 @@ fn set_unhealthy_aside(cards: &mut NodeCards, list: &str) {
 pub(super) fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards, is_shared: bool) -> Decoded {
     let part = match Request::of(pod) {
         Ok(None) => return Decoded::default(),
-        Ok(Some(request)) if request.number == 0 || (is_shared && request.memory > 0) => Part {
+        Ok(Some(request)) if request.number == 0 || (is_shared && request.memory > 0) => Share {
             container: request.container,
             memory: Some(request.memory),
         },
         // Whole cards, or an amount nobody can make sense of.
-        _ => Part {
+        _ => Share {
             container: first_that_asks(pod),
             memory: None,
         },
@@ -115,13 +136,13 @@ pub(super) fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards, is_shared
 }
 
 /// What a pod holds of each of its cards.
-struct Part {
+struct Share {
     container: u16,
     /// Memory; `None` for whole cards.
     memory: Option<i64>,
 }
 
-impl Part {
+impl Share {
     fn on(&self, indices: &[u32], cards: &NodeCards) -> Decoded {
         let mut held = Decoded::default();
         let mut outside = Vec::new();
@@ -158,20 +179,27 @@ impl Part {
         cards: &NodeCards,
         certain: bool,
     ) -> Allocation {
-        let whole = at.map_or(0, |at| cards.cards[at].memory);
+        let whole = at.map_or(0, |at| Part::capacity(cards, at).memory);
         let id = match at {
             Some(at) => Rc::clone(&cards.cards[at].id),
             None => Rc::from(index.to_string()),
+        };
+        let asked = Part {
+            memory: self.memory.unwrap_or(0),
+            sharers: 1,
+            cores: if self.memory.is_none() { WHOLE } else { 0 },
+        };
+        let charged = Part {
+            memory: self.memory.unwrap_or(whole),
+            ..asked
         };
         Allocation {
             container: self.container,
             card: at.and_then(|at| u16::try_from(at).ok()),
             id,
-            unit: None,
-            memory: self.memory.unwrap_or(0),
-            charged: self.memory.unwrap_or(whole),
-            cores: if self.memory.is_none() { WHOLE } else { 0 },
-            slots: 1,
+            partition: None,
+            asked: asked.portion(),
+            charged: charged.portion(),
             certain,
         }
     }

@@ -1,14 +1,14 @@
 //! Cards handed out whole: the pod gets idle cards and shares them with nobody.
 
-use crate::binding::BindingAnnotations;
+use crate::binding::{BindProtocol, BindingAnnotations};
 use crate::ledger::{Allocations, NodeCards, View};
+use crate::nvidia::part::Part;
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
 use super::request::Request;
 use super::{
-    BindProtocol, CardSelector, INDEX, NUMBER, UNHEALTHY, WHOLE, allocation, by_card, failure,
-    marks, node,
+    CardSelector, INDEX, NUMBER, UNHEALTHY, WHOLE, allocation, annotations, by_card, failure, node,
 };
 
 /// Failure: evictions could make room.
@@ -24,7 +24,7 @@ pub(super) struct Whole {
     number: usize,
     wish: CardSelector,
     policy: Policy,
-    sending: BindProtocol,
+    protocol: BindProtocol,
     failures: [Failure; 3],
 }
 
@@ -33,7 +33,7 @@ impl Whole {
         request: Request,
         wish: CardSelector,
         policy: Policy,
-        sending: BindProtocol,
+        protocol: BindProtocol,
     ) -> Result<Self, String> {
         let number = usize::try_from(request.number).unwrap_or(usize::MAX);
         if let Some(wished) = &wish.0
@@ -60,7 +60,7 @@ impl Whole {
             number,
             wish,
             policy,
-            sending,
+            protocol,
             failures,
         })
     }
@@ -85,7 +85,7 @@ impl Whole {
 
     /// How full, or how idle, the node is with the pod.
     fn score(&self, cards: &NodeCards, view: View) -> f64 {
-        let usable = cards.cards.iter().filter(|card| card.usable).count();
+        let usable = cards.cards.iter().filter(|card| card.is_usable()).count();
         let any = CardSelector::default();
         let idle = any.candidates(cards).filter(|at| is_idle(cards, *at, view));
         let left = idle.count().saturating_sub(self.number);
@@ -98,7 +98,7 @@ impl Whole {
 }
 
 fn is_idle(cards: &NodeCards, at: usize, view: View) -> bool {
-    cards.used(at, view).slots == 0
+    Part::used(cards, at, view).sharers == 0
 }
 
 impl FamilyRequest for Whole {
@@ -117,7 +117,8 @@ impl FamilyRequest for Whole {
             memory: 0,
             ..self.request
         };
-        let whole = |at: usize| allocation(cards, at, &request, cards.cards[at].memory, WHOLE);
+        let whole =
+            |at: usize| allocation(cards, at, &request, Part::capacity(cards, at).memory, WHOLE);
         Some(
             self.idle(cards, view)
                 .take(self.number)
@@ -156,7 +157,7 @@ impl FamilyRequest for Whole {
         _cards: &NodeCards,
         allocations: &Allocations,
     ) -> BindingAnnotations {
-        marks(allocations, self.sending)
+        annotations(allocations, self.protocol)
     }
 
     fn warning(&self) -> Option<&str> {

@@ -15,7 +15,7 @@
 //! take empty places before that of the first regular container with vGPU ([`layout`]).
 
 use crate::facts::{ContainerFacts, ContainerKind};
-use crate::ledger::Unit;
+use crate::ledger::Partition;
 use crate::nvidia::vgpu::config::Table;
 use crate::nvidia::vgpu::containers::ContainerRequest;
 
@@ -106,15 +106,15 @@ pub fn split_id(id: &str) -> (&str, Option<&str>) {
 }
 
 /// The partition of an id, without the UUID and the bracket before it; with its memory in MiB.
-pub fn unit(table: &Table, partition: &str) -> Option<(Unit, i64)> {
+pub fn unit(table: &Table, partition: &str) -> Option<(Partition, i64)> {
     let (group, position) = partition.strip_suffix(']')?.split_once('-')?;
     table.unit(group, position)
 }
 
 /// The id of a partition.
-pub fn mig_id(uuid: &str, table: &Table, unit: Unit) -> Option<String> {
-    let group = table.group_name(unit)?;
-    Some(format!("{uuid}[{group}-{}]", unit.position))
+pub fn mig_id(uuid: &str, table: &Table, partition: Partition) -> Option<String> {
+    let group = table.group_name(partition)?;
+    Some(format!("{uuid}[{group}-{}]", partition.position))
 }
 
 /// The position of the container behind each element, as this crate writes them; `None` for an

@@ -5,10 +5,12 @@
 
 use smallvec::SmallVec;
 
-use crate::ledger::{Card, NodeCards, Tags, Unit, Used, View};
-use crate::nvidia::vgpu::config::{InUse, MIG, Table, VgpuConfig};
+use crate::ledger::{Card, NodeCards, Partition, Tags, View};
+use crate::nvidia::part::Part;
+use crate::nvidia::vgpu::config::{InUse, Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::limits::Limits;
+use crate::nvidia::vgpu::sharing::{Sharing, mode};
 
 /// A check of a card, in the order they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,13 +79,13 @@ pub struct Candidate {
     /// Position of the card.
     pub card: u16,
     /// Partition.
-    pub unit: Option<Unit>,
+    pub partition: Option<Partition>,
     /// Memory as asked.
     pub memory: i64,
     /// Memory charged.
     pub charged: i64,
     /// Cores charged.
-    pub cores: u32,
+    pub cores: i64,
 }
 
 /// Cards for a pod.
@@ -110,28 +112,32 @@ impl<'a> PodOnNode<'a> {
         &self.cards.cards[at]
     }
 
+    /// All of a card.
+    #[inline]
+    pub fn capacity(&self, at: usize) -> Part {
+        Part::capacity(self.cards, at)
+    }
+
     /// What is in use of a card, the pod's own part included.
-    pub fn used(&self, at: usize, own: &[Candidate]) -> Used {
-        let mut used = self.cards.used(at, self.view);
-        for candidate in own
-            .iter()
-            .filter(|candidate| usize::from(candidate.card) == at)
-        {
+    #[inline]
+    pub fn used(&self, at: usize, own: &[Candidate]) -> Part {
+        let mut used = Part::used(self.cards, at, self.view);
+        for candidate in own.iter().filter(|one| usize::from(one.card) == at) {
             used.memory += candidate.charged;
-            used.slots += 1;
+            used.sharers += 1;
             used.cores += candidate.cores;
         }
         used
     }
 
     /// The checks that no eviction changes.
-    pub fn allows(&self, need: &ContainerRequest, card: &Card) -> Result<(), Check> {
-        let limits = self.limits;
+    pub fn allows(&self, need: &ContainerRequest, at: usize) -> Result<(), Check> {
+        let (limits, card) = (self.limits, self.card(at));
         let checks = [
-            (Check::Usable, card.usable),
+            (Check::Usable, card.is_usable()),
             (
                 Check::Mode,
-                limits.mode.is_none_or(|mode| mode == card.mode),
+                limits.mode.is_none_or(|asked| asked == mode(card)),
             ),
             (Check::Index, limits.allow_index(card)),
         ];
@@ -144,25 +150,28 @@ impl<'a> PodOnNode<'a> {
         if !limits.types.admits(&card.kind) {
             return Err(Check::Type);
         }
-        if need.of(card) > self.size(card) {
-            return Err(Check::Size);
+        match need.of(self.capacity(at).memory) > self.size(at) {
+            true => Err(Check::Size),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// The most memory a container may ask of an idle card. What NVML reports may be a little
     /// less than the memory of the largest instance, or a little more (spec/04 §20, 17c and 17d).
-    pub fn size(&self, card: &Card) -> i64 {
-        match self.table(card) {
-            Some(table) => card.memory.max(table.largest_mib() / self.config.factor),
-            None => card.memory,
+    pub fn size(&self, at: usize) -> i64 {
+        let memory = self.capacity(at).memory;
+        match self.table(self.card(at)) {
+            Some(table) => memory.max(table.largest_mib() / self.config.factor),
+            None => memory,
         }
     }
 
     /// The table of a card in MIG mode.
     pub fn table(&self, card: &Card) -> Option<&'a Table> {
-        let at = card.geometry.filter(|_| card.mode == MIG)?;
-        self.config.tables.get(usize::from(at))
+        match Sharing::of(card) {
+            Sharing::Mig(Some(at)) => self.config.tables.get(usize::from(at)),
+            Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
+        }
     }
 
     /// The checks that depend on what is in use. `group` restricts MIG to a group.
@@ -173,34 +182,35 @@ impl<'a> PodOnNode<'a> {
         own: &[Candidate],
         group: Option<u16>,
     ) -> Result<Candidate, Check> {
-        let card = self.card(at);
-        let used = self.used(at, own);
-        if used.slots >= card.slots {
+        let (all, used) = (self.capacity(at), self.used(at, own));
+        if used.sharers >= all.sharers {
             return Err(Check::Slots);
         }
         self.shares(at)?;
-        let memory = need.of(card);
+        let memory = need.of(all.memory);
         let mut candidate = Candidate {
             container: need.container,
             card: at as u16,
-            unit: None,
+            partition: None,
             memory,
             charged: memory,
             cores: need.cores,
         };
-        if card.mode == MIG {
-            let table = self.table(card).ok_or(Check::Instance)?;
+        let sharing = Sharing::of(self.card(at));
+        if let Sharing::Mig(table) = sharing {
+            let table = table.and_then(|table| self.config.tables.get(usize::from(table)));
+            let table = table.ok_or(Check::Instance)?;
             let in_use = self.in_use(at, used, own);
             let best = table.best(self.config.mib(memory), &in_use, group);
-            let (unit, mib) = best.ok_or(Check::Instance)?;
-            candidate.unit = Some(unit);
+            let (partition, mib) = best.ok_or(Check::Instance)?;
+            candidate.partition = Some(partition);
             candidate.charged = mib / self.config.factor;
             return Ok(candidate);
         }
-        if card.memory.saturating_sub(used.memory) < memory {
+        if all.memory.saturating_sub(used.memory) < memory {
             return Err(Check::Memory);
         }
-        cores(need.cores, used, card.cores)?;
+        cores(need.cores, used, all.cores)?;
         Ok(candidate)
     }
 
@@ -210,7 +220,7 @@ impl<'a> PodOnNode<'a> {
             return Ok(());
         }
         for entry in self.cards.entries(self.view) {
-            if usize::from(entry.card) != at || entry.used == Used::default() {
+            if usize::from(entry.card) != at || entry.is_empty() {
                 continue;
             }
             if spread.is_some() && entry.tags.group == spread {
@@ -225,31 +235,31 @@ impl<'a> PodOnNode<'a> {
 
     /// Partitions of a card in use. Whoever holds a card in MIG mode without one holds something
     /// that cannot be told.
-    fn in_use(&self, at: usize, used: Used, own: &[Candidate]) -> InUse {
-        if used.slots == 0 {
+    fn in_use(&self, at: usize, used: Part, own: &[Candidate]) -> InUse {
+        if used.sharers == 0 {
             return InUse::new();
         }
         let holds = self.cards.entries(self.view);
         let others = holds.filter(|entry| usize::from(entry.card) == at);
-        let others = others.map(|entry| entry.unit.unwrap_or(Unit::UNKNOWN));
+        let others = others.map(|entry| entry.partition.unwrap_or(Partition::UNKNOWN));
         let own = own
             .iter()
             .filter(|candidate| usize::from(candidate.card) == at);
         others
-            .chain(own.filter_map(|candidate| candidate.unit))
+            .chain(own.filter_map(|candidate| candidate.partition))
             .collect()
     }
 }
 
-fn cores(asked: u32, used: Used, capacity: u32) -> Result<(), Check> {
+fn cores(asked: i64, used: Part, capacity: i64) -> Result<(), Check> {
     if used.cores.saturating_add(asked) > capacity {
         return Err(Check::Cores);
     }
-    if asked == 100 && used.slots > 0 {
+    if asked == 100 && used.sharers > 0 {
         return Err(Check::Exclusive);
     }
     // With oversold cores a card that one container asked whole has cores left, which nobody gets.
-    let whole = capacity > 100 && used.slots == 1 && used.cores == 100;
+    let whole = capacity > 100 && used.sharers == 1 && used.cores == 100;
     if whole || (used.cores >= capacity && asked == 0) {
         return Err(Check::Held);
     }

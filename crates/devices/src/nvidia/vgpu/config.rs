@@ -3,23 +3,17 @@
 
 use smallvec::SmallVec;
 
-use crate::ledger::Unit;
-use crate::nvidia::geometry::{DeviceConfig, ModelGeometry, NvidiaConfig};
+use crate::binding::BindProtocol;
+use crate::config::DeviceConfig;
+use crate::ledger::Partition;
+use crate::nvidia::geometry::{ModelGeometry, NvidiaConfig};
 use crate::settings::{Policy, Settings};
 
-/// Card shared by HAMi-core.
-pub const HAMI_CORE: u8 = 0;
-/// Card shared by NVIDIA MPS.
-pub const MPS: u8 = 1;
-/// Card split by MIG.
-pub const MIG: u8 = 2;
-/// Number of modes.
-pub const MODES: usize = 3;
-/// Texts of the modes, in annotations of nodes and pods.
-pub const MODE_NAMES: [&str; MODES] = ["hami-core", "mps", "mig"];
+/// Node annotation that is the lock.
+const LOCK: &str = "hamivgpu";
 
 /// Partitions of a card in use.
-pub type InUse = SmallVec<[Unit; 16]>;
+pub type InUse = SmallVec<[Partition; 16]>;
 
 /// Settings and configuration, compiled.
 #[derive(Debug)]
@@ -30,7 +24,7 @@ pub struct VgpuConfig {
     pub factor: i64,
     /// Cores a card gives out, in percent of a card.
     pub cores: u32,
-    /// By [`crate::Card::geometry`].
+    /// By [`super::sharing::Sharing::Mig`].
     pub tables: Vec<Table>,
     /// The plugin is configured at all.
     pub configured: bool,
@@ -38,10 +32,8 @@ pub struct VgpuConfig {
     pub enabled: bool,
     /// Order of cards, and score.
     pub policy: Policy,
-    /// A node annotation is taken before the Binding is sent.
-    pub node_lock: bool,
-    /// Pods that look alike wait for each other.
-    pub guard: bool,
+    /// How Bindings are sent.
+    pub protocol: BindProtocol,
 }
 
 impl VgpuConfig {
@@ -60,10 +52,10 @@ impl VgpuConfig {
 
     /// Compiles.
     pub fn new(settings: &Settings, config: &DeviceConfig) -> Self {
-        let nvidia = &config.nvidia;
+        let nvidia = config.section::<NvidiaConfig>();
         let scaled = (100.0 * nvidia.core_scaling).floor();
         Self {
-            nvidia: nvidia.clone(),
+            nvidia: nvidia.as_ref().clone(),
             factor: nvidia.memory_factor.max(1),
             // Less than a card is no capacity anybody asks for (spec/04 R14).
             cores: if scaled > 100.0 { scaled as u32 } else { 100 },
@@ -71,8 +63,7 @@ impl VgpuConfig {
             configured: settings.configured,
             enabled: settings.configured && settings.vgpu,
             policy: settings.policy,
-            node_lock: settings.node_lock,
-            guard: settings.in_flight_guard,
+            protocol: BindProtocol::of(settings, LOCK),
         }
     }
 
@@ -139,13 +130,13 @@ impl Table {
     }
 
     /// The name of the group of a partition.
-    pub fn group_name(&self, unit: Unit) -> Option<&str> {
+    pub fn group_name(&self, unit: Partition) -> Option<&str> {
         let group = self.groups.get(usize::from(unit.group))?;
         Some(&group.0)
     }
 
     /// The partition with a name, and its memory in MiB.
-    pub fn unit(&self, group: &str, position: &str) -> Option<(Unit, i64)> {
+    pub fn unit(&self, group: &str, position: &str) -> Option<(Partition, i64)> {
         let digits = !position.is_empty() && position.bytes().all(|b| b.is_ascii_digit());
         let position = digits.then(|| position.parse::<u16>().ok()).flatten()?;
         let at = self.groups.iter().position(|(name, _)| name == group)?;
@@ -154,12 +145,12 @@ impl Table {
             run.group == group && position >= run.start && position - run.start < run.count
         };
         let run = self.runs.iter().find(holds)?;
-        Some((Unit { group, position }, run.memory_mib))
+        Some((Partition { group, position }, run.memory_mib))
     }
 
     /// The group in which further partitions may be given out: `None` if any may be, an error if
     /// what is in use cannot be told or contradicts itself.
-    fn fixed(&self, in_use: &[Unit]) -> Result<Option<u16>, ()> {
+    fn fixed(&self, in_use: &[Partition]) -> Result<Option<u16>, ()> {
         let Some(first) = in_use.first() else {
             return Ok(None);
         };
@@ -173,7 +164,12 @@ impl Table {
 
     /// The smallest free partition with at least this memory, and its memory in MiB; a request for
     /// more than the largest gets the largest. `only` restricts it to a group.
-    pub fn best(&self, need_mib: i64, in_use: &[Unit], only: Option<u16>) -> Option<(Unit, i64)> {
+    pub fn best(
+        &self,
+        need_mib: i64,
+        in_use: &[Partition],
+        only: Option<u16>,
+    ) -> Option<(Partition, i64)> {
         let need = need_mib.min(self.largest_mib());
         let fixed = self.fixed(in_use).ok()?;
         let open = |group: u16| {
@@ -187,8 +183,8 @@ impl Table {
 }
 
 impl Run {
-    fn free(&self, in_use: &[Unit]) -> Option<Unit> {
-        let units = (0..self.count).map(|at| Unit {
+    fn free(&self, in_use: &[Partition]) -> Option<Partition> {
+        let units = (0..self.count).map(|at| Partition {
             group: self.group,
             position: self.start + at,
         });

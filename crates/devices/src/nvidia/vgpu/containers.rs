@@ -1,7 +1,6 @@
 //! What the containers of a pod ask (spec/04 §6, R11).
 
 use crate::facts::{ContainerFacts, ContainerKind};
-use crate::ledger::Card;
 use crate::nvidia::vgpu::config::VgpuConfig;
 
 /// Memory of each card.
@@ -23,17 +22,12 @@ pub struct ContainerRequest {
     /// Of each card.
     pub memory: Memory,
     /// Percent of each card.
-    pub cores: u32,
+    pub cores: i64,
 }
 
 impl ContainerRequest {
-    /// Memory wanted of a card.
-    pub fn of(&self, card: &Card) -> i64 {
-        self.of_memory(card.memory)
-    }
-
     /// Memory wanted of a card with this much memory.
-    pub fn of_memory(&self, memory: i64) -> i64 {
+    pub fn of(&self, memory: i64) -> i64 {
         match self.memory {
             Memory::Units(units) => units,
             // A limit of 0 would mean "no limit" to HAMi-core, hence at least 1.
@@ -116,7 +110,7 @@ fn need(
         container: at,
         count: count as u32,
         memory,
-        cores: cores as u32,
+        cores,
     }))
 }
 

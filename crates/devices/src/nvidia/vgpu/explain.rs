@@ -2,11 +2,11 @@
 
 use crate::ledger::{Card, NodeCards, View};
 use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
-use crate::nvidia::vgpu::config::{MODE_NAMES, MODES};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::failure::Stop;
 use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
 use crate::nvidia::vgpu::request::VgpuRequest;
+use crate::nvidia::vgpu::sharing::{MODES, mode};
 use crate::request::{FamilyRequest, NearMiss};
 use crate::text::Bounded;
 
@@ -65,13 +65,13 @@ impl Explanation {
         let mut short = i64::MAX;
         let mut cards = Bounded::default();
         for (at, card) in on_node.cards.cards.iter().enumerate() {
-            let taken = match on_node.allows(need, card) {
+            let taken = match on_node.allows(need, at) {
                 Ok(()) => on_node.admits(need, at, own, None).map(|_| ()),
                 Err(check) => Err(check),
             };
             match taken {
                 Ok(()) => {
-                    fitting[usize::from(card.mode)] += 1;
+                    fitting[mode(card).at()] += 1;
                     cards.tell(|| format!("{}: fits", card.id));
                 }
                 Err(check) => {
@@ -104,12 +104,9 @@ fn missing(
 }
 
 fn short(on_node: &PodOnNode, need: &ContainerRequest, at: usize, own: &[Candidate]) -> i64 {
-    let card = on_node.card(at);
-    let free = card
-        .memory
-        .saturating_sub(on_node.used(at, own).memory)
-        .max(0);
-    on_node.config.mib(need.of(card).saturating_sub(free))
+    let memory = on_node.capacity(at).memory;
+    let free = memory.saturating_sub(on_node.used(at, own).memory).max(0);
+    on_node.config.mib(need.of(memory).saturating_sub(free))
 }
 
 fn why(
@@ -120,10 +117,10 @@ fn why(
     check: Check,
 ) -> String {
     let card = on_node.card(at);
-    let used = on_node.used(at, own);
+    let (all, used) = (on_node.capacity(at), on_node.used(at, own));
     match check {
         Check::Usable => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
-        Check::Mode => format!("mode {}", MODE_NAMES[usize::from(card.mode)]),
+        Check::Mode => format!("mode {}", mode(card).name()),
         Check::Index => format!("index {} is not in volcano.sh/gpu-index", card.index),
         Check::Uuid => "UUID not allowed".to_owned(),
         Check::Type => match on_node.limits.types.denied_by(&card.kind) {
@@ -132,23 +129,23 @@ fn why(
         },
         Check::Size => format!(
             "{} MiB asked, {} MiB in all",
-            grouped(on_node.config.mib(need.of(card))),
-            grouped(on_node.config.mib(on_node.size(card)))
+            grouped(on_node.config.mib(need.of(all.memory))),
+            grouped(on_node.config.mib(on_node.size(at)))
         ),
-        Check::Slots => format!("all {} slots in use", grouped(i64::from(card.slots))),
+        Check::Slots => format!("all {} slots in use", grouped(all.sharers)),
         Check::Group => "a pod of the same group is on it".to_owned(),
         Check::Rule => "a pod of the same exclusivity rule is on it".to_owned(),
         Check::Memory => format!("{} MiB short", grouped(short(on_node, need, at, own))),
         Check::Cores => format!(
             "{} cores asked, {} free",
             need.cores,
-            card.cores.saturating_sub(used.cores)
+            all.cores.saturating_sub(used.cores).max(0)
         ),
         Check::Exclusive => "in use, and 100 cores need an idle card".to_owned(),
         Check::Held => "all its cores are taken".to_owned(),
         Check::Instance => format!(
             "no free MIG instance for {} MiB",
-            grouped(on_node.config.mib(need.of(card)))
+            grouped(on_node.config.mib(need.of(all.memory)))
         ),
     }
 }

@@ -2,19 +2,47 @@
 
 use std::rc::Rc;
 
+use crate::ledger::{FamilyCode, NodeCards};
 use crate::nvidia::vgpu::check::{CHECKS, Check};
-use crate::nvidia::vgpu::config::{MODE_NAMES, MODES, VgpuConfig};
+use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::register::REGISTER;
+use crate::nvidia::vgpu::sharing::{MODES, Mode};
 use crate::request::Failure;
 
-/// [`crate::NodeCards::absent`]: no register annotation.
-pub const NOT_REGISTERED: u8 = 0;
-/// The family is off.
-pub const OFF: u8 = 1;
-/// Nothing in the annotation can be decoded.
-pub const UNREADABLE: u8 = 2;
-/// The node has none of the count resource to give.
-pub const NOTHING_ALLOCATABLE: u8 = 3;
+/// Why a node has no cards: what [`crate::NodeCards::absent`] means for this family. The first is the
+/// default, so that a node without cards stores nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// No register annotation.
+    NotRegistered,
+    /// The family is off.
+    Off,
+    /// Nothing in the annotation can be decoded.
+    Unreadable,
+    /// The node has none of the count resource to give.
+    NothingAllocatable,
+}
+
+impl Absent {
+    const ALL: [Self; 4] = [
+        Self::NotRegistered,
+        Self::Off,
+        Self::Unreadable,
+        Self::NothingAllocatable,
+    ];
+
+    /// As the ledger keeps it.
+    pub const fn code(self) -> FamilyCode {
+        FamilyCode::new(self as u16)
+    }
+
+    /// Why this node has none.
+    pub fn of(cards: &NodeCards) -> Self {
+        let code = usize::from(cards.absent.get());
+        let known = Self::ALL.get(code).copied();
+        known.unwrap_or(Self::NotRegistered)
+    }
+}
 
 const COUNT: u8 = 4;
 const UUID: u8 = 5;
@@ -29,7 +57,7 @@ const LATER: u8 = NEVER + CHECKS.len() as u8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The node has no cards, by reason.
-    Absent(u8),
+    Absent(Absent),
     /// The node has fewer cards than one container wants.
     Count,
     /// No card has an allowed UUID.
@@ -44,7 +72,7 @@ impl Stop {
     /// Index into the list.
     pub fn index(self) -> u8 {
         match self {
-            Self::Absent(reason) => reason.min(NOTHING_ALLOCATABLE),
+            Self::Absent(reason) => reason as u8,
             Self::Count => COUNT,
             Self::Uuid => UUID,
             Self::Mode(modes) => MODE + (modes & ((1 << MODES) - 1)),
@@ -57,10 +85,11 @@ impl Stop {
 /// The lists that pods share: without a mode, then by mode.
 pub fn lists(config: &VgpuConfig) -> [Rc<[Failure]>; MODES + 1] {
     let of = |mode| list(config, mode).into();
-    [of(None), of(Some(0)), of(Some(1)), of(Some(2))]
+    let [hami_core, mps, mig] = Mode::ALL.map(|mode| of(Some(mode)));
+    [of(None), hami_core, mps, mig]
 }
 
-fn list(config: &VgpuConfig, mode: Option<u8>) -> Vec<Failure> {
+fn list(config: &VgpuConfig, mode: Option<Mode>) -> Vec<Failure> {
     let mut texts = vec![
         format!("node has no annotation {REGISTER}: run volcano-vgpu-device-plugin on it"),
         "vGPU is off: set deviceshare.VGPUEnable: true".to_owned(),
@@ -84,13 +113,14 @@ fn list(config: &VgpuConfig, mode: Option<u8>) -> Vec<Failure> {
     fixed.chain(passing).map(failure).collect()
 }
 
-fn mode_text(mode: Option<u8>, modes: u8) -> String {
-    let names = MODE_NAMES.iter().enumerate();
-    let names = names.filter(|(at, _)| modes & (1 << at) != 0);
-    let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+fn mode_text(mode: Option<Mode>, modes: u8) -> String {
+    let names = Mode::ALL
+        .into_iter()
+        .filter(|of| modes & (1 << of.at()) != 0);
+    let names: Vec<&str> = names.map(Mode::name).collect();
     format!(
         "pod required sharing mode {} is not the same as the node mode {}",
-        mode.map_or("any", |mode| MODE_NAMES[usize::from(mode)]),
+        mode.map_or("any", Mode::name),
         names.join(", ")
     )
 }

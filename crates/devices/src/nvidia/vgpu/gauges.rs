@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::family::Gauge;
-use crate::ledger::{NodeCards, Used, View};
+use crate::gauge::{Gauge, GaugeSpec};
+use crate::ledger::{NodeCards, View};
+use crate::nvidia::part::Part;
 
 const SHARED: &str = "volcano_vgpu_device_shared_number";
 const MEMORY: &str = "volcano_vgpu_device_allocated_memory";
@@ -13,30 +14,34 @@ const LIMIT: &str = "volcano_vgpu_device_memory_limit";
 const POD_MEMORY: &str = "volcano_vgpu_device_memory_allocation_for_a_certain_pod";
 const POD_CORES: &str = "volcano_vgpu_device_core_allocation_for_a_certain_pod";
 
-/// Names and help texts; the last is true where there is one per pod.
-pub const GAUGES: &[(&str, &str, bool)] = &[
-    (SHARED, "Pods sharing the card.", false),
-    (
+const fn of(name: &'static str, help: &'static str, by_pod: bool) -> GaugeSpec {
+    GaugeSpec { name, help, by_pod }
+}
+
+/// The gauges of a card, and of a pod on it.
+pub const GAUGES: &[GaugeSpec] = &[
+    of(SHARED, "Pods sharing the card.", false),
+    of(
         MEMORY,
         "Memory of the card in use, in units of its registration.",
         false,
     ),
-    (
+    of(
         CORES,
         "Cores of the card in use, in percent of a card.",
         false,
     ),
-    (
+    of(
         LIMIT,
         "Memory of the card, in units of its registration.",
         false,
     ),
-    (
+    of(
         POD_MEMORY,
         "Memory of the card in use by a pod, in units of its registration.",
         true,
     ),
-    (
+    of(
         POD_CORES,
         "Cores of the card in use by a pod, in percent of a card.",
         true,
@@ -45,10 +50,12 @@ pub const GAUGES: &[(&str, &str, bool)] = &[
 
 /// The gauges of a node.
 pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
-    let mut pods: BTreeMap<(u16, u32), Used> = BTreeMap::new();
+    let mut pods: BTreeMap<(u16, u32), Part> = BTreeMap::new();
     for entry in cards.entries(View::Now).filter(|entry| entry.certain) {
         let used = pods.entry((entry.card, entry.pod)).or_default();
-        used.add(entry.used);
+        let part = Part::of(&entry.held);
+        used.memory += part.memory;
+        used.cores += part.cores;
     }
     let mut gauges = Vec::new();
     for (at, card) in cards.cards.iter().enumerate() {
@@ -65,14 +72,14 @@ pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
         for ((_, pod), used) in of_card {
             shared += 1.0;
             memory += used.memory as f64;
-            cores += f64::from(used.cores);
+            cores += used.cores as f64;
             gauge(POD_MEMORY, Some(*pod), used.memory as f64);
-            gauge(POD_CORES, Some(*pod), f64::from(used.cores));
+            gauge(POD_CORES, Some(*pod), used.cores as f64);
         }
         gauge(SHARED, None, shared);
         gauge(MEMORY, None, memory);
         gauge(CORES, None, cores);
-        gauge(LIMIT, None, card.memory as f64);
+        gauge(LIMIT, None, Part::capacity(cards, at).memory as f64);
     }
     gauges
 }

@@ -7,10 +7,12 @@ use std::rc::Rc;
 
 use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Decoded;
-use crate::ledger::{Allocation, Allocations, Card, NodeCards, Unit};
+use crate::ledger::{Allocation, Allocations, NodeCards, Partition};
+use crate::nvidia::part::Part;
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
-use crate::nvidia::vgpu::config::{MIG, Table, VgpuConfig};
+use crate::nvidia::vgpu::config::{Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, container_name, needs};
+use crate::nvidia::vgpu::sharing::{Mode, Sharing, mode};
 use crate::text::{Bounded, clip};
 
 /// Pod annotation with the cards it has.
@@ -103,85 +105,107 @@ fn known(
 ) -> Option<Allocation> {
     let (uuid, partition) = split_id(device.id);
     let at = cards.find(uuid);
-    let memory = device.memory.map_or(0, i64::from);
-    let mut allocation = Allocation {
+    let part = Part {
+        memory: device.memory.map_or(0, i64::from),
+        sharers: 1,
+        cores: device.cores.map_or(0, i64::from),
+    };
+    let mut charge = Charge {
+        asked: part,
+        charged: part,
+        partition: partition.map(|_| Partition::UNKNOWN),
+    };
+    let numbers = device.memory.is_some() && device.cores.is_some();
+    let problem = match at {
+        Some(at) => charge.of_card(config, device, partition, cards, at),
+        None => Some("is no card of the node".to_owned()),
+    };
+    if at.is_none() && !numbers {
+        // Should the card come back, all of it is in use, however large it is.
+        charge.charged.memory = i64::from(i32::MAX);
+        charge.charged.cores = 100;
+    }
+    if let Some(problem) = problem {
+        problems.tell(|| {
+            let piece = clip(device.piece);
+            format!(
+                "annotation {IDS}: {piece:?}{} {problem}",
+                if at.is_some() { ":" } else { "" }
+            )
+        });
+    }
+    // A piece of text that is no device at all names no card that could come back.
+    let is_device = at.is_some() || (device.piece.contains(',') && !uuid.is_empty());
+    is_device.then(|| Allocation {
         container,
         card: at.and_then(|at| u16::try_from(at).ok()),
         id: at.map_or_else(|| Rc::from(uuid), |at| Rc::clone(&cards.cards[at].id)),
-        unit: partition.map(|_| Unit::UNKNOWN),
-        memory,
-        charged: memory,
-        cores: device.cores.unwrap_or(0),
-        slots: 1,
-        certain: true,
-    };
-    let numbers = device.memory.is_some() && device.cores.is_some();
-    let Some(card) = at.map(|at| &cards.cards[at]) else {
-        if !numbers {
-            // Should the card come back, all of it is in use, however large it is.
-            allocation.charged = i64::from(i32::MAX);
-            allocation.cores = 100;
-            allocation.certain = false;
-        }
-        problems.tell(|| {
-            let piece = clip(device.piece);
-            format!("annotation {IDS}: {piece:?} is no card of the node")
-        });
-        // A piece of text that is no device at all names no card that could come back.
-        return (device.piece.contains(',') && !uuid.is_empty()).then_some(allocation);
-    };
-    if let Some(problem) = charge(config, device, partition, card, &mut allocation) {
-        problems.tell(|| {
-            let piece = clip(device.piece);
-            format!("annotation {IDS}: {piece:?}: {problem}")
-        });
-    }
-    Some(allocation)
+        partition: charge.partition,
+        asked: charge.asked.portion(),
+        charged: charge.charged.portion(),
+        certain: at.is_some() || numbers,
+    })
 }
 
-/// Charges a device of a known card; the answer is what could not be read.
-fn charge(
-    config: &VgpuConfig,
-    device: &Read,
-    partition: Option<&str>,
-    card: &Card,
-    allocation: &mut Allocation,
-) -> Option<String> {
-    let table = card
-        .geometry
-        .and_then(|at| config.tables.get(usize::from(at)));
-    let numbers = device.memory.is_some() && device.cores.is_some();
-    if !numbers {
-        allocation.memory = card.memory;
-        allocation.charged = card.memory;
-        allocation.cores = card.cores;
+/// What a device is charged.
+struct Charge {
+    asked: Part,
+    charged: Part,
+    partition: Option<Partition>,
+}
+
+impl Charge {
+    /// Charges a device of a known card; the answer is what could not be read.
+    fn of_card(
+        &mut self,
+        config: &VgpuConfig,
+        device: &Read,
+        partition: Option<&str>,
+        cards: &NodeCards,
+        at: usize,
+    ) -> Option<String> {
+        let sharing = Sharing::of(&cards.cards[at]);
+        let table = match sharing {
+            Sharing::Mig(Some(table)) => config.tables.get(usize::from(table)),
+            Sharing::Mig(None) | Sharing::HamiCore | Sharing::Mps => None,
+        };
+        let numbers = device.memory.is_some() && device.cores.is_some();
+        if !numbers {
+            let sharers = 1;
+            self.asked = Part {
+                sharers,
+                ..Part::capacity(cards, at)
+            };
+            self.charged = self.asked;
+        }
+        let mut problem = match (numbers, device.vendor) {
+            (false, _) => Some(
+                "memory or cores are missing or no possible amounts: the whole card counts as used",
+            ),
+            (true, false) => Some("the vendor is not NVIDIA: it counts as used all the same"),
+            (true, true) => None,
+        };
+        let read = |partition: &str, table: &Table| unit(table, partition);
+        match partition
+            .zip(table)
+            .and_then(|(text, table)| read(text, table))
+        {
+            Some((partition, mib)) => {
+                self.partition = Some(partition);
+                self.charged.memory = mib / config.factor;
+            }
+            None if sharing.mode() == Mode::Mig => {
+                self.partition = Some(Partition::UNKNOWN);
+                problem
+                    .get_or_insert("no MIG instance of the card: nothing more of it is given out");
+            }
+            None if partition.is_some() => {
+                problem.get_or_insert("a MIG instance of a card that is not in mode mig");
+            }
+            None => {}
+        }
+        problem.map(str::to_owned)
     }
-    let mut problem = match (numbers, device.vendor) {
-        (false, _) => Some(
-            "memory or cores are missing or no possible amounts: the whole card counts as used",
-        ),
-        (true, false) => Some("the vendor is not NVIDIA: it counts as used all the same"),
-        (true, true) => None,
-    };
-    let read = |partition: &str, table: &Table| unit(table, partition);
-    match partition
-        .zip(table)
-        .and_then(|(text, table)| read(text, table))
-    {
-        Some((unit, mib)) => {
-            allocation.unit = Some(unit);
-            allocation.charged = mib / config.factor;
-        }
-        None if card.mode == MIG => {
-            allocation.unit = Some(Unit::UNKNOWN);
-            problem.get_or_insert("no MIG instance of the card: nothing more of it is given out");
-        }
-        None if partition.is_some() => {
-            problem.get_or_insert("a MIG instance of a card that is not in mode mig");
-        }
-        None => {}
-    }
-    problem.map(str::to_owned)
 }
 
 /// Charges one device of a container to every card it does not have for sure.
@@ -191,16 +215,18 @@ fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocatio
         if known.contains(&(at as u16)) {
             continue;
         }
-        let memory = need.of(card);
+        let part = Part {
+            memory: need.of(Part::capacity(cards, at).memory),
+            sharers: 1,
+            cores: need.cores,
+        };
         allocations.push(Allocation {
             container: need.container,
             card: Some(at as u16),
             id: Rc::clone(&card.id),
-            unit: (card.mode == MIG).then_some(Unit::UNKNOWN),
-            memory,
-            charged: memory,
-            cores: need.cores,
-            slots: 1,
+            partition: (mode(card) == Mode::Mig).then_some(Partition::UNKNOWN),
+            asked: part.portion(),
+            charged: part.portion(),
             certain: false,
         });
     }

@@ -4,7 +4,7 @@ use crate::facts::PodFacts;
 use crate::ledger::Card;
 use crate::nvidia::indices::INDEX;
 use crate::nvidia::type_list::TypeLists;
-use crate::nvidia::vgpu::config::MODE_NAMES;
+use crate::nvidia::vgpu::sharing::Mode;
 use crate::text::clip;
 
 /// How its cards must be shared.
@@ -26,7 +26,7 @@ pub const NO_UUID_ALIAS: &str = "nvidia.com/nouse-gpuuuid";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Its mode.
-    pub mode: Option<u8>,
+    pub mode: Option<Mode>,
     /// Its cards by index; empty: all.
     pub indices: Vec<u32>,
     /// Types of its cards.
@@ -91,9 +91,9 @@ fn list(pod: &PodFacts, key: &str) -> Vec<String> {
         .collect()
 }
 
-fn mode(value: &str) -> Result<u8, String> {
-    match MODE_NAMES.iter().position(|name| *name == value) {
-        Some(at) => Ok(at as u8),
+fn mode(value: &str) -> Result<Mode, String> {
+    match Mode::named(value) {
+        Some(mode) => Ok(mode),
         None => Err(format!(
             "annotation {MODE} is {value:?}: write hami-core, mig or mps, or remove it"
         )),

@@ -27,20 +27,26 @@ mod place;
 mod register;
 mod request;
 mod search;
+mod sharing;
 mod summary;
 #[cfg(test)]
 mod tests;
 
 use std::rc::Rc;
 
+use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
-use crate::family::{Decoded, Family, FamilySpec, Gauge};
+use crate::family::{Decoded, Family, FamilySpec};
+use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
-use crate::nvidia::geometry::{DeviceConfig, NvidiaConfig};
+use crate::nvidia::geometry::NvidiaConfig;
 use crate::nvidia::indices::{INDEX, UNHEALTHY};
+use crate::nvidia::part::DIMENSIONS;
 use crate::nvidia::type_list;
-use crate::nvidia::vgpu::config::{MODE_NAMES, MODES, VgpuConfig};
+use crate::nvidia::vgpu::config::VgpuConfig;
+use crate::nvidia::vgpu::failure::Absent;
 use crate::nvidia::vgpu::request::VgpuRequest;
+use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::Settings;
 use crate::text::Bounded;
@@ -62,7 +68,9 @@ pub const SPEC: FamilySpec = FamilySpec {
     ],
     records: &[held::IDS],
     protocol: Some(request::PROTOCOL),
+    dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,
+    section: Some(SectionSpec::of::<NvidiaConfig>()),
     make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
 };
 
@@ -80,23 +88,24 @@ impl Vgpu {
         }
     }
 
-    fn cards_of(
+    fn add_cards(
         &self,
+        cards: &mut NodeCards,
         entries: &[register::Entry],
         node: &NodeFacts,
         problems: &mut Bounded,
-    ) -> Vec<Card> {
-        let card = |entry| register::card(entry, &self.config);
-        let mut cards: Vec<Card> = entries.iter().map(card).collect();
-        if let Some(list) = node.annotation(UNHEALTHY) {
-            register::mark_unhealthy(&mut cards, list, problems);
+    ) {
+        for entry in entries {
+            register::add(cards, entry, &self.config);
         }
-        let closed = |card: &&Card| card.mode == config::MIG && card.geometry.is_none();
-        for card in cards.iter().filter(closed) {
+        if let Some(list) = node.annotation(UNHEALTHY) {
+            register::mark_unhealthy(&mut cards.cards, list, problems);
+        }
+        let closed = |card: &&Card| Sharing::of(card) == Sharing::Mig(None);
+        for card in cards.cards.iter().filter(closed) {
             let why = card.unusable.as_deref().unwrap_or_default();
             problems.tell(|| format!("{}: card {}: {why}", register::REGISTER, card.id));
         }
-        cards
     }
 
     /// A resource of the family that a pod asks, under its configured or its usual name.
@@ -127,28 +136,27 @@ impl Vgpu {
 
 impl Family for Vgpu {
     fn cards(&self, node: &NodeFacts) -> NodeCards {
-        let mut found = NodeCards::default();
+        let mut found = NodeCards::new(DIMENSIONS);
         let Some(text) = node.annotation(register::REGISTER) else {
-            // The default, so that a node without cards stores nothing.
-            found.absent = failure::NOT_REGISTERED;
+            found.absent = Absent::NotRegistered.code();
             return found;
         };
         if !self.config.enabled {
-            found.absent = failure::OFF;
+            found.absent = Absent::Off.code();
             return found;
         }
         let mut problems = Bounded::default();
         let entries = register::decode(text, &mut problems);
         if entries.is_empty() {
-            found.absent = failure::UNREADABLE;
+            found.absent = Absent::Unreadable.code();
         } else if node
             .allocatable_milli(&self.config.nvidia.count_name)
             .unwrap_or(0)
             <= 0
         {
-            found.absent = failure::NOTHING_ALLOCATABLE;
+            found.absent = Absent::NothingAllocatable.code();
         } else {
-            found.cards = self.cards_of(&entries, node, &mut problems);
+            self.add_cards(&mut found, &entries, node, &mut problems);
         }
         found.problems = problems.into_texts("more problems");
         found
@@ -181,8 +189,7 @@ impl Family for Vgpu {
     }
 
     fn mode(&self, card: &Card) -> &'static str {
-        let name = MODE_NAMES.get(usize::from(card.mode));
-        name.copied().unwrap_or_default()
+        Sharing::of(card).mode().name()
     }
 
     fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {

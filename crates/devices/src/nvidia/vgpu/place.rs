@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 
 use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
-use crate::nvidia::vgpu::config::MODES;
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::failure::Stop;
+use crate::nvidia::vgpu::sharing::{MODES, Mode, mode};
 use crate::settings::Policy;
 
 /// Place of a card in the order of the policy; smaller is earlier.
@@ -50,9 +50,9 @@ impl PodOnNode<'_> {
             // The likeliest come first; the others then need no check.
             let at = if last_first { cards.len() - 1 - at } else { at };
             let card = &cards[at];
-            let best = &mut best[usize::from(card.mode)];
+            let best = &mut best[mode(card).at()];
             let rank = self.rank(at, own);
-            if best.is_some_and(|(known, _)| known < rank) || self.allows(need, card).is_err() {
+            if best.is_some_and(|(known, _)| known < rank) || self.allows(need, at).is_err() {
                 continue;
             }
             if let Ok(candidate) = self.admits(need, at, own, None) {
@@ -70,18 +70,18 @@ impl PodOnNode<'_> {
     }
 
     fn place_several(&self, need: &ContainerRequest, own: &mut Candidates) -> Result<f64, Stop> {
-        let mut fitting: SmallVec<[(u8, Rank, Candidate); 16]> = SmallVec::new();
+        let mut fitting: SmallVec<[(Mode, Rank, Candidate); 16]> = SmallVec::new();
         for (at, card) in self.cards.cards.iter().enumerate() {
-            if self.allows(need, card).is_ok()
+            if self.allows(need, at).is_ok()
                 && let Ok(candidate) = self.admits(need, at, own, None)
             {
-                fitting.push((card.mode, self.rank(at, own), candidate));
+                fitting.push((mode(card), self.rank(at, own), candidate));
             }
         }
         fitting.sort_unstable_by_key(|(mode, rank, _)| (*mode, *rank));
         let count = need.count as usize;
         let mut best: Option<(usize, f64)> = None;
-        for mode in 0..MODES as u8 {
+        for mode in Mode::ALL {
             let from = fitting.partition_point(|(known, _, _)| *known < mode);
             let of_mode = fitting[from..]
                 .iter()
@@ -123,7 +123,7 @@ impl PodOnNode<'_> {
         match self.config.policy {
             Policy::None => (0, -index),
             Policy::Binpack => (-self.used(at, own).memory, index),
-            Policy::Spread => (i64::from(self.used(at, own).slots), index),
+            Policy::Spread => (self.used(at, own).sharers, index),
         }
     }
 
@@ -135,9 +135,9 @@ impl PodOnNode<'_> {
             Policy::None => 0.0,
             Policy::Binpack => {
                 let used = self.used(at, own).memory + candidate.charged;
-                100.0 * used as f64 / self.card(at).memory as f64
+                100.0 * used as f64 / self.capacity(at).memory as f64
             }
-            Policy::Spread if self.used(at, own).slots == 0 => 100.0,
+            Policy::Spread if self.used(at, own).sharers == 0 => 100.0,
             Policy::Spread => 0.0,
         }
     }
@@ -149,14 +149,14 @@ impl PodOnNode<'_> {
         // On an idle node nobody can be evicted.
         let mut idle = true;
         for (at, card) in self.cards.cards.iter().enumerate() {
-            tally.modes |= 1 << card.mode;
-            tally.of_mode |= self.limits.mode.is_none_or(|mode| mode == card.mode);
+            tally.modes |= 1 << mode(card).at();
+            tally.of_mode |= self.limits.mode.is_none_or(|asked| asked == mode(card));
             tally.of_uuid |= self.limits.allow_uuid(card);
-            idle &= self.cards.used(at, self.view).slots == 0;
-            match self.allows(need, card) {
+            idle &= self.used(at, &[]).sharers == 0;
+            match self.allows(need, at) {
                 Err(check) => tally.fixed = tally.fixed.max(Some(check)),
                 Ok(()) => {
-                    tally.possible[usize::from(card.mode)] += 1;
+                    tally.possible[mode(card).at()] += 1;
                     let failed = self.admits(need, at, own, None).err();
                     tally.passing = tally.passing.max(failed);
                 }

@@ -10,10 +10,12 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::ledger::Card;
+use crate::ledger::{Card, NodeCards};
 use crate::nvidia::indices::{UNHEALTHY, set_aside};
+use crate::nvidia::part::Part;
 use crate::nvidia::type_list::is_part;
-use crate::nvidia::vgpu::config::{HAMI_CORE, MIG, MPS, VgpuConfig};
+use crate::nvidia::vgpu::config::VgpuConfig;
+use crate::nvidia::vgpu::sharing::Sharing;
 use crate::text::{Bounded, clip};
 
 /// Node annotation with the cards.
@@ -133,22 +135,18 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
     }
 }
 
-/// The card of an entry.
-pub fn card(entry: &Entry, config: &VgpuConfig) -> Card {
-    let mode = match entry.mode {
-        "mig" => MIG,
-        "mps" => MPS,
-        _ => HAMI_CORE,
+/// Adds the card of an entry.
+pub fn add(cards: &mut NodeCards, entry: &Entry, config: &VgpuConfig) {
+    let sharing = match entry.mode {
+        "mig" => Sharing::Mig(config.nvidia.geometry_for(entry.kind)),
+        "mps" => Sharing::Mps,
+        _ => Sharing::HamiCore,
     };
-    let geometry = config
-        .nvidia
-        .geometry_for(entry.kind)
-        .filter(|_| mode == MIG);
     let unusable = if !is_part("NVIDIA", entry.kind) {
         Some(format!("type {:?} is not of NVIDIA", entry.kind))
     } else if !entry.healthy {
         Some("unhealthy".to_owned())
-    } else if mode == MIG && geometry.is_none() {
+    } else if sharing == Sharing::Mig(None) {
         Some(format!(
             "no geometry for model {:?}: add it to knownMigGeometries",
             entry.kind
@@ -156,19 +154,20 @@ pub fn card(entry: &Entry, config: &VgpuConfig) -> Card {
     } else {
         None
     };
-    Card {
-        memory: i64::from(entry.memory),
-        slots: entry.slots,
-        cores: config.cores,
-        mode,
-        usable: unusable.is_none(),
-        geometry,
-        index: entry.index,
+    let card = Card {
         id: Rc::from(entry.uuid),
         kind: Rc::from(entry.kind),
         unusable: unusable.map(String::into_boxed_str),
-        ..Card::default()
-    }
+        index: entry.index,
+        variant: sharing.code(),
+        is_plain: !matches!(sharing, Sharing::Mig(Some(_))) && config.cores <= 100,
+    };
+    let all = Part {
+        memory: i64::from(entry.memory),
+        sharers: i64::from(entry.slots),
+        cores: i64::from(config.cores),
+    };
+    cards.add(card, &all.row());
 }
 
 /// Takes cards out that the node calls unhealthy; entries are indices or UUIDs.

@@ -2,19 +2,21 @@
 
 use std::rc::Rc;
 
-use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard, Protocol};
+use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, PluginProtocol};
 use crate::facts::{Amounts, PodFacts};
 use crate::ledger::{Allocation, Allocations, CardSummary, NodeCards, Tags, View};
 use crate::nvidia::indices::INDEX;
+use crate::nvidia::part::Part;
 use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
 use crate::nvidia::vgpu::check::{Candidate, Candidates, PodOnNode};
-use crate::nvidia::vgpu::config::{MODES, VgpuConfig};
+use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory};
 use crate::nvidia::vgpu::explain::explain;
-use crate::nvidia::vgpu::failure::Stop;
+use crate::nvidia::vgpu::failure::{Absent, Stop};
 use crate::nvidia::vgpu::held::IDS;
 use crate::nvidia::vgpu::limits::Limits;
 use crate::nvidia::vgpu::search::search;
+use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::nvidia::vgpu::summary;
 use crate::request::{Failure, FamilyRequest, NearMiss};
 
@@ -28,7 +30,7 @@ const TO_ALLOCATE: &str = "volcano.sh/devices-to-allocate";
 const PHASE: &str = "volcano.sh/bind-phase";
 const BUSY: &str = "allocating";
 /// How far the plugin is (spec/04 §13.3).
-pub const PROTOCOL: Protocol = Protocol {
+pub const PROTOCOL: PluginProtocol = PluginProtocol {
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],
@@ -37,8 +39,6 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 /// Pod annotation: when it was bound.
 const BIND_TIME: &str = "volcano.sh/bind-time";
-/// Node annotation that is the lock.
-const LOCK: &str = "hamivgpu";
 /// The last of all sequence numbers.
 const LAST_SEQUENCE: &str = "18446744073709551615";
 
@@ -82,7 +82,7 @@ impl VgpuRequest {
                 limits.indices.len()
             ));
         }
-        let failures = &lists[limits.mode.map_or(0, |mode| usize::from(mode) + 1)];
+        let failures = &lists[limits.mode.map_or(0, |mode| mode.at() + 1)];
         let failures = Rc::clone(failures);
         Ok(Self {
             layout: layout(&needs, &pod.containers)?,
@@ -115,7 +115,7 @@ impl VgpuRequest {
         view: View,
     ) -> Result<(Candidates, f64), Stop> {
         if cards.cards.is_empty() {
-            return Err(Stop::Absent(cards.absent));
+            return Err(Stop::Absent(Absent::of(cards)));
         }
         let on_node = self.on_node(cards, view);
         let mut candidates = Candidates::new();
@@ -145,10 +145,13 @@ impl VgpuRequest {
 
     /// The allocation as text.
     fn allocation(&self, cards: &NodeCards, allocations: &Allocations) -> String {
-        let device = |allocation: &Allocation| Device {
-            id: self.id(cards, allocation),
-            memory: u32::try_from(allocation.memory).unwrap_or(0),
-            cores: allocation.cores,
+        let device = |allocation: &Allocation| {
+            let asked = Part::of(&allocation.asked);
+            Device {
+                id: self.id(cards, allocation),
+                memory: u32::try_from(asked.memory).unwrap_or(0),
+                cores: u32::try_from(asked.cores).unwrap_or(0),
+            }
         };
         let element = |container: &Option<u16>| -> Vec<Device> {
             let own = allocations
@@ -163,8 +166,11 @@ impl VgpuRequest {
     fn id(&self, cards: &NodeCards, allocation: &Allocation) -> String {
         let partition = || {
             let card = cards.cards.get(usize::from(allocation.card?))?;
-            let table = self.config.tables.get(usize::from(card.geometry?))?;
-            mig_id(&allocation.id, table, allocation.unit?)
+            let Sharing::Mig(Some(table)) = Sharing::of(card) else {
+                return None;
+            };
+            let table = self.config.tables.get(usize::from(table))?;
+            mig_id(&allocation.id, table, allocation.partition?)
         };
         partition().unwrap_or_else(|| allocation.id.to_string())
     }
@@ -202,16 +208,25 @@ impl FamilyRequest for VgpuRequest {
 
     fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
         let (candidates, _) = self.choose_cards(cards, view).ok()?;
-        let allocation = |candidate: &Candidate| Allocation {
-            container: candidate.container,
-            card: Some(candidate.card),
-            id: Rc::clone(&cards.cards[usize::from(candidate.card)].id),
-            unit: candidate.unit,
-            memory: candidate.memory,
-            charged: candidate.charged,
-            cores: candidate.cores,
-            slots: 1,
-            certain: true,
+        let allocation = |candidate: &Candidate| {
+            let asked = Part {
+                memory: candidate.memory,
+                sharers: 1,
+                cores: candidate.cores,
+            };
+            let charged = Part {
+                memory: candidate.charged,
+                ..asked
+            };
+            Allocation {
+                container: candidate.container,
+                card: Some(candidate.card),
+                id: Rc::clone(&cards.cards[usize::from(candidate.card)].id),
+                partition: candidate.partition,
+                asked: asked.portion(),
+                charged: charged.portion(),
+                certain: true,
+            }
         };
         Some(candidates.iter().map(allocation).collect())
     }
@@ -236,39 +251,24 @@ impl FamilyRequest for VgpuRequest {
             (PHASE, text(BUSY)),
             (BIND_TIME, AnnotationValue::Seconds),
         ];
-        BindingAnnotations {
-            annotations: annotations
-                .map(|(key, value)| Annotation { key, value })
-                .into(),
-            guard: Some(InFlightGuard {
-                waits: self.config.guard,
-                // Plugins before v1.12.0 do not compare the number of devices: any two pods of a
-                // node may be taken for one another.
-                kind: 0,
-                content: allocation,
-            }),
-            lock: self.config.node_lock.then_some(LOCK),
-        }
+        let annotations = annotations.map(|(key, value)| Annotation { key, value });
+        // Plugins before v1.12.0 do not even compare the number of devices.
+        let protocol = self.config.protocol;
+        protocol.binding(annotations.into(), allocation)
     }
 
     fn charge(&self, allocations: Option<&Allocations>) -> Amounts {
-        let known = allocations
-            .filter(|allocations| allocations.iter().all(|allocation| allocation.certain));
-        let (memory, cores) = match known {
-            Some(allocations) => (
-                Some(milli(
-                    allocations.iter().map(|allocation| allocation.memory),
-                )),
-                milli(
-                    allocations
-                        .iter()
-                        .map(|allocation| i64::from(allocation.cores)),
-                ),
-            ),
+        let is_known = |all: &&Allocations| all.iter().all(|one| one.certain);
+        let (memory, cores) = match allocations.filter(is_known) {
+            Some(all) => {
+                let asked = |one: &Allocation| Part::of(&one.asked);
+                (
+                    Some(milli(all.iter().map(|one| asked(one).memory))),
+                    milli(all.iter().map(|one| asked(one).cores)),
+                )
+            }
             None => {
-                let cores = |need: &ContainerRequest| {
-                    i64::from(need.cores).saturating_mul(need.count.into())
-                };
+                let cores = |need: &ContainerRequest| need.cores.saturating_mul(need.count.into());
                 (self.expected_memory(), milli(self.needs.iter().map(cores)))
             }
         };

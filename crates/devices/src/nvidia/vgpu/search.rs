@@ -7,9 +7,10 @@
 use smallvec::SmallVec;
 
 use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
-use crate::nvidia::vgpu::config::{MODES, Table};
+use crate::nvidia::vgpu::config::Table;
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::place::Rank;
+use crate::nvidia::vgpu::sharing::{Mode, mode};
 
 /// Steps after which a node counts as not fitting.
 const STEPS: u32 = 2_000;
@@ -53,10 +54,10 @@ impl Search<'_> {
             return true;
         };
         let on_node = self.on_node;
-        (0..MODES as u8).any(|mode| {
+        Mode::ALL.into_iter().any(|of| {
             let cards = on_node.cards.cards.iter().enumerate();
             let cards =
-                cards.filter(|(_, card)| card.mode == mode && on_node.allows(need, card).is_ok());
+                cards.filter(|(at, card)| mode(card) == of && on_node.allows(need, *at).is_ok());
             let mut order: SmallVec<[(Rank, u16); 16]> = cards
                 .map(|(card, _)| (on_node.rank(card, &self.candidates), card as u16))
                 .collect();
@@ -108,16 +109,14 @@ impl Search<'_> {
     }
 
     fn is_idle(&self, card: usize) -> bool {
-        self.on_node.used(card, &self.candidates).slots == 0
+        self.on_node.used(card, &self.candidates).sharers == 0
     }
 
     /// Of two idle cards that passed the lists: whether one is as good as the other.
     fn alike(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (self.on_node.card(one), self.on_node.card(other));
-        one.memory == other.memory
-            && one.slots == other.slots
-            && one.cores == other.cores
-            && one.geometry == other.geometry
+        let on_node = self.on_node;
+        let (variant, others) = (on_node.card(one).variant, on_node.card(other).variant);
+        on_node.capacity(one) == on_node.capacity(other) && variant == others
     }
 
     /// The score of what was found, as if it had been taken in turn.

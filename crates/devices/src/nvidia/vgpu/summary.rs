@@ -3,30 +3,32 @@
 //! It says what [`crate::nvidia::vgpu::place`] says, faster; a test holds both together.
 
 use crate::ledger::CardSummary;
-use crate::nvidia::vgpu::config::MODES;
 use crate::nvidia::vgpu::containers::ContainerRequest;
+use crate::nvidia::vgpu::sharing::{MODES, Mode};
 use crate::settings::Policy;
 
 /// The score of the best card; `None` if there is none.
 pub fn place(
     need: &ContainerRequest,
-    mode: Option<u8>,
+    mode: Option<Mode>,
     policy: Policy,
     cards: &[CardSummary],
 ) -> Option<f64> {
+    // Cards with tables have no summary, so the code of a card is its mode.
+    let mode = mode.map(|mode| mode as u8);
     match policy {
         Policy::None => place_by(need, mode, cards, |_| 0, |_| 0.0),
         Policy::Binpack => {
             let score = |card: &CardSummary| {
-                let memory = i64::from(card.memory);
-                let used = i64::from(card.used) + need.of_memory(memory);
+                let memory = i64::from(card.capacity);
+                let used = i64::from(card.used) + need.of(memory);
                 100.0 * used as f64 / memory as f64
             };
             place_by(need, mode, cards, |card| card.used, score)
         }
         Policy::Spread => {
-            let score = |card: &CardSummary| if card.slots_used == 0 { 100.0 } else { 0.0 };
-            place_by(need, mode, cards, |card| -i32::from(card.slots_used), score)
+            let score = |card: &CardSummary| if card.sharers == 0 { 100.0 } else { 0.0 };
+            place_by(need, mode, cards, |card| -i32::from(card.sharers), score)
         }
     }
 }
@@ -43,14 +45,14 @@ fn place_by(
     let (mut best, mut modes) = (None::<&CardSummary>, [None::<&CardSummary>; MODES]);
     let mut most = i32::MIN;
     for card in cards {
-        if !has_room(need, card) || mode.is_some_and(|mode| mode != card.mode) {
+        if !has_room(need, card) || mode.is_some_and(|mode| mode != card.variant) {
             continue;
         }
         match best {
             // Nodes have seldom cards of several modes.
-            Some(other) if other.mode != card.mode => {
-                modes[usize::from(other.mode)] = Some(other);
-                best = modes[usize::from(card.mode)].take();
+            Some(other) if other.variant != card.variant => {
+                modes[usize::from(other.variant)] = Some(other);
+                best = modes[usize::from(card.variant)].take();
                 most = best.map_or(i32::MIN, &worth);
             }
             _ => {}
@@ -66,12 +68,12 @@ fn place_by(
 
 #[inline(always)]
 fn has_room(need: &ContainerRequest, card: &CardSummary) -> bool {
-    let memory = i64::from(card.memory);
-    let cores = u32::from(card.cores_left);
+    let memory = i64::from(card.capacity);
+    let cores = i64::from(card.percent_left);
     card.usable
-        && card.slots_left > 0
-        && memory - i64::from(card.used) >= need.of_memory(memory)
+        && card.sharers_left > 0
+        && memory - i64::from(card.used) >= need.of(memory)
         && need.cores <= cores
-        && !(need.cores == 100 && card.slots_used > 0)
+        && !(need.cores == 100 && card.sharers > 0)
         && !(need.cores == 0 && cores == 0)
 }

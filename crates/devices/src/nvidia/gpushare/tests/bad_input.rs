@@ -1,6 +1,7 @@
 //! Requests, annotations and nodes that cannot be.
 
 use super::*;
+use crate::nvidia::part::Part;
 
 #[test]
 fn a_request_while_its_mode_is_off_is_refused_by_the_name_of_the_switch() {
@@ -32,7 +33,7 @@ fn a_request_while_its_mode_is_off_is_refused_by_the_name_of_the_switch() {
             assert!(request.is_none(), "not a GPU-sharing pod");
         }
     }
-    assert_eq!(node(&*family(&idle), N6, None), NodeCards::default());
+    assert!(node(&*family(&idle), N6, None).is_bare());
 }
 
 #[test]
@@ -119,9 +120,9 @@ fn what_a_placed_pod_does_not_tell_counts_on_every_card() {
         let idle = cards.clone();
         cards.charge(1, Tags::default(), Load::Held, &held.allocations);
         for at in 0..2 {
-            let now = cards.used(at, View::Now);
+            let now = Part::used(&cards, at, View::Now);
             assert_eq!(
-                (now.memory, now.slots, now.cores),
+                (now.memory, now.sharers, now.cores),
                 used,
                 "{amounts:?} {index:?}"
             );
@@ -146,7 +147,7 @@ fn cards_that_are_not_there_are_told_and_the_others_counted() {
     let places: Vec<_> = held
         .allocations
         .iter()
-        .map(|allocation| (allocation.card, allocation.charged))
+        .map(|allocation| (allocation.card, Part::of(&allocation.charged).memory))
         .collect();
     assert_eq!(places, [(Some(1), 300), (None, 300)]);
     assert!(held.allocations.iter().all(|allocation| allocation.certain));
@@ -166,12 +167,12 @@ fn pods_that_ask_nothing_hold_nothing_whatever_their_annotation_says() {
 fn nodes_that_cannot_be_give_no_cards_or_say_what_is_wrong() {
     let family = family(&memory_mode(Policy::None));
     for capacity in [&[][..], &[(MEMORY, 100)], &[(MEMORY, 100), (NUMBER, 0)]] {
-        assert_eq!(node(&*family, capacity, Some("0")), NodeCards::default());
+        assert!(node(&*family, capacity, Some("0")).is_bare());
     }
     let huge = node(&*family, &[(MEMORY, 100), (NUMBER, 1_000_000_000)], None);
     assert!(huge.cards.is_empty() && huge.problems.len() == 1);
     let none = node(&*family, &[(MEMORY, 0), (NUMBER, 2)], None);
-    assert_eq!((none.cards.len(), none.cards[0].memory), (2, 0));
+    assert_eq!((none.cards.len(), Part::capacity(&none, 0).memory), (2, 0));
     let request = request(&*family, &pod(&[&[(MEMORY, 1)]], None));
     for cards in [NodeCards::default(), huge, none] {
         assert_eq!(
@@ -192,7 +193,11 @@ fn nodes_that_cannot_be_give_no_cards_or_say_what_is_wrong() {
 fn unknown_entries_among_unhealthy_cards_are_told_and_the_others_count() {
     let family = family(&memory_mode(Policy::None));
     let cards = node(&*family, N6, Some("GPU-xxxx-1234,1,8, -1"));
-    let out: Vec<_> = cards.cards.iter().filter(|card| !card.usable).collect();
+    let out: Vec<_> = cards
+        .cards
+        .iter()
+        .filter(|card| !card.is_usable())
+        .collect();
     assert_eq!(out.iter().map(|card| card.index).collect::<Vec<_>>(), [1]);
     assert_eq!(cards.problems.len(), 1);
     assert!(

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::nvidia::part::Part;
 
 /// One step: what the pod asks, its wish, and which earlier pod leaves before it comes.
 #[derive(Clone, Debug)]
@@ -37,11 +38,14 @@ fn policy() -> impl Strategy<Value = Policy> {
 
 /// Whether some choice of cards would do, told without the code under test.
 fn can_fit(cards: &NodeCards, step: &Step, resource: &str, amount: i64) -> bool {
-    let allowed = cards.cards.iter().filter(|card| {
+    let allowed = cards.cards.iter().enumerate().filter(|(_, card)| {
         let wished = step.wish.is_none_or(|index| index == card.index);
-        card.usable && wished
+        card.is_usable() && wished
     });
-    let mut allowed = allowed.map(|card| (card.memory - card.used.memory, card.used.slots));
+    let mut allowed = allowed.map(|(at, _)| {
+        let used = Part::used(cards, at, View::Now);
+        (Part::capacity(cards, at).memory - used.memory, used.sharers)
+    });
     match resource {
         MEMORY => allowed.any(|(free, _)| free >= amount),
         _ => allowed.filter(|(_, pods)| *pods == 0).count() as i64 >= amount,
@@ -86,10 +90,10 @@ proptest! {
             let mut undone = cards.clone();
             undone.discharge(id, step.weight, &allocations);
             prop_assert_eq!(&undone, &before);
-            for card in &cards.cards {
-                prop_assert!(card.used.memory <= card.memory);
-                prop_assert!(card.used.slots <= card.slots);
-                prop_assert!(card.usable || card.used == crate::ledger::Used::default());
+            for (at, card) in cards.cards.iter().enumerate() {
+                let (all, used) = (Part::capacity(&cards, at), Part::used(&cards, at, View::Now));
+                prop_assert!(used.memory <= all.memory && used.sharers <= all.sharers);
+                prop_assert!(card.is_usable() || !cards.is_in_use(at));
             }
             here.push((id, step.weight, pod, allocations));
         }

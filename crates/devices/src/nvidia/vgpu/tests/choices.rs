@@ -2,7 +2,8 @@
 
 use super::{Limit, cards_of, config, family, occupy, place, pod, request, settings};
 use crate::ledger::{Load, NodeCards, Tags, View};
-use crate::nvidia::vgpu::SPEC;
+use crate::nvidia::part::Part;
+use crate::nvidia::vgpu::tests::with;
 use crate::settings::Policy;
 
 const TWO_P40: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
@@ -174,8 +175,8 @@ fn a_pod_keeps_away_from_cards_of_its_exclusivity_rules_only() {
 fn a_container_with_all_cores_stays_alone_even_when_cores_are_oversold() {
     for scaling in [1.0, 2.0] {
         let mut config = config();
-        config.nvidia.core_scaling = scaling;
-        let family = (SPEC.make)(&settings(Policy::None), &config);
+        config.core_scaling = scaling;
+        let family = with(&settings(Policy::None), config);
         for cores in [0, 1, 50, 100] {
             let mut cards = cards_of(&*family, "GPU-a,10,24576,NVIDIA-P40,true:", None);
             occupy(
@@ -211,8 +212,8 @@ fn a_container_with_all_cores_stays_alone_even_when_cores_are_oversold() {
 #[test]
 fn a_unit_of_memory_may_be_many_mib() {
     let mut config = config();
-    config.nvidia.memory_factor = 1024;
-    let family = (SPEC.make)(&settings(Policy::Binpack), &config);
+    config.memory_factor = 1024;
+    let family = with(&settings(Policy::Binpack), config);
     let register = "GPU-m,10,40,NVIDIA-NVIDIA A100-PCIE-40GB,true,mig:";
     // Memory asked in GiB, instance, memory charged in GiB.
     for (asked, instance, charged) in [
@@ -226,7 +227,7 @@ fn a_unit_of_memory_may_be_many_mib() {
         assert_eq!(ids, format!("GPU-m{instance},NVIDIA,{asked},0:"));
         assert_eq!(score, 100.0 * charged as f64 / 40.0);
         occupy(&*family, &mut cards, 1, &ids, Tags::default());
-        assert_eq!(cards.used(0, View::Now).memory, charged);
+        assert_eq!(Part::used(&cards, 0, View::Now).memory, charged);
         let larger = super::request(&*family, &pod(&[&[('n', 1), ('m', 41)]], &[]));
         let miss = larger.explain("n1", &cards, View::Now).expect("a miss");
         assert!(

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::{cards_of, family, pod};
 use crate::ledger::{Load, Tags, View};
+use crate::nvidia::part::Part;
 use crate::nvidia::vgpu::allocation::{Device, decode, encode};
 use crate::nvidia::vgpu::register;
 use crate::settings::Policy;
@@ -66,8 +67,8 @@ proptest! {
         let family = family(Policy::Binpack);
         let cards = cards_of(&*family, &text, Some(&sick));
         for (at, card) in cards.cards.iter().enumerate() {
-            prop_assert!(card.memory > 0 && card.slots > 0 && !card.id.is_empty());
-            prop_assert_eq!(card.usable, card.unusable.is_none());
+            let all = Part::capacity(&cards, at);
+            prop_assert!(all.memory > 0 && all.sharers > 0 && !card.id.is_empty());
             prop_assert_eq!(cards.find(&card.id), Some(at));
         }
         let request = super::request(&*family, &pod(&[&[('n', 1), ('p', 10)]], &[]));

@@ -4,8 +4,10 @@ use super::{Limit, cards_of, container, family, ids, mark, occupy, place, pod, p
 use crate::binding::AnnotationValue;
 use crate::facts::{ContainerKind, PodFacts};
 use crate::family::Decoded;
-use crate::ledger::{Load, NodeCards, Tags, Unit, View};
-use crate::nvidia::vgpu::{SPEC, tests::config, tests::settings};
+use crate::ledger::{Load, NodeCards, Partition, Tags, View};
+use crate::nvidia::part::Part;
+use crate::nvidia::vgpu::tests::with;
+use crate::nvidia::vgpu::{tests::config, tests::settings};
 use crate::settings::{Policy, Settings};
 
 const NODE: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
@@ -24,12 +26,13 @@ fn held(ids: Option<&str>, pod: &PodFacts) -> (NodeCards, Decoded) {
 }
 
 /// Card, memory and cores charged, whether it is certain.
-fn seen(held: &Decoded) -> Vec<(Option<u16>, i64, u32, bool)> {
+fn seen(held: &Decoded) -> Vec<(Option<u16>, i64, i64, bool)> {
     let seen = |allocation: &crate::Allocation| {
+        let charged = Part::of(&allocation.charged);
         (
             allocation.card,
-            allocation.charged,
-            allocation.cores,
+            charged.memory,
+            charged.cores,
             allocation.certain,
         )
     };
@@ -47,14 +50,15 @@ fn every_device_of_every_element_counts() {
     ];
     assert_eq!(seen(&held), expected);
     assert_eq!(
-        held.allocations[2].unit,
-        Some(Unit {
+        held.allocations[2].partition,
+        Some(Partition {
             group: 1,
             position: 3
         })
     );
     assert_eq!(
-        held.allocations[2].memory, 3000,
+        Part::of(&held.allocations[2].asked).memory,
+        3000,
         "the memory asked is what is written"
     );
     assert_eq!(held.problems, Vec::<String>::new());
@@ -62,9 +66,9 @@ fn every_device_of_every_element_counts() {
 
 #[test]
 fn what_cannot_be_read_counts_as_used_and_is_told() {
-    let unknown = Some(Unit::UNKNOWN);
+    let unknown = Some(Partition::UNKNOWN);
     // Piece, card, memory and cores charged, partition.
-    type Case<'a> = (&'a str, Option<u16>, i64, u32, Option<Unit>);
+    type Case<'a> = (&'a str, Option<u16>, i64, i64, Option<Partition>);
     let cases: &[Case] = &[
         ("GPU-aa,NVIDIA,much,0", Some(0), 24576, 100, None),
         ("GPU-aa,NVIDIA,-1073741824,0", Some(0), 24576, 100, None),
@@ -81,10 +85,10 @@ fn what_cannot_be_read_counts_as_used_and_is_told() {
         ("GPU-zz,NVIDIA,100,0", None, 100, 0, None),
         ("GPU-a,NVIDIA,100,0", None, 100, 0, None),
     ];
-    for (piece, card, memory, cores, unit) in cases {
+    for (piece, card, memory, cores, partition) in cases {
         let (_, held) = held(Some(piece), &PodFacts::default());
         assert_eq!(seen(&held), [(*card, *memory, *cores, true)], "{piece}");
-        assert_eq!(held.allocations[0].unit, *unit, "{piece}");
+        assert_eq!(held.allocations[0].partition, *partition, "{piece}");
         let problem = held.problems.join("\n");
         assert!(
             problem.contains("volcano.sh/vgpu-ids-new") && problem.contains(piece),
@@ -159,8 +163,8 @@ fn a_device_that_is_missing_counts_on_every_card_it_could_be_on() {
             "{ids:?}"
         );
         assert_eq!(
-            held.allocations.last().expect("a guess").unit,
-            Some(Unit::UNKNOWN)
+            held.allocations.last().expect("a guess").partition,
+            Some(Partition::UNKNOWN)
         );
     }
     let (_, partly) = held(Some("GPU-bb,NVIDIA,1000,0:"), &pod(&[two], &[]));
@@ -174,7 +178,7 @@ fn a_device_that_is_missing_counts_on_every_card_it_could_be_on() {
     let memory: Vec<i64> = unreadable
         .allocations
         .iter()
-        .map(|allocation| allocation.charged)
+        .map(|allocation| Part::of(&allocation.charged).memory)
         .collect();
     assert_eq!(
         memory,
@@ -300,7 +304,7 @@ fn bindings_are_guarded_and_locked_as_configured() {
             node_lock,
             ..settings(Policy::None)
         };
-        let family = (SPEC.make)(&settings, &config());
+        let family = with(&settings, config());
         let cards = cards_of(&*family, NODE, None);
         let request = request(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
         let allocations = request.choose(&cards, View::Now).expect("fits");
@@ -379,7 +383,11 @@ fn gauges_sum_what_is_certain_by_card_and_pod() {
     for (name, card, pod, value) in expected {
         assert_eq!(of(name, card, pod), value, "{name} {card} {pod:?}");
     }
-    let names: Vec<&str> = SPEC.gauges.iter().map(|gauge| gauge.0).collect();
+    let names: Vec<&str> = crate::nvidia::vgpu::SPEC
+        .gauges
+        .iter()
+        .map(|gauge| gauge.name)
+        .collect();
     assert!(gauges.iter().all(|gauge| names.contains(&gauge.name)));
 }
 
@@ -404,7 +412,7 @@ fn while_the_family_is_off_a_pod_with_cards_is_told_which_argument_switches_it_o
             configured,
             ..Settings::default()
         };
-        let family = (SPEC.make)(&settings, &config());
+        let family = with(&settings, config());
         let cards = cards_of(&*family, NODE, None);
         let held = family.decode(&records, &PodFacts::default(), &cards);
         assert_eq!(held.problems.len(), 1, "{:?}", held.problems);

@@ -9,8 +9,10 @@ use super::naive::{self, Ask};
 use super::{Limit, cards_of, config, family, ids, pod};
 use crate::facts::PodFacts;
 use crate::family::Family;
-use crate::ledger::{Allocations, Load, NodeCards, NodeDevices, Tags, Unit, Used, View};
-use crate::nvidia::vgpu::config::{MIG, MODE_NAMES};
+use crate::ledger::{Allocations, Load, NodeCards, Partition, Tags, View};
+use crate::node::NodeDevices;
+use crate::nvidia::part::Part;
+use crate::nvidia::vgpu::sharing::{Mode, mode};
 use crate::request::FamilyRequest;
 use crate::settings::Policy;
 
@@ -27,7 +29,7 @@ const CARDS: [(&str, u32, &str); 6] = [
 #[derive(Clone, Debug)]
 struct PodLine {
     asks: Vec<Ask>,
-    mode: Option<u8>,
+    mode: Option<Mode>,
     tags: Tags,
     spread: bool,
 }
@@ -39,13 +41,13 @@ impl PodLine {
                 Ok(mib) => ('m', mib),
                 Err(percent) => ('p', percent),
             };
-            vec![('n', ask.count as i64), memory, ('c', i64::from(ask.cores))]
+            vec![('n', ask.count as i64), memory, ('c', ask.cores)]
         };
         let containers: Vec<Vec<Limit>> = self.asks.iter().map(limits).collect();
         let containers: Vec<&[Limit]> = containers.iter().map(Vec::as_slice).collect();
         let mut annotations = Vec::new();
         if let Some(mode) = self.mode {
-            annotations.push(("volcano.sh/vgpu-mode", MODE_NAMES[usize::from(mode)]));
+            annotations.push(("volcano.sh/vgpu-mode", mode.name()));
         }
         if self.spread {
             annotations.push(("volcano.sh/vgpu-podgroup-policy", "spread"));
@@ -90,7 +92,8 @@ fn pods() -> impl Strategy<Value = PodLine> {
         memory,
         cores,
     });
-    let mode = prop_oneof![4 => Just(None), 1 => (0..3u8).prop_map(Some)];
+    let mode =
+        prop_oneof![4 => Just(None), 1 => prop::sample::select(Mode::ALL.to_vec()).prop_map(Some)];
     let tags = (
         prop::option::of(0..2u32),
         prop_oneof![4 => Just(0u64), 1 => 1..4u64],
@@ -129,8 +132,8 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 /// Everything a ledger says, in an order that does not depend on how it came to be.
-fn content(cards: &NodeCards) -> (Vec<[Used; 2]>, Vec<String>, bool) {
-    let used = |at| [cards.used(at, View::Now), cards.used(at, View::Future)];
+fn content(cards: &NodeCards) -> (Vec<[Part; 2]>, Vec<String>, bool) {
+    let used = |at| [View::Now, View::Future].map(|view| Part::used(cards, at, view));
     let holds = cards.entries(View::Now).chain(cards.entries(View::Future));
     let mut holds: Vec<String> = holds.map(|entry| format!("{entry:?}")).collect();
     holds.sort();
@@ -143,20 +146,24 @@ fn content(cards: &NodeCards) -> (Vec<[Used; 2]>, Vec<String>, bool) {
 
 fn assert_within_capacity(cards: &NodeCards, view: View) {
     for (at, card) in cards.cards.iter().enumerate() {
-        let used = cards.used(at, view);
-        assert!(used.slots <= card.slots, "slots of {card:?}");
-        if card.mode != MIG {
-            assert!(used.memory <= card.memory, "memory of {card:?}");
-            assert!(used.cores <= card.cores, "cores of {card:?}");
+        let (all, used) = (Part::capacity(cards, at), Part::used(cards, at, view));
+        assert!(used.sharers <= all.sharers, "slots of {card:?}");
+        if mode(card) != Mode::Mig {
+            assert!(used.memory <= all.memory, "memory of {card:?}");
+            assert!(used.cores <= all.cores, "cores of {card:?}");
             continue;
         }
-        let mut units: Vec<Unit> = cards.units(at, view).collect();
-        assert_eq!(units.len() as u32, used.slots, "an instance for everybody");
+        let mut units: Vec<Partition> = cards.partitions(at, view).collect();
+        assert_eq!(
+            units.len() as i64,
+            used.sharers,
+            "an instance for everybody"
+        );
         units.sort();
         units.dedup();
         assert_eq!(
-            units.len() as u32,
-            used.slots,
+            units.len() as i64,
+            used.sharers,
             "an instance twice on {card:?}"
         );
         assert!(
@@ -236,8 +243,8 @@ fn assert_score(
     allocations: &Allocations,
     score: f64,
 ) {
-    let mut used: Vec<Used> = (0..cards.cards.len())
-        .map(|at| cards.used(at, view))
+    let mut used: Vec<Part> = (0..cards.cards.len())
+        .map(|at| Part::used(cards, at, view))
         .collect();
     let mut expected = 0.0;
     for allocation in allocations {
@@ -245,14 +252,14 @@ fn assert_score(
         expected += match policy {
             Policy::None => 0.0,
             Policy::Binpack => {
-                let after = used[at].memory + allocation.charged;
-                100.0 * after as f64 / cards.cards[at].memory as f64
+                let after = used[at].memory + Part::of(&allocation.charged).memory;
+                100.0 * after as f64 / Part::capacity(cards, at).memory as f64
             }
-            Policy::Spread if used[at].slots == 0 => 100.0,
+            Policy::Spread if used[at].sharers == 0 => 100.0,
             Policy::Spread => 0.0,
         };
-        used[at].memory += allocation.charged;
-        used[at].slots += 1;
+        used[at].memory += Part::of(&allocation.charged).memory;
+        used[at].sharers += 1;
     }
     assert!((expected - score).abs() < 1e-6, "{expected} is not {score}");
 }

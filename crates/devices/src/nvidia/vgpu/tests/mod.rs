@@ -13,10 +13,11 @@ mod requests;
 use std::rc::Rc;
 
 use crate::binding::{AnnotationValue, BindingAnnotations};
+use crate::config::DeviceConfig;
 use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
 use crate::family::Family;
 use crate::ledger::{Allocations, Load, NodeCards, Tags, View};
-use crate::nvidia::geometry::{DeviceConfig, Group, Instance, ModelGeometry};
+use crate::nvidia::geometry::{Group, Instance, ModelGeometry, NvidiaConfig};
 use crate::nvidia::vgpu::SPEC;
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::{Policy, Settings};
@@ -45,13 +46,12 @@ fn group(name: &str, instances: &[(&str, i64, u16)]) -> Group {
 }
 
 /// The shipped tables (spec/04 §4.3).
-pub fn config() -> DeviceConfig {
+pub fn config() -> NvidiaConfig {
     let model = |models: &[&str], groups: Vec<Group>| ModelGeometry {
         models: models.iter().map(|model| (*model).to_owned()).collect(),
         groups,
     };
-    let mut config = DeviceConfig::default();
-    config.nvidia.geometries = vec![
+    let geometries = vec![
         model(
             &["A30"],
             vec![
@@ -79,12 +79,20 @@ pub fn config() -> DeviceConfig {
             ],
         ),
     ];
-    config
+    NvidiaConfig {
+        geometries,
+        ..NvidiaConfig::default()
+    }
+}
+
+/// The family, so configured.
+pub fn with(settings: &Settings, config: NvidiaConfig) -> Box<dyn Family> {
+    (SPEC.make)(settings, &DeviceConfig::with(config))
 }
 
 /// The family with the shipped tables.
 pub fn family(policy: Policy) -> Box<dyn Family> {
-    (SPEC.make)(&settings(policy), &config())
+    with(&settings(policy), config())
 }
 
 /// The cards of a node that registers this.

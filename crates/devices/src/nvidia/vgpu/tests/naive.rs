@@ -1,22 +1,24 @@
 //! Whether a pod fits, by trying everything: written from spec/04 alone, slow and plain.
 
 use crate::ledger::{NodeCards, View};
-use crate::nvidia::geometry::DeviceConfig;
+use crate::nvidia::geometry::NvidiaConfig;
+use crate::nvidia::part::Part;
+use crate::nvidia::vgpu::sharing::{Mode, mode};
 
 /// What a container asks; memory of each card in MiB, or percent.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     pub count: usize,
     pub memory: Result<i64, i64>,
-    pub cores: u32,
+    pub cores: i64,
 }
 
 #[derive(Clone)]
 struct State {
-    mode: u8,
+    mode: Mode,
     memory: i64,
-    slots: u32,
-    used: (i64, u32, u32),
+    slots: i64,
+    used: (i64, i64, i64),
     /// Memory of all instances, by group.
     groups: Vec<Vec<i64>>,
     taken: Vec<(usize, usize)>,
@@ -24,11 +26,11 @@ struct State {
 
 /// Whether all containers find cards, in order, whatever they choose.
 pub fn fits(
-    config: &DeviceConfig,
+    config: &NvidiaConfig,
     cards: &NodeCards,
     view: View,
     asks: &[Ask],
-    mode: Option<u8>,
+    mode: Option<Mode>,
 ) -> bool {
     let states: Vec<State> = (0..cards.cards.len())
         .map(|at| state(config, cards, view, at))
@@ -36,7 +38,7 @@ pub fn fits(
     container(&states, asks, mode)
 }
 
-fn state(config: &DeviceConfig, cards: &NodeCards, view: View, at: usize) -> State {
+fn state(config: &NvidiaConfig, cards: &NodeCards, view: View, at: usize) -> State {
     let card = &cards.cards[at];
     let mut used = (0, 0, 0);
     let mut taken = Vec::new();
@@ -44,12 +46,13 @@ fn state(config: &DeviceConfig, cards: &NodeCards, view: View, at: usize) -> Sta
         .entries(view)
         .filter(|entry| usize::from(entry.card) == at)
     {
-        used.0 += entry.used.memory;
-        used.1 += entry.used.slots;
-        used.2 += entry.used.cores;
+        let part = Part::of(&entry.held);
+        used.0 += part.memory;
+        used.1 += part.sharers;
+        used.2 += part.cores;
         let unit = entry
-            .unit
-            .map(|unit| (usize::from(unit.group), usize::from(unit.position)));
+            .partition
+            .map(|one| (usize::from(one.group), usize::from(one.position)));
         taken.extend(unit);
     }
     let of_model = |model: &&crate::nvidia::geometry::ModelGeometry| {
@@ -58,16 +61,16 @@ fn state(config: &DeviceConfig, cards: &NodeCards, view: View, at: usize) -> Sta
             .iter()
             .any(|name| card.kind.contains(name.as_str()))
     };
-    let model = config.nvidia.geometries.iter().find(of_model);
+    let model = config.geometries.iter().find(of_model);
     let memories = |group: &crate::nvidia::geometry::Group| -> Vec<i64> {
         let each = group.instances.iter();
         each.flat_map(|i| std::iter::repeat_n(i.memory_mib, usize::from(i.count)))
             .collect()
     };
     State {
-        mode: card.mode,
-        memory: card.memory,
-        slots: card.slots,
+        mode: mode(card),
+        memory: Part::capacity(cards, at).memory,
+        slots: Part::capacity(cards, at).sharers,
         used,
         groups: model.map_or(Vec::new(), |model| {
             model.groups.iter().map(memories).collect()
@@ -76,11 +79,12 @@ fn state(config: &DeviceConfig, cards: &NodeCards, view: View, at: usize) -> Sta
     }
 }
 
-fn container(states: &[State], asks: &[Ask], mode: Option<u8>) -> bool {
+fn container(states: &[State], asks: &[Ask], mode: Option<Mode>) -> bool {
     let Some((ask, rest)) = asks.split_first() else {
         return true;
     };
-    (0..3)
+    Mode::ALL
+        .into_iter()
         .filter(|of| mode.is_none_or(|mode| mode == *of))
         .any(|of| {
             cards(states.to_vec(), 0, ask.count, ask, of, &|states| {
@@ -95,7 +99,7 @@ fn cards(
     at: usize,
     left: usize,
     ask: &Ask,
-    mode: u8,
+    mode: Mode,
     then: &dyn Fn(&[State]) -> bool,
 ) -> bool {
     if left == 0 {
@@ -129,7 +133,7 @@ fn ways(card: &State, ask: &Ask) -> Vec<State> {
         used: (memory + charged, slots + 1, cores + ask.cores),
         ..card.clone()
     };
-    if card.mode == 2 {
+    if card.mode == Mode::Mig {
         let all = card.groups.iter().flatten();
         let largest = all.max().copied().unwrap_or(0);
         if need > card.memory.max(largest) {

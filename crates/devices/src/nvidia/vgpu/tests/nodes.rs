@@ -3,8 +3,10 @@
 use super::{cards_of, family, pod, request, settings};
 use crate::facts::NodeFacts;
 use crate::ledger::View;
-use crate::nvidia::vgpu::config::{HAMI_CORE, MIG, MPS};
-use crate::nvidia::vgpu::{SPEC, tests::config};
+use crate::nvidia::part::Part;
+use crate::nvidia::vgpu::sharing::{Mode, mode};
+use crate::nvidia::vgpu::tests::config;
+use crate::nvidia::vgpu::tests::with;
 use crate::settings::{Policy, Settings};
 
 #[test]
@@ -15,25 +17,26 @@ fn cards_are_read_in_all_known_forms() {
                     GPU-c,7,40960,NVIDIA-NVIDIA A100-PCIE-40GB,t,mig:\
                     GPU-d,7,40960,NVIDIA-NVIDIA A100-PCIE-40GB,true,whatever";
     let cards = cards_of(&*family, register, None);
-    let seen = |card: &crate::Card| (card.id.to_string(), card.index, card.slots, card.mode);
-    let seen: Vec<_> = cards.cards.iter().map(seen).collect();
+    let seen = |(at, card): (usize, &crate::Card)| {
+        let sharers = Part::capacity(&cards, at).sharers;
+        (card.id.to_string(), card.index, sharers, mode(card))
+    };
+    let seen: Vec<_> = cards.cards.iter().enumerate().map(seen).collect();
     let row = |id: &str, index, slots, mode| (id.to_owned(), index, slots, mode);
     assert_eq!(
         seen,
         [
-            row("GPU-a", 0, 10, HAMI_CORE),
-            row("GPU-b", 2, 2, MPS),
-            row("GPU-c", 3, 7, MIG),
-            row("GPU-d", 4, 7, HAMI_CORE),
+            row("GPU-a", 0, 10, Mode::HamiCore),
+            row("GPU-b", 2, 2, Mode::Mps),
+            row("GPU-c", 3, 7, Mode::Mig),
+            row("GPU-d", 4, 7, Mode::HamiCore),
         ],
         "five fields and six, gaps count, unknown modes are hami-core"
     );
-    assert!(
-        cards
-            .cards
-            .iter()
-            .all(|card| card.usable && card.cores == 100)
-    );
+    let full = |(at, card): (usize, &crate::Card)| {
+        card.is_usable() && Part::capacity(&cards, at).cores == 100
+    };
+    assert!(cards.cards.iter().enumerate().all(full));
     assert_eq!(cards.problems, Vec::<String>::new());
 }
 
@@ -50,7 +53,7 @@ fn a_health_that_is_no_truth_value_is_told_and_counts_as_unhealthy() {
     ] {
         let register = format!("GPU-a,10,24576,NVIDIA-P40,{health},hami-core:");
         let cards = cards_of(&*family, &register, None);
-        assert_eq!(cards.cards[0].usable, usable, "{health}");
+        assert_eq!(cards.cards[0].is_usable(), usable, "{health}");
         assert_eq!(cards.problems.len(), problems, "{health}");
         let told = cards.problems.join("");
         assert!(
@@ -186,7 +189,7 @@ fn a_node_without_cards_says_what_is_missing() {
         ),
     ];
     for (text, allocatable, told) in cases {
-        let family = (SPEC.make)(&on, &config());
+        let family = with(&on, config());
         let annotations: Vec<(String, String)> = text
             .iter()
             .map(|text| (REGISTER.to_owned(), (*text).to_owned()))
@@ -222,8 +225,8 @@ fn the_list_of_problems_is_bounded() {
 #[test]
 fn only_the_configured_count_resource_opens_a_node() {
     let mut config = config();
-    config.nvidia.count_name = "example.com/gpus".to_owned();
-    let family = (SPEC.make)(&settings(Policy::None), &config);
+    config.count_name = "example.com/gpus".to_owned();
+    let family = with(&settings(Policy::None), config);
     let register = "GPU-a,10,24576,NVIDIA-P40,true,hami-core:";
     assert!(cards_of(&*family, register, None).cards.is_empty());
 }
@@ -232,10 +235,10 @@ fn only_the_configured_count_resource_opens_a_node() {
 fn cores_of_cards_follow_a_scaling_above_one() {
     for (scaling, cores) in [(0.5, 100), (1.0, 100), (1.5, 150), (3.0, 300)] {
         let mut config = config();
-        config.nvidia.core_scaling = scaling;
-        let family = (SPEC.make)(&settings(Policy::None), &config);
+        config.core_scaling = scaling;
+        let family = with(&settings(Policy::None), config);
         let cards = cards_of(&*family, "GPU-a,10,24576,NVIDIA-P40,true:", None);
-        assert_eq!(cards.cards[0].cores, cores, "{scaling}");
+        assert_eq!(Part::capacity(&cards, 0).cores, cores, "{scaling}");
     }
 }
 
@@ -248,7 +251,7 @@ fn the_family_has_no_cards_while_it_is_off() {
             ..Settings::default()
         },
     ] {
-        let family = (SPEC.make)(&settings, &config());
+        let family = with(&settings, config());
         let cards = cards_of(&*family, "GPU-a,10,24576,NVIDIA-P40,true:", None);
         assert!(cards.cards.is_empty());
     }

@@ -3,7 +3,7 @@
 use super::{config, container, family, pod, pod_of, settings};
 use crate::facts::{ContainerFacts, ContainerKind, PodFacts};
 use crate::ledger::Tags;
-use crate::nvidia::vgpu::SPEC;
+use crate::nvidia::vgpu::tests::with;
 use crate::settings::{Policy, Settings};
 
 fn refusal(pod: &PodFacts) -> String {
@@ -140,7 +140,7 @@ fn annotations_that_cannot_be_met_are_refused() {
 fn while_the_family_is_off_its_pods_are_told_which_argument_is_missing() {
     let renamed = {
         let mut config = config();
-        config.nvidia.count_name = "example.com/gpus".to_owned();
+        config.count_name = "example.com/gpus".to_owned();
         config
     };
     let cases = [
@@ -161,7 +161,7 @@ fn while_the_family_is_off_its_pods_are_told_which_argument_is_missing() {
         ),
     ];
     for (settings, told) in cases {
-        let family = (SPEC.make)(&settings, &renamed);
+        let family = with(&settings, renamed.clone());
         for name in [
             "volcano.sh/vgpu-number",
             "example.com/gpus",
@@ -180,7 +180,7 @@ fn while_the_family_is_off_its_pods_are_told_which_argument_is_missing() {
         }
         assert!(family.request(&pod(&[&[]], &[]), Tags::default()).is_none());
     }
-    let family = (SPEC.make)(&settings(Policy::None), &config());
+    let family = with(&settings(Policy::None), config());
     assert!(
         family
             .request(&pod(&[&[('n', 1)]], &[]), Tags::default())

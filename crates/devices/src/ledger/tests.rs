@@ -1,0 +1,137 @@
+//! The ledger, with cards no family here has: chips with AI cores, AI CPUs and units of a decoder.
+
+use std::rc::Rc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::facts::NodeFacts;
+use crate::{Devices, FAMILIES, NodeDevices};
+
+const fn physical(name: &'static str) -> Dimension {
+    Dimension {
+        name,
+        is_physical: true,
+    }
+}
+
+const CHIP: &[Dimension] = &[
+    physical("aicore"),
+    physical("aicpu"),
+    physical("vpc"),
+    physical("memory"),
+    Dimension {
+        name: "sharers",
+        is_physical: false,
+    },
+];
+
+const CAPACITY: [i64; 5] = [8, 7, 12, 21_527, UNLIMITED];
+
+fn chips(count: u32) -> NodeCards {
+    let mut cards = NodeCards::new(CHIP);
+    for index in 0..count {
+        let card = Card {
+            index,
+            id: Rc::from(format!("chip-{index}")),
+            ..Card::default()
+        };
+        cards.add(card, &CAPACITY);
+    }
+    cards
+}
+
+fn allocation(card: u16, part: [i64; 5]) -> Allocation {
+    Allocation {
+        container: 0,
+        card: Some(card),
+        id: Rc::from(format!("chip-{card}")),
+        partition: None,
+        asked: part.into_iter().collect(),
+        charged: part.into_iter().collect(),
+        certain: true,
+    }
+}
+
+#[test]
+fn every_dimension_is_counted_by_itself() {
+    let mut cards = chips(2);
+    let template = [4, 3, 6, 12_288, 1];
+    cards.charge(7, Tags::default(), Load::Held, &[allocation(1, template)]);
+    assert_eq!(cards.used(1, View::Now), template);
+    assert_eq!(cards.used(0, View::Now), [0; 5]);
+    assert_eq!(cards.dimension("vpc"), Some(2));
+    assert!(cards.is_in_use(1) && !cards.is_in_use(0));
+    assert!(cards.is_balanced(0) && cards.is_balanced(1));
+}
+
+#[test]
+fn a_card_that_shrank_is_named_with_what_it_lacks() {
+    let mut cards = chips(1);
+    let whole = allocation(0, [8, 7, 12, 21_527, 1]);
+    cards.charge(1, Tags::default(), Load::Held, std::slice::from_ref(&whole));
+    assert_eq!(cards.lacks(&whole), None);
+    let more = allocation(0, [0, 1, 0, 0, 1]);
+    cards.charge(2, Tags::default(), Load::Held, std::slice::from_ref(&more));
+    let lacks = cards.lacks(&more).expect("too few CPUs");
+    assert_eq!(lacks, "card chip-0 has less aicpu than it had");
+}
+
+#[test]
+fn cards_that_are_counted_in_other_ways_have_no_summary() {
+    let plain = Card {
+        is_plain: true,
+        ..Card::default()
+    };
+    let mut cards = NodeCards::new(CHIP);
+    cards.add(plain, &CAPACITY);
+    assert_eq!(CardSummary::of(&cards, 0), None);
+    assert_eq!(NodeDevices::new(vec![cards]).summaries(0), None);
+}
+
+#[test]
+fn families_make_cards_of_the_dimensions_they_name() {
+    let node = NodeFacts {
+        name: "n",
+        labels: &[],
+        annotations: &[],
+        allocatable: &[],
+        capacity: &[],
+    };
+    for spec in FAMILIES {
+        assert!(spec.dimensions.len() <= MAX_DIMENSIONS, "{}", spec.name);
+        let devices = Devices::default();
+        let family = (spec.make)(devices.settings(), devices.config());
+        assert_eq!(family.cards(&node).dimensions(), spec.dimensions);
+    }
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    prop::sample::select(vec![Load::Held, Load::Releasing, Load::Pipelined])
+}
+
+proptest! {
+    #[test]
+    fn giving_back_is_the_exact_inverse_in_any_order(
+        pods in prop::collection::vec((load(), 0..3u16, prop::array::uniform5(0..100i64)), 1..12),
+        order in any::<u64>(),
+    ) {
+        let idle = chips(3);
+        let mut cards = idle.clone();
+        for (pod, (load, card, part)) in pods.iter().enumerate() {
+            let own = allocation(*card, *part);
+            cards.charge(pod as u32, Tags::default(), *load, &[own]);
+            prop_assert!((0..3).all(|card| cards.is_balanced(card)));
+        }
+        let mut left: Vec<usize> = (0..pods.len()).collect();
+        let mut seed = order;
+        while !left.is_empty() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let pod = left.swap_remove((seed >> 33) as usize % left.len());
+            let (load, card, part) = &pods[pod];
+            cards.discharge(pod as u32, *load, &[allocation(*card, *part)]);
+            prop_assert!((0..3).all(|card| cards.is_balanced(card)));
+        }
+        prop_assert_eq!(cards, idle);
+    }
+}

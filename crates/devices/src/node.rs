@@ -1,0 +1,103 @@
+//! The devices of one node: the ledgers of all families, and what most fits read of them.
+
+use smallvec::SmallVec;
+
+use crate::ledger::{Allocation, Allocations, CardSummary, Load, NodeCards, Tags};
+
+/// The devices of one node: a ledger per family, or nothing at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeDevices {
+    families: Option<Box<[NodeCards]>>,
+    /// The cards of the first family that has some; empty when a summary of one does not tell enough.
+    summaries: SmallVec<[CardSummary; 8]>,
+    /// The number of that family.
+    summary_family: u8,
+}
+
+impl NodeDevices {
+    /// Devices by family; a node on which no family has anything to say is stored as nothing.
+    pub fn new(families: Vec<NodeCards>) -> Self {
+        let first = families.iter().position(|cards| !cards.cards.is_empty());
+        let says = !families.iter().all(NodeCards::is_bare);
+        let families = says.then(|| families.into_boxed_slice());
+        let mut devices = Self {
+            families,
+            summaries: SmallVec::new(),
+            summary_family: first.unwrap_or(0) as u8,
+        };
+        devices.renew_summaries(devices.summary_family);
+        devices
+    }
+
+    /// The cards of a family.
+    pub fn family(&self, family: u8) -> Option<&NodeCards> {
+        self.families.as_ref()?.get(usize::from(family))
+    }
+
+    /// The cards of a family, or `nothing` where it has none to tell of.
+    pub fn cards<'a>(&'a self, family: u8, nothing: &'a NodeCards) -> &'a NodeCards {
+        self.family(family).unwrap_or(nothing)
+    }
+
+    /// Summaries of the cards of a family as they are now; `None` where they do not tell enough.
+    pub fn summaries(&self, family: u8) -> Option<&[CardSummary]> {
+        let told = family == self.summary_family && !self.summaries.is_empty();
+        told.then_some(&self.summaries)
+    }
+
+    /// All families with their numbers.
+    pub fn families(&self) -> impl Iterator<Item = (u8, &NodeCards)> {
+        let families = self.families.iter().flat_map(|families| families.iter());
+        families.enumerate().map(|(at, cards)| (at as u8, cards))
+    }
+
+    /// Whether the two views may differ.
+    pub fn is_in_transit(&self) -> bool {
+        self.families().any(|(_, cards)| cards.is_in_transit())
+    }
+
+    /// Charges a pod, after pointing its allocations at the cards there are.
+    pub fn charge(
+        &mut self,
+        family: u8,
+        pod: u32,
+        tags: Tags,
+        load: Load,
+        allocations: &mut Allocations,
+    ) {
+        self.change(family, |cards| {
+            cards.resolve(allocations);
+            cards.charge(pod, tags, load, allocations);
+        });
+    }
+
+    /// Takes a charge back.
+    pub fn discharge(&mut self, family: u8, pod: u32, load: Load, allocations: &[Allocation]) {
+        self.change(family, |cards| cards.discharge(pod, load, allocations));
+    }
+
+    fn change(&mut self, family: u8, change: impl FnOnce(&mut NodeCards)) {
+        let families = self.families.as_mut();
+        let found = families.and_then(|all| all.get_mut(usize::from(family)));
+        if let Some(cards) = found {
+            change(cards);
+            self.renew_summaries(family);
+        }
+    }
+
+    fn renew_summaries(&mut self, family: u8) {
+        if family != self.summary_family {
+            return;
+        }
+        let mut summaries = std::mem::take(&mut self.summaries);
+        summaries.clear();
+        if let Some(cards) = self.family(family) {
+            let of = |at| CardSummary::of(cards, at);
+            summaries.extend((0..cards.cards.len()).map_while(of));
+            if summaries.len() < cards.cards.len() {
+                summaries.clear();
+            }
+        }
+        self.summaries = summaries;
+    }
+}

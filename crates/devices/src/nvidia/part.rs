@@ -1,0 +1,67 @@
+//! What is counted of NVIDIA cards.
+
+use crate::ledger::{Dimension, NodeCards, Portion, View};
+
+/// Dimensions of NVIDIA cards, in the order of [`Part`].
+pub const DIMENSIONS: &[Dimension] = &[
+    Dimension {
+        name: "memory",
+        is_physical: true,
+    },
+    Dimension {
+        name: "sharers",
+        is_physical: false,
+    },
+    Dimension {
+        name: "cores",
+        is_physical: false,
+    },
+];
+
+/// A part of a card, or all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Memory, in the units its family counts in (MiB for vGPU).
+    pub memory: i64,
+    /// Containers.
+    pub sharers: i64,
+    /// Cores, in percent of a card: 100 in all, more when they are oversold.
+    pub cores: i64,
+}
+
+impl Part {
+    /// What a row of a ledger says.
+    #[inline]
+    pub fn of(row: &[i64]) -> Self {
+        match *row {
+            [memory, sharers, cores] => Self {
+                memory,
+                sharers,
+                cores,
+            },
+            _ => Self::default(),
+        }
+    }
+
+    /// All of a card.
+    #[inline]
+    pub fn capacity(cards: &NodeCards, card: usize) -> Self {
+        Self::of(cards.capacity(card))
+    }
+
+    /// What is in use of a card.
+    #[inline]
+    pub fn used(cards: &NodeCards, card: usize, view: View) -> Self {
+        Self::of(cards.used(card, view))
+    }
+
+    /// As a row of a ledger.
+    pub fn row(self) -> [i64; 3] {
+        [self.memory, self.sharers, self.cores]
+    }
+
+    /// As what an allocation asks or is charged.
+    pub fn portion(self) -> Portion {
+        self.row().into()
+    }
+}

@@ -1,0 +1,95 @@
+//! How a card is shared.
+
+use crate::ledger::{Card, FamilyCode};
+
+/// How pods share cards, in the words of node and pod annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// By HAMi-core.
+    HamiCore,
+    /// By NVIDIA MPS.
+    Mps,
+    /// Split by MIG.
+    Mig,
+}
+
+/// Number of modes.
+pub const MODES: usize = 3;
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; MODES] = [Self::HamiCore, Self::Mps, Self::Mig];
+
+    /// Its word in annotations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HamiCore => "hami-core",
+            Self::Mps => "mps",
+            Self::Mig => "mig",
+        }
+    }
+
+    /// The mode with a word.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// Its place in lists by mode.
+    #[inline]
+    pub const fn at(self) -> usize {
+        self as usize
+    }
+}
+
+/// How one card is shared: its mode, and with MIG the table of its partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// By HAMi-core.
+    HamiCore,
+    /// By NVIDIA MPS.
+    Mps,
+    /// Split by MIG, by the table at this place of [`super::config::VgpuConfig::tables`] where there
+    /// is one for the model.
+    Mig(Option<u16>),
+}
+
+/// Code of a MIG card without table; those with the first table and so on follow.
+const MIG: u16 = 2;
+
+impl Sharing {
+    /// How a card of this family is shared.
+    #[inline]
+    pub fn of(card: &Card) -> Self {
+        match card.variant.get() {
+            0 => Self::HamiCore,
+            1 => Self::Mps,
+            code => Self::Mig(code.checked_sub(MIG + 1)),
+        }
+    }
+
+    /// The mode.
+    #[inline]
+    pub fn mode(self) -> Mode {
+        match self {
+            Self::HamiCore => Mode::HamiCore,
+            Self::Mps => Mode::Mps,
+            Self::Mig(_) => Mode::Mig,
+        }
+    }
+
+    /// As the ledger keeps it.
+    pub fn code(self) -> FamilyCode {
+        FamilyCode::new(match self {
+            Self::HamiCore => 0,
+            Self::Mps => 1,
+            Self::Mig(None) => MIG,
+            Self::Mig(Some(table)) => (MIG + 1).saturating_add(table),
+        })
+    }
+}
+
+/// The mode of a card.
+#[inline]
+pub fn mode(card: &Card) -> Mode {
+    Sharing::of(card).mode()
+}
