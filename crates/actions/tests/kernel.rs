@@ -55,22 +55,22 @@ impl Rules {
 }
 
 fn label(state: &State, node: usize, key: &str) -> i64 {
-    let labels = &state.nodes.object(NodeIx(node as u32)).labels;
+    let labels = &state.nodes().object(NodeIx(node as u32)).labels;
     let found = labels.iter().find(|(known, _)| known == key);
     found.and_then(|(_, text)| text.parse().ok()).unwrap_or(0)
 }
 
 fn pods(state: &State, node: usize) -> i64 {
-    state.nodes.pod_count[node]
+    state.nodes().pod_count[node]
 }
 
 fn pods_of_zone(state: &State, zone: i64) -> i64 {
-    let nodes = (0..state.nodes.len()).filter(|node| label(state, *node, "zone") == zone);
+    let nodes = (0..state.nodes().len()).filter(|node| label(state, *node, "zone") == zone);
     nodes.map(|node| pods(state, node)).sum()
 }
 
 fn own_score(state: &State, node: usize) -> (i64, f64) {
-    let used = state.nodes.used.get(CPU, NodeIx(node as u32));
+    let used = state.nodes().used.get(CPU, NodeIx(node as u32));
     (-used / 1000, 0.25 * pods(state, node) as f64)
 }
 
@@ -97,7 +97,7 @@ impl Plugin for Rules {
 
 impl NodeFilters for Rules {
     fn static_filter(&self, state: &State, _: StaticClass<'_>, part: &mut StaticPart) {
-        for node in 0..state.nodes.len() {
+        for node in 0..state.nodes().len() {
             if label(state, node, "broken") > 0 {
                 part.verdict[node].get_or_insert(self.broken);
             }
@@ -128,7 +128,7 @@ impl NodeFilter for PodLimit {
 impl NodeScores for Rules {
     fn static_score(&self, state: &State, _: StaticClass<'_>, part: &mut StaticPart) {
         if self.switches.normalised {
-            let nodes = 0..state.nodes.len();
+            let nodes = 0..state.nodes().len();
             part.normalised.push(Normalised {
                 raw: nodes.map(|node| label(state, node, "raw")).collect(),
                 weight: 1,
@@ -192,7 +192,7 @@ struct ZoneLimit {
 impl ZoneLimit {
     fn count(&mut self, state: &State) {
         self.pods.fill(0);
-        for node in 0..state.nodes.len() {
+        for node in 0..state.nodes().len() {
             self.pods[self.domains.of_node[node] as usize] += pods(state, node);
         }
     }
@@ -270,7 +270,10 @@ fn judge(state: &State, switches: Switches, task: TaskIx, node: usize) -> Judged
             against.push(reason.to_owned());
         }
     };
-    say(asked > state.nodes.future_idle(CPU, ix), "Insufficient cpu");
+    say(
+        asked > state.nodes().future_idle(CPU, ix),
+        "Insufficient cpu",
+    );
     say(pods(state, node) >= MOST_PODS, "full");
     say(label(state, node, "broken") > 0, "broken");
     let zone = label(state, node, "zone");
@@ -278,7 +281,7 @@ fn judge(state: &State, switches: Switches, task: TaskIx, node: usize) -> Judged
     say(crowded, "crowded");
     match against.is_empty() {
         false => Judged::Against(against),
-        true if asked > state.nodes.idle.get(CPU, ix) => Judged::Later,
+        true if asked > state.nodes().idle.get(CPU, ix) => Judged::Later,
         true => Judged::Now,
     }
 }
@@ -323,7 +326,7 @@ fn best(state: &State, rules: Switches, task: TaskIx, nodes: &[u32]) -> Option<(
 fn candidates(state: &State, rules: Switches, task: TaskIx) -> Vec<(u32, Judged, f64)> {
     let mut nodes = Vec::new();
     let mut verdicts = Vec::new();
-    for node in 0..state.nodes.len() {
+    for node in 0..state.nodes().len() {
         let verdict = judge(state, rules, task, node);
         let hopeless = |reason: &String| reason == "broken";
         if matches!(&verdict, Judged::Against(reasons) if reasons.iter().any(hopeless)) {
@@ -407,7 +410,7 @@ fn compare(
         found.ok().map(|choice| (choice.node.0, choice.idle))
     };
     let (state, plugins) = (&mut *session.state, &*session.plugins);
-    let all: Vec<u32> = (0..state.nodes.len() as u32).collect();
+    let all: Vec<u32> = (0..state.nodes().len() as u32).collect();
     let expected = best(state, rules, task, &all);
     assert_eq!(place(kernel.best(state, plugins, task)), expected);
 

@@ -118,7 +118,7 @@ impl Decider {
             self.log(LogLevel::Error, text.to_owned());
         }
         self.shard = Some(view.in_use);
-        let nodes = self.engine.state().nodes.known();
+        let nodes = self.engine.state().nodes().known();
         let moved: Vec<NodeObject> = nodes
             .into_iter()
             .filter(|node| node.shard != self.shard_of(&node.name))

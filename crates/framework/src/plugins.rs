@@ -230,7 +230,7 @@ impl Plugins {
 
     fn changed(&mut self, state: &mut State) -> Changed {
         let jobs = state.take_unobserved_jobs();
-        let epochs = (state.nodes.static_epoch(), state.queues_epoch());
+        let epochs = (state.nodes().static_epoch(), state.queues_epoch());
         match self.opened.replace(epochs) {
             None => Changed::default(),
             Some((nodes, queues)) => Changed {
@@ -455,7 +455,7 @@ impl Plugins {
 
     /// Collects the static part of classes.
     pub fn static_part(&self, state: &State, class: StaticClass<'_>) -> StaticPart {
-        let count = state.nodes.len();
+        let count = state.nodes().len();
         let mut part = StaticPart {
             verdict: vec![None; count],
             score: vec![0; count],

@@ -46,11 +46,11 @@ type Books = BTreeMap<(&'static str, String), i64>;
 
 fn enter(books: &mut Books, state: &State, what: &'static str, amounts: &ResVec) {
     let real = amounts.iter().filter(|(_, amount)| *amount != 0);
-    books.extend(real.map(|(ix, amount)| ((what, state.resources.name(ix).to_owned()), amount)));
+    books.extend(real.map(|(ix, amount)| ((what, state.resources().name(ix).to_owned()), amount)));
 }
 
 fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
-    let nodes = &state.nodes;
+    let nodes = state.nodes();
     let of = |node| {
         let mut books = Books::new();
         for (what, columns) in [
@@ -82,7 +82,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
         return;
     };
     for (family, picks) in &holding.parts {
-        let cards = state.nodes.devices[node.at()].family(*family);
+        let cards = state.nodes().devices[node.at()].family(*family);
         let cards = cards.expect("cards that were picked");
         for pick in picks {
             let at = usize::from(pick.card.expect("a card of the node"));
@@ -91,7 +91,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
             let (used, all) = (cards.used(at, View::Now), cards.capacity(at));
             let fits = |name| cards.dimension(name).is_none_or(|of| used[of] <= all[of]);
             assert!(card.is_usable() && fits("sharers"), "{context}");
-            let is_split = state.devices.families().mode(*family, card) == "mig";
+            let is_split = state.devices().families().mode(*family, card) == "mig";
             assert_eq!(is_split, pick.partition.is_some(), "{context}");
             match pick.partition {
                 Some(partition) => {
@@ -114,7 +114,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
 fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
     let of = |node: NodeIx| {
         let mut lines = Vec::new();
-        for (family, cards) in state.nodes.devices[node.at()].families() {
+        for (family, cards) in state.nodes().devices[node.at()].families() {
             for (at, card) in cards.cards.iter().enumerate() {
                 let (now, future) = (cards.used(at, View::Now), cards.used(at, View::Future));
                 let card = (&card.id, &card.unusable, &card.kind, card.variant);
@@ -134,9 +134,9 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
             }
         }
         lines.sort();
-        (state.nodes.object(node).name.clone(), lines)
+        (state.nodes().object(node).name.clone(), lines)
     };
-    state.nodes.indices().map(of).collect()
+    state.nodes().indices().map(of).collect()
 }
 
 fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
@@ -154,7 +154,7 @@ fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
 fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     let decisions = engine.cycle(now_s);
     let state = engine.state();
-    let node = |ix| state.nodes.object(ix).name.clone();
+    let node = |ix| state.nodes().object(ix).name.clone();
     let mut seen = Seen {
         nodes: books_of_nodes(state),
         ledgers: ledgers(state),
@@ -292,7 +292,8 @@ fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
         }
         if path.iter().any(|above| above == name) {
             for (ix, amount) in queue.allocated.iter() {
-                *sum.entry(state.resources.name(ix).to_owned()).or_insert(0) += amount;
+                *sum.entry(state.resources().name(ix).to_owned())
+                    .or_insert(0) += amount;
             }
         }
     }

@@ -78,10 +78,10 @@ impl ClassEvaluator {
         let scores = plugins.node_scores(state, class);
         let request = &class.shape.request;
         let mut needs = SmallVec::new();
-        for resource in state.resources.in_order() {
+        for resource in state.resources().in_order() {
             let amount = request.get(*resource);
             if amount > 0 {
-                let reason = table.insufficient(&state.resources, *resource);
+                let reason = table.insufficient(state.resources(), *resource);
                 needs.push(Need {
                     resource: *resource,
                     amount,
@@ -121,7 +121,7 @@ impl ClassEvaluator {
         reasons: Reasons,
     ) {
         let count = range.len();
-        self.fit(&state.nodes, range.clone(), &mut block.verdict[..count]);
+        self.fit(state.nodes(), range.clone(), &mut block.verdict[..count]);
         self.filter(state, table, range.clone(), block);
         let int_score = &mut block.int_score[..count];
         int_score.copy_from_slice(&self.static_part.score[range.clone()]);
@@ -130,7 +130,7 @@ impl ClassEvaluator {
         }
         for ledger in &self.ledgers {
             let verdicts = &mut block.verdict[..count];
-            ledger.judge(&state.nodes, range.clone(), verdicts, int_score, reasons);
+            ledger.judge(&state.nodes(), range.clone(), verdicts, int_score, reasons);
         }
         let fraction = &mut block.frac_score[..count];
         fraction.fill(0.0);
@@ -154,8 +154,8 @@ impl ClassEvaluator {
             return None;
         }
         let mut best: [Option<(f64, usize)>; 2] = [None, None];
-        for start in (0..state.nodes.len()).step_by(BLOCK) {
-            let range = start..(start + BLOCK).min(state.nodes.len());
+        for start in (0..state.nodes().len()).step_by(BLOCK) {
+            let range = start..(start + BLOCK).min(state.nodes().len());
             let count = range.len();
             self.evaluate_as(state, table, range, block, Reasons::Any);
             for at in 0..count {
@@ -281,7 +281,7 @@ impl ClassEvaluator {
         range: Range<usize>,
         block: &mut Block,
     ) -> Vec<SmallVec<[ReasonId; 4]>> {
-        let (nodes, count) = (&state.nodes, range.len());
+        let (nodes, count) = (&state.nodes(), range.len());
         let mut all: Vec<SmallVec<[ReasonId; 4]>> = vec![SmallVec::new(); count];
         for (reasons, node) in all.iter_mut().zip(range.clone()) {
             let node = NodeIx(node as u32);

@@ -50,7 +50,7 @@ impl ClassIndex {
         cells: Option<CellFilters>,
         candidates: Vec<Box<dyn CandidateScore>>,
     ) -> Self {
-        let nodes = state.nodes.len();
+        let nodes = state.nodes().len();
         let normalised = evaluator.static_part.normalised.len();
         // What other pods say decides who the candidates are, and so what normalised scores are.
         let whole_picture = !candidates.is_empty() || (cells.is_some() && normalised > 0);
@@ -107,18 +107,18 @@ impl ClassIndex {
 
     /// Looks again at everything that was touched since it was last asked.
     pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
-        if state.nodes.in_transit > 0 && self.future.is_none() {
+        if state.nodes().in_transit > 0 && self.future.is_none() {
             let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
             let normalised = self.evaluator.static_part.normalised.len();
             self.future = Some(Ranking::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
         }
         let is_new = self.cursor == 0;
-        let now = state.nodes.touch_cursor();
+        let now = state.nodes().touch_cursor();
         let touched: Option<Vec<NodeIx>> = (self.cursor > 0)
             .then(|| {
                 state
-                    .nodes
+                    .nodes()
                     .touched_since(self.cursor - 1)
                     .map(Iterator::collect)
             })
@@ -134,7 +134,7 @@ impl ClassIndex {
                 let all: Vec<NodeIx> = match &self.cells {
                     _ if is_new => Vec::new(),
                     None if self.candidates.is_empty() => Vec::new(),
-                    _ => state.nodes.indices().collect(),
+                    _ => state.nodes().indices().collect(),
                 };
                 self.catch_up_pods(state, &all);
                 self.evaluate_range(state, table, scratch, 0, self.verdict.len());
@@ -431,7 +431,7 @@ impl ClassIndex {
         let nearest = match &self.nearest {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
-                let nearest = nearest(&self.evaluator, &self.verdict, &state.nodes);
+                let nearest = nearest(&self.evaluator, &self.verdict, state.nodes());
                 self.nearest = Some((cycle, nearest.clone()));
                 nearest
             }

@@ -217,12 +217,12 @@ impl Kernel {
         let class = self.classes.make(state, class);
         let static_part = self.static_part(state, plugins, &class, signature);
         let evaluator = ClassEvaluator::new(state, plugins, &mut self.reasons, &class, static_part);
-        let matched = state.topology.effort();
+        let matched = state.topology().effort();
         let with = &mut Counting::new(state, &mut self.keys);
         let filters = plugins.domain_filters(with, &class);
         let candidates = plugins.candidate_scores(with, &class);
         let cells = CellFilters::new(state, filters, &mut self.keys, &mut self.layouts);
-        self.effort += UNITS_PER_MATCH * (state.topology.effort() - matched);
+        self.effort += UNITS_PER_MATCH * (state.topology().effort() - matched);
         Description {
             evaluator,
             cells,
@@ -267,7 +267,7 @@ impl Kernel {
         }
         match self.classes.prefiltered(class) {
             Prefiltered::Rejected(reason) => Err(FitError {
-                nodes: state.nodes.len() as u32,
+                nodes: state.nodes().len() as u32,
                 everywhere: Some(reason.clone()),
                 ..FitError::default()
             }),
@@ -307,7 +307,7 @@ impl Kernel {
         if !description.candidates.is_empty() {
             return None;
         }
-        self.effort += state.nodes.len() as u64;
+        self.effort += state.nodes().len() as u64;
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
         let evaluator = &description.evaluator;
         match &description.cells {
