@@ -4,7 +4,7 @@
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit · sla
-//!   nodes             predicates · nodeorder · binpack · nodegroup
+//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   victims (later)   conformance
 //! ```
@@ -28,6 +28,7 @@ pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
+pub mod resource_strategy_fit;
 pub mod sla;
 mod topology_spread;
 

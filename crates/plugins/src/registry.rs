@@ -8,7 +8,7 @@ use pumice_framework::{Plugin, ReasonTable};
 use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
-    priority, proportion, sla,
+    priority, proportion, resource_strategy_fit, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -97,6 +97,7 @@ const LIST: [Entry; 24] = [
     deviceshare::ENTRY,
     nodegroup::ENTRY,
     sla::ENTRY,
+    resource_strategy_fit::ENTRY,
     Entry::not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
@@ -118,10 +119,6 @@ const LIST: [Entry; 24] = [
     Entry::not_built(
         "network-topology-aware",
         "Places jobs within the network topology.",
-    ),
-    Entry::not_built(
-        "resource-strategy-fit",
-        "Scores nodes by a strategy per resource.",
     ),
     Entry::not_built("usage", "Scores and filters nodes by their measured usage."),
     Entry::not_built(
