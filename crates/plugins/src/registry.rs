@@ -5,6 +5,7 @@
 use pumice_conf::{PluginConf, PluginSpec};
 use pumice_framework::{Plugin, ReasonTable};
 
+use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
     priority, proportion, resource_strategy_fit, sla,
@@ -64,6 +65,21 @@ impl Entry {
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
 pub static PLUGINS: &[Entry] = &LIST;
+
+/// A plugin that is there in every configuration.
+pub struct Mandatory {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes it where the configuration does not name it.
+    pub make: fn() -> Box<dyn Plugin>,
+}
+
+/// Plugins that are there whether they are named or not: what they look after must never be given out
+/// unseen.
+pub static MANDATORY: &[Mandatory] = &[Mandatory {
+    name: deviceshare::SPEC.name,
+    make: || Box::new(DeviceShare::default()),
+}];
 
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();

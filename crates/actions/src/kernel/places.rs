@@ -3,8 +3,8 @@
 use pumice_framework::Plugins;
 use pumice_model::{NeedIx, NodeIx, Nodes, ResVec, State, TaskIx};
 
+use super::Kernel;
 use super::index::ClassIndex;
-use super::{Kernel, Met};
 
 /// Places for pods of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,18 +13,6 @@ pub struct PlaceCount {
     pub most: u64,
     /// Filters over several nodes took part: what leaves one node may make places on others.
     pub spans_nodes: bool,
-}
-
-impl PlaceCount {
-    const NONE: Self = Self {
-        most: 0,
-        spans_nodes: false,
-    };
-
-    const UNKNOWN: Self = Self {
-        most: u64::MAX,
-        spans_nodes: true,
-    };
 }
 
 impl Kernel {
@@ -47,14 +35,14 @@ impl Kernel {
             };
         }
         if self.prefilter(state, plugins, class).is_err() {
-            return PlaceCount::NONE;
+            return PlaceCount {
+                most: 0,
+                spans_nodes: false,
+            };
         }
         let mut index = match self.classes.take_index(state, class) {
             Some(index) => index,
-            None => match self.meet(state, plugins, class, false) {
-                Met::Index(index) => index,
-                Met::Found(_) => return PlaceCount::UNKNOWN,
-            },
+            None => self.describe(state, plugins, class).index(state),
         };
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
         let found = index.places(state.nodes(), request);
