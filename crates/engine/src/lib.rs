@@ -26,7 +26,7 @@ pub mod waiting;
 use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
-    Bind, Eviction, JobNote, Plugins, QueueView, ReasonTable, Session, Step, Work,
+    Bind, Eviction, JobNote, Plugins, QueueShare, ReasonTable, Session, Step, Work,
 };
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
@@ -266,7 +266,7 @@ impl Engine {
     }
 
     /// What the queue plugin says about a queue.
-    pub fn queue_view(&self, queue: QueueIx) -> Option<QueueView> {
+    pub fn queue_view(&self, queue: QueueIx) -> Option<QueueShare> {
         self.plugins.queue_view(&self.state, queue)
     }
 
