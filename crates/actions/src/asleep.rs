@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
-use crate::worksheet::{Kind, has_tasks, placeable};
+use crate::worksheet::{TaskKind, has_tasks, placeable};
 
 /// Sleepers that have turns in a run of an action: the first of each group that may get something, and
 /// the next one after its turn.
@@ -44,7 +44,7 @@ impl WokenSleepers {
         session: &mut Session,
         kernel: &mut Kernel,
         jobs: &mut ByQueue,
-        kind: Kind,
+        kind: TaskKind,
     ) -> Self {
         let mut woken = Self::default();
         if session.sleepers.mode() != WakeMode::Awake {
@@ -52,7 +52,10 @@ impl WokenSleepers {
         }
         if session.plugins.queue_order_is_entangled() {
             // The order of others depends on queues that take part in vain, too.
-            let queues = session.sleepers.groups().queues(kind == Kind::BestEffort);
+            let queues = session
+                .sleepers
+                .groups()
+                .queues(kind == TaskKind::BestEffort);
             queues
                 .into_iter()
                 .for_each(|queue| jobs.attend(session, queue));
@@ -63,8 +66,8 @@ impl WokenSleepers {
                 continue;
             };
             let wanted = match kind {
-                Kind::Requesting => places.requests,
-                Kind::BestEffort => places.best_effort,
+                TaskKind::Requesting => places.requests,
+                TaskKind::BestEffort => places.best_effort,
             };
             if wanted && !is_certain(session, kernel, group, places) {
                 woken.push(session, jobs, group, 0);
@@ -279,8 +282,8 @@ fn how(
     if record.is_pending() {
         return None;
     }
-    let requests = has_tasks(state, job, Kind::Requesting);
-    let best_effort = has_tasks(state, job, Kind::BestEffort);
+    let requests = has_tasks(state, job, TaskKind::Requesting);
+    let best_effort = has_tasks(state, job, TaskKind::BestEffort);
     if !requests && !best_effort {
         return Some(Sleep::Alone);
     }

@@ -12,11 +12,11 @@ use pumice_model::JobIx;
 use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
-use crate::worksheet::{Kind, TaskQueue, has_tasks};
+use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 
 /// Goes through queues, their jobs, and their best-effort tasks.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::BestEffort));
+    let active = session.active_jobs(|state, job| has_tasks(state, job, TaskKind::BestEffort));
     let rounds = session.work.rounds(session.state, active);
     for (at, round) in rounds.into_iter().enumerate() {
         if at > 0 {
@@ -31,7 +31,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     for job in round {
         jobs.push(session, job);
     }
-    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, Kind::BestEffort);
+    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, TaskKind::BestEffort);
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
             let sleeper = woken.take(job);
@@ -60,7 +60,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
 
 fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
     let tasks = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, Kind::BestEffort);
+    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, TaskKind::BestEffort);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
         if session.work.is_over(job) {

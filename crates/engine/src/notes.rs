@@ -1,7 +1,6 @@
 //! Notes on jobs, from one cycle to the next.
 
 use pumice_framework::JobNote;
-use pumice_framework::sleep::WakeMode;
 use pumice_model::JobIx;
 use rustc_hash::FxHashMap;
 
@@ -15,7 +14,7 @@ impl Engine {
         looked_at: Vec<JobIx>,
         notes: FxHashMap<JobIx, JobNote>,
     ) -> Vec<(JobIx, Option<JobNote>)> {
-        if self.sleepers.mode() == WakeMode::Awake {
+        if self.sleepers.has_slept() {
             let one = |ix: JobIx| (ix, self.notes.remove(&ix));
             let old = looked_at.into_iter().map(one).collect();
             self.notes.extend(notes);

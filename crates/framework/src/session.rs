@@ -75,6 +75,13 @@ impl<'a> Session<'a> {
         self.sleepers = sleepers;
     }
 
+    /// Room was made within the cycle: actions that come later try everybody.
+    pub(crate) fn wake_all(&mut self) {
+        if self.sleepers.upset() {
+            self.awake = self.state.waiting_jobs();
+        }
+    }
+
     /// Jobs that have turns and wait, those included that were woken and got something, by index.
     pub fn awake_jobs(&self) -> Vec<JobIx> {
         let stirred = self.sleepers.stirred();

@@ -71,6 +71,8 @@ pub struct Sleepers {
     /// End of the touch log when the last cycle began.
     cursor: u64,
     mode: WakeMode,
+    /// Pods were evicted in this cycle.
+    is_upset: bool,
     beds: Vec<Bed>,
     groups: SleepGroups,
     restless: FxHashSet<JobIx>,
@@ -130,9 +132,22 @@ impl Sleepers {
         self.slept.then(|| checked_s.saturating_add(interval_s))
     }
 
-    /// Who has turns in this cycle.
+    /// Who has turns in the rest of this cycle.
     pub fn mode(&self) -> WakeMode {
-        self.mode
+        match self.is_upset {
+            true => WakeMode::Everybody,
+            false => self.mode,
+        }
+    }
+
+    /// Some jobs had no turn in this cycle.
+    pub fn has_slept(&self) -> bool {
+        self.mode == WakeMode::Awake
+    }
+
+    /// Something made room within the cycle: everybody has turns from here on. True the first time.
+    pub fn upset(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_upset, true)
     }
 
     /// Everybody is awake in the next cycle.
@@ -150,6 +165,7 @@ impl Sleepers {
 
     /// A cycle begins: who is awake, by index. With `everybody` nobody sleeps in this one.
     pub fn wake(&mut self, state: &mut State, now_s: i64, everybody: bool) -> Vec<JobIx> {
+        self.is_upset = false;
         self.stirred.clear();
         self.missed_jobs.clear();
         let roused = state.take_roused_jobs();
