@@ -2,8 +2,8 @@
 //! because they take the kernel.
 
 use pumice_framework::sleep::{
-    Bed, Minimum, PodClass, PodClassIx, Sleep, SleepGroupIx, SleepGroups, Told, WaitsFor, WakeMode,
-    WantedPlaces,
+    Bed, Minimum, PodClass, PodClassIx, Sleep, SleepGroupIx, SleepGroups, SleepReason, SleepsFor,
+    WakeMode, WantedPlaces,
 };
 use pumice_framework::{JobNote, Plugins, Session, Skip};
 use pumice_framework::{plugins::Lasting, points::ClassKey};
@@ -62,7 +62,7 @@ impl WokenSleepers {
         }
         for group in session.sleepers.groups().open() {
             let waits_for = session.sleepers.groups().get(group).waits_for().clone();
-            let WaitsFor::Places(places) = &*waits_for else {
+            let SleepsFor::Places(places) = &*waits_for else {
                 continue;
             };
             let wanted = match kind {
@@ -118,8 +118,8 @@ pub(crate) fn sleeps_on(session: &mut Session, kernel: &mut Kernel, turn: Sleepe
         .waits_for()
         .clone();
     match &*waits_for {
-        WaitsFor::Places(places) => is_certain(session, kernel, turn.group, places),
-        WaitsFor::Admission(..) => false,
+        SleepsFor::Places(places) => is_certain(session, kernel, turn.group, places),
+        SleepsFor::Admission(..) => false,
     }
 }
 
@@ -133,8 +133,8 @@ pub(crate) fn should_sleep(session: &mut Session, kernel: &mut Kernel, job: JobI
     };
     let waits_for = session.sleepers.groups().get(group).waits_for().clone();
     match &*waits_for {
-        WaitsFor::Places(places) => is_certain(session, kernel, group, places),
-        WaitsFor::Admission(..) => false,
+        SleepsFor::Places(places) => is_certain(session, kernel, group, places),
+        SleepsFor::Admission(..) => false,
     }
 }
 
@@ -150,7 +150,7 @@ fn is_certain(
     if lasting.overused && session.plugins.overused(session.state, places.queue) {
         return true;
     }
-    if places.told == Told::Overused {
+    if places.told == SleepReason::Overused {
         return false;
     }
     let certain = lacks_places(session, kernel, group, places).unwrap_or(false);
@@ -273,7 +273,7 @@ fn how(
         Some(Skip::NotEnqueued(_)) if lasting.admission => {
             let minimum = record.min_resources.iter().flat_map(|all| all.iter());
             let minimum: Minimum = minimum.filter(|(_, amount)| *amount != 0).collect();
-            return Some(Sleep::For(WaitsFor::Admission(record.queue?, minimum)));
+            return Some(Sleep::For(SleepsFor::Admission(record.queue?, minimum)));
         }
         Some(Skip::NotEnqueued(_) | Skip::Postponed) => return None,
         Some(Skip::Overused(_)) if !lasting.overused => return None,
@@ -288,9 +288,9 @@ fn how(
         return Some(Sleep::Alone);
     }
     let told = match note {
-        Some(note) if note.skip.is_some() => Told::Overused,
-        Some(note) if note.refusal.is_some() => Told::Refused,
-        _ => Told::NoPlace,
+        Some(note) if note.skip.is_some() => SleepReason::Overused,
+        Some(note) if note.refusal.is_some() => SleepReason::Refused,
+        _ => SleepReason::NoPlace,
     };
     let mut pods: SmallVec<[(PodClassIx, u32); 2]> = SmallVec::new();
     let mut classes: SmallVec<[(PodClass, u32); 2]> = SmallVec::new();
@@ -305,7 +305,7 @@ fn how(
         pods.push((groups.class_ix(state, class), count));
     }
     pods.sort_unstable();
-    Some(Sleep::For(WaitsFor::Places(WantedPlaces {
+    Some(Sleep::For(SleepsFor::Places(WantedPlaces {
         queue: record.queue?,
         told,
         is_ready: chain.job_ready(state, job),

@@ -34,7 +34,7 @@ pub fn run(session: &mut Session) {
         }
     }
     let mut woken = WokenSleepers::for_admission(session, &mut jobs);
-    let mut refused = Refused::default();
+    let mut refused = RefusedGroups::default();
     while let Some(queue) = jobs.next_queue(session) {
         let Some(job) = jobs.next_job(session, queue) else {
             continue;
@@ -55,9 +55,9 @@ pub fn run(session: &mut Session) {
 
 /// Groups of which one was refused in a cycle that asks all.
 #[derive(Default)]
-struct Refused(FxHashSet<SleepGroupIx>);
+struct RefusedGroups(FxHashSet<SleepGroupIx>);
 
-impl Refused {
+impl RefusedGroups {
     fn note(&mut self, session: &mut Session, job: JobIx, admitted: bool) {
         if session.sleepers.mode() != WakeMode::Check {
             return;

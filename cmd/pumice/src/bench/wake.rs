@@ -48,7 +48,7 @@ pub struct WakeArguments {
 
 /// What changes of one kind cost.
 #[derive(Serialize)]
-struct Row {
+struct WakeRow {
     change: &'static str,
     changes: usize,
     /// From the input to the decisions: microseconds, median and longest.
@@ -83,7 +83,7 @@ pub fn run(arguments: &WakeArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(arguments: &WakeArguments, config: &Config) -> Vec<Row> {
+fn measure(arguments: &WakeArguments, config: &Config) -> Vec<WakeRow> {
     let mut engine = Engine::new(config, "default");
     engine.set_full_check_interval_s((!arguments.all).then_some(i64::MAX));
     cluster::build_full(arguments, |delta| engine.apply(delta));
@@ -107,7 +107,7 @@ fn measure(arguments: &WakeArguments, config: &Config) -> Vec<Row> {
             settle(&mut engine, now_s);
         }
         times.sort_by(f64::total_cmp);
-        rows.push(Row {
+        rows.push(WakeRow {
             change,
             changes: arguments.changes,
             us: times.get(times.len() / 2).copied().unwrap_or(0.0),

@@ -23,7 +23,7 @@ pub type Minimum = SmallVec<[(ResIx, i64); 4]>;
 
 /// What a group waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum WaitsFor {
+pub enum SleepsFor {
     /// That so much is admitted to a queue.
     Admission(QueueIx, Minimum),
     /// Places for pods.
@@ -32,7 +32,7 @@ pub enum WaitsFor {
 
 /// What the jobs of a queue were told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Told {
+pub enum SleepReason {
     /// The queue has all it deserves.
     Overused,
     /// The queue does not take the pods.
@@ -47,7 +47,7 @@ pub struct WantedPlaces {
     /// The queue.
     pub queue: QueueIx,
     /// What the jobs were told: they wait for that to change.
-    pub told: Told,
+    pub told: SleepReason,
     /// The jobs have what they need; any further pod may be placed.
     pub is_ready: bool,
     /// Pods that have to be placed at once.
@@ -66,13 +66,13 @@ pub type PodClass = (ClassKey, Signature);
 /// Jobs that wait for the same.
 #[derive(Debug)]
 pub struct SleepGroup {
-    waits_for: Rc<WaitsFor>,
+    waits_for: Rc<SleepsFor>,
     members: VecDeque<JobIx>,
 }
 
 impl SleepGroup {
     /// What for.
-    pub fn waits_for(&self) -> &Rc<WaitsFor> {
+    pub fn waits_for(&self) -> &Rc<SleepsFor> {
         &self.waits_for
     }
 
@@ -83,8 +83,8 @@ impl SleepGroup {
 
     fn places(&self) -> Option<&WantedPlaces> {
         match &*self.waits_for {
-            WaitsFor::Places(places) => Some(places),
-            WaitsFor::Admission(..) => None,
+            SleepsFor::Places(places) => Some(places),
+            SleepsFor::Admission(..) => None,
         }
     }
 }
@@ -146,7 +146,7 @@ pub struct SleepGroups {
     /// Free ones have no members.
     all: Vec<SleepGroup>,
     free: Vec<SleepGroupIx>,
-    by_what: FxHashMap<Rc<WaitsFor>, SleepGroupIx>,
+    by_what: FxHashMap<Rc<SleepsFor>, SleepGroupIx>,
     /// Free ones have no groups.
     classes: Vec<WaitingClass>,
     free_classes: Vec<PodClassIx>,
@@ -187,7 +187,7 @@ impl SleepGroups {
     /// is asked again in the next cycle.
     pub fn close(&mut self, ix: SleepGroupIx) {
         let told = self.get(ix).places().map(|places| places.told);
-        if told == Some(Told::NoPlace) {
+        if told == Some(SleepReason::NoPlace) {
             self.open.remove(&ix);
         }
     }
@@ -272,7 +272,7 @@ impl SleepGroups {
     /// A job joins those who wait for the same.
     pub(super) fn join(
         &mut self,
-        what: WaitsFor,
+        what: SleepsFor,
         job: JobIx,
         order: impl Fn(JobIx, JobIx) -> Ordering,
     ) -> SleepGroupIx {
@@ -286,7 +286,7 @@ impl SleepGroups {
         ix
     }
 
-    fn begin(&mut self, waits_for: Rc<WaitsFor>) -> SleepGroupIx {
+    fn begin(&mut self, waits_for: Rc<SleepsFor>) -> SleepGroupIx {
         let group = SleepGroup {
             waits_for: waits_for.clone(),
             members: VecDeque::new(),
@@ -302,10 +302,10 @@ impl SleepGroups {
             }
         };
         match &*waits_for {
-            WaitsFor::Admission(..) => {
+            SleepsFor::Admission(..) => {
                 self.admissions.insert(ix);
             }
-            WaitsFor::Places(places) => {
+            SleepsFor::Places(places) => {
                 self.open.insert(ix);
                 for (class, _) in &places.pods {
                     self.classes[class.0 as usize].groups.push(ix);
@@ -328,12 +328,12 @@ impl SleepGroups {
         }
     }
 
-    fn end(&mut self, ix: SleepGroupIx, waits_for: &WaitsFor) {
+    fn end(&mut self, ix: SleepGroupIx, waits_for: &SleepsFor) {
         self.by_what.remove(waits_for);
         self.open.remove(&ix);
         self.admissions.remove(&ix);
         self.free.push(ix);
-        let WaitsFor::Places(places) = waits_for else {
+        let SleepsFor::Places(places) = waits_for else {
             return;
         };
         for (class_ix, _) in &places.pods {

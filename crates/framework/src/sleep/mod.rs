@@ -31,7 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use groups::TouchedNodes;
 pub use groups::{
-    Minimum, PodClass, PodClassIx, SleepGroup, SleepGroupIx, SleepGroups, Told, WaitsFor,
+    Minimum, PodClass, PodClassIx, SleepGroup, SleepGroupIx, SleepGroups, SleepReason, SleepsFor,
     WantedPlaces,
 };
 
@@ -346,5 +346,5 @@ pub enum Sleep {
     /// Until it changes itself.
     Alone,
     /// With all who wait for the same.
-    For(WaitsFor),
+    For(SleepsFor),
 }
