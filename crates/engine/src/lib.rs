@@ -120,7 +120,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         let plugins = pumice_plugins::build(config, &mut reasons);
         let mut state = State::new(default_queue);
-        state.set_device_settings(pumice_plugins::deviceshare::settings(config));
+        state.set_device_settings(plugins.device_settings());
         Self {
             state,
             actions: actions(config),
@@ -156,7 +156,7 @@ impl Engine {
         self.plugins = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
         self.state
-            .set_device_settings(pumice_plugins::deviceshare::settings(config));
+            .set_device_settings(self.plugins.device_settings());
         self.configurations += 1;
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
