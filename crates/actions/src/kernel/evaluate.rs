@@ -130,7 +130,7 @@ impl ClassEvaluator {
         }
         for ledger in &self.ledgers {
             let verdicts = &mut block.verdict[..count];
-            ledger.judge(&state.nodes(), range.clone(), verdicts, int_score, reasons);
+            ledger.judge(state.nodes(), range.clone(), verdicts, int_score, reasons);
         }
         let fraction = &mut block.frac_score[..count];
         fraction.fill(0.0);

@@ -58,3 +58,48 @@ impl State {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_devices::Load;
+
+    use crate::ix::TaskIx;
+    use crate::node::Burden;
+    use crate::object::{NodeObject, PodObject};
+    use crate::{Delta, State};
+
+    #[test]
+    fn a_sum_that_is_not_what_tasks_hold_is_named() {
+        let mut state = State::new("default");
+        let amounts = |milli| vec![("cpu".to_owned(), milli)];
+        state.apply(Delta::NodeApply(Box::new(NodeObject {
+            name: "n".to_owned(),
+            allocatable: amounts(4000),
+            ..NodeObject::default()
+        })));
+        state.apply(Delta::PodApply(Box::new(PodObject {
+            name: "p".to_owned(),
+            uid: "u".to_owned(),
+            node: Some("n".to_owned()),
+            request: amounts(1000),
+            ..PodObject::default()
+        })));
+        state.seal();
+        let node = state.nodes.find("n").expect("a node");
+        assert_eq!(state.imbalance(node), None);
+        let task: TaskIx = state.nodes.tasks(node)[0];
+        let more = state.resources.vector(&amounts(500));
+        let burden = Burden {
+            request: &more,
+            nonzero_cpu_milli: 0,
+            nonzero_memory_bytes: 0,
+            ports: &[],
+            volumes: None,
+        };
+        let slot = state.nodes.put(node, task, Load::Held, &burden);
+        let told = state.imbalance(node).expect("the task is there twice");
+        assert_eq!(told, "used cpu is 1500, its tasks hold 2000");
+        let _moved = state.nodes.take(node, slot, Load::Held, &burden);
+        assert_eq!(state.imbalance(node), None);
+    }
+}
