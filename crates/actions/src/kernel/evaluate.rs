@@ -281,7 +281,7 @@ impl ClassEvaluator {
         range: Range<usize>,
         block: &mut Block,
     ) -> Vec<SmallVec<[ReasonId; 4]>> {
-        let (nodes, count) = (&state.nodes(), range.len());
+        let (nodes, count) = (state.nodes(), range.len());
         let mut all: Vec<SmallVec<[ReasonId; 4]>> = vec![SmallVec::new(); count];
         for (reasons, node) in all.iter_mut().zip(range.clone()) {
             let node = NodeIx(node as u32);

@@ -6,6 +6,7 @@ mod awaiting;
 mod changes;
 mod devices;
 mod dump;
+mod evictions;
 mod hold;
 mod jobs;
 mod laws;
@@ -28,7 +29,7 @@ use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::Queue;
 use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{Shape, Shapes};
-use crate::task::Task;
+use crate::task::{Task, TaskStatus};
 use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
@@ -73,6 +74,7 @@ pub struct State {
     group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
+    evictions: FxHashMap<TaskIx, TaskStatus>,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
@@ -111,6 +113,7 @@ impl State {
             group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
+            evictions: FxHashMap::default(),
             changes: Changes::default(),
             reserved: WideSum::default(),
             sub_jobs_stale: FxHashSet::default(),
