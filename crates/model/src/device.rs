@@ -25,7 +25,7 @@ const UNTIL_THEN: &str =
     "until then what was read before stays in force, at first the built-in defaults";
 
 /// Amounts that count for queues instead of those of the request.
-pub type Charge = SmallVec<[(ResIx, i64); 2]>;
+pub type QueueCharge = SmallVec<[(ResIx, i64); 2]>;
 
 /// Devices a task holds on its node.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub struct Holding {
     /// What else decides who shares cards with it.
     pub tags: Tags,
     /// Amounts that count for its queue instead of those of its request.
-    pub charge: Charge,
+    pub charge: QueueCharge,
 }
 
 impl Holding {
@@ -82,21 +82,21 @@ pub struct DeviceNote {
 
 /// What decides about a demand: what is asked, and by whom where that matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Asked {
+struct AskedDevices {
     facts: PodFacts,
     tags: Tags,
 }
 
 struct Compiled {
     demand: Rc<DeviceRequest>,
-    charge: Charge,
+    charge: QueueCharge,
 }
 
 /// What all pods ask, the families, and the configuration they come from.
 pub struct DeviceTable {
     devices: Devices,
     maps: FxHashMap<(String, String), Option<String>>,
-    asked: Pool<Asked>,
+    asked: Pool<AskedDevices>,
     compiled: Vec<Compiled>,
     pub(crate) notes: VecDeque<DeviceNote>,
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
@@ -113,10 +113,10 @@ impl Default for DeviceTable {
             pod_problems: FxHashMap::default(),
         };
         // Index 0 is nothing, and stays.
-        books.asked.acquire(Asked::default());
+        books.asked.acquire(AskedDevices::default());
         books.compiled.push(Compiled {
             demand: Rc::default(),
-            charge: Charge::new(),
+            charge: QueueCharge::new(),
         });
         books
     }
@@ -134,7 +134,7 @@ impl DeviceTable {
     }
 
     /// Amounts that count for queues as long as the pod has no cards.
-    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &Charge {
+    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &QueueCharge {
         &self.compiled[ix.0 as usize].charge
     }
 
@@ -169,7 +169,7 @@ impl DeviceTable {
             return DeviceRequestIx::NONE;
         }
         let depends_on_group = self.devices.depends_on_group(facts);
-        let asked = Asked {
+        let asked = AskedDevices {
             facts: facts.clone(),
             tags: Tags {
                 group: tags.group.filter(|_| depends_on_group),
@@ -295,8 +295,8 @@ pub(crate) fn charge_of(
     demand: &DeviceRequest,
     parts: Option<&[(u8, Allocations)]>,
     resources: &mut ResourceNames,
-) -> Charge {
-    let mut charge = Charge::new();
+) -> QueueCharge {
+    let mut charge = QueueCharge::new();
     for (family, request) in &demand.parts {
         let allocations = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
         for (name, amount) in request.charge(allocations.map(|(_, allocations)| allocations)) {

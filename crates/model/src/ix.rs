@@ -64,7 +64,7 @@ pub struct AppearanceIx(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CounterIx(pub u32);
 
-/// Dense index of a [`crate::Need`]; 0 belongs to pods without volumes that matter.
+/// Dense index of a [`crate::VolumeNeed`]; 0 belongs to pods without volumes that matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NeedIx(pub u32);
 

@@ -44,4 +44,4 @@ pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};
 pub use state::{Placement, State};
 pub use task::{Task, TaskStatus};
-pub use volume::{Need, VolumeStep, Volumes};
+pub use volume::{VolumeNeed, VolumeStep, Volumes};

@@ -1,7 +1,7 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
 use super::devices::device_facts_differ;
-use super::placement::Entry;
+use super::placement::NodeEntry;
 use super::{Hold, State};
 use crate::delta::Delta;
 use crate::intern::Sym;
@@ -275,7 +275,7 @@ impl State {
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         let shape = self.shapes.share(self.task(ix).shape);
-        self.enter_node(ix, &shape, Entry::default());
+        self.enter_node(ix, &shape, NodeEntry::default());
         self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }
