@@ -404,6 +404,22 @@ impl Plugins {
         )
     }
 
+    /// Limits of a queue that hold for every pod: all agree.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn within_limits(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        task: TaskIx,
+    ) -> Result<(), Refusal> {
+        tiers::first_error(
+            self.ask(&self.points.allocatable, |x| x.allocatable)
+                .map(|p| p.within_limits(state, queue, task)),
+        )
+    }
+
     /// Whether conditions are written at the end of a cycle: somebody judges whether a job is valid.
     pub fn writes_conditions(&self) -> bool {
         !self.points.job_valid.is_empty()

@@ -27,4 +27,14 @@ pub trait Allocatable {
     /// # Errors
     /// Why not.
     fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal>;
+
+    /// Whether limits of the queue that hold for every pod leave room for the task: asked by `backfill`
+    /// before, and by `allocate` and `backfill` right after the task was placed, since the devices it
+    /// was given may count more than was known before. What is refused then is taken back.
+    ///
+    /// # Errors
+    /// Why not.
+    fn within_limits(&self, _: &State, _: QueueIx, _: TaskIx) -> Result<(), Refusal> {
+        Ok(())
+    }
 }
