@@ -275,24 +275,41 @@ fn without_countdown(message: &str) -> String {
     before.to_owned()
 }
 
+/// The parent of a queue: `root` where it names none, nobody where there is no such queue.
+fn named_parent(state: &State, name: &str) -> Option<String> {
+    let parent = &state.queue(state.queue_by_name(name)?).object.parent;
+    let parent = match parent.as_str() {
+        "" if name == "root" => return None,
+        "" => "root",
+        parent => parent,
+    };
+    state.queue_by_name(parent).map(|_| parent.to_owned())
+}
+
+/// A queue and its ancestors. One that is its own ancestor has none.
+fn with_ancestors(state: &State, name: &str) -> Vec<String> {
+    let parent_of = |name: &str| {
+        let mut above = named_parent(state, name);
+        for _ in state.queues() {
+            if above.as_deref() == Some(name) {
+                return None;
+            }
+            above = above.and_then(|above| named_parent(state, &above));
+        }
+        named_parent(state, name)
+    };
+    let mut path = vec![name.to_owned()];
+    while let Some(above) = parent_of(&path[path.len() - 1]) {
+        path.push(above);
+    }
+    path
+}
+
 /// What a queue and its descendants have allocated, without zeros.
 fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
     let mut sum = BTreeMap::new();
     for (_, queue) in state.queues() {
-        let mut at = queue.object.name.clone();
-        let mut path = vec![at.clone()];
-        while let Some(ix) = state.queue_by_name(&at) {
-            let parent = state.queue(ix).object.parent.clone();
-            at = match parent.as_str() {
-                "" if at != "root" => "root".to_owned(),
-                _ => parent,
-            };
-            if path.contains(&at) {
-                // The generator makes no queue its own ancestor.
-                break;
-            }
-            path.push(at.clone());
-        }
+        let path = with_ancestors(state, &queue.object.name);
         if path.iter().any(|above| above == name) {
             for (ix, amount) in queue.allocated.iter() {
                 *sum.entry(state.resources().name(ix).to_owned())
