@@ -15,6 +15,7 @@
 //! * [`outcome`]: what a cycle found out about a job.
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
+//! * [`verdict`]: whether a task fits a node, in two bytes.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
 //! * [`work`]: how much of a cycle one job may take.
 
@@ -30,6 +31,7 @@ pub mod session;
 pub mod tiers;
 pub mod topology_keys;
 pub mod transaction;
+pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
@@ -37,11 +39,12 @@ pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Events, Plugin, Step};
 pub use plugins::Plugins;
-pub use points::{Class, Extensions, Invalid, QueueView};
+pub use points::{Class, Extensions, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};
 pub use session::Session;
 pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;
 pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan};
+pub use verdict::Verdict;
 pub use work::Work;

@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 
 use pumice_conf::Enabled;
+use pumice_devices::Settings;
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Events, Plugin, Step};
 use crate::points::victims::Purpose;
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, NodeFilter, NodeScore,
-    QueueView, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, LedgerCheck, NodeFilter,
+    NodeScore, QueueShare, Signature, StaticClass, StaticPart,
 };
+use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
 
@@ -19,6 +21,8 @@ use crate::tiers::{self, Vote};
 pub struct Member {
     plugin: Box<dyn Plugin>,
     enabled: Enabled,
+    /// The configuration names it.
+    named: bool,
 }
 
 impl Member {
@@ -27,43 +31,54 @@ impl Member {
         Self {
             plugin,
             enabled: *enabled,
+            named: true,
+        }
+    }
+
+    /// A plugin that is there although the configuration does not name it.
+    pub fn unnamed(plugin: Box<dyn Plugin>) -> Self {
+        Self {
+            plugin,
+            enabled: Enabled::default(),
+            named: false,
         }
     }
 }
 
 /// Plugins that have a point and have it switched on: tier and position, in the order they are asked.
-type Asked = Vec<(usize, usize)>;
+type PluginsOfPoint = Vec<(usize, usize)>;
 
 /// Who is asked, by point.
 #[derive(Default)]
 struct Points {
-    job_order: Asked,
-    queue_order: Asked,
-    task_order: Asked,
-    sub_job_order: Asked,
-    job_ready: Asked,
-    sub_job_ready: Asked,
-    job_pipelined: Asked,
-    sub_job_pipelined: Asked,
-    job_valid: Asked,
-    job_starving: Asked,
-    admission: Asked,
-    overused: Asked,
-    allocatable: Asked,
-    signatures: Asked,
-    node_filters: Asked,
-    node_scores: Asked,
-    domain_filters: Asked,
-    candidate_scores: Asked,
-    preemptable: Asked,
-    reclaimable: Asked,
-    bind_steps: Asked,
-    queue_views: Asked,
-    job_shares: Asked,
+    job_order: PluginsOfPoint,
+    queue_order: PluginsOfPoint,
+    task_order: PluginsOfPoint,
+    sub_job_order: PluginsOfPoint,
+    job_ready: PluginsOfPoint,
+    sub_job_ready: PluginsOfPoint,
+    job_pipelined: PluginsOfPoint,
+    sub_job_pipelined: PluginsOfPoint,
+    job_valid: PluginsOfPoint,
+    job_starving: PluginsOfPoint,
+    admission: PluginsOfPoint,
+    overused: PluginsOfPoint,
+    allocatable: PluginsOfPoint,
+    signatures: PluginsOfPoint,
+    node_filters: PluginsOfPoint,
+    node_scores: PluginsOfPoint,
+    domain_filters: PluginsOfPoint,
+    candidate_scores: PluginsOfPoint,
+    ledgers: PluginsOfPoint,
+    preemptable: PluginsOfPoint,
+    reclaimable: PluginsOfPoint,
+    bind_steps: PluginsOfPoint,
+    queue_views: PluginsOfPoint,
+    job_shares: PluginsOfPoint,
 }
 
 impl Points {
-    /// Adds a plugin to the points it has. What only reports, and validity, has no switch.
+    /// Adds a plugin to the points it has. What only reports, validity, and ledgers have no switch.
     fn add(&mut self, at: (usize, usize), has: &Extensions<'_>, on: &Enabled) {
         let (ready, pipelined) = (has.job_ready.is_some(), has.job_pipelined.is_some());
         let places = on.predicate || on.node_order;
@@ -123,6 +138,7 @@ impl Points {
                 on.predicate,
             ),
             (&mut self.candidate_scores, candidates, on.node_order),
+            (&mut self.ledgers, has.ledgers.is_some(), true),
             (&mut self.preemptable, has.victims.is_some(), on.preemptable),
             (&mut self.reclaimable, has.victims.is_some(), on.reclaimable),
             (&mut self.bind_steps, has.bind_steps.is_some(), on.predicate),
@@ -175,7 +191,7 @@ impl Plugins {
     /// One point of those who have it.
     fn ask<'a, P: ?Sized + 'a>(
         &'a self,
-        asked: &'a Asked,
+        asked: &'a PluginsOfPoint,
         point: fn(Extensions<'a>) -> Option<&'a P>,
     ) -> impl Iterator<Item = &'a P> {
         let plugins = asked.iter().map(|at| self.plugin(*at));
@@ -185,7 +201,7 @@ impl Plugins {
     /// Likewise, tier by tier.
     fn by_tier<'a, P: ?Sized + 'a>(
         &'a self,
-        asked: &'a Asked,
+        asked: &'a PluginsOfPoint,
         point: fn(Extensions<'a>) -> Option<&'a P>,
     ) -> impl Iterator<Item = impl Iterator<Item = &'a P>> {
         asked
@@ -202,9 +218,13 @@ impl Plugins {
         let cycle = CycleInfo { now_s, changed };
         for member in self.tiers.iter_mut().flatten() {
             let stage = Stage::PluginOpen(member.plugin.name());
-            observer.begin(stage);
+            if member.named {
+                observer.begin(stage);
+            }
             member.plugin.open(state, &cycle);
-            observer.end(stage);
+            if member.named {
+                observer.end(stage);
+            }
         }
     }
 
@@ -442,8 +462,11 @@ impl Plugins {
 
     /// PrePredicate: the first reason against the class on every node.
     pub fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
-        self.ask(&self.points.node_filters, |x| x.node_filters)
-            .find_map(|p| p.prefilter(state, class))
+        let mut ledgers = self.ask(&self.points.ledgers, |x| x.ledgers);
+        ledgers.find_map(|p| p.refusal(class)).or_else(|| {
+            self.ask(&self.points.node_filters, |x| x.node_filters)
+                .find_map(|p| p.prefilter(state, class))
+        })
     }
 
     /// Collects the static part of classes.
@@ -475,6 +498,24 @@ impl Plugins {
         self.ask(&self.points.node_scores, |x| x.node_scores)
             .flat_map(|p| p.node_scores(state, class))
             .collect()
+    }
+
+    /// Collects the checks of ledgers.
+    pub fn ledger_checks(
+        &self,
+        class: &Class,
+        reasons: &mut ReasonTable,
+    ) -> Vec<Box<dyn LedgerCheck>> {
+        self.ask(&self.points.ledgers, |x| x.ledgers)
+            .filter_map(|p| p.ledger_check(class, reasons))
+            .collect()
+    }
+
+    /// How devices are read from nodes and pods.
+    pub fn device_settings(&self) -> Settings {
+        let mut ledgers = self.ask(&self.points.ledgers, |x| x.ledgers);
+        let first = ledgers.next();
+        first.map_or_else(Settings::default, |p| p.device_settings().clone())
     }
 
     /// Collects the filters by topology domain.
@@ -535,7 +576,7 @@ impl Plugins {
     }
 
     /// What the first queue plugin says about a queue.
-    pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
+    pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare> {
         self.ask(&self.points.queue_views, |x| x.queue_views)
             .find_map(|plugin| plugin.queue_view(state, queue))
     }

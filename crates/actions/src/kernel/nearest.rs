@@ -1,10 +1,10 @@
 //! The node that comes closest to a class that fits nowhere, and whether any node ever could do.
 
+use pumice_framework::Verdict;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_model::{NodeIx, Nodes};
 
-use super::devices::DeviceCheck;
-use super::evaluate::{ClassEvaluator, Verdict};
+use super::evaluate::ClassEvaluator;
 
 /// Nodes whose devices are looked at card by card for the nearest miss.
 const MOST_EXPLAINED: usize = 32;
@@ -45,17 +45,15 @@ impl Distance {
 /// Looks at all nodes. The nearest miss is none of those a rule about node objects turns down, and
 /// lacks something: other reasons have no distance.
 pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) -> Nearest {
-    let mut best: Option<Found> = None;
+    let mut best: Option<NearestSoFar> = None;
     let mut never = true;
     let mut left = MOST_EXPLAINED;
     for node in nodes.indices() {
         let mut distance = by_resources(evaluator, nodes, node);
-        let fails = |check: &&DeviceCheck| {
-            let reasons = verdicts[node.at()].reasons();
-            reasons.is_some_and(|set| check.is_failure(set))
-        };
-        let check = evaluator.devices();
-        let failing = check.filter(fails).filter(|_| !distance.lacks_resources);
+        let reasons = verdicts[node.at()].reasons();
+        let reasons = reasons.filter(|_| !distance.lacks_resources);
+        let mut checks = evaluator.ledgers().iter();
+        let failing = reasons.and_then(|set| checks.find(|check| check.is_failure(set)));
         let lacks = distance.lacks_resources || failing.is_some();
         let nearer = |distance: &Distance| best.as_ref().is_none_or(|b| *distance < b.distance);
         let competes =
@@ -63,7 +61,8 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
         if !competes && (!never || distance.never > 0) {
             continue;
         }
-        let serves = check.is_none_or(|check| check.serves_when_idle(nodes, node));
+        let mut checks = evaluator.ledgers().iter();
+        let serves = checks.all(|check| check.serves_when_idle(nodes, node));
         never &= distance.never > 0 || !serves;
         distance.never += u32::from(!serves);
         if !competes || !nearer(&distance) {
@@ -86,7 +85,7 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
             devices = Some(miss.text);
         }
         if nearer(&distance) {
-            best = Some(Found {
+            best = Some(NearestSoFar {
                 distance,
                 node,
                 devices,
@@ -98,14 +97,14 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
 }
 
 /// The nearest miss so far.
-struct Found {
+struct NearestSoFar {
     distance: Distance,
     node: NodeIx,
     /// What its devices lack, if that is all it lacks.
     devices: Option<String>,
 }
 
-impl Found {
+impl NearestSoFar {
     fn miss(self, evaluator: &ClassEvaluator, nodes: &Nodes) -> NearestMiss {
         let short = evaluator.shortages(nodes, self.node).filter(is_short);
         NearestMiss {
