@@ -91,9 +91,9 @@ impl PartialGangs {
             self.whole.insert(ix, job.uid.clone());
         } else if !is(&self.whole) && !is(&self.begun) {
             let phase = job.status.phase;
-            let fresh = matches!(phase, GroupPhase::Pending | GroupPhase::Inqueue)
-                || says_never_whole(&job.status);
-            let known = match fresh && !is_younger_than_its_pods(state, ix) {
+            let fresh = matches!(phase, GroupPhase::Pending | GroupPhase::Inqueue);
+            let begins = fresh && !is_younger_than_its_pods(state, ix);
+            let known = match begins || says_never_whole(&job.status) {
                 true => &mut self.begun,
                 false => &mut self.whole,
             };

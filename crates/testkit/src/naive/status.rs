@@ -66,11 +66,13 @@ fn was_whole(cycle: &Cycle, key: &str) -> Option<bool> {
         return Some(true);
     }
     let status = &job.group.status;
-    let begins = matches!(status.phase, GroupPhase::Pending | GroupPhase::Inqueue)
-        || status.conditions.iter().any(|known| known.kind == IN_PART);
+    let is_fresh = matches!(status.phase, GroupPhase::Pending | GroupPhase::Inqueue);
+    let mut conditions = status.conditions.iter();
+    let is_known = conditions.any(|known| known.kind == IN_PART);
     let mut there = there.into_iter();
     let is_younger = there.any(|task| task.pod.created_s < job.group.created_s);
-    job.was_whole.or(Some(!begins || is_younger))
+    job.was_whole
+        .or(Some(!is_known && (!is_fresh || is_younger)))
 }
 
 /// Reason of a gang that is ready.
