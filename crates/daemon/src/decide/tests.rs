@@ -1,7 +1,7 @@
 //! When the thread decides, and when it does not.
 
-use pumice_cluster::shard::ShardView;
 use pumice_conf::{PluginConf, Value};
+use pumice_controllers::shard::ShardView;
 use pumice_decider::Sharding;
 use pumice_model::object::PodObject;
 use tokio::time::timeout;
