@@ -19,6 +19,7 @@ use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
+use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::sub_jobs;
@@ -52,6 +53,8 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     for job in round {
         jobs.push(session, job);
     }
+    // While some come in rounds of their own, nobody sleeps.
+    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, TaskKind::Requesting);
     let mut worksheets = Worksheets::default();
     while let Some(queue) = jobs.next_queue(session) {
         if session.work.is_full() {
@@ -73,6 +76,15 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
             continue;
         };
         let others_decided = !session.plan.binds.is_empty();
+        let sleeper = woken.take(job);
+        if sleeper.is_some_and(|turn| asleep::sleeps_on(session, kernel, turn)) {
+            jobs.put_back(session, queue);
+            continue;
+        }
+        if sleeper.is_some() {
+            session.sleepers.woken(job);
+        }
+        let should_sleep = asleep::should_sleep(session, kernel, job);
         if session.work.lets_others_go(job, others_decided) {
             session.postpone(job);
         } else if turn(session, kernel, queue, job, &mut worksheets) {
@@ -80,6 +92,12 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
                 true => session.work.postpone(job),
                 false => jobs.push(session, job),
             }
+        }
+        if should_sleep && session.sleepers.has_stirred(job) {
+            session.sleepers.miss(job);
+        }
+        if let Some(turn) = sleeper {
+            woken.next(session, &mut jobs, turn);
         }
         jobs.put_back(session, queue);
     }

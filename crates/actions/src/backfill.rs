@@ -10,6 +10,7 @@ use pumice_framework::Unplaced;
 use pumice_model::{JobIx, QueueIx};
 
 use crate::allocate::place_within_limits;
+use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
@@ -31,13 +32,28 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     for job in round {
         jobs.push(session, job);
     }
+    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, TaskKind::BestEffort);
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
+            let sleeper = woken.take(job);
+            if sleeper.is_some_and(|turn| asleep::sleeps_on(session, kernel, turn)) {
+                continue;
+            }
+            if sleeper.is_some() {
+                session.sleepers.woken(job);
+            }
+            let should_sleep = asleep::should_sleep(session, kernel, job);
             let others_decided = !session.plan.binds.is_empty();
             if session.work.is_full() || session.work.lets_others_go(job, others_decided) {
                 session.postpone(job);
             } else {
                 fill(session, kernel, queue, job);
+            }
+            if should_sleep && session.sleepers.has_stirred(job) {
+                session.sleepers.miss(job);
+            }
+            if let Some(turn) = sleeper {
+                woken.next(session, &mut jobs, turn);
             }
         }
     }

@@ -4,8 +4,6 @@ use pumice_framework::{JobNote, Skip};
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
-use rustc_hash::FxHashMap;
-
 use crate::Engine;
 use crate::partial::NEVER_WHOLE;
 use crate::report::Due;
@@ -13,8 +11,8 @@ use crate::waiting::Fingerprint;
 
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
-    /// whose status changed. `before` are the notes of the cycle before.
-    pub(crate) fn close(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
+    /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
+    pub(crate) fn close(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.jobs_to_look_at(before, now_s);
         jobs.extend(self.report_log.take_due(now_s));
         jobs.sort_unstable();
@@ -65,8 +63,8 @@ impl Engine {
         changed
     }
 
-    /// Jobs that have changed, and those of which something else is noted than in the cycle before.
-    fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
+    /// Jobs that have changed, and those of which something else is noted than before.
+    fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
         let nodes_epoch = self.state.nodes().static_epoch();
@@ -82,10 +80,12 @@ impl Engine {
             jobs.extend(lost.map(|(ix, _)| ix));
         }
         let same_nodes = closed_epoch.map(|(nodes, _)| nodes) == Some(nodes_epoch);
-        for (ix, note) in &self.notes {
-            match before.get(ix).filter(|_| same_nodes) {
-                Some(old) if old == note => {}
-                Some(old) if old.differs_in_amounts_only(note) => {
+        for (ix, old) in before {
+            let old = old.as_ref();
+            match (old.filter(|_| same_nodes), self.notes.get(ix)) {
+                (_, None) if old.is_none() => {}
+                (Some(old), Some(note)) if old == note => {}
+                (Some(old), Some(note)) if old.differs_in_amounts_only(note) => {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {
                         Due::Later(at_s) => self.report_log.look_later(*ix, at_s),
@@ -95,8 +95,6 @@ impl Engine {
                 _ => jobs.push(*ix),
             }
         }
-        let silent = before.keys().filter(|ix| !self.notes.contains_key(ix));
-        jobs.extend(silent);
         jobs.sort_unstable();
         jobs.dedup();
         jobs

@@ -179,6 +179,11 @@ impl Overused for Proportion {
             .enumerate()
             .all(|(at, deserved)| deserved - (held(queue, ResIx(at as u16)) as f64) < EPSILON)
     }
+
+    fn is_lasting(&self) -> bool {
+        // What it deserves is settled when the cycle opens; what it holds only grows.
+        true
+    }
 }
 
 impl Allocatable for Proportion {
@@ -223,6 +228,10 @@ impl Allocatable for Proportion {
     fn within_limits(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         capability::holds(state, state.queue(queue), task)
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }
 
 impl Admission for Proportion {
@@ -264,6 +273,10 @@ impl Admission for Proportion {
         };
         let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
         (Vote::Reject, Some(Refusal::Quota(overruns)))
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 

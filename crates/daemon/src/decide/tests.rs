@@ -56,6 +56,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         sharding,
         gang_deadline: Duration::ZERO,
         job_work_limit: None,
+        full_check: Duration::from_secs(60),
         dry_run: true,
     };
     let journal = Arc::new(Journal::default());
