@@ -14,7 +14,7 @@
 use std::rc::Rc;
 
 use pumice_framework::Unplaced;
-use pumice_framework::{Bound, FitError, Overrun, QueueShare, Session, Skip};
+use pumice_framework::{Bound, Choice, FitError, Overrun, QueueShare, Session, Skip};
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
@@ -242,13 +242,40 @@ pub(crate) fn try_task(
     let found = kernel.best(session.state, session.plugins, task);
     session.work.spend(job, kernel.take_effort());
     match found {
-        Ok(choice) => session.place(task, choice),
+        Ok(choice) => {
+            if !place_within_limits(session, queue, job, task, choice) {
+                return true;
+            }
+        }
         Err(error) => {
             note_no_node(session, job, task, error);
             return goes_on_after_failure(session, job, sub_job);
         }
     }
     !session.plugins.sub_job_ready(session.state, job, sub_job)
+}
+
+/// Places a task, unless its queue would have more than it may with what was chosen for the task.
+pub(crate) fn place_within_limits(
+    session: &mut Session,
+    queue: QueueIx,
+    job: JobIx,
+    task: TaskIx,
+    choice: Choice,
+) -> bool {
+    let before = session.checkpoint();
+    session.place(task, choice);
+    match session.plugins.within_limits(session.state, queue, task) {
+        Ok(()) => true,
+        Err(refusal) => {
+            session.undo_to(before);
+            let note = session.note(job);
+            // It is the queue that has no room, whatever the node has.
+            note.discarded.remove(&task);
+            note.refusal.get_or_insert(refusal);
+            false
+        }
+    }
 }
 
 /// Notes that a task found no node, for itself and for the others of its role.

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use pumice_framework::Session;
 use pumice_framework::Unplaced;
-use pumice_model::JobIx;
+use pumice_model::{JobIx, QueueIx};
 
+use crate::allocate::place_within_limits;
 use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
@@ -46,7 +47,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
             if session.work.is_full() || session.work.lets_others_go(job, others_decided) {
                 session.postpone(job);
             } else {
-                fill(session, kernel, job);
+                fill(session, kernel, queue, job);
             }
             if should_sleep && session.sleepers.has_stirred(job) {
                 session.sleepers.miss(job);
@@ -58,7 +59,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     }
 }
 
-fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
+fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) {
     let tasks = session.state.job(job).tasks.clone();
     let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, TaskKind::BestEffort);
     let start = session.checkpoint();
@@ -68,10 +69,18 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             session.postpone(job);
             break;
         }
+        if let Err(refusal) = session.plugins.within_limits(session.state, queue, task) {
+            session.note(job).refusal.get_or_insert(refusal);
+            continue;
+        }
         let found = kernel.best(session.state, session.plugins, task);
         session.work.spend(job, kernel.take_effort());
         match found {
-            Ok(choice) if choice.idle => session.allocate(task, choice),
+            Ok(choice) if choice.idle => {
+                if !place_within_limits(session, queue, job, task, choice) {
+                    continue;
+                }
+            }
             Ok(_) => continue,
             Err(error) => {
                 // Not noted for the role: what failed beside placements that are undone here says

@@ -5,6 +5,7 @@ use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
 use crate::Engine;
+use crate::partial::NEVER_WHOLE;
 use crate::report::Due;
 use crate::waiting::Fingerprint;
 
@@ -140,6 +141,7 @@ impl Engine {
             self.mark_scheduled(&mut status, now_s);
         }
         status.phase = phase_of(job, unschedulable);
+        self.mark_bound_in_part(ix, &mut status, now_s);
         status.running = job.count(TaskStatus::Running);
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
@@ -159,6 +161,18 @@ impl Engine {
         for what in outcomes.into_iter().take(1 + usize::from(was_told)) {
             // What was in the way is so no more, nor are its reason and message.
             self.put_condition(status, now_s, what, READY, String::new());
+        }
+    }
+
+    /// Beside the phase Unknown a condition tells a gang that was bound in part from one that ran.
+    fn mark_bound_in_part(&self, ix: JobIx, status: &mut GroupStatus, now_s: i64) {
+        let is_unknown = status.phase == GroupPhase::Unknown;
+        if is_unknown && self.partial.was_bound_in_part(&self.state, ix) {
+            let message = "the gang was bound in part and never on its nodes as a whole";
+            let what = (NEVER_WHOLE, "True");
+            self.put_condition(status, now_s, what, "GangIncomplete", message.to_owned());
+        } else {
+            status.conditions.retain(|known| known.kind != NEVER_WHOLE);
         }
     }
 

@@ -432,6 +432,22 @@ impl Plugins {
         )
     }
 
+    /// Limits of a queue that hold for every pod: all agree.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn within_limits(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        task: TaskIx,
+    ) -> Result<(), Refusal> {
+        tiers::first_error(
+            self.ask(&self.points.allocatable, |x| x.allocatable)
+                .map(|p| p.within_limits(state, queue, task)),
+        )
+    }
+
     /// What may be concluded from refusals.
     pub fn lasting(&self) -> Lasting {
         let points = &self.points;

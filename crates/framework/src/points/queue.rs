@@ -39,6 +39,16 @@ pub trait Allocatable {
     /// Why not.
     fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal>;
 
+    /// Whether limits of the queue that hold for every pod leave room for the task: asked by `backfill`
+    /// before, and by `allocate` and `backfill` right after the task was placed, since the devices it
+    /// was given may count more than was known before. What is refused then is taken back.
+    ///
+    /// # Errors
+    /// Why not.
+    fn within_limits(&self, _: &State, _: QueueIx, _: TaskIx) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// A refusal stays one however much is placed or admitted, and depends on the queue, the class of the
     /// task and whether its job is ready alone.
     fn is_lasting(&self) -> bool {

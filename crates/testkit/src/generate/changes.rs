@@ -427,6 +427,7 @@ impl Changing {
             4 => queue.state = self.rng.pick(&[QueueState::Open, QueueState::Closed]),
             5 => {
                 queue.affinity = other.affinity;
+                queue.parent = other.parent;
                 queue.group_limits = other.group_limits;
                 queue.hierarchy = other.hierarchy;
                 queue.hierarchy_weights = other.hierarchy_weights;
