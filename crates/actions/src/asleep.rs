@@ -146,8 +146,11 @@ fn is_certain(
     group: SleepGroupIx,
     places: &WantedPlaces,
 ) -> bool {
-    let lasting = session.lasting;
-    if lasting.overused && session.plugins.overused(session.state, places.queue) {
+    let is_overused = |session: &Session| {
+        session.lasting.overused && session.plugins.overused(session.state, places.queue)
+    };
+    // `backfill` does not ask whether a queue is overused.
+    if !places.best_effort && is_overused(session) {
         return true;
     }
     if places.told == SleepReason::Overused {
@@ -176,9 +179,12 @@ fn lacks_places(
     for (class, count) in &places.pods {
         let groups = session.sleepers.groups();
         let sample = sample(session.state, session.plugins, groups, job, *class)?;
-        let allowed = session
-            .plugins
-            .allocatable(session.state, places.queue, sample);
+        // As `allocate` and `backfill` ask.
+        let (state, queue) = (&*session.state, places.queue);
+        let allowed = match state.task(sample).best_effort {
+            false => session.plugins.allocatable(state, queue, sample),
+            true => session.plugins.within_limits(state, queue, sample),
+        };
         if session.lasting.allocatable && allowed.is_err() {
             continue;
         }

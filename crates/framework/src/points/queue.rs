@@ -49,8 +49,8 @@ pub trait Allocatable {
         Ok(())
     }
 
-    /// A refusal stays one however much is placed or admitted, and depends on the queue, the class of the
-    /// task and whether its job is ready alone.
+    /// A refusal of a task that waits stays one however much is placed or admitted, and depends on the
+    /// queue, the class of the task and whether its job is ready alone.
     fn is_lasting(&self) -> bool {
         false
     }
