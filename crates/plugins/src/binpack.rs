@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
 use pumice_framework::points::{NodeScore, NodeScores};
-use pumice_framework::{Class, Extensions, Plugin};
+use pumice_framework::{Class, Plugin};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
 use smallvec::SmallVec;
@@ -112,11 +112,8 @@ impl Plugin for Binpack {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            node_scores: (self.weight != 0).then_some(self as &dyn NodeScores),
-            ..Extensions::default()
-        }
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        (self.weight != 0).then_some(self as &dyn NodeScores)
     }
 }
 
