@@ -128,7 +128,7 @@ pub struct Nodes {
     /// Number of tasks with load `Releasing` or `Pipelined`: 0 means idle = future idle everywhere.
     pub in_transit: u32,
     static_epoch: u64,
-    touch_log: Vec<u32>,
+    touch_log: Vec<NodeIx>,
     touch_base: u64,
     last_touch: Vec<u64>,
 }
@@ -467,7 +467,7 @@ impl Nodes {
             self.touch_base += self.touch_log.len() as u64;
             self.touch_log.clear();
         }
-        self.touch_log.push(node.0);
+        self.touch_log.push(node);
         self.last_touch[node.at()] = self.touch_base + self.touch_log.len() as u64;
     }
 
@@ -479,12 +479,17 @@ impl Nodes {
     /// Nodes touched since `cursor`, each once; `None` when the log no longer reaches back so far
     /// and everything must be looked at.
     pub fn touched_since(&self, cursor: u64) -> Option<impl Iterator<Item = NodeIx> + '_> {
+        let touches = self.touches_since(cursor)?.iter().zip(cursor + 1..);
+        Some(
+            touches
+                .filter_map(|(node, place)| (self.last_touch[node.at()] == place).then_some(*node)),
+        )
+    }
+
+    /// What was touched since `cursor`, one after another, so that a node may come up many times;
+    /// `None` as above.
+    pub fn touches_since(&self, cursor: u64) -> Option<&[NodeIx]> {
         let from = cursor.checked_sub(self.touch_base)? as usize;
-        let recent = self.touch_log.get(from..)?;
-        let first = self.touch_base + from as u64;
-        Some(recent.iter().enumerate().filter_map(move |(at, node)| {
-            let latest = self.last_touch[*node as usize] == first + at as u64 + 1;
-            latest.then_some(NodeIx(*node))
-        }))
+        self.touch_log.get(from..)
     }
 }

@@ -287,6 +287,9 @@ impl NodeFilter for PodNumber {
         for (range, out) in columns::blocks(range.start, out) {
             let limits = columns::block(&nodes.allocatable, PODS, range.clone());
             let counts = &nodes.pod_count[range];
+            if columns::all(limits, counts, |limit, count| limit > count) {
+                continue;
+            }
             for ((limit, count), out) in limits.iter().zip(counts).zip(out) {
                 if limit <= count {
                     *out = Some(self.reason);

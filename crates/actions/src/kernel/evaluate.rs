@@ -62,6 +62,13 @@ impl Block {
     }
 }
 
+/// Whether there is any reason. Without a way out half-way it is a few vector instructions.
+fn has_some(reasons: &[Option<ReasonId>]) -> bool {
+    reasons
+        .iter()
+        .fold(false, |any, reason| any | reason.is_some())
+}
+
 impl ClassEvaluator {
     /// Collects the points of a class.
     pub fn new(
@@ -192,7 +199,12 @@ impl ClassEvaluator {
                         .for_each(|v| *v = unfit);
                     continue;
                 };
-                for (verdict, idle) in verdict.iter_mut().zip(&idle[range.clone()]) {
+                let idle = &idle[range.clone()];
+                let is_short = |any, idle: &i64| any | (need.amount > *idle);
+                if !idle.iter().fold(false, is_short) {
+                    continue;
+                }
+                for (verdict, idle) in verdict.iter_mut().zip(idle) {
                     if need.amount > *idle && verdict.fits() {
                         *verdict = unfit;
                     }
@@ -226,6 +238,9 @@ impl ClassEvaluator {
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
                 filter.reject(state, range.clone(), rejected);
+                if !has_some(rejected) {
+                    continue;
+                }
                 for (at, reason) in rejected.iter_mut().enumerate() {
                     if let Some(reason) = reason.take() {
                         found.push((at as u8, reason));
@@ -235,10 +250,9 @@ impl ClassEvaluator {
         };
         ask(&self.before, &mut found);
         let fixed = &self.static_part.verdict[range.clone()];
-        for (at, reason) in fixed.iter().enumerate() {
-            if let Some(reason) = reason {
-                found.push((at as u8, *reason));
-            }
+        if has_some(fixed) {
+            let reasons = fixed.iter().enumerate();
+            found.extend(reasons.filter_map(|(at, reason)| Some((at as u8, (*reason)?))));
         }
         let mut later = SmallVec::new();
         ask(&self.after, &mut later);

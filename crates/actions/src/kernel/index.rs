@@ -13,7 +13,7 @@ use super::evaluate::{BLOCK, Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
 
-/// From this many touched nodes of a block on, the whole block is evaluated.
+/// From this many touches in a block on, the whole block is evaluated.
 const FULL_BLOCK: u8 = 6;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
@@ -114,56 +114,42 @@ impl ClassIndex {
             self.future = Some(Ranking::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
         }
-        let is_new = self.cursor == 0;
-        let now = state.nodes().touch_cursor();
-        let touched = self.touched(state);
-        self.cursor = now + 1;
-        match touched {
-            Some(touched) => {
-                self.catch_up_pods(state, &touched);
-                self.evaluate_touched(state, table, scratch, &touched);
-            }
-            None => {
-                // What other pods say was just summed up when it has never been asked.
-                let all: Vec<NodeIx> = match &self.cells {
-                    _ if is_new => Vec::new(),
-                    None if self.candidates.is_empty() => Vec::new(),
-                    _ => state.nodes().indices().collect(),
-                };
-                self.catch_up_pods(state, &all);
-                self.evaluate_range(state, table, scratch, 0, self.verdict.len());
-            }
+        let cursor = self.cursor.checked_sub(1);
+        self.cursor = state.nodes().touch_cursor() + 1;
+        self.catch_up_pods(state, cursor);
+        match cursor.and_then(|cursor| state.nodes().touches_since(cursor)) {
+            Some(touches) => self.evaluate_touched(state, table, scratch, touches),
+            None => self.evaluate_range(state, table, scratch, 0, self.verdict.len()),
         }
         self.follow_normalisers(state, table, scratch);
     }
 
-    /// Nodes touched since it was last asked; `None` when they are so many that all are looked at.
-    fn touched(&self, state: &State) -> Option<Vec<NodeIx>> {
-        let cursor = self.cursor.checked_sub(1)?;
-        let many = self.verdict.len().div_ceil(4);
-        let count = state.nodes().touched_since(cursor)?.take(many).count();
-        if count == many {
-            return None;
+    /// Sums up anew what other pods say on nodes touched since the cursor, if it matters.
+    fn catch_up_pods(&mut self, state: &State, cursor: Option<u64>) {
+        // What has never been asked was just summed up.
+        let Some(cursor) = cursor else {
+            return;
+        };
+        if self.cells.is_none() && self.candidates.is_empty() {
+            return;
         }
-        let mut touched = Vec::with_capacity(count);
-        touched.extend(state.nodes().touched_since(cursor)?);
-        Some(touched)
-    }
-
-    fn catch_up_pods(&mut self, state: &State, touched: &[NodeIx]) {
+        let touched: Vec<NodeIx> = match state.nodes().touched_since(cursor) {
+            Some(touched) => touched.collect(),
+            None => state.nodes().indices().collect(),
+        };
         if touched.is_empty() {
             return;
         }
         let sums = self.candidate_sums() + self.cells.as_ref().map_or(0, CellFilters::sums);
         self.effort += (touched.len() * sums) as u64;
         for score in &mut self.candidates {
-            score.catch_up(state, touched);
+            score.catch_up(state, &touched);
         }
         let Some(filter) = &mut self.cells else {
             return;
         };
         let (idle, future) = (&mut self.idle, &mut self.future);
-        filter.catch_up(state, touched, |filter, cell| {
+        filter.catch_up(state, &touched, |filter, cell| {
             let passes = filter.passes(cell);
             idle.set_passing(cell, passes);
             if let Some(future) = future {
@@ -182,33 +168,40 @@ impl ClassIndex {
         state: &State,
         table: &mut ReasonTable,
         scratch: &mut Block,
-        touched: &[NodeIx],
+        touches: &[NodeIx],
     ) {
+        if touches.len() < usize::from(FULL_BLOCK) {
+            for node in touches {
+                self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
+            }
+            return;
+        }
         let mut in_block = std::mem::take(&mut self.in_block);
-        in_block.resize(self.verdict.len().div_ceil(BLOCK), 0);
-        for node in touched {
+        in_block.clear();
+        in_block.resize(self.verdict.len().div_ceil(BLOCK), 0u8);
+        for node in touches {
             let count = &mut in_block[node.at() / BLOCK];
             *count = count.saturating_add(1);
         }
-        for node in touched {
-            let block = node.at() / BLOCK;
-            match std::mem::take(&mut in_block[block]) {
-                // The block was looked at when its first node came up.
-                0 => {}
-                few @ 1..FULL_BLOCK => {
-                    in_block[block] = few;
-                    self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
-                }
-                _ => {
-                    let from = block * BLOCK;
-                    let to = (from + BLOCK).min(self.verdict.len());
-                    self.evaluate_range(state, table, scratch, from, to);
-                }
+        let mut single = 0;
+        for (block, count) in in_block.iter().enumerate() {
+            if *count < FULL_BLOCK {
+                single += usize::from(*count);
+                continue;
+            }
+            let from = block * BLOCK;
+            let to = (from + BLOCK).min(self.verdict.len());
+            self.evaluate_range(state, table, scratch, from, to);
+        }
+        for node in touches {
+            if single == 0 {
+                break;
+            }
+            if in_block[node.at() / BLOCK] < FULL_BLOCK {
+                single -= 1;
+                self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
             }
         }
-        touched
-            .iter()
-            .for_each(|node| in_block[node.at() / BLOCK] = 0);
         self.in_block = in_block;
     }
 
