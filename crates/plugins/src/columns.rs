@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use pumice_model::ResIx;
+pub(crate) use pumice_model::node::BLOCK;
 use pumice_model::node::Columns;
-
-/// Most nodes of a block.
-pub(crate) const BLOCK: usize = 64;
 
 static ZEROS: [i64; BLOCK] = [0; BLOCK];
 

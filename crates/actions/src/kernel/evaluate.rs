@@ -6,13 +6,11 @@ use std::rc::Rc;
 use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail, StaticPart};
 use pumice_framework::reason::Shortage;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
+use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
-
-/// Nodes looked at in one go.
-pub const BLOCK: usize = 64;
 
 struct Need {
     resource: ResIx,

@@ -4,17 +4,20 @@ mod record;
 
 use pumice_framework::points::CandidateScore;
 use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
+use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
 use super::cells::CellFilters;
-use super::evaluate::{BLOCK, Block, ClassEvaluator};
+use super::evaluate::{Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
 
-/// From this many touches in a block on, the whole block is evaluated.
-const FULL_BLOCK: u8 = 6;
+/// From this many touches per block of nodes on, whole blocks are evaluated.
+const MANY: usize = 2;
+/// Likewise where ledgers are asked, which look at every card.
+const MANY_WITH_LEDGER: usize = 16;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
@@ -27,7 +30,6 @@ pub struct ClassIndex {
     future: Option<Ranking>,
     parts: Option<Parts>,
     cursor: u64,
-    in_block: Vec<u8>,
     nearest: Option<(u64, Nearest)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
@@ -73,7 +75,6 @@ impl ClassIndex {
             counts: Vec::new(),
             parts,
             cursor: 0,
-            in_block: Vec::new(),
             nearest: None,
             last_used: 0,
             effort: 0,
@@ -90,7 +91,7 @@ impl ClassIndex {
             .parts
             .as_ref()
             .map_or(0, |parts| parts.int_score.len() * 16);
-        self.verdict.len() * 2 + self.in_block.len() + rankings + parts
+        self.verdict.len() * 2 + rankings + parts
     }
 
     fn settle_cells(&mut self) {
@@ -117,8 +118,8 @@ impl ClassIndex {
         let cursor = self.cursor.checked_sub(1);
         self.cursor = state.nodes().touch_cursor() + 1;
         self.catch_up_pods(state, cursor);
-        match cursor.and_then(|cursor| state.nodes().touches_since(cursor)) {
-            Some(touches) => self.evaluate_touched(state, table, scratch, touches),
+        match cursor {
+            Some(cursor) => self.evaluate_touched(state, table, scratch, cursor),
             None => self.evaluate_range(state, table, scratch, 0, self.verdict.len()),
         }
         self.follow_normalisers(state, table, scratch);
@@ -162,47 +163,33 @@ impl ClassIndex {
         self.candidates.iter().map(|score| score.sums()).sum()
     }
 
-    /// Evaluates touched nodes; where many of a block were touched, the whole block at once.
+    /// Evaluates nodes touched since the cursor: one by one, or when they are many whole blocks.
     fn evaluate_touched(
         &mut self,
         state: &State,
         table: &mut ReasonTable,
         scratch: &mut Block,
-        touches: &[NodeIx],
+        cursor: u64,
     ) {
-        if touches.len() < usize::from(FULL_BLOCK) {
-            for node in touches {
+        let (nodes, count) = (state.nodes(), self.verdict.len());
+        let Some(touches) = nodes.touches_since(cursor) else {
+            self.evaluate_range(state, table, scratch, 0, count);
+            return;
+        };
+        let many = match self.evaluator.ledgers() {
+            [] => MANY,
+            _ => MANY_WITH_LEDGER,
+        };
+        if touches.len() < many * count.div_ceil(BLOCK) {
+            for node in nodes.touched_since(cursor).into_iter().flatten() {
                 self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
             }
             return;
         }
-        let mut in_block = std::mem::take(&mut self.in_block);
-        in_block.clear();
-        in_block.resize(self.verdict.len().div_ceil(BLOCK), 0u8);
-        for node in touches {
-            let count = &mut in_block[node.at() / BLOCK];
-            *count = count.saturating_add(1);
-        }
-        let mut single = 0;
-        for (block, count) in in_block.iter().enumerate() {
-            if *count < FULL_BLOCK {
-                single += usize::from(*count);
-                continue;
-            }
+        for block in nodes.blocks_touched_since(cursor) {
             let from = block * BLOCK;
-            let to = (from + BLOCK).min(self.verdict.len());
-            self.evaluate_range(state, table, scratch, from, to);
+            self.evaluate_range(state, table, scratch, from, (from + BLOCK).min(count));
         }
-        for node in touches {
-            if single == 0 {
-                break;
-            }
-            if in_block[node.at() / BLOCK] < FULL_BLOCK {
-                single -= 1;
-                self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
-            }
-        }
-        self.in_block = in_block;
     }
 
     fn evaluate_range(
