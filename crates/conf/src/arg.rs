@@ -40,7 +40,7 @@ pub enum Text {}
 
 /// One of some texts; the default when it is none of them.
 #[derive(Clone, Copy, Debug)]
-pub enum Choice {}
+pub enum OneOf {}
 
 /// A Go duration, read as nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +173,7 @@ impl Arg<Text> {
     }
 }
 
-impl Arg<Choice> {
+impl Arg<OneOf> {
     /// One of `values`; `otherwise` tells what any other text means, which counts as the default.
     #[must_use]
     pub const fn choice(
@@ -332,7 +332,7 @@ impl ReadArg for Text {
     }
 }
 
-impl ReadArg for Choice {
+impl ReadArg for OneOf {
     type Read<'a> = &'static str;
 
     fn given(spec: &ArgSpec, value: &Value) -> Option<&'static str> {

@@ -22,7 +22,7 @@ mod file;
 mod nearest;
 mod registry;
 
-pub use arg::{AnyValue, Arg, ArgMap, Choice, GoDuration, ReadArg, Text, TextMaps};
+pub use arg::{AnyValue, Arg, ArgMap, GoDuration, OneOf, ReadArg, Text, TextMaps};
 pub use arguments::{Arguments, Value};
 pub use check::METRIC_KEYS;
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};

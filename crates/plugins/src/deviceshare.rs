@@ -9,7 +9,7 @@
 mod check;
 
 use pumice_conf::{
-    Arg, ArgRule, ArgSpec, Arguments, Choice, PluginConf, PluginSpec, Text, TextMaps,
+    Arg, ArgRule, ArgSpec, Arguments, OneOf, PluginConf, PluginSpec, Text, TextMaps,
 };
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{Policy, Settings};
@@ -64,7 +64,7 @@ const ASCEND_HAMI: Arg<bool> = Arg::switch(
     false,
     "Accepted; no effect until Ascend devices of HAMi are supported.",
 );
-const POLICY: Arg<Choice> = Arg::choice(
+const POLICY: Arg<OneOf> = Arg::choice(
     "deviceshare.SchedulePolicy",
     &[BINPACK, SPREAD],
     "",

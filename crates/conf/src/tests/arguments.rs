@@ -1,6 +1,6 @@
 //! Arguments of plugins and actions.
 
-use crate::{Arg, ArgMap, Arguments, Choice, GoDuration, Text, TextMaps, Value, parse};
+use crate::{Arg, ArgMap, Arguments, GoDuration, OneOf, Text, TextMaps, Value, parse};
 
 use super::{REGISTRY, clean, codes, with_arguments};
 
@@ -138,7 +138,7 @@ fn what_is_read_is_of_its_kind_and_the_default_otherwise() {
     const LISTED: Arg<i64> = Arg::int("r.*", 4, "").min(0).or_default();
     const SWITCH: Arg<bool> = Arg::switch("s", true, "");
     const NAME: Arg<Text> = Arg::text("n", "none", "");
-    const KIND: Arg<Choice> = Arg::choice("k", &["a", "b"], "a", "a is used", "");
+    const KIND: Arg<OneOf> = Arg::choice("k", &["a", "b"], "a", "a is used", "");
     const TIME: Arg<GoDuration> = Arg::duration("t", "");
     const MAP: Arg<ArgMap> = Arg::map("m", &[], "");
     const RULES: Arg<TextMaps> = Arg::text_maps("l", 2, "", "");

@@ -3,12 +3,12 @@
 use expect_test::{Expect, expect};
 
 use super::with_arguments;
-use crate::{ActionSpec, Arg, ArgRule, Choice, PluginSpec, Registry, TextMaps, parse};
+use crate::{ActionSpec, Arg, ArgRule, OneOf, PluginSpec, Registry, TextMaps, parse};
 
 const MEMORY: Arg<bool> = Arg::switch("share.Memory", false, "");
 const NUMBER: Arg<bool> = Arg::switch("share.Number", false, "");
 const LATER: Arg<bool> = Arg::switch("share.Later", false, "");
-const POLICY: Arg<Choice> = Arg::choice(
+const POLICY: Arg<OneOf> = Arg::choice(
     "share.Policy",
     &["binpack", "spread"],
     "",

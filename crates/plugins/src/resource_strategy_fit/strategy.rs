@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_conf::{Arg, ArgMap, Arguments, Choice};
+use pumice_conf::{Arg, ArgMap, Arguments, OneOf};
 use pumice_framework::Class;
 use pumice_model::{Nodes, ResIx, State};
 
@@ -27,7 +27,7 @@ pub(super) const RESOURCE: Arg<ArgMap> = Arg::map(
     &[KIND.spec(), RESOURCE_WEIGHT.spec()],
     "A resource, or all whose name begins with what stands before a final `*`.",
 );
-const KIND: Arg<Choice> = Arg::choice(
+const KIND: Arg<OneOf> = Arg::choice(
     "type",
     &[LEAST, MOST],
     LEAST,
