@@ -51,9 +51,8 @@ impl PluginEntry {
         let spec = PluginSpec {
             name,
             summary,
-            args: &[],
-            rules: &[],
             built: false,
+            ..PluginSpec::PLAIN
         };
         Self {
             spec,
