@@ -2,6 +2,8 @@
 //!
 //! Times are stamped when the Binding is sent, so they are not known here.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::settings::Settings;
@@ -84,9 +86,19 @@ impl Sequences {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     /// Key.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// Value.
     pub value: AnnotationValue,
+}
+
+impl Annotation {
+    /// An annotation.
+    pub fn new(key: impl Into<Cow<'static, str>>, value: AnnotationValue) -> Self {
+        Self {
+            key: key.into(),
+            value,
+        }
+    }
 }
 
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.

@@ -101,3 +101,13 @@ pub(crate) fn lookup<'a, T>(pairs: &'a [(String, T)], key: &str) -> Option<&'a T
     let found = pairs.iter().find(|(known, _)| known == key)?;
     Some(&found.1)
 }
+
+/// How a container is called: init containers stand before the others, and each kind counts from 1.
+pub(crate) fn container_name(containers: &[ContainerFacts], at: usize) -> String {
+    let regular = |container: &&ContainerFacts| container.kind == ContainerKind::Regular;
+    if containers.get(at).as_ref().is_some_and(|c| !regular(c)) {
+        return format!("init container {}", at + 1);
+    }
+    let inits = containers.iter().filter(|c| !regular(c)).count();
+    format!("container {}", at.saturating_sub(inits) + 1)
+}

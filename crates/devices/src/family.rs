@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::ascend::hami;
 use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
@@ -59,7 +60,8 @@ pub trait Family {
     }
 }
 
-/// A built family: what it reads, and how it is made.
+/// A built family: what it reads, and how it is made. In keys of annotations a `*` stands for a part
+/// of the name that the device configuration decides, such as the type of a chip.
 pub struct FamilySpec {
     /// Name, for messages.
     pub name: &'static str,
@@ -82,7 +84,7 @@ pub struct FamilySpec {
 }
 
 /// All families, in the order they are asked (spec/04 §3.3).
-pub static FAMILIES: &[FamilySpec] = &[gpushare::SPEC, vgpu::SPEC, product::SPEC];
+pub static FAMILIES: &[FamilySpec] = &[gpushare::SPEC, vgpu::SPEC, product::SPEC, hami::SPEC];
 
 /// The families of a configuration.
 pub struct Devices {
@@ -194,20 +196,31 @@ pub fn read_config(text: &str) -> Result<DeviceConfig, Vec<String>> {
     DeviceConfig::parse(text, FAMILIES.iter().filter_map(|spec| spec.section))
 }
 
+/// Whether one of the keys of a [`FamilySpec`] is this one.
+fn names(keys: &[&str], key: &str) -> bool {
+    keys.iter().any(|known| match known.split_once('*') {
+        Some((start, end)) => {
+            key.len() > start.len() + end.len() && key.starts_with(start) && key.ends_with(end)
+        }
+        None => *known == key,
+    })
+}
+
 /// Whether some family reads this annotation of a node.
 pub fn reads_of_node(key: &str) -> bool {
-    let reads = |spec: &FamilySpec| spec.node_annotations.contains(&key);
-    FAMILIES.iter().any(reads)
+    FAMILIES
+        .iter()
+        .any(|spec| names(spec.node_annotations, key))
 }
 
 /// Whether some family reads this annotation when it places a pod.
 pub fn asks(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.asks.contains(&key))
+    FAMILIES.iter().any(|spec| names(spec.asks, key))
 }
 
 /// Whether this annotation tells what a placed pod holds.
 pub fn records(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.records.contains(&key))
+    FAMILIES.iter().any(|spec| names(spec.records, key))
 }
 
 /// How device plugins tell how far they are.

@@ -17,6 +17,7 @@
 //! Invariants: pure and deterministic; a pod is charged for everything its annotations say, once per
 //! element; what cannot be read counts as used.
 
+pub mod ascend;
 pub mod binding;
 pub mod config;
 pub mod facts;

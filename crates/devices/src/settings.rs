@@ -23,6 +23,8 @@ pub struct Settings {
     pub gpu_number: bool,
     /// `deviceshare.VGPUEnable`.
     pub vgpu: bool,
+    /// `deviceshare.AscendHAMiVNPUEnable`.
+    pub ascend_hami: bool,
     /// `deviceshare.NodeLockEnable`.
     pub node_lock: bool,
     /// `deviceshare.InFlightGuard`.
@@ -47,6 +49,7 @@ impl Default for Settings {
             gpu_memory: false,
             gpu_number: false,
             vgpu: false,
+            ascend_hami: false,
             node_lock: false,
             in_flight_guard: true,
             policy: Policy::None,
@@ -60,7 +63,7 @@ impl Default for Settings {
 impl Settings {
     /// Whether a family is on that depends on what `config_map` has.
     pub fn reads_config_map(&self) -> bool {
-        self.configured && self.vgpu
+        self.configured && (self.vgpu || self.ascend_hami)
     }
 
     /// Exclusivity rules whose labels a pod has, one bit each.

@@ -16,11 +16,10 @@ struct Unbuilt {
     resources: &'static [&'static str],
 }
 
-/// All of them (spec/05): MindCluster counts cores of NPUs; HAMi has a resource per kind of card,
-/// and `-memory` and `-core` beside each.
+/// All of them (spec/05): MindCluster counts cores of NPUs.
 static UNBUILT: &[Unbuilt] = &[Unbuilt {
-    devices: "Ascend NPUs",
-    resources: &["huawei.com/npu-core", "huawei.com/Ascend*"],
+    devices: "Ascend NPUs by MindCluster",
+    resources: &["huawei.com/npu-core"],
 }];
 
 /// Why a pod can be placed nowhere: it asks a resource of one of these families.
@@ -58,12 +57,6 @@ mod tests {
     fn resources_of_families_that_are_not_built_are_known_by_name() {
         for (resource, known) in [
             ("huawei.com/npu-core", true),
-            ("huawei.com/Ascend910A", true),
-            ("huawei.com/Ascend910B4-1-memory", true),
-            ("huawei.com/Ascend310P-memory", true),
-            ("huawei.com/Ascend310P-core", true),
-            // A user document writes it so.
-            ("huawei.com/ascend310p-2c", true),
             ("huawei.com/npu-cores", false),
             ("huawei.com/sriov", false),
             ("huawei.com/é", false),

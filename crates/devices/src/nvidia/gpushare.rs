@@ -244,14 +244,8 @@ fn annotations(allocations: &Allocations, protocol: BindProtocol) -> BindingAnno
         .collect();
     let indices = indices.join(",");
     let annotations = vec![
-        Annotation {
-            key: INDEX,
-            value: AnnotationValue::Text(indices.clone()),
-        },
-        Annotation {
-            key: TIME,
-            value: AnnotationValue::Nanos,
-        },
+        Annotation::new(INDEX, AnnotationValue::Text(indices.clone())),
+        Annotation::new(TIME, AnnotationValue::Nanos),
     ];
     protocol.binding(annotations, indices)
 }

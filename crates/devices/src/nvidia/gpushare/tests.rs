@@ -117,7 +117,7 @@ fn index_written(
     allocations: &Allocations,
 ) -> String {
     let marks = request.annotations("n1", cards, allocations);
-    let keys: Vec<_> = marks.annotations.iter().map(|mark| mark.key).collect();
+    let keys: Vec<_> = marks.annotations.iter().map(|mark| &*mark.key).collect();
     assert_eq!(keys, [INDEX, TIME], "exactly the two annotations");
     assert_eq!(marks.annotations[1].value, AnnotationValue::Nanos);
     match &marks.annotations[0].value {

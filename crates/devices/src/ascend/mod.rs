@@ -1,0 +1,3 @@
+//! Ascend NPUs, by the software that virtualises them (spec/05).
+
+pub mod hami;
