@@ -49,7 +49,7 @@ fn cluster() -> State {
 
 /// Everything the steps change.
 fn books(state: &State) -> Vec<String> {
-    let nodes = &state.nodes;
+    let nodes = state.nodes();
     let of_node = |node: NodeIx| {
         let columns = [&nodes.idle, &nodes.used, &nodes.releasing, &nodes.pipelined];
         let rows = columns.map(|column| {

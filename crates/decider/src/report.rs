@@ -64,7 +64,7 @@ impl Decider {
             });
         }
         let node = report.nominated_node;
-        let node = node.map(|node| state.nodes.object(node).name.clone());
+        let node = node.map(|node| state.nodes().object(node).name.clone());
         match report.stands {
             true => self.write_reason(&pod, report.message),
             false => self.report_waiting(pod, report.reason, report.message, node),

@@ -139,7 +139,7 @@ impl Decider {
                 self.dry_decisions.push_back((now_s, pod.uid));
                 continue;
             }
-            let node = self.engine.state().nodes.object(bind.node).name.clone();
+            let node = self.engine.state().nodes().object(bind.node).name.clone();
             self.write(Write::Bind(BindRequest {
                 volumes: volume_work(&self.engine, &pod, &bind.volumes),
                 pod,

@@ -120,7 +120,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         let plugins = pumice_plugins::build(config, &mut reasons);
         let mut state = State::new(default_queue);
-        state.set_device_settings(pumice_plugins::deviceshare::settings(config));
+        state.set_device_settings(plugins.device_settings());
         Self {
             state,
             actions: actions(config),
@@ -156,7 +156,7 @@ impl Engine {
         self.plugins = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
         self.state
-            .set_device_settings(pumice_plugins::deviceshare::settings(config));
+            .set_device_settings(self.plugins.device_settings());
         self.configurations += 1;
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
@@ -281,9 +281,9 @@ impl Engine {
     /// stays bounded, and the first cycle finds little left to do.
     pub fn stand_by(&mut self) {
         self.release_kept();
-        let epoch = self.state.nodes.static_epoch();
+        let epoch = self.state.nodes().static_epoch();
         self.state.seal();
-        if epoch != self.state.nodes.static_epoch() && !self.notes.is_empty() {
+        if epoch != self.state.nodes().static_epoch() && !self.notes.is_empty() {
             // Notes name nodes by index, which may mean other nodes now, and somebody may ask.
             let noted = std::mem::take(&mut self.notes);
             noted.keys().for_each(|ix| self.report_log.look_at(*ix));
@@ -300,7 +300,7 @@ impl Engine {
     /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of
     /// nodes. To be called before anything is applied.
     pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
-        self.state.volumes.ignore_provisioners(names);
+        self.state.ignore_provisioners(names);
     }
 
     /// How long the claims of a pod may take to be bound before its Binding fails, in seconds;

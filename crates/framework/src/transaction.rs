@@ -204,7 +204,7 @@ impl Session<'_> {
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         let volumes = match self.plugins.volume_timeout_s() {
-            Some(_) => self.state.volumes.steps(task),
+            Some(_) => self.state.volumes().steps(task),
             None => Vec::new(),
         };
         self.plan.binds.push(Bind {

@@ -1,15 +1,22 @@
-//! Plugin `deviceshare`: its arguments (spec/04 §3.1).
+//! Plugin `deviceshare`: pods fit where the cards do, and how well (spec/04 §3.1).
 //!
 //! Whether a pod fits the devices of a node, which cards it gets and what that is worth is decided
-//! by the families in `pumice-devices`; the placement kernel asks them through the ledgers of the
-//! state. So the plugin itself takes part in no extension point. `enableNodeOrder: false` switches
-//! the score off like weight 0. `enablePredicate: false` has no effect: a pod placed without regard
-//! to its devices would be bound without any.
+//! by the families in `pumice-devices` over the ledgers of the state; here that becomes the verdict and
+//! the score of a node. The plugin is there in every configuration (`registry::MANDATORY`).
+//! `enableNodeOrder: false` switches the score off like weight 0. `enablePredicate: false` has no
+//! effect: a pod placed without regard to its devices would be bound without any.
 
-use pumice_conf::{ArgKind, ArgRule, ArgSpec, Arguments, Config, PluginSpec, Value, arg, arg_from};
+mod check;
+
+use pumice_conf::{
+    ArgKind, ArgRule, ArgSpec, Arguments, PluginConf, PluginSpec, Value, arg, arg_from,
+};
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{Policy, Settings};
-use pumice_framework::{Extensions, Plugin};
+use pumice_framework::points::{LedgerCheck, Ledgers};
+use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
+
+use check::DeviceCheck;
 
 use crate::registry::Entry;
 
@@ -48,7 +55,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(DeviceShare));
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)));
 
 const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, default, doc)
@@ -163,19 +170,6 @@ const ARG_RULES: &[ArgRule] = &[
     },
 ];
 
-/// What a checked configuration says about devices, the plugin in whichever tier.
-pub fn settings(conf: &Config) -> Settings {
-    let Some(plugin) = conf.plugin(SPEC.name) else {
-        return Settings::default();
-    };
-    let settings = read(&plugin.arguments);
-    let weight = match plugin.enabled.node_order {
-        true => settings.weight,
-        false => 0,
-    };
-    Settings { weight, ..settings }
-}
-
 fn read(arguments: &Arguments) -> Settings {
     let default = Settings::default();
     let switch = |key, default| arguments.bool(key).unwrap_or(default);
@@ -227,8 +221,23 @@ fn exclusive_rules(value: Option<&Value>) -> Vec<Vec<(String, String)>> {
     rules.filter(|rule| !rule.is_empty()).collect()
 }
 
-/// The plugin.
-pub struct DeviceShare;
+/// The plugin. Where the configuration does not name it no device is shared, and pods that ask for
+/// one fit nowhere.
+#[derive(Default)]
+pub struct DeviceShare {
+    settings: Settings,
+}
+
+impl DeviceShare {
+    /// The plugin as the configuration has it, in whichever tier.
+    pub fn new(conf: &PluginConf) -> Self {
+        let mut settings = read(&conf.arguments);
+        if !conf.enabled.node_order {
+            settings.weight = 0;
+        }
+        Self { settings }
+    }
+}
 
 impl Plugin for DeviceShare {
     fn name(&self) -> &'static str {
@@ -236,7 +245,29 @@ impl Plugin for DeviceShare {
     }
 
     fn extensions(&self) -> Extensions<'_> {
-        Extensions::default()
+        Extensions {
+            ledgers: Some(self),
+            ..Extensions::default()
+        }
+    }
+}
+
+impl Ledgers for DeviceShare {
+    fn refusal(&self, class: &Class) -> Option<String> {
+        class.devices.refusal.clone()
+    }
+
+    fn ledger_check(
+        &self,
+        class: &Class,
+        reasons: &mut ReasonTable,
+    ) -> Option<Box<dyn LedgerCheck>> {
+        let check = DeviceCheck::new(class, reasons, self.settings.weight)?;
+        Some(Box::new(check))
+    }
+
+    fn device_settings(&self) -> &Settings {
+        &self.settings
     }
 }
 

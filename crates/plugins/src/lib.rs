@@ -4,8 +4,8 @@
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit · sla
-//!   nodes             predicates · nodeorder · binpack · nodegroup
-//!   settings          deviceshare (its work is done by the families of pumice-devices)
+//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
+//!   devices           deviceshare (the families of pumice-devices judge)
 //!   victims (later)   conformance
 //! ```
 //!
@@ -28,14 +28,16 @@ pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
+pub mod resource_strategy_fit;
 pub mod sla;
 mod topology_spread;
 
 use pumice_conf::{Config, PluginConf};
+use pumice_devices::Settings;
 use pumice_framework::plugins::Member;
 use pumice_framework::{Plugin, Plugins, ReasonTable};
 
-pub use registry::{Entry, PLUGINS, SPECS, annotations_read};
+pub use registry::{Entry, MANDATORY, PLUGINS, SPECS, annotations_read};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.
@@ -48,7 +50,20 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
             .filter_map(|plugin| Some(Member::new(make(plugin, reasons)?, &plugin.enabled)));
         tiers.push(members.collect());
     }
+    let unnamed = MANDATORY
+        .iter()
+        .filter(|plugin| conf.plugin(plugin.name).is_none());
+    tiers.push(
+        unnamed
+            .map(|plugin| Member::unnamed((plugin.make)()))
+            .collect(),
+    );
     Plugins::new(tiers)
+}
+
+/// How a checked configuration wants devices to be read.
+pub fn device_settings(conf: &Config) -> Settings {
+    build(conf, &mut ReasonTable::default()).device_settings()
 }
 
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.

@@ -138,7 +138,7 @@ fn record(
     let state = engine.state();
     for bind in &decisions.binds {
         let pod = state.task_key(bind.task);
-        let node = state.nodes.object(bind.node).name.clone();
+        let node = state.nodes().object(bind.node).name.clone();
         let sent = Sent {
             seconds: now_s,
             nanos: now_s.saturating_mul(1_000_000_000),

@@ -43,21 +43,21 @@ pub use sweep::Footprint;
 /// happened outside) and [`State::place`], [`State::move_task`] and the status setters (what a cycle decides).
 pub struct State {
     /// Interned strings.
-    pub names: Interner,
+    names: Interner,
     /// Interned resources.
-    pub resources: ResourceNames,
+    resources: ResourceNames,
     /// Nodes.
-    pub nodes: Nodes,
+    nodes: Nodes,
     /// Shapes of pods.
-    pub shapes: Shapes,
+    shapes: Shapes,
     /// Counters behind inter-pod affinity and topology spread.
-    pub topology: Topology,
+    topology: Topology,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
-    pub reserved: WideSum,
+    reserved: WideSum,
     /// Volumes and claims.
-    pub volumes: Volumes,
+    volumes: Volumes,
     /// What pods ask of shared devices.
-    pub devices: DeviceTable,
+    devices: DeviceTable,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -118,6 +118,46 @@ impl State {
             phase_changes: 0,
             rules_gone: 0,
         }
+    }
+
+    /// Interned strings.
+    pub fn names(&self) -> &Interner {
+        &self.names
+    }
+
+    /// Interned resources.
+    pub fn resources(&self) -> &ResourceNames {
+        &self.resources
+    }
+
+    /// Nodes.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Shapes of pods.
+    pub fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// Counters behind inter-pod affinity and topology spread.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
+    pub fn reserved(&self) -> &WideSum {
+        &self.reserved
+    }
+
+    /// Volumes and claims.
+    pub fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    /// What pods ask of shared devices.
+    pub fn devices(&self) -> &DeviceTable {
+        &self.devices
     }
 
     /// Changes with every effective change of the cluster, from outside or by a cycle.

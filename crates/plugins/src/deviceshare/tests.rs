@@ -5,6 +5,7 @@ mod examples;
 use pumice_conf::{CheckOutcome, Severity, parse};
 
 use super::*;
+use crate::device_settings as settings;
 use crate::testing::REGISTRY;
 
 /// A configuration with these lines below the entry of deviceshare.
