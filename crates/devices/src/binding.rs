@@ -142,6 +142,33 @@ pub struct InFlightGuard {
     pub content: String,
 }
 
+/// An annotation of a node by which device plugin and schedulers take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeLock {
+    /// Its key.
+    pub key: &'static str,
+    /// Its value names the pod besides the time: `<time>,<namespace>,<name>`.
+    pub names_pod: bool,
+}
+
+impl NodeLock {
+    /// One whose value is the time alone.
+    pub const fn new(key: &'static str) -> Self {
+        Self {
+            key,
+            names_pod: false,
+        }
+    }
+
+    /// One that names the pod, so that the plugin need not guess.
+    pub const fn naming_pod(key: &'static str) -> Self {
+        Self {
+            key,
+            names_pod: true,
+        }
+    }
+}
+
 /// Everything a decision writes for its devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindingAnnotations {
@@ -149,8 +176,8 @@ pub struct BindingAnnotations {
     pub annotations: Vec<Annotation>,
     /// When it may be sent.
     pub guard: Option<InFlightGuard>,
-    /// Node annotation that must be taken before the Binding is sent.
-    pub lock: Option<&'static str>,
+    /// What of the node must be taken before the Binding is sent.
+    pub lock: Option<NodeLock>,
 }
 
 impl BindingAnnotations {
@@ -171,13 +198,13 @@ impl BindingAnnotations {
 pub struct BindProtocol {
     /// Pods that look alike wait for each other.
     pub waits: bool,
-    /// Node annotation that must be taken before.
-    pub lock: Option<&'static str>,
+    /// What of the node must be taken before.
+    pub lock: Option<NodeLock>,
 }
 
 impl BindProtocol {
-    /// As the settings want it, of a family whose lock of a node is this annotation.
-    pub fn of(settings: &Settings, lock: &'static str) -> Self {
+    /// As the settings want it, of a family with this lock.
+    pub fn of(settings: &Settings, lock: NodeLock) -> Self {
         Self {
             waits: settings.in_flight_guard,
             lock: settings.node_lock.then_some(lock),

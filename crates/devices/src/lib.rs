@@ -32,7 +32,8 @@ mod text;
 mod unbuilt;
 
 pub use binding::{
-    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, PluginProtocol,
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, NodeLock,
+    PluginProtocol,
 };
 pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
 pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};

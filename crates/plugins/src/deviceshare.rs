@@ -95,7 +95,7 @@ const ARGS: &[ArgSpec] = &[
     switch(
         ASCEND_HAMI,
         "false",
-        "Accepted; no effect until Ascend devices of HAMi are supported.",
+        "Share Ascend NPUs as HAMi does: huawei.com/Ascend… and its -memory.",
     ),
     arg(
         POLICY,
@@ -154,10 +154,6 @@ const ARG_RULES: &[ArgRule] = &[
         name: MIND_CLUSTER,
         help: NO_NPU,
     },
-    ArgRule::NotBuilt {
-        name: ASCEND_HAMI,
-        help: NO_NPU,
-    },
     ArgRule::OneOf {
         name: POLICY,
         values: &[BINPACK, SPREAD],
@@ -193,6 +189,7 @@ fn read(arguments: &Arguments) -> Settings {
         gpu_memory: switch(GPU_MEMORY, default.gpu_memory),
         gpu_number: switch(GPU_NUMBER, default.gpu_number),
         vgpu: switch(VGPU, default.vgpu),
+        ascend_hami: switch(ASCEND_HAMI, default.ascend_hami),
         node_lock: switch(NODE_LOCK, default.node_lock),
         in_flight_guard: switch(IN_FLIGHT_GUARD, default.in_flight_guard),
         policy,

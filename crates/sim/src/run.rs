@@ -146,7 +146,7 @@ fn record(
         };
         let written = bind.devices.iter().flat_map(|written| &written.annotations);
         let mut annotations: Pairs = written
-            .map(|annotation| (annotation.key.to_owned(), annotation.value.text(sent)))
+            .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
             .collect();
         annotations.sort();
         world.bind(&pod, &node, &bind.volumes, &annotations);

@@ -20,7 +20,7 @@ mod tests;
 use std::rc::Rc;
 
 use crate::binding::{
-    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, PluginProtocol,
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, NodeLock, PluginProtocol,
 };
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
@@ -43,7 +43,7 @@ const TIME: &str = "volcano.sh/predicate-time";
 /// Pod annotation by which the device plugin answers.
 const ASSIGNED: &str = "volcano.sh/gpu-assigned";
 /// Node annotation taken before the Binding, where settings say so.
-const LOCK: &str = "gpu";
+const LOCK: NodeLock = NodeLock::new("gpu");
 
 /// Cores of a pick that leaves nothing of its card, whatever the memory of the card is.
 const WHOLE: i64 = 100;

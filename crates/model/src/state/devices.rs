@@ -105,9 +105,9 @@ impl State {
         }
         let written = self.binding_annotations(ix).annotations.into_iter();
         let mut records: Pairs = written
-            .filter(|annotation| pumice_devices::family::records(annotation.key))
+            .filter(|annotation| pumice_devices::family::records(&annotation.key))
             .filter_map(|annotation| match annotation.value {
-                AnnotationValue::Text(text) => Some((annotation.key.to_owned(), text)),
+                AnnotationValue::Text(text) => Some((annotation.key.into_owned(), text)),
                 _ => None,
             })
             .collect();

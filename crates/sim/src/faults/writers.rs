@@ -331,7 +331,7 @@ fn stamp(sequences: &mut Sequences, request: &BindRequest, now_ms: u64) -> Pairs
     };
     let written = request.devices.annotations.iter();
     let mut records: Pairs = written
-        .map(|annotation| (annotation.key.to_owned(), annotation.value.text(sent)))
+        .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
         .collect();
     records.sort();
     records

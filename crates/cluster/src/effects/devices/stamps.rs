@@ -1,5 +1,6 @@
 //! Stamps: what is known only when a Binding is sent.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -33,7 +34,7 @@ impl Stamps {
         node: &str,
         written: &[Annotation],
         now: Timestamp,
-    ) -> Vec<(&'static str, String)> {
+    ) -> Vec<(Cow<'static, str>, String)> {
         let seconds = now.as_second();
         let is_numbered = written
             .iter()
@@ -46,7 +47,7 @@ impl Stamps {
                 false => 0,
             },
         };
-        let pair = |annotation: &Annotation| (annotation.key, annotation.value.text(sent));
+        let pair = |annotation: &Annotation| (annotation.key.clone(), annotation.value.text(sent));
         written.iter().map(pair).collect()
     }
 }
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     const SEQUENCE: Annotation = Annotation {
-        key: "sequence",
+        key: Cow::Borrowed("sequence"),
         value: AnnotationValue::Sequence,
     };
 
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_value_is_stamped() {
-        let annotation = |key, value| Annotation { key, value };
+        let annotation = |key: &'static str, value| Annotation::new(key, value);
         let written = [
             annotation(
                 "text",

@@ -32,7 +32,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::binding::BindProtocol;
+use crate::binding::{BindProtocol, NodeLock};
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
@@ -48,7 +48,7 @@ use register::Variant;
 use request::{ChipsRequest, Rules};
 
 /// Node annotation that is the lock.
-const LOCK: &str = "hami.io/mutex.lock";
+const LOCK: NodeLock = NodeLock::naming_pod("hami.io/mutex.lock");
 /// How resources of Ascend chips begin, in any spelling of case.
 const ASCEND: &str = "huawei.com/ascend";
 

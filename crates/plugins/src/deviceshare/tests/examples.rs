@@ -149,21 +149,29 @@ fn the_nvidia_examples_are_accepted_without_a_finding() {
 }
 
 #[test]
-fn the_ascend_examples_are_accepted_with_one_warning() {
+fn the_ascend_examples_are_accepted_that_of_mind_cluster_with_one_warning() {
     let default_map = Settings::default().config_map;
     let shared_map = ("kube-system".to_owned(), "hami-scheduler-device".to_owned());
-    for (text, map) in [
-        (config_map(MIND_CLUSTER_ON, INIT_PARAMS), default_map),
-        (config_map(ASCEND_HAMI_ON, ""), shared_map),
-    ] {
-        let outcome = read(&text);
-        assert!(
-            matches!(findings(&outcome)[..], [(Severity::Warning, "W0307", _)]),
-            "{:?}",
-            outcome.diagnostics
-        );
-        assert_eq!(outcome.diagnostics[0].line, 14);
-        let settings = settings(&outcome.config.expect("usable"));
-        assert_eq!((settings.configured, settings.config_map), (true, map));
-    }
+    let outcome = read(&config_map(MIND_CLUSTER_ON, INIT_PARAMS));
+    assert!(
+        matches!(findings(&outcome)[..], [(Severity::Warning, "W0307", _)]),
+        "{:?}",
+        outcome.diagnostics
+    );
+    assert_eq!(outcome.diagnostics[0].line, 14);
+    let found = settings(&outcome.config.expect("usable"));
+    assert_eq!((found.configured, found.config_map), (true, default_map));
+    let outcome = read(&config_map(ASCEND_HAMI_ON, ""));
+    assert_eq!(outcome.diagnostics, []);
+    let found = settings(&outcome.config.expect("usable"));
+    let expected = Settings {
+        configured: true,
+        ascend_hami: true,
+        policy: Policy::Binpack,
+        weight: 10,
+        config_map: shared_map,
+        ..Settings::default()
+    };
+    assert_eq!(found, expected);
+    assert!(found.reads_config_map());
 }
