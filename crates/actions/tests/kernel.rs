@@ -486,7 +486,7 @@ proptest! {
                     session.place(task, choice);
                 }
             } else if !running.is_empty() {
-                session.evict(*which.get(&running));
+                session.evict(*which.get(&running), "preempt");
             }
         }
     }

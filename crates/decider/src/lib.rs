@@ -31,11 +31,12 @@ use std::time::Duration;
 use pumice_conf::Config;
 use pumice_controllers::shard::ShardStatus;
 use pumice_engine::Engine;
+use pumice_model::Delta;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place};
-pub use step::Step;
+pub use step::StepResult;
 
 use pending_cleanups::PendingCleanups;
 use status_retries::StatusRetries;
@@ -109,8 +110,8 @@ pub struct Decider {
     shard_status: Option<ShardStatus>,
     retries: StatusRetries,
     cleanups: PendingCleanups,
-    /// Decisions of a dry run, oldest first: second and UID.
-    dry_decisions: VecDeque<(i64, String)>,
+    /// Decisions of a dry run, oldest first: second, and what takes it back.
+    dry_decisions: VecDeque<(i64, Delta)>,
     effects: Vec<Effect>,
 }
 

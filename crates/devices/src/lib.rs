@@ -35,12 +35,12 @@ pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, NodeLock,
     PluginProtocol,
 };
-pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
+pub use facts::{ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, Pairs, PodFacts};
 pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
-    Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, Load,
-    NodeCards, Partition, Portion, Tags, UNLIMITED, View,
+    Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,
+    Load, NodeCards, Partition, Portion, Tags, UNLIMITED,
 };
 pub use node::NodeDevices;
 pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};

@@ -34,7 +34,7 @@ impl DeviceRequestIx {
 }
 
 /// Amounts that count for queues instead of those of the request.
-pub type Charge = SmallVec<[(ResIx, i64); 2]>;
+pub type QueueCharge = SmallVec<[(ResIx, i64); 2]>;
 
 /// Devices a task holds on its node.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Holding {
     /// What else decides who shares cards with it.
     pub tags: Tags,
     /// Amounts that count for its queue instead of those of its request.
-    pub charge: Charge,
+    pub charge: QueueCharge,
 }
 
 impl Holding {
@@ -91,21 +91,21 @@ pub struct DeviceNote {
 
 /// What decides about a demand: what is asked, and by whom where that matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Asked {
+struct AskedDevices {
     facts: PodFacts,
     tags: Tags,
 }
 
 struct Compiled {
     demand: Rc<DeviceRequest>,
-    charge: Charge,
+    charge: QueueCharge,
 }
 
 /// What all pods ask, the families, and the configuration they come from.
 pub struct DeviceTable {
     devices: Devices,
     maps: FxHashMap<(String, String), Option<String>>,
-    asked: Pool<Asked>,
+    asked: Pool<AskedDevices>,
     compiled: Vec<Compiled>,
     pub(crate) notes: VecDeque<DeviceNote>,
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
@@ -122,10 +122,10 @@ impl Default for DeviceTable {
             pod_problems: FxHashMap::default(),
         };
         // Index 0 is nothing, and stays.
-        books.asked.acquire(Asked::default());
+        books.asked.acquire(AskedDevices::default());
         books.compiled.push(Compiled {
             demand: Rc::default(),
-            charge: Charge::new(),
+            charge: QueueCharge::new(),
         });
         books
     }
@@ -143,7 +143,7 @@ impl DeviceTable {
     }
 
     /// Amounts that count for queues as long as the pod has no cards.
-    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &Charge {
+    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &QueueCharge {
         &self.compiled[ix.0 as usize].charge
     }
 
@@ -178,7 +178,7 @@ impl DeviceTable {
             return DeviceRequestIx::NONE;
         }
         let depends_on_group = self.devices.depends_on_group(facts);
-        let asked = Asked {
+        let asked = AskedDevices {
             facts: facts.clone(),
             tags: Tags {
                 group: tags.group.filter(|_| depends_on_group),
@@ -304,8 +304,8 @@ pub(crate) fn charge_of(
     demand: &DeviceRequest,
     parts: Option<&[(u8, Allocations)]>,
     resources: &mut ResourceNames,
-) -> Charge {
-    let mut charge = Charge::new();
+) -> QueueCharge {
+    let mut charge = QueueCharge::new();
     for (family, request) in &demand.parts {
         let allocations = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
         for (name, amount) in request.charge(allocations.map(|(_, allocations)| allocations)) {

@@ -39,4 +39,4 @@ pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, RulesIx, Shape, ShapeIx};
 pub use state::{Placement, State};
 pub use task::{Task, TaskIx, TaskStatus};
-pub use volume::{Need, NeedIx, VolumeStep, Volumes};
+pub use volume::{NeedIx, VolumeNeed, VolumeStep, Volumes};

@@ -5,7 +5,7 @@ use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
-use super::Found;
+use super::ChosenNode;
 use super::cells::CellFilters;
 use super::evaluate::{BLOCK, Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
@@ -314,25 +314,25 @@ impl ClassIndex {
     }
 
     /// The best node. [`ClassIndex::catch_up`] must have been called.
-    pub fn best(&mut self, state: &State) -> Option<Found> {
+    pub fn best(&mut self, state: &State) -> Option<ChosenNode> {
         if self.parts.is_some() {
             return self.best_of_whole_picture(state);
         }
         let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
-            return Some(Found {
+            return Some(ChosenNode {
                 node: NodeIx(node),
                 idle: true,
             });
         }
         let (node, _) = self.future.as_mut()?.best(layout)?;
-        Some(Found {
+        Some(ChosenNode {
             node: NodeIx(node),
             idle: false,
         })
     }
 
-    fn best_of_whole_picture(&mut self, state: &State) -> Option<Found> {
+    fn best_of_whole_picture(&mut self, state: &State) -> Option<ChosenNode> {
         let sums = self.candidate_sums();
         self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
@@ -345,7 +345,7 @@ impl ClassIndex {
             });
             let keys = self.keys_among(state, &candidates, scores.collect());
             if let Some(node) = first_best(&candidates, &keys) {
-                return Some(Found {
+                return Some(ChosenNode {
                     node: NodeIx(node),
                     idle: wanted == Verdict::IDLE,
                 });

@@ -1,7 +1,7 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
 use super::devices::device_facts_differ;
-use super::placement::Entry;
+use super::placement::NodeEntry;
 use super::{Hold, State};
 use crate::delta::Delta;
 use crate::device::DeviceRequestIx;
@@ -27,6 +27,8 @@ impl State {
                 }
             }
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
+            Delta::EvictFailed { uid } => self.unevict(&uid),
+            Delta::PodEvicting { uid } => self.assume_evicted(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
             Delta::DeviceConfig {
                 namespace,
@@ -141,6 +143,7 @@ impl State {
         let mut task = self.task_of(pod, acquired.shape);
         self.learn_devices(pod, &mut task);
         if let Some(ix) = known {
+            self.keep_evicted(ix, &mut task);
             let old = self.task(ix);
             let in_flight = matches!(old.status, TaskStatus::Allocated | TaskStatus::Binding);
             if in_flight && task.status == TaskStatus::Pending {
@@ -273,7 +276,7 @@ impl State {
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         let shape = self.shapes.share(self.task(ix).shape);
-        self.enter_node(ix, &shape, Entry::default());
+        self.enter_node(ix, &shape, NodeEntry::default());
         self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }
@@ -312,6 +315,7 @@ impl State {
     fn delete_task(&mut self, ix: TaskIx) {
         self.detach(ix);
         self.holds.remove(&ix);
+        self.evictions.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.volumes.unregister(ix, task.volumes);
         self.devices.pod_problems.remove(&ix);

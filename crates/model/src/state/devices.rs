@@ -1,10 +1,10 @@
 //! Devices of tasks: chosen when a task is placed, charged and discharged with every step it takes,
 //! read back from annotations once the cluster knows them.
 
-use pumice_devices::{AnnotationValue, BindingAnnotations, Load, Settings, Tags, View};
+use pumice_devices::{AnnotationValue, BindingAnnotations, LedgerTime, Load, Settings, Tags};
 
 use super::State;
-use crate::device::{Charge, DeviceNote, Holding, NoteAbout, charge_of};
+use crate::device::{DeviceNote, Holding, NoteAbout, QueueCharge, charge_of};
 use crate::intern::Sym;
 use crate::job::JobIx;
 use crate::node::NodeIx;
@@ -301,8 +301,8 @@ impl State {
     ) -> Option<Box<Holding>> {
         let task = self.task(ix);
         let view = match later {
-            true => View::Future,
-            false => View::Now,
+            true => LedgerTime::Future,
+            false => LedgerTime::Now,
         };
         let demand = self.devices.demand(task.demand).clone();
         let parts = demand.choose(&self.nodes.devices[node.at()], view)?;
@@ -334,7 +334,7 @@ impl State {
         let mut holding = Holding {
             parts,
             tags,
-            charge: Charge::new(),
+            charge: QueueCharge::new(),
         };
         if !holding.is_certain() && known.as_ref().is_some_and(|known| known.is_certain()) {
             return known;

@@ -6,6 +6,7 @@ mod awaiting;
 mod changes;
 mod devices;
 mod dump;
+mod evictions;
 mod hold;
 mod jobs;
 mod placement;
@@ -26,7 +27,7 @@ use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
 use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{RulesIx, Shape, Shapes};
-use crate::task::{Task, TaskIx};
+use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
@@ -69,6 +70,7 @@ pub struct State {
     group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
+    evictions: FxHashMap<TaskIx, TaskStatus>,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
@@ -107,6 +109,7 @@ impl State {
             group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
+            evictions: FxHashMap::default(),
             changes: Changes::default(),
             reserved: WideSum::default(),
             sub_jobs_stale: FxHashSet::default(),

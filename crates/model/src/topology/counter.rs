@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::learn::Carried;
-use super::{AppearanceIx, Counts, Topology, anchor};
+use super::{AppearanceIx, CountTable, Topology, anchor};
 use crate::intern::Interner;
 use crate::node::NodeIx;
 use crate::object::{PodTerm, Selector};
@@ -60,7 +60,7 @@ pub enum Query {
 /// Numbers by node for one query.
 pub(super) struct Counter {
     query: Rc<Query>,
-    per_node: Counts,
+    per_node: CountTable,
 }
 
 impl Counter {
@@ -153,7 +153,7 @@ impl Topology {
         let query = Rc::new(query);
         self.counters.push(Counter {
             query: query.clone(),
-            per_node: Counts::default(),
+            per_node: CountTable::default(),
         });
         self.counter_index.insert(query, ix);
         (ix, true)
@@ -327,7 +327,7 @@ impl Topology {
     }
 
     /// Numbers of a counter that are not zero, in no particular order.
-    pub fn counts(&self, counter: CounterIx) -> &Counts {
+    pub fn counts(&self, counter: CounterIx) -> &CountTable {
         &self.counters[counter.0 as usize].per_node
     }
 

@@ -7,11 +7,11 @@
 //! ```
 
 use super::chips::ChipType;
-use super::needs::Share;
+use super::needs::ChipShare;
 
 /// One chip of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct ChipGrant {
     /// UUID.
     pub id: String,
     /// MiB.
@@ -19,12 +19,12 @@ pub struct Device {
     /// Percent of the chip.
     pub cores: i64,
     /// What was asked.
-    pub share: Share,
+    pub share: ChipShare,
 }
 
 /// A device as read; what is no possible number is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Read<'a> {
+pub struct ReadChip<'a> {
     /// The piece of text.
     pub piece: &'a str,
     /// UUID.
@@ -36,11 +36,11 @@ pub struct Read<'a> {
 }
 
 /// Writes the chips of each container.
-pub fn devices_text(word: &str, elements: &[Vec<Device>]) -> String {
+pub fn devices_text(word: &str, elements: &[Vec<ChipGrant>]) -> String {
     let mut text = String::new();
     for element in elements {
         for device in element {
-            let Device {
+            let ChipGrant {
                 id, memory, cores, ..
             } = device;
             text.push_str(&format!("{id},{word},{memory},{cores}:"));
@@ -51,17 +51,17 @@ pub fn devices_text(word: &str, elements: &[Vec<Device>]) -> String {
 }
 
 /// Reads the chips of each container that has some.
-pub fn decode(text: &str) -> Vec<Vec<Read<'_>>> {
+pub fn decode(text: &str) -> Vec<Vec<ReadChip<'_>>> {
     let elements = text.split(';').map(devices);
     elements.filter(|element| !element.is_empty()).collect()
 }
 
-fn devices(element: &str) -> Vec<Read<'_>> {
+fn devices(element: &str) -> Vec<ReadChip<'_>> {
     let pieces = element.split(':').map(str::trim);
     pieces.filter(|piece| !piece.is_empty()).map(read).collect()
 }
 
-fn read(piece: &str) -> Read<'_> {
+fn read(piece: &str) -> ReadChip<'_> {
     let mut fields = piece.split(',').map(str::trim);
     let id = fields.next().unwrap_or_default();
     let _type = fields.next();
@@ -69,7 +69,7 @@ fn read(piece: &str) -> Read<'_> {
         let number = fields.next()?.parse::<i64>().ok()?;
         (0..=most).contains(&number).then_some(number)
     };
-    Read {
+    ReadChip {
         piece,
         id,
         memory: number(i32::MAX.into()),
@@ -78,21 +78,21 @@ fn read(piece: &str) -> Read<'_> {
 }
 
 /// Writes what the container runtime is told. Identities are such that nothing needs escaping.
-pub fn runtime_text(chip: &ChipType, elements: &[Vec<Device>]) -> String {
+pub fn runtime_text(chip: &ChipType, elements: &[Vec<ChipGrant>]) -> String {
     let all = elements.iter().flatten();
     let entries: Vec<String> = all.map(|device| runtime(chip, device)).collect();
     format!("[{}]", entries.join(","))
 }
 
-fn runtime(chip: &ChipType, device: &Device) -> String {
+fn runtime(chip: &ChipType, device: &ChipGrant) -> String {
     let mut fields = vec![format!("\"UUID\":\"{}\"", device.id)];
     match device.share {
-        Share::Whole => {}
-        Share::Template(at) => {
+        ChipShare::Whole => {}
+        ChipShare::Template(at) => {
             let name = &chip.templates[usize::from(at)].name;
             fields.push(format!("\"temp\":\"{name}\""));
         }
-        Share::Soft { .. } => {
+        ChipShare::Soft { .. } => {
             let amounts = [("memory", device.memory), ("core", device.cores)];
             let amounts = amounts.iter().filter(|(_, amount)| *amount > 0);
             fields.extend(amounts.map(|(key, amount)| format!("\"{key}\":{amount}")));

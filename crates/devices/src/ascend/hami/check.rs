@@ -2,18 +2,18 @@
 //!
 //! Checks that no eviction changes come first.
 
-use crate::ledger::{NodeCards, View};
+use crate::ledger::{LedgerTime, NodeCards};
 
 use super::chips::{ChipType, VnpuConfig};
-use super::limits::Limits;
-use super::needs::{ChipRequest, Share};
-use super::part::Part;
-use super::register::Variant;
+use super::limits::ChipLimits;
+use super::needs::{ChipRequest, ChipShare};
+use super::part::ChipPart;
+use super::register::ChipVariant;
 
 /// A check of a chip, in the order they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Check {
+pub enum ChipCheck {
     /// The type that is asked.
     Type,
     /// Shared by hami-core, if that is asked.
@@ -41,24 +41,24 @@ pub enum Check {
 }
 
 /// Number of checks.
-pub const CHECKS: usize = Check::AiCpus as usize + 1;
+pub const CHECKS: usize = ChipCheck::AiCpus as usize + 1;
 
 /// A node, seen by a pod.
 #[derive(Clone, Copy)]
-pub struct PodOnNode<'a> {
+pub struct PodOnChips<'a> {
     /// Types of chips.
     pub config: &'a VnpuConfig,
     /// The pod's.
-    pub limits: &'a Limits,
+    pub limits: &'a ChipLimits,
     /// The node's.
     pub cards: &'a NodeCards,
     /// When.
-    pub view: View,
+    pub view: LedgerTime,
 }
 
-impl<'a> PodOnNode<'a> {
+impl<'a> PodOnChips<'a> {
     /// What a request takes of a chip of its type.
-    pub fn part(&self, need: &ChipRequest, at: usize) -> Part {
+    pub fn part(&self, need: &ChipRequest, at: usize) -> ChipPart {
         part(
             &self.config.types[usize::from(need.of)],
             need.share,
@@ -67,94 +67,94 @@ impl<'a> PodOnNode<'a> {
     }
 
     fn memory(&self, at: usize) -> i64 {
-        Part::capacity(self.cards, at).memory
+        ChipPart::capacity(self.cards, at).memory
     }
 
     /// Whether a chip serves a request.
-    pub fn admits(&self, need: &ChipRequest, at: usize) -> Result<(), Check> {
+    pub fn admits(&self, need: &ChipRequest, at: usize) -> Result<(), ChipCheck> {
         self.allows(need, at)?;
         let part = self.part(need, at);
-        let all = Part::capacity(self.cards, at);
-        let used = Part::used(self.cards, at, self.view);
+        let all = ChipPart::capacity(self.cards, at);
+        let used = ChipPart::used(self.cards, at, self.view);
         let lacks = |all: i64, used: i64, part: i64| part > 0 && all.saturating_sub(used) < part;
         if used.sharers >= all.sharers {
-            return Err(Check::Slots);
+            return Err(ChipCheck::Slots);
         }
         let foreign = match need.share {
-            Share::Soft { .. } => used.sharers - used.soft,
-            Share::Whole | Share::Template(_) => used.soft,
+            ChipShare::Soft { .. } => used.sharers - used.soft,
+            ChipShare::Whole | ChipShare::Template(_) => used.soft,
         };
         if foreign > 0 {
-            return Err(Check::Mixed);
+            return Err(ChipCheck::Mixed);
         }
         if lacks(all.memory, used.memory, part.memory) {
-            return Err(Check::Memory);
+            return Err(ChipCheck::Memory);
         }
         let exclusive = part.cores == all.cores && used.sharers > 0;
         if lacks(all.cores, used.cores, part.cores) || exclusive || used.cores >= all.cores {
-            return Err(Check::Cores);
+            return Err(ChipCheck::Cores);
         }
         if lacks(all.ai_cores, used.ai_cores, part.ai_cores) {
-            return Err(Check::AiCores);
+            return Err(ChipCheck::AiCores);
         }
         match lacks(all.ai_cpus, used.ai_cpus, part.ai_cpus) {
-            true => Err(Check::AiCpus),
+            true => Err(ChipCheck::AiCpus),
             false => Ok(()),
         }
     }
 
     /// The checks that no eviction changes.
-    pub fn allows(&self, need: &ChipRequest, at: usize) -> Result<(), Check> {
+    pub fn allows(&self, need: &ChipRequest, at: usize) -> Result<(), ChipCheck> {
         let card = &self.cards.cards[at];
-        let variant = Variant::of(card);
+        let variant = ChipVariant::of(card);
         if variant.of != need.of {
-            return Err(Check::Type);
+            return Err(ChipCheck::Type);
         }
-        if matches!(need.share, Share::Soft { .. }) && !variant.soft {
-            return Err(Check::Mode);
+        if matches!(need.share, ChipShare::Soft { .. }) && !variant.soft {
+            return Err(ChipCheck::Mode);
         }
         if !card.is_usable() {
-            return Err(Check::Healthy);
+            return Err(ChipCheck::Healthy);
         }
         if !self.limits.admits(need.of, &card.id) {
-            return Err(Check::Uuid);
+            return Err(ChipCheck::Uuid);
         }
         match self.part(need, at).memory > self.memory(at) {
-            true => Err(Check::Size),
+            true => Err(ChipCheck::Size),
             false => Ok(()),
         }
     }
 }
 
 /// What a share of a chip with so much memory is.
-pub fn part(chip: &ChipType, share: Share, memory: i64) -> Part {
+pub fn part(chip: &ChipType, share: ChipShare, memory: i64) -> ChipPart {
     match share {
-        Share::Whole => Part {
+        ChipShare::Whole => ChipPart {
             memory,
             sharers: 1,
             ai_cores: chip.ai_cores,
             ai_cpus: chip.ai_cpus,
-            ..Part::default()
+            ..ChipPart::default()
         },
-        Share::Template(at) => {
+        ChipShare::Template(at) => {
             let template = &chip.templates[usize::from(at)];
-            Part {
+            ChipPart {
                 memory: template.memory,
                 sharers: 1,
                 ai_cores: template.ai_cores,
                 ai_cpus: template.ai_cpus,
-                ..Part::default()
+                ..ChipPart::default()
             }
         }
-        Share::Soft {
+        ChipShare::Soft {
             memory: limit,
             cores,
-        } => Part {
+        } => ChipPart {
             memory: limit.unwrap_or(memory),
             sharers: 1,
             cores,
             soft: 1,
-            ..Part::default()
+            ..ChipPart::default()
         },
     }
 }

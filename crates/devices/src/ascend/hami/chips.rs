@@ -38,12 +38,12 @@ pub struct ChipType {
     /// `superPod`: chips are handed out in pairs.
     pub pairs: bool,
     /// `templates`, by memory.
-    pub templates: Vec<Template>,
+    pub templates: Vec<ChipTemplate>,
 }
 
 /// A part that a chip can be split into.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Template {
+pub struct ChipTemplate {
     /// MiB.
     pub memory: i64,
     /// AI cores.
@@ -56,7 +56,7 @@ pub struct Template {
 
 /// What a number of MiB is rounded up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounded {
+pub enum RoundedMemory {
     /// The template at this place of [`ChipType::templates`].
     Template(u16),
     /// A whole chip.
@@ -67,12 +67,12 @@ pub enum Rounded {
 
 impl ChipType {
     /// The smallest template with so many MiB, or else a whole chip (spec/05 §3.3).
-    pub fn round(&self, mib: i64) -> Rounded {
+    pub fn round(&self, mib: i64) -> RoundedMemory {
         let at = self.templates.partition_point(|one| one.memory < mib);
         match u16::try_from(at) {
-            Ok(place) if at < self.templates.len() => Rounded::Template(place),
-            _ if mib <= self.capacity => Rounded::Whole,
-            _ => Rounded::TooMuch,
+            Ok(place) if at < self.templates.len() => RoundedMemory::Template(place),
+            _ if mib <= self.capacity => RoundedMemory::Whole,
+            _ => RoundedMemory::TooMuch,
         }
     }
 
@@ -146,7 +146,7 @@ const KNOWN: &[ChipRow] = &[
 ];
 
 fn known(&(word, allocatable, capacity, ai_cores, ai_cpus, templates): &ChipRow) -> ChipType {
-    let template = |&(name, memory, ai_cores, ai_cpus): &TemplateRow| Template {
+    let template = |&(name, memory, ai_cores, ai_cpus): &TemplateRow| ChipTemplate {
         memory,
         ai_cores,
         ai_cpus,

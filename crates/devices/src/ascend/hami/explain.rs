@@ -1,15 +1,15 @@
 //! Why a node does not fit, chip by chip.
 
-use crate::ledger::{NodeCards, View};
+use crate::ledger::{LedgerTime, NodeCards};
 use crate::request::{FamilyRequest, NearMiss};
 use crate::text::{Bounded, grouped};
 
-use super::check::{Check, PodOnNode};
-use super::failure::Absent;
+use super::check::{ChipCheck, PodOnChips};
+use super::failure::NoChips;
 use super::needs::ChipRequest;
-use super::part::Part;
-use super::place::Picks;
-use super::register::{REGISTER, Variant};
+use super::part::ChipPart;
+use super::place::ChipPicks;
+use super::register::{ChipVariant, REGISTER};
 use super::request::ChipsRequest;
 
 /// Why a request does not fit; `None` if it does.
@@ -17,7 +17,7 @@ pub fn explain(
     request: &ChipsRequest,
     node: &str,
     cards: &NodeCards,
-    view: View,
+    view: LedgerTime,
 ) -> Option<NearMiss> {
     let policy = request.rules.policy;
     let on_node = request.on_node(cards, view);
@@ -25,7 +25,7 @@ pub fn explain(
         return None;
     }
     let failure = &request.failures()[usize::from(request.failure(cards, view))];
-    let mut taken = Picks::new();
+    let mut taken = ChipPicks::new();
     let failing = request.needs.iter().find(|need| {
         let found = on_node.best(need, &taken, policy);
         found.map(|found| taken.extend(found)).is_none()
@@ -39,7 +39,7 @@ pub fn explain(
     let mut short = i64::MAX;
     let mut chips = Bounded::default();
     for (at, card) in cards.cards.iter().enumerate() {
-        if Variant::of(card).of != need.of {
+        if ChipVariant::of(card).of != need.of {
             continue;
         }
         let why = match (taken.contains(&(at as u16)), on_node.admits(need, at)) {
@@ -69,9 +69,9 @@ pub fn explain(
 /// Why a node has no chip of a type.
 fn absence(request: &ChipsRequest, need: &ChipRequest, cards: &NodeCards) -> String {
     let word = &request.rules.config.types[usize::from(need.of)].word;
-    match Absent::of(cards) {
-        Absent::Off => "the devices are switched off".to_owned(),
-        Absent::NotRegistered => format!(
+    match NoChips::of(cards) {
+        NoChips::Off => "the devices are switched off".to_owned(),
+        NoChips::NotRegistered => format!(
             "no {word} in the node annotation {REGISTER}{word}: is ascend-device-plugin running on \
              it, and the node labelled ascend=on?"
         ),
@@ -79,25 +79,25 @@ fn absence(request: &ChipsRequest, need: &ChipRequest, cards: &NodeCards) -> Str
 }
 
 /// MiB that are missing on a chip, 0 if something else is that may be given back.
-fn missing(on_node: &PodOnNode, need: &ChipRequest, at: usize, check: Check) -> i64 {
+fn missing(on_node: &PodOnChips, need: &ChipRequest, at: usize, check: ChipCheck) -> i64 {
     match check {
-        Check::Memory => short(on_node, need, at),
-        check if check <= Check::Pair => i64::MAX,
+        ChipCheck::Memory => short(on_node, need, at),
+        check if check <= ChipCheck::Pair => i64::MAX,
         _ => 0,
     }
 }
 
-fn short(on_node: &PodOnNode, need: &ChipRequest, at: usize) -> i64 {
-    let all = Part::capacity(on_node.cards, at).memory;
-    let free = all - Part::used(on_node.cards, at, on_node.view).memory;
+fn short(on_node: &PodOnChips, need: &ChipRequest, at: usize) -> i64 {
+    let all = ChipPart::capacity(on_node.cards, at).memory;
+    let free = all - ChipPart::used(on_node.cards, at, on_node.view).memory;
     on_node.part(need, at).memory - free.max(0)
 }
 
-fn why(on_node: &PodOnNode, need: &ChipRequest, at: usize, check: Check) -> String {
+fn why(on_node: &PodOnChips, need: &ChipRequest, at: usize, check: ChipCheck) -> String {
     let card = &on_node.cards.cards[at];
     let part = on_node.part(need, at);
-    let all = Part::capacity(on_node.cards, at);
-    let used = Part::used(on_node.cards, at, on_node.view);
+    let all = ChipPart::capacity(on_node.cards, at);
+    let used = ChipPart::used(on_node.cards, at, on_node.view);
     let of = |what: &str, asked: i64, free: i64| {
         format!(
             "{} {what} asked, {} free",
@@ -106,22 +106,22 @@ fn why(on_node: &PodOnNode, need: &ChipRequest, at: usize, check: Check) -> Stri
         )
     };
     match check {
-        Check::Type => format!("type {}", card.kind),
-        Check::Mode => "not in hami-core mode".to_owned(),
-        Check::Healthy => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
-        Check::Uuid => "UUID not allowed".to_owned(),
-        Check::Size => format!(
+        ChipCheck::Type => format!("type {}", card.kind),
+        ChipCheck::Mode => "not in hami-core mode".to_owned(),
+        ChipCheck::Healthy => card.unusable.as_deref().unwrap_or("not usable").to_owned(),
+        ChipCheck::Uuid => "UUID not allowed".to_owned(),
+        ChipCheck::Size => format!(
             "{} MiB asked, {} MiB in all",
             grouped(part.memory),
             grouped(all.memory)
         ),
-        Check::Pair => "its pair is not free".to_owned(),
-        Check::Slots => format!("all {} slots in use", grouped(all.sharers)),
-        Check::Mixed if used.soft > 0 => "shared by hami-core".to_owned(),
-        Check::Mixed => "split by templates".to_owned(),
-        Check::Memory => format!("{} MiB short", grouped(short(on_node, need, at))),
-        Check::Cores => of("cores", part.cores, all.cores - used.cores),
-        Check::AiCores => of("AI cores", part.ai_cores, all.ai_cores - used.ai_cores),
-        Check::AiCpus => of("AI CPUs", part.ai_cpus, all.ai_cpus - used.ai_cpus),
+        ChipCheck::Pair => "its pair is not free".to_owned(),
+        ChipCheck::Slots => format!("all {} slots in use", grouped(all.sharers)),
+        ChipCheck::Mixed if used.soft > 0 => "shared by hami-core".to_owned(),
+        ChipCheck::Mixed => "split by templates".to_owned(),
+        ChipCheck::Memory => format!("{} MiB short", grouped(short(on_node, need, at))),
+        ChipCheck::Cores => of("cores", part.cores, all.cores - used.cores),
+        ChipCheck::AiCores => of("AI cores", part.ai_cores, all.ai_cores - used.ai_cores),
+        ChipCheck::AiCpus => of("AI CPUs", part.ai_cpus, all.ai_cpus - used.ai_cpus),
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::ledger::{FamilyCode, NodeCards};
 use crate::request::Failure;
 
-use super::check::{CHECKS, Check};
+use super::check::{CHECKS, ChipCheck};
 
 /// What Volcano says of a node without enough chips.
 pub const NOT_ENOUGH: &str = "no ascend device available";
@@ -13,14 +13,14 @@ pub const NOT_ENOUGH: &str = "no ascend device available";
 /// Why a node has no chips: what [`NodeCards::absent`] means for this family. The first is the
 /// default, so that a node without chips stores nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
+pub enum NoChips {
     /// Nothing is registered, or nothing of it can be used, which is told as a problem.
     NotRegistered,
     /// The family is off.
     Off,
 }
 
-impl Absent {
+impl NoChips {
     /// As the ledger keeps it.
     pub const fn code(self) -> FamilyCode {
         FamilyCode::new(self as u16)
@@ -50,17 +50,17 @@ pub fn list() -> Rc<[Failure]> {
 
 fn fixed(check: usize) -> Failure {
     let why = match check {
-        check if check == Check::Type as usize => "the node has registered none of this type",
-        check if check == Check::Mode as usize => {
+        check if check == ChipCheck::Type as usize => "the node has registered none of this type",
+        check if check == ChipCheck::Mode as usize => {
             return Failure {
                 text: "node not in hami-core mode".to_owned(),
                 evictions_help: false,
             };
         }
-        check if check == Check::Healthy as usize => "unhealthy",
-        check if check == Check::Uuid as usize => "UUID lists",
-        check if check == Check::Size as usize => "more memory than a chip has",
-        check if check == Check::Pair as usize => "too few pairs of chips",
+        check if check == ChipCheck::Healthy as usize => "unhealthy",
+        check if check == ChipCheck::Uuid as usize => "UUID lists",
+        check if check == ChipCheck::Size as usize => "more memory than a chip has",
+        check if check == ChipCheck::Pair as usize => "too few pairs of chips",
         _ => "too few chips",
     };
     Failure {

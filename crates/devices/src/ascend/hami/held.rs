@@ -10,18 +10,18 @@ use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, MAX_AMOUNT, NodeCards};
 use crate::text::{Bounded, clip};
 
-use super::allocation::{Read, decode};
+use super::allocation::{ReadChip, decode};
 use super::check::part;
-use super::chips::{Rounded, VnpuConfig};
-use super::needs::{ChipRequest, HAMI_CORE, MODE, Share, needs};
-use super::part::Part;
-use super::register::Variant;
+use super::chips::{RoundedMemory, VnpuConfig};
+use super::needs::{ChipRequest, ChipShare, HAMI_CORE, MODE, needs};
+use super::part::ChipPart;
+use super::register::ChipVariant;
 use super::request::allocated;
 
 /// What a pod holds on a node.
 pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
     let wanted = needs(pod, config);
-    let holder = Holder {
+    let holder = PlacedPod {
         config,
         cards,
         soft: pod.annotation(MODE) == Some(HAMI_CORE),
@@ -62,20 +62,20 @@ pub fn held(config: &VnpuConfig, records: &Pairs, pod: &PodFacts, cards: &NodeCa
 fn of(cards: &NodeCards, allocations: &Allocations, need: &ChipRequest) -> Vec<Option<u16>> {
     let own = allocations.iter().filter(|one| {
         let card = one.card.and_then(|at| cards.cards.get(usize::from(at)));
-        let of = card.map(|card| Variant::of(card).of);
+        let of = card.map(|card| ChipVariant::of(card).of);
         one.certain && one.container == need.container && of.is_none_or(|of| of == need.of)
     });
     own.map(|one| one.card).collect()
 }
 
-struct Holder<'a> {
+struct PlacedPod<'a> {
     config: &'a VnpuConfig,
     cards: &'a NodeCards,
     soft: bool,
     needs: &'a [ChipRequest],
 }
 
-impl Holder<'_> {
+impl PlacedPod<'_> {
     /// What the annotation of a type says.
     fn read(&self, of: u16, records: &Pairs, to: &mut Allocations, problems: &mut Bounded) {
         let key = allocated(&self.config.types[usize::from(of)].word);
@@ -104,18 +104,18 @@ impl Holder<'_> {
         &self,
         of: u16,
         container: u16,
-        device: &Read,
+        device: &ReadChip,
     ) -> Result<Allocation, (Option<Allocation>, &'static str)> {
         let at = self.cards.find(device.id);
         let whole = match at {
-            Some(at) => Part::capacity(self.cards, at).memory,
+            Some(at) => ChipPart::capacity(self.cards, at).memory,
             // Should the chip come back, all of it is in use, however large it is.
             None => MAX_AMOUNT,
         };
         let numbers = device.memory.zip(device.cores);
         let charged = match numbers {
             Some((memory, cores)) => self.amount(of, memory, cores, whole),
-            None => part(&self.config.types[usize::from(of)], Share::Whole, whole),
+            None => part(&self.config.types[usize::from(of)], ChipShare::Whole, whole),
         };
         let allocation = Allocation {
             container,
@@ -141,17 +141,17 @@ impl Holder<'_> {
     }
 
     /// What is charged for amounts that are written.
-    fn amount(&self, of: u16, memory: i64, cores: i64, whole: i64) -> Part {
+    fn amount(&self, of: u16, memory: i64, cores: i64, whole: i64) -> ChipPart {
         let chip = &self.config.types[usize::from(of)];
         if self.soft || cores > 0 {
             let memory = Some(memory);
-            return part(chip, Share::Soft { memory, cores }, whole);
+            return part(chip, ChipShare::Soft { memory, cores }, whole);
         }
         let share = match chip.round(memory) {
-            Rounded::Template(at) => Share::Template(at),
-            Rounded::Whole | Rounded::TooMuch => Share::Whole,
+            RoundedMemory::Template(at) => ChipShare::Template(at),
+            RoundedMemory::Whole | RoundedMemory::TooMuch => ChipShare::Whole,
         };
-        Part {
+        ChipPart {
             memory,
             ..part(chip, share, whole)
         }
@@ -160,11 +160,11 @@ impl Holder<'_> {
     /// Charges one chip of a container to every chip it does not have for sure.
     fn guess(&self, need: &ChipRequest, known: &[Option<u16>], to: &mut Allocations) {
         for (at, card) in self.cards.cards.iter().enumerate() {
-            if Variant::of(card).of != need.of || known.contains(&Some(at as u16)) {
+            if ChipVariant::of(card).of != need.of || known.contains(&Some(at as u16)) {
                 continue;
             }
             let chip = &self.config.types[usize::from(need.of)];
-            let whole = Part::capacity(self.cards, at).memory;
+            let whole = ChipPart::capacity(self.cards, at).memory;
             to.push(self.guessed(need.container, at, part(chip, need.share, whole)));
         }
     }
@@ -172,11 +172,11 @@ impl Holder<'_> {
     /// A request that cannot be read may be for any chips.
     fn unreadable(&self, pod: &PodFacts, to: &mut Allocations, problems: &mut Bounded) {
         for (at, card) in self.cards.cards.iter().enumerate() {
-            let chip = &self.config.types[usize::from(Variant::of(card).of)];
+            let chip = &self.config.types[usize::from(ChipVariant::of(card).of)];
             let mut counts = pod.containers.iter().map(|one| one.milli(&chip.count_name));
             if counts.any(|count| count.is_some_and(|milli| milli > 0)) {
-                let whole = Part::capacity(self.cards, at).memory;
-                to.push(self.guessed(0, at, part(chip, Share::Whole, whole)));
+                let whole = ChipPart::capacity(self.cards, at).memory;
+                to.push(self.guessed(0, at, part(chip, ChipShare::Whole, whole)));
             }
         }
         if !to.is_empty() {
@@ -188,7 +188,7 @@ impl Holder<'_> {
         }
     }
 
-    fn guessed(&self, container: u16, at: usize, part: Part) -> Allocation {
+    fn guessed(&self, container: u16, at: usize, part: ChipPart) -> Allocation {
         Allocation {
             container,
             card: u16::try_from(at).ok(),

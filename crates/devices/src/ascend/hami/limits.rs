@@ -6,17 +6,17 @@ use super::chips::VnpuConfig;
 
 /// UUIDs by type; those without lists are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits(Vec<OfType>);
+pub struct ChipLimits(Vec<UuidLists>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct OfType {
+struct UuidLists {
     of: u16,
     /// Empty: all.
     allowed: Vec<String>,
     denied: Vec<String>,
 }
 
-impl Limits {
+impl ChipLimits {
     /// Reads the annotations of a pod.
     pub fn of(pod: &PodFacts, config: &VnpuConfig) -> Self {
         let mut all = Vec::new();
@@ -30,7 +30,7 @@ impl Limits {
             let allowed = list(format!("hami.io/use-{}-uuid", chip.word));
             let denied = list(format!("hami.io/no-use-{}-uuid", chip.word));
             if !allowed.is_empty() || !denied.is_empty() {
-                all.push(OfType {
+                all.push(UuidLists {
                     of: of as u16,
                     allowed,
                     denied,

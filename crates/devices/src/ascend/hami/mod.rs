@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  register ──► register::chips ──► cards        limits of containers ──► needs::needs ┐
-//!                                     │          annotations ──► limits::Limits ───────┤
+//!                                     │          annotations ──► limits::ChipLimits ───────┤
 //!                                     ▼                                                ▼
 //!  fit, choose:  check (one chip) ◄── place (best chip, in turn) ◄──────── request::ChipsRequest
 //!                                     │                                                │
@@ -41,11 +41,11 @@ use crate::request::FamilyRequest;
 use crate::settings::Settings;
 
 use chips::VnpuConfig;
-use failure::Absent;
-use limits::Limits;
+use failure::NoChips;
+use limits::ChipLimits;
 use part::DIMENSIONS;
-use register::Variant;
-use request::{ChipsRequest, Rules};
+use register::ChipVariant;
+use request::{ChipRules, ChipsRequest};
 
 /// Node annotation that is the lock.
 const LOCK: NodeLock = NodeLock::naming_pod("hami.io/mutex.lock");
@@ -66,14 +66,14 @@ pub const SPEC: FamilySpec = FamilySpec {
 };
 
 struct AscendHami {
-    rules: Rc<Rules>,
+    rules: Rc<ChipRules>,
     configured: bool,
     enabled: bool,
 }
 
 impl AscendHami {
     fn new(settings: &Settings, config: &DeviceConfig) -> Self {
-        let rules = Rules {
+        let rules = ChipRules {
             config: config.section(),
             policy: settings.policy,
             protocol: BindProtocol::of(settings, LOCK),
@@ -138,7 +138,7 @@ impl AscendHami {
             return Ok(None);
         }
         Ok(Some(Rc::new(ChipsRequest {
-            limits: Limits::of(pod, &self.rules.config),
+            limits: ChipLimits::of(pod, &self.rules.config),
             rules: Rc::clone(&self.rules),
             needs,
         })))
@@ -154,7 +154,7 @@ impl Family for AscendHami {
         }
         let mut annotations = node.annotations.iter();
         if annotations.any(|(key, _)| key.starts_with(register::REGISTER)) {
-            found.absent = Absent::Off.code();
+            found.absent = NoChips::Off.code();
         }
         found
     }
@@ -184,7 +184,7 @@ impl Family for AscendHami {
     }
 
     fn mode(&self, card: &Card) -> &'static str {
-        match Variant::of(card).soft {
+        match ChipVariant::of(card).soft {
             true => "hami-core",
             false => "template",
         }

@@ -3,7 +3,7 @@
 use crate::facts::{ContainerFacts, ContainerKind, PodFacts, container_name};
 use crate::text::clip;
 
-use super::chips::{ChipType, Rounded, VnpuConfig};
+use super::chips::{ChipType, RoundedMemory, VnpuConfig};
 
 /// Pod annotation: how its chips are shared.
 pub const MODE: &str = "huawei.com/vnpu-mode";
@@ -12,7 +12,7 @@ pub const HAMI_CORE: &str = "hami-core";
 
 /// How much of each chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum ChipShare {
     /// All of it.
     Whole,
     /// The template at this place of [`ChipType::templates`].
@@ -36,7 +36,7 @@ pub struct ChipRequest {
     /// Different chips, at least 1.
     pub count: u32,
     /// Of each.
-    pub share: Share,
+    pub share: ChipShare,
 }
 
 /// Whether hami-core limits a pod.
@@ -84,7 +84,7 @@ fn need(
     container: &ContainerFacts,
     chip: &ChipType,
     soft: bool,
-) -> Result<Option<(u32, Share)>, String> {
+) -> Result<Option<(u32, ChipShare)>, String> {
     let name = &chip.count_name;
     let count = field(container, name, i64::from(i32::MAX))?;
     let memory = memory(container, chip)?;
@@ -130,17 +130,17 @@ fn share(
     memory: Option<i64>,
     cores: i64,
     soft: bool,
-) -> Result<Share, String> {
+) -> Result<ChipShare, String> {
     if soft {
-        return Ok(Share::Soft { memory, cores });
+        return Ok(ChipShare::Soft { memory, cores });
     }
-    match memory.map_or(Rounded::Whole, |mib| chip.round(mib)) {
-        Rounded::Template(_) if count > 1 => Err(
+    match memory.map_or(RoundedMemory::Whole, |mib| chip.round(mib)) {
+        RoundedMemory::Template(_) if count > 1 => Err(
             "vNPU does not support partial memory allocation when requesting multiple devices"
                 .to_owned(),
         ),
-        Rounded::Template(template) => Ok(Share::Template(template)),
-        Rounded::Whole | Rounded::TooMuch => Ok(Share::Whole),
+        RoundedMemory::Template(template) => Ok(ChipShare::Template(template)),
+        RoundedMemory::Whole | RoundedMemory::TooMuch => Ok(ChipShare::Whole),
     }
 }
 

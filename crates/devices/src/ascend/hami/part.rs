@@ -1,12 +1,12 @@
 //! What is counted of a chip.
 
-use crate::ledger::{Dimension, NodeCards, Portion, View};
+use crate::ledger::{Dimension, LedgerTime, NodeCards, Portion};
 
 const fn of(name: &'static str, is_physical: bool) -> Dimension {
     Dimension { name, is_physical }
 }
 
-/// Dimensions of chips, in the order of [`Part`].
+/// Dimensions of chips, in the order of [`ChipPart`].
 pub const DIMENSIONS: &[Dimension] = &[
     of("memory", true),
     of("sharers", false),
@@ -18,7 +18,7 @@ pub const DIMENSIONS: &[Dimension] = &[
 
 /// A part of a chip, or all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct ChipPart {
     /// MiB.
     pub memory: i64,
     /// Containers.
@@ -33,7 +33,7 @@ pub struct Part {
     pub soft: i64,
 }
 
-impl Part {
+impl ChipPart {
     /// What a row of a ledger says.
     pub fn of(row: &[i64]) -> Self {
         match *row {
@@ -55,7 +55,7 @@ impl Part {
     }
 
     /// What is in use of a chip.
-    pub fn used(cards: &NodeCards, card: usize, view: View) -> Self {
+    pub fn used(cards: &NodeCards, card: usize, view: LedgerTime) -> Self {
         Self::of(cards.used(card, view))
     }
 

@@ -6,16 +6,16 @@
 
 use smallvec::SmallVec;
 
-use crate::ledger::{Card, View};
+use crate::ledger::{Card, LedgerTime};
 use crate::settings::Policy;
 
-use super::check::PodOnNode;
+use super::check::PodOnChips;
 use super::needs::ChipRequest;
-use super::part::Part;
-use super::register::Variant;
+use super::part::ChipPart;
+use super::register::ChipVariant;
 
 /// Positions of chips, by request, each as often as it counts.
-pub type Picks = SmallVec<[u16; 8]>;
+pub type ChipPicks = SmallVec<[u16; 8]>;
 
 /// Chips of a pod above which no matching is tried.
 const MOST_MATCHED: usize = 64;
@@ -24,12 +24,12 @@ const MOST_MATCHED: usize = 64;
 const RING_POINTS: f64 = 10.0;
 
 /// Chips that would serve a request, with their scores.
-type Candidates = SmallVec<[(f64, u16); 16]>;
+type ScoredChips = SmallVec<[(f64, u16); 16]>;
 
-impl PodOnNode<'_> {
+impl PodOnChips<'_> {
     /// Chips for all requests, and the score of the node; `None` if there are not enough.
-    pub fn place(&self, needs: &[ChipRequest], policy: Policy) -> Option<(Picks, f64)> {
-        let mut picks = Picks::new();
+    pub fn place(&self, needs: &[ChipRequest], policy: Policy) -> Option<(ChipPicks, f64)> {
+        let mut picks = ChipPicks::new();
         for need in needs {
             let Some(found) = self.best(need, &picks, policy) else {
                 picks = self.matching(needs)?;
@@ -42,7 +42,7 @@ impl PodOnNode<'_> {
     }
 
     /// The chips that a request gets, of those that are not taken.
-    pub fn best(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> Option<Picks> {
+    pub fn best(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> Option<ChipPicks> {
         let count = need.count as usize;
         if self.cards.cards.len() < count {
             return None;
@@ -61,7 +61,7 @@ impl PodOnNode<'_> {
         Some(fitting[..count].iter().map(|(_, at)| *at).collect())
     }
 
-    fn candidates(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> Candidates {
+    fn candidates(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> ScoredChips {
         let all = 0..self.cards.cards.len() as u16;
         let free = all.filter(|at| !taken.contains(at));
         let fitting = free.filter(|at| self.admits(need, usize::from(*at)).is_ok());
@@ -74,11 +74,11 @@ impl PodOnNode<'_> {
 
     /// Score of a chip as it is before the pod.
     fn worth(&self, at: u16, policy: Policy) -> f64 {
-        let used = Part::used(self.cards, usize::from(at), self.view);
+        let used = ChipPart::used(self.cards, usize::from(at), self.view);
         match policy {
             Policy::None => 0.0,
             Policy::Binpack => {
-                let all = Part::capacity(self.cards, usize::from(at)).memory;
+                let all = ChipPart::capacity(self.cards, usize::from(at)).memory;
                 100.0 * used.memory as f64 / all as f64
             }
             Policy::Spread if used.sharers == 0 => 100.0,
@@ -89,13 +89,13 @@ impl PodOnNode<'_> {
     /// All chips of the type have a group with fast links.
     fn has_rings(&self, of: u16) -> bool {
         let word = &self.config.types[usize::from(of)].word;
-        let mut variants = self.cards.cards.iter().map(Variant::of);
+        let mut variants = self.cards.cards.iter().map(ChipVariant::of);
         word.starts_with("Ascend910") && variants.all(|one| one.of != of || one.ring.is_some())
     }
 
     /// Larger groups first, the one with the first chip among equals.
-    fn by_rings(&self, fitting: &mut Candidates) {
-        let ring = |at: u16| Variant::of(self.card(at)).ring;
+    fn by_rings(&self, fitting: &mut ScoredChips) {
+        let ring = |at: u16| ChipVariant::of(self.card(at)).ring;
         let mut sizes = [0i32; 256];
         for (_, at) in fitting.iter() {
             sizes[usize::from(ring(*at).unwrap_or(0))] += 1;
@@ -107,7 +107,7 @@ impl PodOnNode<'_> {
     }
 
     /// Pairs of chips that both fit, in the order of their better chips.
-    fn by_pairs(&self, fitting: &mut Candidates) {
+    fn by_pairs(&self, fitting: &mut ScoredChips) {
         let pair = |at: u16| self.card(at).index / 2;
         let mut pairs: SmallVec<[(u32, u32); 16]> = SmallVec::new();
         for (_, at) in fitting.iter() {
@@ -122,7 +122,7 @@ impl PodOnNode<'_> {
     }
 
     /// Chips for all requests, if greed has found none.
-    fn matching(&self, needs: &[ChipRequest]) -> Option<Picks> {
+    fn matching(&self, needs: &[ChipRequest]) -> Option<ChipPicks> {
         let pairs = |need: &ChipRequest| self.config.types[usize::from(need.of)].pairs;
         let total: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
         let chips = self.cards.cards.len();
@@ -130,7 +130,7 @@ impl PodOnNode<'_> {
         if needs.len() < 2 || impossible || needs.iter().any(pairs) {
             return None;
         }
-        let mut matching = Matching {
+        let mut matching = ChipMatching {
             on_node: *self,
             needs,
             holder: vec![None; chips],
@@ -142,7 +142,7 @@ impl PodOnNode<'_> {
                 }
             }
         }
-        let mut picks = Picks::new();
+        let mut picks = ChipPicks::new();
         for at in 0..needs.len() {
             let holders = matching.holder.iter().enumerate();
             let own = holders.filter(|(_, holder)| **holder == Some(at));
@@ -168,7 +168,7 @@ impl PodOnNode<'_> {
     }
 
     fn closeness(&self, picks: &[u16]) -> f64 {
-        let ring = |at: &u16| Variant::of(self.card(*at)).ring;
+        let ring = |at: &u16| ChipVariant::of(self.card(*at)).ring;
         let alike = |at: &u16| picks.iter().filter(|other| ring(other) == ring(at)).count();
         match picks.iter().all(|at| ring(at).is_some()) {
             true => {
@@ -181,14 +181,14 @@ impl PodOnNode<'_> {
 }
 
 /// Who gets which chip (Kuhn's algorithm).
-struct Matching<'a> {
-    on_node: PodOnNode<'a>,
+struct ChipMatching<'a> {
+    on_node: PodOnChips<'a>,
     needs: &'a [ChipRequest],
     /// By chip, the request that has it.
     holder: Vec<Option<usize>>,
 }
 
-impl Matching<'_> {
+impl ChipMatching<'_> {
     /// Finds one more chip for a request, moving others if need be.
     fn serve(&mut self, need: usize, seen: &mut Vec<bool>) -> bool {
         for card in 0..self.holder.len() {
@@ -210,9 +210,9 @@ impl Matching<'_> {
     }
 }
 
-impl PodOnNode<'_> {
+impl PodOnChips<'_> {
     /// The same node at another time.
-    pub fn at(self, view: View) -> Self {
+    pub fn at(self, view: LedgerTime) -> Self {
         Self { view, ..self }
     }
 }

@@ -10,7 +10,7 @@ use crate::ledger::{Card, FamilyCode, NodeCards, UNLIMITED};
 use crate::text::{Bounded, clip};
 
 use super::chips::{ChipType, VnpuConfig};
-use super::part::Part;
+use super::part::ChipPart;
 
 /// Start of the node annotations with the chips of a type.
 pub const REGISTER: &str = "hami.io/node-register-";
@@ -24,7 +24,7 @@ const MOST_CHIPS: usize = 1024;
 
 /// What a chip is, packed into the [`Card::variant`] that the ledger keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variant {
+pub struct ChipVariant {
     /// Place of its type in [`VnpuConfig::types`].
     pub of: u16,
     /// The node shares it by hami-core.
@@ -33,7 +33,7 @@ pub struct Variant {
     pub ring: Option<u8>,
 }
 
-impl Variant {
+impl ChipVariant {
     /// Of a chip.
     pub fn of(card: &Card) -> Self {
         let code = card.variant.get();
@@ -52,7 +52,7 @@ impl Variant {
 }
 
 /// One chip as registered.
-struct Entry {
+struct RegisteredChip {
     id: String,
     index: u32,
     count: i64,
@@ -95,7 +95,7 @@ pub fn chips(config: &VnpuConfig, node: &NodeFacts, cards: &mut NodeCards) {
         for entry in entries {
             let ring = entry.ring.and_then(|id| number_of(id, &mut rings));
             let of = of as u16;
-            add(cards, chip, &entry, Variant { of, soft, ring });
+            add(cards, chip, &entry, ChipVariant { of, soft, ring });
         }
     }
     cards.problems = problems.into_texts("more problems");
@@ -113,7 +113,7 @@ fn number_of(id: i64, rings: &mut Vec<i64>) -> Option<u8> {
     u8::try_from(at + 1).ok()
 }
 
-fn add(cards: &mut NodeCards, chip: &ChipType, entry: &Entry, variant: Variant) {
+fn add(cards: &mut NodeCards, chip: &ChipType, entry: &RegisteredChip, variant: ChipVariant) {
     let card = Card {
         id: Rc::from(entry.id.as_str()),
         kind: Rc::from(chip.word.as_str()),
@@ -123,7 +123,7 @@ fn add(cards: &mut NodeCards, chip: &ChipType, entry: &Entry, variant: Variant) 
         is_plain: false,
     };
     let or_unlimited = |amount| if amount > 0 { amount } else { UNLIMITED };
-    let all = Part {
+    let all = ChipPart {
         memory: entry.memory,
         sharers: entry.count,
         cores: ALL_CORES,
@@ -135,7 +135,7 @@ fn add(cards: &mut NodeCards, chip: &ChipType, entry: &Entry, variant: Variant) 
 }
 
 /// The chips of an annotation; what is wrong with others is told.
-fn decode(text: &str, key: &str, word: &str, problems: &mut Bounded) -> Vec<Entry> {
+fn decode(text: &str, key: &str, word: &str, problems: &mut Bounded) -> Vec<RegisteredChip> {
     let list = match serde_json::from_str(text) {
         Ok(Value::Array(list)) => list,
         Ok(Value::Null) => Vec::new(),
@@ -164,7 +164,7 @@ fn decode(text: &str, key: &str, word: &str, problems: &mut Bounded) -> Vec<Entr
     entries
 }
 
-fn entry(value: &Value, word: &str) -> Result<Entry, String> {
+fn entry(value: &Value, word: &str) -> Result<RegisteredChip, String> {
     let id = value.get("id").and_then(Value::as_str).unwrap_or_default();
     if id.is_empty() {
         return Err("it has no id".to_owned());
@@ -182,7 +182,7 @@ fn entry(value: &Value, word: &str) -> Result<Entry, String> {
     let ring = value
         .get("custominfo")
         .and_then(|info| info.get("NetworkID"));
-    Ok(Entry {
+    Ok(RegisteredChip {
         id: id.to_owned(),
         // Go leaves out what is 0 or false.
         index: number(value, "index", 0)? as u32,

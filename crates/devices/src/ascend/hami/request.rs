@@ -5,18 +5,18 @@ use std::rc::Rc;
 use crate::binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, PluginProtocol,
 };
-use crate::ledger::{Allocation, Allocations, NodeCards, View};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
-use super::allocation::{Device, devices_text, runtime_text};
-use super::check::{Check, PodOnNode};
+use super::allocation::{ChipGrant, devices_text, runtime_text};
+use super::check::{ChipCheck, PodOnChips};
 use super::chips::VnpuConfig;
 use super::explain::explain;
 use super::failure::LATER;
-use super::limits::Limits;
+use super::limits::ChipLimits;
 use super::needs::ChipRequest;
-use super::part::Part;
+use super::part::ChipPart;
 
 /// Pod annotation: when its chips were chosen.
 const TIME: &str = "predicate-time";
@@ -41,7 +41,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
 
 /// What is the same for all pods.
 #[derive(Debug)]
-pub struct Rules {
+pub struct ChipRules {
     /// Types of chips.
     pub config: Rc<VnpuConfig>,
     /// Order of chips, and score.
@@ -54,14 +54,14 @@ pub struct Rules {
 
 /// What a pod asks.
 pub struct ChipsRequest {
-    pub(super) rules: Rc<Rules>,
+    pub(super) rules: Rc<ChipRules>,
     pub(super) needs: Vec<ChipRequest>,
-    pub(super) limits: Limits,
+    pub(super) limits: ChipLimits,
 }
 
 impl ChipsRequest {
-    pub(super) fn on_node<'a>(&'a self, cards: &'a NodeCards, view: View) -> PodOnNode<'a> {
-        PodOnNode {
+    pub(super) fn on_node<'a>(&'a self, cards: &'a NodeCards, view: LedgerTime) -> PodOnChips<'a> {
+        PodOnChips {
             config: &self.rules.config,
             limits: &self.limits,
             cards,
@@ -71,29 +71,29 @@ impl ChipsRequest {
 
     /// Index of the failure on a node where the pod does not fit.
     #[cold]
-    pub(super) fn failure(&self, cards: &NodeCards, view: View) -> u8 {
-        let idle = self.on_node(cards, view).at(View::Idle);
+    pub(super) fn failure(&self, cards: &NodeCards, view: LedgerTime) -> u8 {
+        let idle = self.on_node(cards, view).at(LedgerTime::Idle);
         if idle.place(&self.needs, self.rules.policy).is_some() {
             return LATER;
         }
         let alone = |need: &&ChipRequest| idle.best(need, &[], self.rules.policy).is_none();
         let failing = self.needs.iter().find(alone).or(self.needs.last());
-        let mut last = Check::Type;
+        let mut last = ChipCheck::Type;
         for at in 0..cards.cards.len() {
             let Some(need) = failing else { break };
             let passed = idle.allows(need, at);
-            last = last.max(passed.err().unwrap_or(Check::Slots));
+            last = last.max(passed.err().unwrap_or(ChipCheck::Slots));
         }
         let pairs = |need: &ChipRequest| self.rules.config.types[usize::from(need.of)].pairs;
         match last {
-            Check::Slots if failing.is_some_and(pairs) => Check::Pair as u8,
+            ChipCheck::Slots if failing.is_some_and(pairs) => ChipCheck::Pair as u8,
             last => last as u8,
         }
     }
 
     /// Chips of each type, in the order of the types: the devices of every container that has some.
-    fn by_type(&self, allocations: &Allocations) -> Vec<(u16, Vec<Vec<Device>>)> {
-        let mut all: Vec<(u16, Vec<Vec<Device>>)> = Vec::new();
+    fn by_type(&self, allocations: &Allocations) -> Vec<(u16, Vec<Vec<ChipGrant>>)> {
+        let mut all: Vec<(u16, Vec<Vec<ChipGrant>>)> = Vec::new();
         let mut rest = allocations.iter();
         for need in &self.needs {
             let own = rest.by_ref().take(need.count as usize);
@@ -107,9 +107,9 @@ impl ChipsRequest {
         all
     }
 
-    fn device(&self, need: &ChipRequest, allocation: &Allocation) -> Device {
-        let asked = Part::of(&allocation.asked);
-        Device {
+    fn device(&self, need: &ChipRequest, allocation: &Allocation) -> ChipGrant {
+        let asked = ChipPart::of(&allocation.asked);
+        ChipGrant {
             id: allocation.id.to_string(),
             memory: asked.memory,
             cores: asked.cores,
@@ -123,7 +123,7 @@ impl FamilyRequest for ChipsRequest {
         &self.rules.failures
     }
 
-    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8> {
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         let placed = self
             .on_node(cards, view)
             .place(&self.needs, self.rules.policy);
@@ -133,7 +133,7 @@ impl FamilyRequest for ChipsRequest {
         }
     }
 
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         let on_node = self.on_node(cards, view);
         let (picks, _) = on_node.place(&self.needs, self.rules.policy)?;
         let mut picks = picks.into_iter();
@@ -155,7 +155,7 @@ impl FamilyRequest for ChipsRequest {
         Some(allocations)
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
         explain(self, node, cards, view)
     }
 

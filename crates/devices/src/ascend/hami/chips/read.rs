@@ -6,7 +6,7 @@ use pumice_yaml::tree::YamlNode;
 use crate::config::{Reader, field};
 use crate::text::shorten;
 
-use super::{ChipType, Template, VnpuConfig};
+use super::{ChipTemplate, ChipType, VnpuConfig};
 
 /// Memory is written in annotations as a signed number of 32 bits.
 const MOST_MIB: i64 = i32::MAX as i64;
@@ -125,11 +125,11 @@ fn chip_type(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Ch
     })
 }
 
-fn template(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<Template> {
+fn template(reader: &mut Reader, entry: &YamlNode<'_>, path: &str) -> Option<ChipTemplate> {
     let entry = reader.map(entry, path)?;
     let name = name(reader, entry, "name", path);
     let memory = reader.required_whole(entry, "memory", path, MOST_MIB);
-    Some(Template {
+    Some(ChipTemplate {
         ai_cores: cores(reader, entry, "aiCore", path),
         ai_cpus: cores(reader, entry, "aiCPU", path),
         memory: memory?,

@@ -4,7 +4,7 @@ use super::{NodeLine, family, h1, occupy, place, pod, refusal, request, with};
 use crate::ascend::hami::chips::VnpuConfig;
 use crate::binding::AnnotationValue;
 use crate::facts::PodFacts;
-use crate::ledger::{NodeCards, View};
+use crate::ledger::{LedgerTime, NodeCards};
 use crate::settings::Policy;
 
 const P: &str = "Ascend310P";
@@ -57,7 +57,7 @@ fn f1_memory_is_rounded_up_to_a_template() {
     let family = family(Policy::Binpack);
     let cards = h1().cards(&*family);
     let request = request(&*family, &asks);
-    let chosen = request.choose(&cards, View::Now).expect("fits");
+    let chosen = request.choose(&cards, LedgerTime::Now).expect("fits");
     let annotations = request.annotations("H1", &cards, &chosen).annotations;
     let keys: Vec<&str> = annotations.iter().map(|one| &*one.key).collect();
     let expected = [
@@ -141,13 +141,13 @@ fn f9_each_container_gets_its_own_chip_and_is_charged() {
     let list = "U0,Ascend310P,6144,0:;U1,Ascend310P,3072,0:;";
     let runtime = r#"[{"UUID":"U0","temp":"vir02"},{"UUID":"U1","temp":"vir01"}]"#;
     assert_eq!(case.place(1, &asks), Ok(written(list, runtime, 0.0)));
-    let used = |at| case.cards.used(at, View::Now)[0];
+    let used = |at| case.cards.used(at, LedgerTime::Now)[0];
     assert_eq!([used(0), used(1)], [6144, 3072]);
     // After a restart too.
     let again = Case::on(Policy::None, &h1(), &[list]);
     assert_eq!(
-        again.cards.used(1, View::Now),
-        case.cards.used(1, View::Now)
+        again.cards.used(1, LedgerTime::Now),
+        case.cards.used(1, LedgerTime::Now)
     );
 }
 

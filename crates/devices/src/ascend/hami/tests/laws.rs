@@ -6,10 +6,10 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::{NodeLine, family, h1, pod, request, text};
-use crate::ascend::hami::part::Part;
+use crate::ascend::hami::part::ChipPart;
 use crate::facts::PodFacts;
 use crate::family::{Decoded, Family};
-use crate::ledger::{Allocations, Load, NodeCards, Tags, View};
+use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Policy;
 
@@ -75,16 +75,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Everything a ledger says, in an order that does not depend on how it came to be.
-fn content(cards: &NodeCards) -> (Vec<[Part; 2]>, Vec<String>, bool) {
-    let used = |at| [View::Now, View::Future].map(|view| Part::used(cards, at, view));
-    let entries = cards.entries(View::Now).chain(cards.entries(View::Future));
+fn content(cards: &NodeCards) -> (Vec<[ChipPart; 2]>, Vec<String>, bool) {
+    let used =
+        |at| [LedgerTime::Now, LedgerTime::Future].map(|view| ChipPart::used(cards, at, view));
+    let entries = cards
+        .entries(LedgerTime::Now)
+        .chain(cards.entries(LedgerTime::Future));
     let mut entries: Vec<String> = entries.map(|entry| format!("{entry:?}")).collect();
     entries.sort();
     let all = (0..cards.cards.len()).map(used).collect();
     (all, entries, cards.is_in_transit())
 }
 
-fn assert_within_capacity(cards: &NodeCards, view: View) {
+fn assert_within_capacity(cards: &NodeCards, view: LedgerTime) {
     for at in 0..cards.cards.len() {
         let (all, used) = (cards.capacity(at), cards.used(at, view));
         let within = all
@@ -92,7 +95,7 @@ fn assert_within_capacity(cards: &NodeCards, view: View) {
             .zip(used)
             .all(|(all, used)| (0..=*all).contains(used));
         assert!(within, "{used:?} of {all:?}");
-        let used = Part::of(used);
+        let used = ChipPart::of(used);
         assert!(
             used.soft == 0 || used.soft == used.sharers,
             "two ways to share a chip"
@@ -102,9 +105,9 @@ fn assert_within_capacity(cards: &NodeCards, view: View) {
 
 /// Whether there are chips for all containers: tries every choice. Of a node of one type.
 fn fits_naively(
-    free: &[Part],
-    capacity: Part,
-    asks: &[(i64, Part)],
+    free: &[ChipPart],
+    capacity: ChipPart,
+    asks: &[(i64, ChipPart)],
     taken: &mut Vec<usize>,
 ) -> bool {
     let Some(((count, part), rest)) = asks.split_first() else {
@@ -113,7 +116,7 @@ fn fits_naively(
     if *count == 0 {
         return fits_naively(free, capacity, rest, taken);
     }
-    let fewer: Vec<(i64, Part)> = [(count - 1, *part)]
+    let fewer: Vec<(i64, ChipPart)> = [(count - 1, *part)]
         .into_iter()
         .chain(rest.iter().copied())
         .collect();
@@ -128,8 +131,8 @@ fn fits_naively(
     })
 }
 
-fn has_room(used: Part, all: Part, part: Part) -> bool {
-    let sum = |of: fn(&Part) -> i64| of(&used) + of(&part) <= of(&all);
+fn has_room(used: ChipPart, all: ChipPart, part: ChipPart) -> bool {
+    let sum = |of: fn(&ChipPart) -> i64| of(&used) + of(&part) <= of(&all);
     let alone = used.sharers == 0;
     let alike = if part.soft > 0 {
         used.soft == used.sharers
@@ -158,8 +161,8 @@ struct World<'a> {
 impl World<'_> {
     fn step(&mut self, step: &Step) {
         match step {
-            Step::Place(line) => self.place(line, View::Now, Load::Held),
-            Step::Pipeline(line) => self.place(line, View::Future, Load::Pipelined),
+            Step::Place(line) => self.place(line, LedgerTime::Now, Load::Held),
+            Step::Pipeline(line) => self.place(line, LedgerTime::Future, Load::Pipelined),
             Step::Evict(at) => self.weigh(*at, Some(Load::Releasing)),
             Step::Remove(at) => self.weigh(*at, None),
         }
@@ -169,9 +172,9 @@ impl World<'_> {
         format!("hami.io/{}-devices-allocated", TYPES[self.of].0)
     }
 
-    fn place(&mut self, line: &PodLine, view: View, load: Load) {
+    fn place(&mut self, line: &PodLine, view: LedgerTime, load: Load) {
         let waiting = self.pods.values().any(|pod| pod.1 == Load::Pipelined);
-        if view == View::Now && waiting {
+        if view == LedgerTime::Now && waiting {
             return; // Whoever waits has what is free.
         }
         let asked = self.family.request(&line.facts(self.of), Tags::default());
@@ -202,14 +205,14 @@ impl World<'_> {
     fn assert_agreement(
         &self,
         request: &Rc<dyn FamilyRequest>,
-        view: View,
+        view: LedgerTime,
         chosen: Option<&Allocations>,
     ) {
         let fit = request.fit(&self.cards, view);
         assert_eq!(fit.is_ok(), chosen.is_some(), "fit and choose");
         let miss = request.explain("H1", &self.cards, view);
         assert_eq!(miss.is_none(), chosen.is_some(), "explain");
-        let ever = request.choose(&self.empty, View::Now);
+        let ever = request.choose(&self.empty, LedgerTime::Now);
         if let Err(at) = fit {
             let failure = &request.failures()[usize::from(at)];
             assert_eq!(failure.evictions_help, ever.is_some(), "{}", failure.text);
@@ -217,25 +220,25 @@ impl World<'_> {
         }
         // What each container takes is seen on an idle node.
         let Some(parts) = ever else { return };
-        let mut asks: Vec<(u16, i64, Part)> = Vec::new();
+        let mut asks: Vec<(u16, i64, ChipPart)> = Vec::new();
         for one in &parts {
             match asks
                 .iter_mut()
                 .find(|(container, ..)| *container == one.container)
             {
                 Some((_, count, _)) => *count += 1,
-                None => asks.push((one.container, 1, Part::of(&one.charged))),
+                None => asks.push((one.container, 1, ChipPart::of(&one.charged))),
             }
         }
-        let asks: Vec<(i64, Part)> = asks
+        let asks: Vec<(i64, ChipPart)> = asks
             .into_iter()
             .map(|(_, count, part)| (count, part))
             .collect();
         let count = self.cards.cards.len();
-        let used: Vec<Part> = (0..count)
-            .map(|at| Part::used(&self.cards, at, view))
+        let used: Vec<ChipPart> = (0..count)
+            .map(|at| ChipPart::used(&self.cards, at, view))
             .collect();
-        let all = Part::capacity(&self.cards, 0);
+        let all = ChipPart::capacity(&self.cards, 0);
         let naive = fits_naively(&used, all, &asks, &mut Vec::new());
         assert_eq!(
             naive,
@@ -335,13 +338,13 @@ proptest! {
         node.chips = vec![text];
         let cards = node.cards(&*family);
         for (at, card) in cards.cards.iter().enumerate() {
-            let all = Part::capacity(&cards, at);
+            let all = ChipPart::capacity(&cards, at);
             prop_assert!(all.memory > 0 && all.sharers > 0 && !card.id.is_empty());
             prop_assert_eq!(cards.find(&card.id), Some(at));
         }
         let request = request(&*family, &pod("Ascend310P", &[&[('n', 1), ('m', 10)]], &[]));
-        let fits = request.fit(&cards, View::Now).is_ok();
-        prop_assert_eq!(fits, request.choose(&cards, View::Now).is_some());
+        let fits = request.fit(&cards, LedgerTime::Now).is_ok();
+        prop_assert_eq!(fits, request.choose(&cards, LedgerTime::Now).is_some());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::binding::{AnnotationValue, BindingAnnotations};
 use crate::config::DeviceConfig;
 use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
 use crate::family::Family;
-use crate::ledger::{Load, NodeCards, Tags, View};
+use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::{Policy, Settings};
 
@@ -160,8 +160,8 @@ pub fn place(
     cards: &mut NodeCards,
     number: u32,
 ) -> Result<(String, String, f64), Failure> {
-    let allocations = request.choose(cards, View::Now);
-    match request.fit(cards, View::Now) {
+    let allocations = request.choose(cards, LedgerTime::Now);
+    match request.fit(cards, LedgerTime::Now) {
         Ok(score) => {
             let allocations = allocations.expect("what fits has chips");
             let written = request.annotations("H1", cards, &allocations);

@@ -2,11 +2,11 @@
 
 use super::{NodeLine, family, h1, occupy, pod, request};
 use crate::ascend::hami::chips::VnpuConfig;
-use crate::ascend::hami::register::Variant;
+use crate::ascend::hami::register::ChipVariant;
 use crate::config::DeviceConfig;
 use crate::facts::NodeFacts;
 use crate::family as families;
-use crate::ledger::{NodeCards, View};
+use crate::ledger::{LedgerTime, NodeCards};
 use crate::settings::Policy;
 
 /// The example of spec/05 §3.2: the second chip is unhealthy.
@@ -37,7 +37,8 @@ fn chips_are_read_as_the_plugin_writes_them() {
     assert_eq!(healthy, [true, false]);
     assert_eq!(found.cards[1].index, 1);
     assert_eq!(found.capacity(0)[..2], [21_527, 7]);
-    let soft = |others: &[(&str, &str)]| Variant::of(&cards(REGISTER, 7000, others).cards[0]).soft;
+    let soft =
+        |others: &[(&str, &str)]| ChipVariant::of(&cards(REGISTER, 7000, others).cards[0]).soft;
     assert!(!soft(&[]) && !soft(&[("hami-vnpu-core", "false")]));
     assert!(soft(&[("hami-vnpu-core", "true")]));
 }
@@ -203,12 +204,16 @@ fn the_nearest_miss_tells_what_each_chip_lacks() {
         &*family,
         &pod("Ascend310P", &[&[('n', 1), ('m', 12_000)]], &denied),
     );
-    let miss = asks.explain("H1", &cards, View::Now).expect("does not fit");
+    let miss = asks
+        .explain("H1", &cards, LedgerTime::Now)
+        .expect("does not fit");
     let expected = "H1: no ascend device available: U0: 3,049 MiB short; U1: UUID not allowed";
     assert_eq!(miss.text, expected);
     assert_eq!(miss.distance, (1, 3049));
     let other = NodeLine::new("Ascend910A", 1, 15, 32_768).cards(&*family);
-    let miss = asks.explain("H2", &other, View::Now).expect("does not fit");
+    let miss = asks
+        .explain("H2", &other, LedgerTime::Now)
+        .expect("does not fit");
     assert!(miss.text.contains("labelled ascend=on"), "{}", miss.text);
 }
 
@@ -221,7 +226,7 @@ fn a_chip_is_shared_by_templates_or_by_hami_core() {
     let soft = [("huawei.com/vnpu-mode", "hami-core")];
     let by = |annotations| pod("Ascend310P", &[&[('n', 1), ('m', 3000)]], annotations);
     let (soft, template) = (by(&soft), by(&[]));
-    let fits = |cards: &NodeCards, pod| request(&*family, pod).fit(cards, View::Now).is_ok();
+    let fits = |cards: &NodeCards, pod| request(&*family, pod).fit(cards, LedgerTime::Now).is_ok();
     assert!(fits(&cards, &soft) && fits(&cards, &template));
     occupy(&*family, &mut cards, 1, "U0,Ascend310P,3072,0:;");
     assert!(!fits(&cards, &soft) && fits(&cards, &template));
