@@ -21,6 +21,7 @@ pub mod ascend;
 pub mod binding;
 pub mod config;
 pub mod facts;
+pub mod families;
 pub mod family;
 pub mod gauge;
 pub mod ledger;
@@ -36,7 +37,8 @@ pub use binding::{
     PluginProtocol,
 };
 pub use facts::{ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, Pairs, PodFacts};
-pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};
+pub use families::{Devices, FAMILIES};
+pub use family::{Decoded, Family, FamilySpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use pumice_model::CounterIx;
 use pumice_model::NodeIx;
 use pumice_model::domains::Domains;
-use pumice_model::topology::{CountTable, CounterIx, Topology};
+use pumice_model::topology::{CountTable, Topology};
 
 /// Topology keys with up to this many domains have a number for each.
 const FEW_DOMAINS: usize = 64;
@@ -136,7 +137,7 @@ impl DomainSum {
 
     fn level(&mut self, sum: i64, by: i32) {
         let count = self.levels.entry(sum).or_insert(0);
-        *count = count.wrapping_add_signed(by);
+        *count = count.strict_add_signed(by);
         if *count == 0 {
             self.levels.remove(&sum);
         }

@@ -12,10 +12,10 @@ use pumice_devices::{Allocations, DeviceRequest, Devices, NodeDevices, PodFacts,
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::ix::{DeviceRequestIx, TaskIx};
 use crate::object::{NodeObject, Pairs};
 use crate::resource::{ResIx, ResourceNames};
 use crate::shape::Pool;
-use crate::task::TaskIx;
 
 /// Notes kept until somebody asks for them.
 const MOST_NOTES: usize = 10_000;
@@ -23,15 +23,6 @@ const MOST_NOTES: usize = 10_000;
 /// What holds while the text of a ConfigMap cannot be read.
 const UNTIL_THEN: &str =
     "until then what was read before stays in force, at first the built-in defaults";
-
-/// Dense index of what a pod asks of devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DeviceRequestIx(pub u32);
-
-impl DeviceRequestIx {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-}
 
 /// Amounts that count for queues instead of those of the request.
 pub type QueueCharge = SmallVec<[(ResIx, i64); 2]>;
@@ -237,7 +228,7 @@ impl DeviceTable {
     pub(crate) fn rebuild(&mut self, settings: Settings) {
         let same_map = settings.config_map == self.devices.settings().config_map;
         let config = match self.maps.get(&settings.config_map) {
-            Some(Some(text)) => match pumice_devices::family::read_config(text) {
+            Some(Some(text)) => match pumice_devices::families::read_config(text) {
                 Ok(config) => config,
                 Err(problems) => {
                     let (namespace, name) = settings.config_map.clone();

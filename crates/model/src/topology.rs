@@ -24,14 +24,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::intern::{Interner, Sym};
-use crate::node::NodeIx;
+use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
 use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
 use crate::selector::{Labels, selects, term_selects};
-use crate::shape::RulesIx;
 
 use anchor::Anchored;
 use counter::{Counter, Weighed};
-pub use counter::{CounterIx, KeyCounter, MAX_COUNTERS, Pull, Query};
+pub use counter::{KeyCounter, MAX_COUNTERS, Pull, Query};
 pub use counts::CountTable;
 pub use learn::Carried;
 use learn::{CarriedTerm, Carrier};
@@ -47,10 +46,6 @@ pub struct Appearance {
     /// Owner reference (kind/name) when it is a known workload, else empty.
     pub owner: Sym,
 }
-
-/// Dense index of an [`Appearance`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AppearanceIx(pub u32);
 
 /// What is known of an appearance.
 struct Look {

@@ -26,17 +26,17 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 
+use crate::ix::{NeedIx, TaskIx};
 use crate::object::{
     AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
     StorageClassObject,
 };
 use crate::shape::Pool;
-use crate::task::TaskIx;
 
 pub(crate) use attached::Attached;
 pub use attached::OnNode;
 pub use matching::Conflicts;
-pub use need::{ClaimNeed, NeedIx, OpenClaim, VolumeNeed};
+pub use need::{ClaimNeed, OpenClaim, VolumeNeed};
 use reach::{ReachIx, ReachLimits, Reaches};
 use users::TaskVolumes;
 pub use users::VolumePlan;

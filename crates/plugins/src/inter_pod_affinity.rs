@@ -10,9 +10,10 @@ use pumice_framework::points::{
     CandidateScore, Cell, ChangedDomains, Class, Counting, DomainFilter, KeySet,
 };
 use pumice_framework::{DomainSum, ReasonId, ReasonKind, ReasonTable};
+use pumice_model::CounterIx;
 use pumice_model::domains::Domains;
 use pumice_model::object::PodTerm;
-use pumice_model::topology::{CounterIx, Pull, Query};
+use pumice_model::topology::{Pull, Query};
 use pumice_model::{NodeIx, State};
 use rustc_hash::FxHashSet;
 

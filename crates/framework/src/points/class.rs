@@ -12,7 +12,7 @@
 use std::rc::Rc;
 
 use pumice_devices::DeviceRequest;
-use pumice_model::topology::AppearanceIx;
+use pumice_model::AppearanceIx;
 use pumice_model::{
     DeviceRequestIx, NeedIx, Rules, Shape, ShapeIx, State, Task, TaskIx, VolumeNeed,
 };

@@ -4,15 +4,14 @@ use super::devices::device_facts_differ;
 use super::placement::NodeEntry;
 use super::{Hold, State};
 use crate::delta::Delta;
-use crate::device::DeviceRequestIx;
 use crate::intern::Sym;
+use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
 use crate::job::Origin;
 use crate::object::{NodeObject, PodObject, QueueObject};
-use crate::queue::{Queue, QueueIx};
+use crate::queue::Queue;
 use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
-use crate::task::{Task, TaskIx, TaskStatus, name_index};
-use crate::volume::NeedIx;
+use crate::task::{Task, TaskStatus, name_index};
 
 impl State {
     /// Applies one change. An object equal to the one already known changes nothing.

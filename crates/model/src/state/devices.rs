@@ -6,12 +6,11 @@ use pumice_devices::{AnnotationValue, BindingAnnotations, LedgerTime, Load, Sett
 use super::State;
 use crate::device::{DeviceNote, Holding, NoteAbout, QueueCharge, charge_of};
 use crate::intern::Sym;
-use crate::job::JobIx;
-use crate::node::NodeIx;
+use crate::ix::{JobIx, NodeIx, TaskIx};
 use crate::object::{NodeObject, Pairs, PodObject};
 use crate::resource::{ResIx, ResVec};
 use crate::selector::label;
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::task::{Task, TaskStatus};
 
 impl State {
     /// Takes the device settings of a configuration. Everything that follows from them is made anew
@@ -105,7 +104,7 @@ impl State {
         }
         let written = self.binding_annotations(ix).annotations.into_iter();
         let mut records: Pairs = written
-            .filter(|annotation| pumice_devices::family::records(&annotation.key))
+            .filter(|annotation| pumice_devices::families::records(&annotation.key))
             .filter_map(|annotation| match annotation.value {
                 AnnotationValue::Text(text) => Some((annotation.key.into_owned(), text)),
                 _ => None,
@@ -397,7 +396,7 @@ impl State {
     pub(super) fn learn_devices(&mut self, pod: &PodObject, task: &mut Task) {
         let tags = self.tags(task);
         task.demand = self.devices.acquire(&pod.facts, tags, &mut self.resources);
-        let tells = |(key, _): &&(String, String)| pumice_devices::family::records(key);
+        let tells = |(key, _): &&(String, String)| pumice_devices::families::records(key);
         if pod.node.is_none() {
             return;
         }

@@ -10,10 +10,11 @@
 
 use super::State;
 use crate::device::Holding;
-use crate::node::{Burden, NodeIx};
+use crate::ix::{NeedIx, NodeIx, TaskIx};
+use crate::node::Burden;
 use crate::shape::Shape;
-use crate::task::{TaskIx, TaskStatus};
-use crate::volume::{NeedIx, OnNode, VolumePlan};
+use crate::task::TaskStatus;
+use crate::volume::{OnNode, VolumePlan};
 
 /// What a task takes on a node besides room.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,7 +3,8 @@
 use super::State;
 use super::placement::NodeEntry;
 use crate::delta::Delta;
-use crate::task::{TaskIx, TaskStatus};
+use crate::ix::TaskIx;
+use crate::task::TaskStatus;
 use crate::volume::VolumePlan;
 
 impl State {

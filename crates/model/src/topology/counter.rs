@@ -6,19 +6,14 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::learn::Carried;
-use super::{AppearanceIx, CountTable, Topology, anchor};
+use super::{CountTable, Topology, anchor};
 use crate::intern::Interner;
-use crate::node::NodeIx;
+use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
 use crate::object::{PodTerm, Selector};
 use crate::selector::selects;
-use crate::shape::RulesIx;
 
 /// Most counters kept at a time; beyond it all are dropped and made again when asked for.
 pub const MAX_COUNTERS: usize = 1 << 14;
-
-/// Dense index of a `Counter`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CounterIx(pub u32);
 
 /// A counter, and what one pod weighs for it.
 pub(super) type Weighed = (CounterIx, i64);

@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use super::counter::{CounterIx, Query, Weighed};
-use super::{AppearanceIx, CountTable, Topology, anchor};
+use super::counter::{Query, Weighed};
+use super::{CountTable, Topology, anchor};
 use crate::intern::{Interner, Sym};
+use crate::ix::{AppearanceIx, CounterIx, RulesIx};
 use crate::object::{PodTerm, Selector};
-use crate::shape::{Rules, RulesIx};
+use crate::shape::Rules;
 
 /// Terms nobody carries that are kept beyond the number of those in use.
 const SPARE_TERMS: usize = 1024;

@@ -5,7 +5,8 @@
 
 use smallvec::SmallVec;
 
-use crate::node::{NodeIx, Nodes};
+use crate::ix::NodeIx;
+use crate::node::Nodes;
 use crate::object::{PvObject, StorageClassObject};
 use crate::selector::{pair, selects_pairs};
 

@@ -7,15 +7,6 @@ use crate::object::{AccessModes, ClaimObject, Disk, PodClaim, Selector, VolumeSo
 
 use super::{Assumption, ClaimIx, Volumes};
 
-/// Dense index of a [`VolumeNeed`]; 0 belongs to pods without volumes that matter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NeedIx(pub u32);
-
-impl NeedIx {
-    /// The pod has no volumes that matter.
-    pub const NONE: Self = Self(0);
-}
-
 /// What a pod asks of its volumes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VolumeNeed {

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::node::{NodeIx, Nodes};
+use crate::ix::NodeIx;
+use crate::node::Nodes;
 use crate::object::{NodeObject, NodeOp, NodeTerm, Selector, SelectorOp};
 use crate::selector::{node_term_holds, pair, selects_pairs};
 

@@ -2,16 +2,14 @@
 
 use std::rc::Rc;
 
-use crate::node::{NodeIx, Nodes};
+use crate::ix::{NeedIx, NodeIx, TaskIx};
+use crate::node::Nodes;
 use crate::object::PodObject;
 use crate::object::{Disk, PodClaim, VolumeSource};
-use crate::task::TaskIx;
 
 use super::matching::{Fate, Matcher};
 use super::need::Asker;
-use super::{
-    Assumption, ClaimIx, NeedIx, OnNode, OpenClaim, ReachLimits, Reaches, VolumeNeed, Volumes,
-};
+use super::{Assumption, ClaimIx, OnNode, OpenClaim, ReachLimits, Reaches, VolumeNeed, Volumes};
 
 /// Reaches kept beyond twice what is in use before they are computed anew.
 const SPARE_REACHES: usize = 1024;

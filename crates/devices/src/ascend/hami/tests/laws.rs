@@ -373,7 +373,7 @@ proptest! {
         let mut mutated = good.to_owned();
         mutated.insert_str(at % good.len(), &text);
         for text in [text, mutated] {
-            let _ = crate::family::read_config(&text);
+            let _ = crate::families::read_config(&text);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::ascend::hami::chips::VnpuConfig;
 use crate::ascend::hami::register::ChipVariant;
 use crate::config::DeviceConfig;
 use crate::facts::NodeFacts;
-use crate::family as families;
+use crate::families;
 use crate::ledger::{LedgerTime, NodeCards};
 use crate::settings::Policy;
 
