@@ -87,13 +87,10 @@ impl PlacedPod<'_> {
         for (at, element) in elements.iter().enumerate() {
             let container = own.next().map_or(at as u16, |need| need.container);
             for device in element {
-                match self.known(of, container, device) {
-                    Ok(allocation) => to.push(allocation),
-                    Err((allocation, why)) => {
-                        to.extend(allocation);
-                        problems
-                            .tell(|| format!("annotation {key}: {:?} {why}", clip(device.piece)));
-                    }
+                let (allocation, problem) = self.known(of, container, device);
+                to.extend(allocation);
+                if let Some(why) = problem {
+                    problems.tell(|| format!("annotation {key}: {:?} {why}", clip(device.piece)));
                 }
             }
         }
@@ -105,7 +102,7 @@ impl PlacedPod<'_> {
         of: u16,
         container: u16,
         device: &ReadChip,
-    ) -> Result<Allocation, (Option<Allocation>, &'static str)> {
+    ) -> (Option<Allocation>, Option<&'static str>) {
         let at = self.cards.find(device.id);
         let whole = match at {
             Some(at) => ChipPart::capacity(self.cards, at).memory,
@@ -129,15 +126,13 @@ impl PlacedPod<'_> {
             charged: charged.portion(),
             certain: at.is_some() || numbers.is_some(),
         };
-        match (at, numbers) {
-            (Some(_), Some(_)) => Ok(allocation),
-            (Some(_), None) => Err((
-                Some(allocation),
-                "has no possible amounts: the whole chip counts as used",
-            )),
-            (None, Some(_)) => Err((Some(allocation), "is no chip of the node")),
-            (None, None) => Err((None, "is no chip")),
-        }
+        let problem = match (at, numbers) {
+            (Some(_), Some(_)) => None,
+            (Some(_), None) => Some("has no possible amounts: the whole chip counts as used"),
+            (None, Some(_)) => Some("is no chip of the node"),
+            (None, None) => return (None, Some("is no chip")),
+        };
+        (Some(allocation), problem)
     }
 
     /// What is charged for amounts that are written.

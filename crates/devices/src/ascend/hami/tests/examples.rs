@@ -255,7 +255,6 @@ fn f18_two_pods_of_a_gang_find_a_chip_each_and_the_lock_is_taken_when_they_are_b
 /// with what is charged and the template.
 #[test]
 fn memory_is_rounded_as_the_table_says() {
-    type Step = (i64, i64, &'static str);
     const LARGE: &[Step] = &[
         (16_384, 16_384, "vir05_1c_16g"),
         (32_768, 32_768, "vir10_3c_32g"),
@@ -307,26 +306,7 @@ fn memory_is_rounded_as_the_table_says() {
         ),
     ];
     for (word, memory, steps) in table {
-        let mut least = 1;
-        for (most, charged, template) in steps {
-            for asked in [least, *most] {
-                let mut case = Case::on(Policy::None, &NodeLine::new(word, 1, 15, memory), &[]);
-                let asks = pod(word, &[&[('n', 1), ('m', asked)]], &[]);
-                let (list, runtime, _) = case.place(1, &asks).expect("fits");
-                assert_eq!(list, format!("U0,{word},{charged},0:;"), "{asked}");
-                let temp = match *template {
-                    "" => String::new(),
-                    name => format!(r#","temp":"{name}""#),
-                };
-                assert_eq!(runtime, format!(r#"[{{"UUID":"U0"{temp}}}]"#), "{asked}");
-            }
-            least = most + 1;
-        }
-        let told = refusal(
-            &*family(Policy::None),
-            &pod(word, &[&[('n', 1), ('m', least)]], &[]),
-        );
-        assert!(told.contains("the unit is MiB"), "{told}");
+        assert_rounded(word, memory, steps);
     }
 }
 
@@ -351,4 +331,30 @@ fn chips_of_a_super_pod_are_handed_out_in_pairs() {
     assert_eq!(placed.0, "U2,Ascend910C,65536,0:U3,Ascend910C,65536,0:;");
     let full = place(&*two, C, &mut cards, 2).expect_err("U0 has lost its neighbour");
     assert!(full.evictions_help, "{full:?}");
+}
+
+/// The largest request of a step, what is charged, and the template.
+type Step = (i64, i64, &'static str);
+
+fn assert_rounded(word: &'static str, memory: i64, steps: &[Step]) {
+    let mut least = 1;
+    for (most, charged, template) in steps {
+        for asked in [least, *most] {
+            let mut case = Case::on(Policy::None, &NodeLine::new(word, 1, 15, memory), &[]);
+            let asks = pod(word, &[&[('n', 1), ('m', asked)]], &[]);
+            let (list, runtime, _) = case.place(1, &asks).expect("fits");
+            assert_eq!(list, format!("U0,{word},{charged},0:;"), "{asked}");
+            let temp = match *template {
+                "" => String::new(),
+                name => format!(r#","temp":"{name}""#),
+            };
+            assert_eq!(runtime, format!(r#"[{{"UUID":"U0"{temp}}}]"#), "{asked}");
+        }
+        least = most + 1;
+    }
+    let told = refusal(
+        &*family(Policy::None),
+        &pod(word, &[&[('n', 1), ('m', least)]], &[]),
+    );
+    assert!(told.contains("the unit is MiB"), "{told}");
 }
