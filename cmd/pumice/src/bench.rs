@@ -5,6 +5,7 @@
 
 mod cluster;
 mod scale;
+mod wake;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,6 +30,8 @@ pub enum BenchCommand {
     Placement(PlacementArguments),
     /// How cost grows with nodes, pods, classes, queues and running pods
     Scale(ScaleArguments),
+    /// What one change costs while many jobs wait for room
+    Wake(wake::WakeArguments),
 }
 
 /// Rules every pending pod carries.
@@ -165,6 +168,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
             print(&figures, arguments.output)?;
         }
         BenchCommand::Scale(arguments) => scale::run(arguments)?,
+        BenchCommand::Wake(arguments) => wake::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }

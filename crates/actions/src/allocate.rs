@@ -14,11 +14,12 @@
 use std::rc::Rc;
 
 use pumice_framework::Unplaced;
-use pumice_framework::{Bound, FitError, Overrun, QueueShare, Session, Skip};
+use pumice_framework::{Bound, Choice, FitError, Overrun, QueueShare, Session, Skip};
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
+use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::sub_jobs;
@@ -52,6 +53,8 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     for job in round {
         jobs.push(session, job);
     }
+    // While some come in rounds of their own, nobody sleeps.
+    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, TaskKind::Requesting);
     let mut worksheets = Worksheets::default();
     while let Some(queue) = jobs.next_queue(session) {
         if session.work.is_full() {
@@ -73,6 +76,15 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
             continue;
         };
         let others_decided = !session.plan.binds.is_empty();
+        let sleeper = woken.take(job);
+        if sleeper.is_some_and(|turn| asleep::sleeps_on(session, kernel, turn)) {
+            jobs.put_back(session, queue);
+            continue;
+        }
+        if sleeper.is_some() {
+            session.sleepers.woken(job);
+        }
+        let should_sleep = asleep::should_sleep(session, kernel, job);
         if session.work.lets_others_go(job, others_decided) {
             session.postpone(job);
         } else if turn(session, kernel, queue, job, &mut worksheets) {
@@ -80,6 +92,12 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
                 true => session.work.postpone(job),
                 false => jobs.push(session, job),
             }
+        }
+        if should_sleep && session.sleepers.has_stirred(job) {
+            session.sleepers.miss(job);
+        }
+        if let Some(turn) = sleeper {
+            woken.next(session, &mut jobs, turn);
         }
         jobs.put_back(session, queue);
     }
@@ -224,13 +242,40 @@ pub(crate) fn try_task(
     let found = kernel.best(session.state, session.plugins, task);
     session.work.spend(job, kernel.take_effort());
     match found {
-        Ok(choice) => session.place(task, choice),
+        Ok(choice) => {
+            if !place_within_limits(session, queue, job, task, choice) {
+                return true;
+            }
+        }
         Err(error) => {
             note_no_node(session, job, task, error);
             return goes_on_after_failure(session, job, sub_job);
         }
     }
     !session.plugins.sub_job_ready(session.state, job, sub_job)
+}
+
+/// Places a task, unless its queue would have more than it may with what was chosen for the task.
+pub(crate) fn place_within_limits(
+    session: &mut Session,
+    queue: QueueIx,
+    job: JobIx,
+    task: TaskIx,
+    choice: Choice,
+) -> bool {
+    let before = session.checkpoint();
+    session.place(task, choice);
+    match session.plugins.within_limits(session.state, queue, task) {
+        Ok(()) => true,
+        Err(refusal) => {
+            session.undo_to(before);
+            let note = session.note(job);
+            // It is the queue that has no room, whatever the node has.
+            note.discarded.remove(&task);
+            note.refusal.get_or_insert(refusal);
+            false
+        }
+    }
 }
 
 /// Notes that a task found no node, for itself and for the others of its role.

@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use pumice_framework::Session;
 use pumice_framework::Unplaced;
-use pumice_model::JobIx;
+use pumice_model::{JobIx, QueueIx};
 
+use crate::allocate::place_within_limits;
+use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
@@ -30,19 +32,34 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     for job in round {
         jobs.push(session, job);
     }
+    let mut woken = WokenSleepers::for_places(session, kernel, &mut jobs, TaskKind::BestEffort);
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
+            let sleeper = woken.take(job);
+            if sleeper.is_some_and(|turn| asleep::sleeps_on(session, kernel, turn)) {
+                continue;
+            }
+            if sleeper.is_some() {
+                session.sleepers.woken(job);
+            }
+            let should_sleep = asleep::should_sleep(session, kernel, job);
             let others_decided = !session.plan.binds.is_empty();
             if session.work.is_full() || session.work.lets_others_go(job, others_decided) {
                 session.postpone(job);
             } else {
-                fill(session, kernel, job);
+                fill(session, kernel, queue, job);
+            }
+            if should_sleep && session.sleepers.has_stirred(job) {
+                session.sleepers.miss(job);
+            }
+            if let Some(turn) = sleeper {
+                woken.next(session, &mut jobs, turn);
             }
         }
     }
 }
 
-fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
+fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) {
     let tasks = session.state.job(job).tasks.clone();
     let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, TaskKind::BestEffort);
     let start = session.checkpoint();
@@ -52,10 +69,18 @@ fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
             session.postpone(job);
             break;
         }
+        if let Err(refusal) = session.plugins.within_limits(session.state, queue, task) {
+            session.note(job).refusal.get_or_insert(refusal);
+            continue;
+        }
         let found = kernel.best(session.state, session.plugins, task);
         session.work.spend(job, kernel.take_effort());
         match found {
-            Ok(choice) if choice.idle => session.allocate(task, choice),
+            Ok(choice) if choice.idle => {
+                if !place_within_limits(session, queue, job, task, choice) {
+                    continue;
+                }
+            }
             Ok(_) => continue,
             Err(error) => {
                 // Not noted for the role: what failed beside placements that are undone here says

@@ -6,6 +6,7 @@
 //! one comes strictly before.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use pumice_framework::Session;
 use pumice_model::{JobIx, QueueIx};
@@ -28,11 +29,17 @@ impl ByQueue {
         let Some(queue) = state.job(job).queue else {
             return;
         };
-        if !self.jobs.contains_key(&queue) {
-            self.put_back(session, queue);
-        }
+        self.attend(session, queue);
         let jobs = self.jobs.entry(queue).or_default();
         jobs.push(job, |l, r| plugins.job_order(state, l, r));
+    }
+
+    /// Adds a queue if it is not there, whether it has jobs or not.
+    pub fn attend(&mut self, session: &Session, queue: QueueIx) {
+        if let Entry::Vacant(vacant) = self.jobs.entry(queue) {
+            vacant.insert(Heap::default());
+            self.put_back(session, queue);
+        }
     }
 
     /// Takes the queue whose turn it is; [`ByQueue::put_back`] lets it have another turn.

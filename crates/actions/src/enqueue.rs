@@ -3,17 +3,19 @@
 //! Job controllers create pods only once the PodGroup has left phase Pending, so the phase is an
 //! interface: an admitted job is `Inqueue`.
 
+use pumice_framework::sleep::{Bed, SleepGroupIx, WakeMode};
 use pumice_framework::{Session, Skip, Step};
-use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State, TaskStatus};
+use rustc_hash::FxHashSet;
 
+use crate::asleep::WokenSleepers;
 use crate::by_queue::ByQueue;
 
 /// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
 /// `minResources` is admitted unasked.
 pub fn run(session: &mut Session) {
     let mut jobs = ByQueue::default();
-    for job in session.state.waiting_jobs() {
+    for job in session.awake_jobs() {
         let record = session.state.job(job);
         if let Some(why) = Skip::without_group(record) {
             session.skip(job, why);
@@ -31,24 +33,57 @@ pub fn run(session: &mut Session) {
             },
         }
     }
+    let mut woken = WokenSleepers::for_admission(session, &mut jobs);
+    let mut refused = RefusedGroups::default();
     while let Some(queue) = jobs.next_queue(session) {
         let Some(job) = jobs.next_job(session, queue) else {
             continue;
         };
-        admit(session, job);
+        let turn = woken.take(job);
+        if turn.is_some() {
+            session.sleepers.woken(job);
+        }
+        let admitted = admit(session, job);
+        refused.note(session, job, admitted);
+        // Those behind one that is refused ask the same in vain.
+        if admitted && let Some(turn) = turn {
+            woken.next(session, &mut jobs, turn);
+        }
         jobs.put_back(session, queue);
     }
 }
 
-fn admit(session: &mut Session, job: JobIx) {
+/// Groups of which one was refused in a cycle that asks all.
+#[derive(Default)]
+struct RefusedGroups(FxHashSet<SleepGroupIx>);
+
+impl RefusedGroups {
+    fn note(&mut self, session: &mut Session, job: JobIx, admitted: bool) {
+        if session.sleepers.mode() != WakeMode::Check {
+            return;
+        }
+        let Bed::Group(group) = session.sleepers.bed(job) else {
+            return;
+        };
+        if !admitted {
+            self.0.insert(group);
+        } else if self.0.contains(&group) {
+            session.sleepers.miss(job);
+        }
+    }
+}
+
+/// Whether a job is admitted; it is, then.
+fn admit(session: &mut Session, job: JobIx) -> bool {
     if session.state.job(job).min_resources.is_some()
         && let Err(refusal) = session.plugins.job_enqueueable(session.state, job)
     {
         session.skip(job, Skip::NotEnqueued(refusal));
-        return;
+        return false;
     }
-    session.state.set_phase(job, GroupPhase::Inqueue);
+    session.admit(job);
     session.plugins.observe(session.state, Step::Admitted(job));
+    true
 }
 
 /// Why no node can serve any of the waiting pods of a job, whatever is free: what they ask of

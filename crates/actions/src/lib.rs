@@ -8,6 +8,7 @@
 //! and the same transaction; [`ACTIONS`] is the only list to extend.
 
 pub mod allocate;
+mod asleep;
 pub mod backfill;
 mod by_queue;
 pub mod enqueue;
@@ -17,5 +18,6 @@ mod registry;
 mod sub_jobs;
 mod worksheet;
 
+pub use asleep::put_to_bed;
 pub use kernel::Kernel;
 pub use registry::{ACTIONS, Action, SPECS, find};

@@ -27,7 +27,17 @@ fn wanted(state: &State, ix: TaskIx, kind: TaskKind) -> bool {
         }
 }
 
-/// Whether a job has any such task.
+/// Tasks of a job that would be placed if there were room: wanted, and not gated.
+pub fn placeable(state: &State, job: JobIx) -> impl Iterator<Item = TaskIx> {
+    let tasks = state.job(job).tasks.iter().copied();
+    tasks.filter(|task| {
+        let wanted = |kind| wanted(state, *task, kind);
+        let is_free = state.task(*task).gates == Gates::None;
+        is_free && (wanted(TaskKind::Requesting) || wanted(TaskKind::BestEffort))
+    })
+}
+
+/// Whether a job has any wanted task.
 pub fn has_tasks(state: &State, job: JobIx, kind: TaskKind) -> bool {
     let record = state.job(job);
     let pending = record.count(TaskStatus::Pending);

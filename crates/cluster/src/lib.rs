@@ -13,5 +13,4 @@ mod scripted;
 pub mod watch;
 
 pub use plugin_progress::PluginProgress;
-pub use pumice_controllers::shard;
 pub use pumice_model::write::ObjectRef;

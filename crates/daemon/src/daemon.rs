@@ -368,6 +368,7 @@ impl Daemon {
             sharding: self.settings.sharding,
             gang_deadline: flags.ours.partial_gang_deadline,
             job_work_limit: Some(flags.ours.job_work_limit).filter(|limit| *limit > 0),
+            full_check: flags.ours.full_check_interval,
             dry_run,
         };
         let (status, clock) = (Arc::clone(&self.status), self.clock);

@@ -213,6 +213,11 @@ pub struct Ours {
     /// Work a job may take of a cycle before others go on, in looks at one node; 0: no limit
     #[arg(long, default_value_t = JOB_WORK_LIMIT, value_name = "N")]
     pub job_work_limit: u64,
+    /// How often jobs that wait asleep, since they would get nothing, are tried all the same: that renews
+    /// what they are told, and counts in pumice_sleep_missed_total what they would have missed; 0: in
+    /// every cycle
+    #[arg(long, default_value = "1m", value_parser = duration, value_name = "DURATION")]
+    pub full_check_interval: Duration,
     /// Decide nothing while a kind that protects (nodes, pods, PodGroups, queues, volumes) has not been
     /// followed for this long; 0 decides all the same
     #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]

@@ -78,6 +78,8 @@ pub struct DeciderOptions {
     pub gang_deadline: Duration,
     /// Work a job may take of a cycle; `None`: any.
     pub job_work_limit: Option<u64>,
+    /// How often jobs that sleep are tried all the same; zero: in every cycle.
+    pub full_check: Duration,
     /// Decide without writing.
     pub dry_run: bool,
 }
@@ -123,6 +125,7 @@ impl Decider {
         engine.set_event_lifetime_s(whole_s(options.event_lifetime));
         engine.set_partial_gang_deadline(whole_s(options.gang_deadline));
         engine.limit_work(options.job_work_limit);
+        engine.set_full_check_interval_s(Some(whole_s(options.full_check)));
         Self {
             engine,
             default_queue: options.default_queue,

@@ -9,10 +9,13 @@ use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
 use pumice_model::{Delta, JobIx};
 
 use crate::object_refs::{group_ref, pod_ref};
-use crate::{Clock, Decider, Effect, SHORTEST_PAUSE, whole_s};
+use crate::{Clock, Decider, Effect, LogLevel, LogLine, SHORTEST_PAUSE, whole_s};
 
 /// Longest pause between cycles that changes are collected in.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Jobs named in one line of the log.
+const MAX_MISSED_TOLD: usize = 16;
 
 /// How often conditions, queue statuses and numbers are brought up to date.
 const REPORT_PERIOD: Duration = Duration::from_secs(1);
@@ -122,6 +125,7 @@ impl Decider {
         self.changed = false;
         let decisions = self.engine.cycle_observed(whole_s(start), observer);
         self.write_decisions(&decisions, whole_s(start));
+        self.tell_missed(&decisions);
         let end = clock.now();
         self.last_cycle = (end, end.saturating_sub(start));
         if !decisions.skipped && self.report_due.is_none() {
@@ -130,6 +134,25 @@ impl Decider {
         // What a cycle decided may let the next one decide more.
         self.changed |= !decisions.settled;
         decisions
+    }
+
+    /// Jobs that would have slept through what they got: a fault of this program, which its users can help
+    /// to find.
+    fn tell_missed(&mut self, decisions: &Decisions) {
+        if decisions.missed.is_empty() {
+            return;
+        }
+        let key = |job: &JobIx| self.engine.state().job_key(*job);
+        let some = decisions.missed.iter().take(MAX_MISSED_TOLD);
+        let jobs: Vec<String> = some.map(key).collect();
+        let text = format!(
+            "{} jobs got something in a full check that would have slept on: {}. Nothing is lost, but \
+             they waited longer than they had to: please report it, with a dump (SIGUSR2)",
+            decisions.missed.len(),
+            jobs.join(", ")
+        );
+        self.effects
+            .push(Effect::Log(LogLine::new(LogLevel::Error, text)));
     }
 
     fn write_decisions(&mut self, decisions: &Decisions, now_s: i64) {

@@ -114,6 +114,7 @@ impl Bench {
             sharding: Sharding::None,
             gang_deadline: Duration::from_secs(300),
             job_work_limit: None,
+            full_check: Duration::from_secs(60),
             dry_run,
         };
         let mut decider = Decider::new(options, &clock);

@@ -17,6 +17,7 @@ pub mod devices;
 mod give_up;
 pub mod metrics_snapshot;
 mod nominations;
+mod notes;
 pub mod outdated;
 mod partial;
 mod pod_group_status;
@@ -27,7 +28,9 @@ pub mod waiting;
 pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
-use pumice_framework::{Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Step, Work};
+use pumice_framework::{
+    Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
+};
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -77,6 +80,11 @@ pub struct Decisions {
     pub settled: bool,
     /// Some jobs go on in the next cycle: there was more to do than the limit of work allows.
     pub postponed: bool,
+    /// Number of jobs that were tried; the others slept.
+    pub tried: usize,
+    /// Jobs that would have slept through what they got in this cycle, which tried all: a fault of this
+    /// program.
+    pub missed: Vec<JobIx>,
 }
 
 impl Decisions {
@@ -96,6 +104,7 @@ pub struct Engine {
     plugins: Plugins,
     kernel: Kernel,
     work: Work,
+    sleepers: Sleepers,
     cycle: u64,
     configurations: u64,
     kept: Vec<TaskIx>,
@@ -132,6 +141,7 @@ impl Engine {
             plugins,
             kernel: Kernel::new(reasons),
             work: Work::default(),
+            sleepers: Sleepers::default(),
             cycle: 0,
             configurations: 0,
             kept: Vec::new(),
@@ -172,6 +182,7 @@ impl Engine {
         self.partial.forget_unless(self.plugins.has_gangs());
         self.closed_epoch = None;
         self.settled = None;
+        self.sleepers.reset();
     }
 
     /// Runs an action after those of the configuration, until the next configuration comes: for tests,
@@ -318,6 +329,18 @@ impl Engine {
         self.work = Work::new(limit);
     }
 
+    /// Lets jobs sleep that would get nothing, and tries all of them every so many seconds, which renews
+    /// what is told of them and counts what sleeping would have missed; 0: in every cycle. `None`: every
+    /// job is tried in every cycle, and nothing is counted. Decisions are the same.
+    pub fn set_full_check_interval_s(&mut self, interval_s: Option<i64>) {
+        self.sleepers.set_check_interval_s(interval_s);
+    }
+
+    /// The jobs that sleep.
+    pub fn sleepers(&self) -> &Sleepers {
+        &self.sleepers
+    }
+
     /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of
     /// nodes. To be called before anything is applied.
     pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
@@ -343,12 +366,13 @@ impl Engine {
 
     /// When a cycle, [`Engine::reports`] and [`Engine::give_up_gangs`] are due although nothing happens outside: a pod that
     /// was held back after a failed Binding may be placed again, something is to be told that
-    /// was too young, or a gang is to be given up. Seconds since the epoch.
+    /// was too young, what is known of jobs that sleep has become old, or a gang is to be given up.
+    /// Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
         let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
-        let plugins_s = self.plugins.wake_at_s();
-        let due_s = due_s.into_iter().chain([plugins_s]).flatten();
+        let others_s = [self.plugins.wake_at_s(), self.sleepers.check_due_s()];
+        let due_s = due_s.into_iter().chain(others_s).flatten();
         release_s.chain(due_s).min()
     }
 
@@ -367,8 +391,10 @@ impl Engine {
     pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
-        let awake = self.plugins.wake_at_s().is_some_and(|at_s| at_s <= now_s);
-        if self.settled == Some(self.state.generation()) && !awake {
+        let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
+        let time_matters = is_due(self.plugins.wake_at_s());
+        let check_due = is_due(self.sleepers.check_due_s());
+        if self.settled == Some(self.state.generation()) && !time_matters && !check_due {
             let groups = self.close_due(now_s);
             return Decisions {
                 groups,
@@ -393,6 +419,7 @@ impl Engine {
             observer,
         );
         session.work = std::mem::take(&mut self.work);
+        session.wake(std::mem::take(&mut self.sleepers), time_matters);
         observer.end(Stage::Open);
         for (action, arguments) in &self.actions {
             if let Some(run) = action.run {
@@ -402,6 +429,8 @@ impl Engine {
                 observer.end(stage);
             }
         }
+        let looked_at = pumice_actions::put_to_bed(&mut session);
+        self.sleepers = std::mem::take(&mut session.sleepers);
         let plan = std::mem::take(&mut session.plan);
         self.kept = std::mem::take(&mut session.kept);
         let notes = std::mem::take(&mut session.notes);
@@ -409,7 +438,7 @@ impl Engine {
         drop(session);
         let postponed = self.work.end_cycle(&self.state);
         self.nominations.take_in(&self.state, &plan);
-        let before = std::mem::replace(&mut self.notes, notes);
+        let before = self.renew_notes(looked_at, notes);
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
@@ -427,6 +456,8 @@ impl Engine {
             skipped: false,
             settled,
             postponed,
+            tried: self.sleepers.tried(),
+            missed: self.sleepers.missed_jobs().to_vec(),
         }
     }
 

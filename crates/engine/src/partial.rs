@@ -4,7 +4,7 @@
 //! a deadline (`give_up`), but only what this scheduler bound as that gang, and not a gang that
 //! was on nodes as a whole and has lost members.
 
-use pumice_model::object::GroupPhase;
+use pumice_model::object::{GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -19,6 +19,15 @@ pub struct PartialGangs {
     /// UIDs of the other gangs with pods on nodes.
     begun: FxHashMap<JobIx, Box<str>>,
     pub(crate) setbacks: Setbacks,
+}
+
+/// Type of the condition of a PodGroup in phase Unknown that was never on nodes as a whole: after a
+/// restart nothing else tells.
+pub(crate) const NEVER_WHOLE: &str = "BoundInPart";
+
+fn says_never_whole(status: &GroupStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    conditions.any(|condition| condition.kind == NEVER_WHOLE && condition.status == "True")
 }
 
 /// Pods that are on their node for certain.
@@ -61,8 +70,9 @@ impl PartialGangs {
 
     /// Whether a gang was there as a whole. The phase alone does not tell: it is Unknown both when a
     /// pod of a gang bound in part runs and when a gang that ran has lost members. So what was seen
-    /// counts, and the phase only for a gang that had pods on nodes when it was first seen; a
-    /// PodGroup that came after such a pod has nothing to do with its Binding.
+    /// counts, and the status only for a gang that had pods on nodes when it was first seen: its phase,
+    /// and the condition [`NEVER_WHOLE`] beside the phase Unknown. A PodGroup that came after such a pod
+    /// has nothing to do with its Binding.
     fn note_whole(&mut self, state: &State, ix: JobIx) {
         let job = state.has_job(ix).then(|| state.job(ix));
         let Some(job) = job.filter(|job| job.min_available > 1) else {
@@ -82,7 +92,8 @@ impl PartialGangs {
         } else if !is(&self.whole) && !is(&self.begun) {
             let phase = job.status.phase;
             let fresh = matches!(phase, GroupPhase::Pending | GroupPhase::Inqueue);
-            let known = match fresh && !is_younger_than_its_pods(state, ix) {
+            let begins = fresh && !is_younger_than_its_pods(state, ix);
+            let known = match begins || says_never_whole(&job.status) {
                 true => &mut self.begun,
                 false => &mut self.whole,
             };

@@ -4,16 +4,15 @@ use pumice_framework::{JobNote, Skip};
 use pumice_model::object::{GroupCondition, GroupPhase, GroupStatus};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
-use rustc_hash::FxHashMap;
-
 use crate::Engine;
+use crate::partial::NEVER_WHOLE;
 use crate::report::Due;
 use crate::waiting::Fingerprint;
 
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
-    /// whose status changed. `before` are the notes of the cycle before.
-    pub(crate) fn close(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
+    /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
+    pub(crate) fn close(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.jobs_to_look_at(before, now_s);
         jobs.extend(self.report_log.take_due(now_s));
         jobs.sort_unstable();
@@ -64,8 +63,8 @@ impl Engine {
         changed
     }
 
-    /// Jobs that have changed, and those of which something else is noted than in the cycle before.
-    fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
+    /// Jobs that have changed, and those of which something else is noted than before.
+    fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
         let nodes_epoch = self.state.nodes().static_epoch();
@@ -81,10 +80,12 @@ impl Engine {
             jobs.extend(lost.map(|(ix, _)| ix));
         }
         let same_nodes = closed_epoch.map(|(nodes, _)| nodes) == Some(nodes_epoch);
-        for (ix, note) in &self.notes {
-            match before.get(ix).filter(|_| same_nodes) {
-                Some(old) if old == note => {}
-                Some(old) if old.differs_in_amounts_only(note) => {
+        for (ix, old) in before {
+            let old = old.as_ref();
+            match (old.filter(|_| same_nodes), self.notes.get(ix)) {
+                (_, None) if old.is_none() => {}
+                (Some(old), Some(note)) if old == note => {}
+                (Some(old), Some(note)) if old.differs_in_amounts_only(note) => {
                     let written_s = written_s(&self.state, *ix).unwrap_or(now_s);
                     match Due::of_numbers(written_s, now_s) {
                         Due::Later(at_s) => self.report_log.look_later(*ix, at_s),
@@ -94,8 +95,6 @@ impl Engine {
                 _ => jobs.push(*ix),
             }
         }
-        let silent = before.keys().filter(|ix| !self.notes.contains_key(ix));
-        jobs.extend(silent);
         jobs.sort_unstable();
         jobs.dedup();
         jobs
@@ -142,6 +141,7 @@ impl Engine {
             self.mark_scheduled(&mut status, now_s);
         }
         status.phase = phase_of(job, unschedulable);
+        self.mark_bound_in_part(ix, &mut status, now_s);
         status.running = job.count(TaskStatus::Running);
         status.succeeded = job.count(TaskStatus::Succeeded);
         status.failed = job.count(TaskStatus::Failed);
@@ -161,6 +161,18 @@ impl Engine {
         for what in outcomes.into_iter().take(1 + usize::from(was_told)) {
             // What was in the way is so no more, nor are its reason and message.
             self.put_condition(status, now_s, what, READY, String::new());
+        }
+    }
+
+    /// Beside the phase Unknown a condition tells a gang that was bound in part from one that ran.
+    fn mark_bound_in_part(&self, ix: JobIx, status: &mut GroupStatus, now_s: i64) {
+        let is_unknown = status.phase == GroupPhase::Unknown;
+        if is_unknown && self.partial.was_bound_in_part(&self.state, ix) {
+            let message = "the gang was bound in part and never on its nodes as a whole";
+            let what = (NEVER_WHOLE, "True");
+            self.put_condition(status, now_s, what, "GangIncomplete", message.to_owned());
+        } else {
+            status.conditions.retain(|known| known.kind != NEVER_WHOLE);
         }
     }
 

@@ -17,6 +17,7 @@
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
 //! * [`verdict`]: whether a task fits a node, in two bytes.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
+//! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
@@ -28,6 +29,7 @@ pub mod points;
 pub mod reason;
 pub mod refusal;
 pub mod session;
+pub mod sleep;
 pub mod tiers;
 pub mod topology_keys;
 pub mod transaction;
@@ -37,12 +39,13 @@ pub mod work;
 pub use domain_sum::DomainSum;
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
-pub use plugin::{Changed, CycleInfo, Events, Plugin, Step};
+pub use plugin::{Changed, CycleInfo, Plugin, Step};
 pub use plugins::Plugins;
 pub use points::{Class, Extensions, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};
 pub use session::Session;
+pub use sleep::Sleepers;
 pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;
 pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan};

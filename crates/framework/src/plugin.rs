@@ -53,36 +53,6 @@ pub enum Step {
     Admitted(JobIx),
 }
 
-/// Kinds of change that can make a plugin answer otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Events(u8);
-
-impl Events {
-    /// Nothing does.
-    pub const NONE: Self = Self(0);
-    /// Pods enter or leave nodes.
-    pub const LOAD: Self = Self(1);
-    /// Node objects.
-    pub const NODES: Self = Self(2);
-    /// Jobs and what they wait for.
-    pub const JOBS: Self = Self(4);
-    /// Queues.
-    pub const QUEUES: Self = Self(8);
-    /// Any change.
-    pub const ALL: Self = Self(15);
-
-    /// Either.
-    #[must_use]
-    pub const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether one of the kinds is among these.
-    pub const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-}
-
 /// A plugin: built once per loaded configuration, kept over cycles.
 ///
 /// Everything that is asked while an action searches takes `&self` and must follow from the state and
@@ -103,12 +73,8 @@ pub trait Plugin {
     /// A step was taken, or is about to be: see [`Step`].
     fn observe(&mut self, _state: &State, _step: Step) {}
 
-    /// What can change its answers from one cycle to the next, besides time.
-    fn wakes_on(&self) -> Events {
-        Events::ALL
-    }
-
-    /// When its answers change although nothing happens, seconds since the epoch: a cycle is run then.
+    /// When its answers change although nothing happens, seconds since the epoch: a cycle is run then, in
+    /// which every job is tried.
     /// Asked after every cycle; a time that has passed makes cycles run without pause.
     fn wake_at_s(&self) -> Option<i64> {
         None

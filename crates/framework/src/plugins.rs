@@ -7,7 +7,7 @@ use pumice_devices::Settings;
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
-use crate::plugin::{Changed, CycleInfo, Events, Plugin, Step};
+use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::victims::Purpose;
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, LedgerCheck, NodeFilter,
@@ -153,6 +153,21 @@ impl Points {
     }
 }
 
+/// What of the plugins' refusals and orders lasts (see [`crate::points`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lasting {
+    /// Whether jobs are valid.
+    pub valid: bool,
+    /// Who is not admitted.
+    pub admission: bool,
+    /// Which queues are overused.
+    pub overused: bool,
+    /// What queues may not take.
+    pub allocatable: bool,
+    /// The order of jobs.
+    pub order: bool,
+}
+
 /// All plugins of a configuration.
 #[derive(Default)]
 pub struct Plugins {
@@ -246,13 +261,6 @@ impl Plugins {
         for member in self.tiers.iter_mut().flatten() {
             member.plugin.observe(state, step);
         }
-    }
-
-    /// What can change the answer of some plugin.
-    pub fn wakes_on(&self) -> Events {
-        let members = self.tiers.iter().flatten();
-        let events = members.map(|member| member.plugin.wakes_on());
-        events.fold(Events::NONE, Events::or)
     }
 
     /// When the answer of some plugin changes although nothing happens, seconds since the epoch.
@@ -422,6 +430,50 @@ impl Plugins {
             self.ask(&self.points.allocatable, |x| x.allocatable)
                 .map(|p| p.allocatable(state, queue, task)),
         )
+    }
+
+    /// Limits of a queue that hold for every pod: all agree.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn within_limits(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        task: TaskIx,
+    ) -> Result<(), Refusal> {
+        tiers::first_error(
+            self.ask(&self.points.allocatable, |x| x.allocatable)
+                .map(|p| p.within_limits(state, queue, task)),
+        )
+    }
+
+    /// What may be concluded from refusals.
+    pub fn lasting(&self) -> Lasting {
+        let points = &self.points;
+        let (valid, admission) = (&points.job_valid, &points.admission);
+        let (overused, allocatable) = (&points.overused, &points.allocatable);
+        let mut orders = self.ask(&points.job_order, |x| x.job_order);
+        Lasting {
+            valid: self.ask(valid, |x| x.job_valid).all(|p| p.is_lasting()),
+            admission: self.ask(admission, |x| x.admission).all(|p| p.is_lasting()),
+            overused: self.ask(overused, |x| x.overused).all(|p| p.is_lasting()),
+            allocatable: self
+                .ask(allocatable, |x| x.allocatable)
+                .all(|p| p.is_lasting()),
+            order: orders.all(|p| p.is_steady()),
+        }
+    }
+
+    /// How many more tasks of a job have to be placed at least before anything of it may stand.
+    pub fn lacks(&self, state: &State, job: JobIx) -> u32 {
+        let ready = self.ask(&self.points.job_ready, |x| x.job_ready);
+        let ready = ready.map(|p| p.lacks(state, job)).max().unwrap_or(0);
+        // A later tier may not be asked at all.
+        let mut pipelined = self.by_tier(&self.points.job_pipelined, |x| x.job_pipelined);
+        let first = pipelined.next();
+        let pipelined = first.and_then(|tier| tier.map(|p| p.lacks(state, job)).max());
+        ready.min(pipelined.unwrap_or(0))
     }
 
     /// Whether conditions are written at the end of a cycle: somebody judges whether a job is valid.

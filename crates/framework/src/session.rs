@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
-use crate::plugins::Plugins;
+use crate::plugins::{Lasting, Plugins};
+use crate::sleep::Sleepers;
 use crate::transaction::{Op, Plan};
 use crate::work::Work;
 
@@ -30,6 +31,12 @@ pub struct Session<'a> {
     pub notes: FxHashMap<JobIx, JobNote>,
     /// How much jobs have taken of the cycle.
     pub work: Work,
+    /// The jobs that sleep.
+    pub sleepers: Sleepers,
+    /// What of the plugins' refusals lasts.
+    pub lasting: Lasting,
+    /// Jobs that have turns, besides those that are woken.
+    awake: Vec<JobIx>,
     pub(crate) steps: Vec<Op>,
 }
 
@@ -44,6 +51,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         state.settle_books();
         plugins.open(state, now_s, observer);
+        let lasting = plugins.lasting();
         Self {
             state,
             plugins,
@@ -53,8 +61,41 @@ impl<'a> Session<'a> {
             kept: Vec::new(),
             notes: FxHashMap::default(),
             work: Work::default(),
+            sleepers: Sleepers::default(),
+            lasting,
+            awake: Vec::new(),
             steps: Vec::new(),
         }
+    }
+
+    /// Wakes those that may get something, or everybody.
+    pub fn wake(&mut self, mut sleepers: Sleepers, everybody: bool) {
+        let everybody = everybody || self.work.is_behind();
+        self.awake = sleepers.wake(self.state, self.now_s, everybody);
+        self.sleepers = sleepers;
+    }
+
+    /// Room was made within the cycle: actions that come later try everybody.
+    pub(crate) fn wake_all(&mut self) {
+        if self.sleepers.upset() {
+            self.awake = self.state.waiting_jobs();
+        }
+    }
+
+    /// Jobs that have turns and wait, those included that were woken and got something, by index.
+    pub fn awake_jobs(&self) -> Vec<JobIx> {
+        let stirred = self.sleepers.stirred();
+        let all = self.awake.iter().chain(stirred).copied();
+        let mut jobs: Vec<JobIx> = all.filter(|job| self.state.is_waiting(*job)).collect();
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs
+    }
+
+    /// A job leaves phase Pending.
+    pub fn admit(&mut self, job: JobIx) {
+        self.state.set_phase(job, GroupPhase::Inqueue);
+        self.sleepers.stir(job);
     }
 
     /// The note on a job.
@@ -70,14 +111,14 @@ impl<'a> Session<'a> {
     /// A job comes again in the next cycle, for want of work it may take in this one.
     pub fn postpone(&mut self, job: JobIx) {
         self.work.postpone(job);
+        self.sleepers.stir(job);
         self.skip(job, Skip::Postponed);
     }
 
     /// The jobs actions other than enqueue look at: group and queue exist, admitted, valid. Without
     /// `enqueue` waiting jobs are admitted here. Others are noted with the reason.
     pub fn active_jobs(&mut self, wanted: impl Fn(&State, JobIx) -> bool) -> Vec<JobIx> {
-        self.state
-            .waiting_jobs()
+        self.awake_jobs()
             .into_iter()
             .filter(|ix| self.is_active(*ix) && wanted(self.state, *ix))
             .collect()
@@ -98,7 +139,7 @@ impl<'a> Session<'a> {
             return false;
         }
         if waits {
-            self.state.set_phase(ix, GroupPhase::Inqueue);
+            self.admit(ix);
         }
         if wants_topology {
             self.skip(ix, Skip::Topology);

@@ -132,6 +132,7 @@ impl Session<'_> {
         self.plugins.observe(self.state, Step::Evicting(task));
         self.state.evict(task);
         self.steps.push(Op::Evict { task, from, reason });
+        self.wake_all();
     }
 
     /// Takes back every step since a checkpoint, newest first.
@@ -172,7 +173,7 @@ impl Session<'_> {
             match op {
                 Op::Allocate { task, node } => self.decide(task, node),
                 Op::Pipeline { task, node } => {
-                    self.kept.push(task);
+                    self.keep(task);
                     if evicts {
                         self.plan.nominations.push((task, node));
                     }
@@ -201,12 +202,20 @@ impl Session<'_> {
         }
     }
 
+    /// A placement stands until the cycle ends.
+    fn keep(&mut self, task: TaskIx) {
+        if let Some(job) = self.state.task(task).job {
+            self.sleepers.stir(job);
+        }
+        self.kept.push(task);
+    }
+
     fn decide(&mut self, task: TaskIx, node: NodeIx) {
         let mut devices = None;
         if self.state.task(task).involves_devices() {
             // What fits has devices; should it ever not, nothing is bound without them.
             if self.state.lacks_devices(task) {
-                self.kept.push(task);
+                self.keep(task);
                 return;
             }
             assert!(
@@ -229,9 +238,11 @@ impl Session<'_> {
             volumes,
             devices,
         });
-        if let Some(job) = self.state.task(task).job
-            && let Some(note) = self.notes.get_mut(&job)
-        {
+        let Some(job) = self.state.task(task).job else {
+            return;
+        };
+        self.sleepers.stir(job);
+        if let Some(note) = self.notes.get_mut(&job) {
             note.discarded.remove(&task);
         }
     }
@@ -242,7 +253,7 @@ impl Session<'_> {
         let steps: Vec<Op> = self.steps.drain(checkpoint.0..).collect();
         for op in &steps {
             if let Op::Allocate { task, .. } | Op::Pipeline { task, .. } = op {
-                self.kept.push(*task);
+                self.keep(*task);
             }
         }
         for op in steps.into_iter().rev() {

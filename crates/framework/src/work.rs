@@ -106,10 +106,15 @@ impl Work {
         !self.postponed.is_empty()
     }
 
+    /// A cycle was cut short, and not everybody has had a turn since.
+    pub fn is_behind(&self) -> bool {
+        !self.by_account.is_empty() || !self.again.is_empty()
+    }
+
     /// Jobs in the rounds in which they get their turns. The first is for everybody who took
     /// little; each further one has the share of one job for certain.
     pub fn rounds(&self, state: &State, jobs: Vec<JobIx>) -> Vec<Vec<JobIx>> {
-        if self.by_account.is_empty() && self.again.is_empty() {
+        if !self.is_behind() {
             return vec![jobs];
         }
         let limit = self.limit.unwrap_or(u64::MAX);

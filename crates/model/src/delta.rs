@@ -130,3 +130,21 @@ pub enum Delta {
     /// A VolumeAttachment is gone.
     AttachmentDelete(String),
 }
+
+impl Delta {
+    /// It concerns one pod or PodGroup, its job and its node: what it changes for others is told by what
+    /// is listed as changed.
+    pub fn is_local(&self) -> bool {
+        matches!(
+            self,
+            Self::PodApply(_)
+                | Self::PodDelete(_)
+                | Self::BindFailed { .. }
+                | Self::BindTakenBack { .. }
+                | Self::PodAssumed { .. }
+                | Self::PodHeld { .. }
+                | Self::GroupApply(_)
+                | Self::GroupDelete(..)
+        )
+    }
+}

@@ -300,6 +300,7 @@ impl QueueShareOf {
 pub(crate) struct DirtyFlags {
     pub(crate) changed: bool,
     pub(crate) unobserved: bool,
+    pub(crate) roused: bool,
     pub(crate) unsettled: bool,
     pub(crate) waiting_slot: u32,
     pub(crate) share: QueueShareOf,
@@ -310,6 +311,7 @@ impl Default for DirtyFlags {
         Self {
             changed: false,
             unobserved: false,
+            roused: false,
             unsettled: false,
             waiting_slot: NOWHERE,
             share: QueueShareOf::default(),

@@ -157,3 +157,48 @@ fn what_is_in_use_is_not_forgotten() {
     assert_eq!(fresh.dump(), state.dump());
     assert_eq!(fresh.footprint().terms, state.footprint().terms);
 }
+
+/// The sweep of names lists by hand who holds symbols: a field that is forgotten there would turn into
+/// another word one day.
+#[test]
+fn every_field_that_holds_a_symbol_is_known_to_the_sweep() {
+    let sources = [
+        include_str!("../src/task.rs"),
+        include_str!("../src/job.rs"),
+        include_str!("../src/queue.rs"),
+        include_str!("../src/node.rs"),
+        include_str!("../src/state/mod.rs"),
+    ];
+    let sweep = include_str!("../src/state/sweep.rs");
+    let mut fields = Vec::new();
+    for source in sources {
+        let structs = source.split("struct ").skip(1);
+        let bodies = structs.filter_map(|text| text.split_once("{\n")?.1.split_once("\n}"));
+        for line in bodies.flat_map(|(body, _)| body.lines()) {
+            let line = line.trim();
+            let Some((name, kind)) = line.split_once(": ") else {
+                continue;
+            };
+            let holds = kind
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| word == "Sym");
+            if holds && !line.starts_with("//") {
+                fields.push(name.rsplit(' ').next().unwrap_or(name).to_owned());
+            }
+        }
+    }
+    assert!(fields.len() >= 10, "{fields:?}");
+    let forgotten = |field: &&String| {
+        let named = sweep.match_indices(field.as_str()).any(|(at, _)| {
+            let rest = &sweep[at + field.len()..];
+            sweep[..at].ends_with('.')
+                && !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        });
+        !named
+    };
+    let forgotten: Vec<_> = fields.iter().filter(forgotten).collect();
+    assert!(
+        forgotten.is_empty(),
+        "not in State::sweep_names: {forgotten:?}"
+    );
+}

@@ -102,6 +102,10 @@ impl JobOrder for Drf {
         self.share(state.job(left))
             .total_cmp(&self.share(state.job(right)))
     }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
 }
 
 impl JobShares for Drf {

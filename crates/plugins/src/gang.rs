@@ -105,11 +105,20 @@ impl Allocatable for Gang {
             _ => Ok(()),
         }
     }
+
+    fn is_lasting(&self) -> bool {
+        // Newcomers become more and what is idle less while a cycle lasts.
+        true
+    }
 }
 
 impl JobOrder for Gang {
     fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         state.job(left).is_ready().cmp(&state.job(right).is_ready())
+    }
+
+    fn is_steady(&self) -> bool {
+        true
     }
 }
 
@@ -126,6 +135,12 @@ impl JobReady for Gang {
         job.is_ready() && job.roles_hold(RoleCount::ready) && sub_jobs_hold(state, job, is_ready)
     }
 
+    fn lacks(&self, state: &State, job: JobIx) -> u32 {
+        let job = state.job(job);
+        let missing = job.min_available.saturating_sub(job.ready());
+        u32::try_from(missing).unwrap_or(0)
+    }
+
     fn sub_job_ready(&self, state: &State, job: JobIx, sub_job: u16) -> bool {
         is_ready(state, &state.job(job).sub_jobs[sub_job as usize])
     }
@@ -139,6 +154,12 @@ impl JobPipelined for Gang {
                 && job.roles_hold(RoleCount::pipelined)
                 && sub_jobs_hold(state, job, is_pipelined),
         )
+    }
+
+    fn lacks(&self, state: &State, job: JobIx) -> u32 {
+        let job = state.job(job);
+        let placed = job.ready().saturating_add(job.waiting());
+        u32::try_from(job.min_available.saturating_sub(placed)).unwrap_or(0)
     }
 
     fn sub_job_pipelined(&self, state: &State, job: JobIx, sub_job: u16) -> Vote {
@@ -189,6 +210,10 @@ impl JobValid for Gang {
             });
         }
         Ok(())
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 

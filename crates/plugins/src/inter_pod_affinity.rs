@@ -180,6 +180,11 @@ impl DomainFilter for AffinityFilter {
     fn sums(&self) -> usize {
         self.sums.len()
     }
+
+    fn is_lasting(&self) -> bool {
+        // A pod that is placed may be the one that others want to be near.
+        self.affinity.is_empty()
+    }
 }
 
 /// The score of one class and the sums it needs.

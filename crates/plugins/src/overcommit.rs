@@ -117,6 +117,10 @@ impl Admission for Overcommit {
         let refusal = Refusal::Overcommit(overruns, self.factor_in_thousandths());
         (Vote::Reject, Some(refusal))
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

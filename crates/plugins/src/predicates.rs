@@ -291,6 +291,10 @@ impl NodeFilter for PodNumber {
             }
         }
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }
 
 /// A wanted host port is taken.
@@ -312,6 +316,10 @@ impl NodeFilter for FreePorts {
                 *out = Some(self.reason);
             }
         }
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 

@@ -47,6 +47,10 @@ impl JobOrder for Priority {
     fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         Reverse(state.job(left).priority).cmp(&Reverse(state.job(right).priority))
     }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
 }
 
 impl TaskOrder for Priority {

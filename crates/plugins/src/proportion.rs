@@ -7,6 +7,7 @@
 //!
 //! Arguments: none. Not together with hierarchical `drf` in one tier.
 
+mod capability;
 mod filling;
 
 use std::cmp::Ordering;
@@ -16,7 +17,7 @@ use pumice_framework::points::{Admission, Allocatable, Overused, QueueOrder, Que
 use pumice_framework::{
     Bound, CycleInfo, Extensions, Overrun, Plugin, QueueShare, Refusal, Step, Vote,
 };
-use pumice_model::resource::{CPU, MEMORY, PODS};
+use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 
 use crate::reservation::{self, amount, is_within};
@@ -178,6 +179,11 @@ impl Overused for Proportion {
             .enumerate()
             .all(|(at, deserved)| deserved - (held(queue, ResIx(at as u16)) as f64) < EPSILON)
     }
+
+    fn is_lasting(&self) -> bool {
+        // What it deserves is settled when the cycle opens; what it holds only grows.
+        true
+    }
 }
 
 impl Allocatable for Proportion {
@@ -193,7 +199,7 @@ impl Allocatable for Proportion {
         let demand = |ix| held(record, ix).saturating_add(request.get(ix));
         let limit = |ix| amount(&entitlement.deserved, ix);
         if is_within(request, demand, limit) {
-            return Ok(());
+            return capability::holds(state, record, task);
         }
         let total = &state.nodes().cluster_total;
         let overrun = |ix| {
@@ -217,6 +223,14 @@ impl Allocatable for Proportion {
         };
         let overruns = reservation::overruns(state, request, demand, limit, overrun);
         Err(Refusal::Quota(overruns))
+    }
+
+    fn within_limits(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        capability::holds(state, state.queue(queue), task)
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 
@@ -259,6 +273,10 @@ impl Admission for Proportion {
         };
         let overruns = reservation::overruns(state, wanted, demand, limit, overrun);
         (Vote::Reject, Some(Refusal::Quota(overruns)))
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 }
 
@@ -308,16 +326,9 @@ fn ceiling(state: &State, queue: &Queue, free: &ResVec) -> Vec<f64> {
     let mut ceiling: Vec<f64> = dimensions(state)
         .map(|ix| (free.get(ix).saturating_add(queue.guarantee.get(ix))) as f64)
         .collect();
-    // The vector does not tell a limit of 0 from none, the object does. For cpu and memory both
-    // mean no limit.
-    for (name, limit) in &queue.object.capability {
-        let Some(ix) = state.resources().get(name) else {
-            continue;
-        };
-        if *limit > 0 || !matches!(ix, CPU | MEMORY) {
-            let at = &mut ceiling[ix.0 as usize];
-            *at = at.min(*limit as f64);
-        }
+    for (ix, limit) in capability::limits(state, queue) {
+        let at = &mut ceiling[ix.0 as usize];
+        *at = at.min(limit as f64);
     }
     ceiling
 }

@@ -145,6 +145,10 @@ impl JobOrder for Sla {
         let at_ns = |job| self.deadline(job).unwrap_or(i128::MAX);
         at_ns(left).cmp(&at_ns(right))
     }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
 }
 
 impl Admission for Sla {

@@ -16,6 +16,9 @@ use crate::{LIMIT, QUIET};
 /// Shows a single cycle of the simulator; its continuation is the sample `pipelining-then-bound`.
 const ONE_CYCLE: &str = "pipelining";
 
+/// Says how long its jobs have waited, which a server does not let itself be told: there all are new.
+const AGES_DECIDE: &str = "sla";
+
 /// Samples where the order of objects of equal age decides who gets which node. A cluster orders
 /// them by random UIDs, so only who is bound is compared.
 const ORDER_DECIDES: [&str; 4] = [
@@ -39,7 +42,8 @@ fn are_expected(sample: &Sample, binds: &Binds) -> bool {
 fn every_sample_is_bound_as_simulated() -> Result<()> {
     let mut failures = Vec::new();
     let mut tried = 0;
-    for name in names()?.iter().filter(|name| *name != ONE_CYCLE) {
+    let foretold = |name: &&String| *name != ONE_CYCLE && *name != AGES_DECIDE;
+    for name in names()?.iter().filter(foretold) {
         tried += 1;
         if let Err(error) = is_bound_as_simulated(name) {
             failures.push(format!("{name}: {error:#}"));

@@ -6,6 +6,7 @@ use pumice_model::object::{
     PodTerm, QueueObject, Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
+use super::wake::WakeArguments;
 use super::{BenchDevices, PlacementArguments, PodRule};
 
 const MIB: i64 = 1 << 20;
@@ -178,6 +179,83 @@ fn running(number: usize, nodes: usize) -> PodObject {
         ("app".to_owned(), format!("app-{}", number % 100)),
         ("instance".to_owned(), number.to_string()),
     ];
+    pod
+}
+
+/// What the names begin with of running pods that leave room for nobody when they end.
+pub const SMALL: &str = "small-";
+
+/// And of those that leave room for one waiting pod.
+pub const LARGE: &str = "large-";
+
+/// Pods of each of these kinds on a node.
+const OF_A_KIND: usize = 2;
+
+/// A cluster that is full, and jobs that wait.
+pub fn build_full(arguments: &WakeArguments, mut apply: impl FnMut(Delta)) {
+    for number in 0..arguments.queues.max(1) {
+        apply(Delta::QueueApply(Box::new(queue(number))));
+    }
+    let (cpu, memory) = amounts(arguments.classes.max(1) - 1);
+    for number in 0..arguments.nodes {
+        let node = node(number, 0);
+        let mut rest = request(node.allocatable[0].1, node.allocatable[1].1);
+        let mut put = |mut pod: PodObject, name: String| {
+            for at in 0..2 {
+                rest.request[at].1 -= pod.request[at].1;
+            }
+            pod = settled(pod, name, number);
+            pod
+        };
+        let mut pods = Vec::new();
+        for at in 0..OF_A_KIND {
+            let at = at * arguments.nodes + number;
+            pods.push(put(request(50, 64 * MIB), format!("{SMALL}{at:07}")));
+            let large = request(cpu.max(290), memory);
+            pods.push(put(large, format!("{LARGE}{at:07}")));
+        }
+        pods.push(settled(rest, format!("rest-{number:07}"), number));
+        apply(Delta::NodeApply(Box::new(node)));
+        pods.into_iter()
+            .for_each(|pod| apply(Delta::PodApply(Box::new(pod))));
+    }
+    let gang = (arguments.pods / arguments.jobs.max(1)).max(1);
+    for job in 0..arguments.jobs {
+        let class = job % arguments.classes.max(1);
+        let (cpu, memory) = amounts(class);
+        let name = format!("job-{job:06}");
+        let mut group = running_group(name.clone(), gang);
+        group.queue = queue_name(job % arguments.queues.max(1));
+        group.created_s = job as i64 / 10;
+        group.status.phase = match arguments.pending {
+            true => GroupPhase::Pending,
+            false => GroupPhase::Inqueue,
+        };
+        let all = |amount: i64| gang as i64 * amount;
+        let minimum = vec![
+            ("cpu".to_owned(), all(cpu)),
+            ("memory".to_owned(), all(memory)),
+        ];
+        group.min_resources = Some(minimum);
+        apply(Delta::GroupApply(Box::new(group)));
+        for at in 0..gang {
+            let mut pod = request(cpu, memory);
+            pod.name = format!("{name}-worker-{at}");
+            pod.uid = format!("uid-{}", pod.name);
+            pod.group = Some(name.clone());
+            pod.role = "worker".to_owned();
+            apply(Delta::PodApply(Box::new(pod)));
+        }
+    }
+}
+
+/// A pod of another scheduler that runs.
+fn settled(mut pod: PodObject, name: String, node: usize) -> PodObject {
+    pod.uid = format!("uid-{name}");
+    pod.name = name;
+    pod.ours = false;
+    pod.node = Some(node_name(node));
+    pod.phase = PodPhase::Running;
     pod
 }
 

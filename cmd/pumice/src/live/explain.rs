@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use pumice_engine::view::{JobView, Place, PodView, QueueView, SameReason};
+use pumice_engine::view::{JobView, Place, PodView, QueueView, SameReason, Time};
 
 use super::queues::{resources, waiting};
 use super::{
@@ -140,6 +140,17 @@ fn lines(out: &mut dyn Write, word: &str, texts: &[String]) -> anyhow::Result<()
     Ok(())
 }
 
+fn as_of(out: &mut dyn Write, time: Option<&Time>) -> anyhow::Result<()> {
+    match time {
+        Some(time) => line(
+            out,
+            "As of",
+            &format!("{}; it is tried again once there may be room", time.0),
+        ),
+        None => Ok(()),
+    }
+}
+
 fn place_text(queue: &str, place: Option<&Place>) -> String {
     let Some(place) = place else {
         return queue.to_owned();
@@ -183,6 +194,7 @@ pub fn pod_table(out: &mut dyn Write, view: &PodView) -> anyhow::Result<()> {
         line(out, "Note", "another scheduler is to place it")?;
     }
     line(out, "Why", view.message.as_deref().unwrap_or_default())?;
+    as_of(out, view.as_of.as_ref())?;
     lines(out, "To change", &view.changes)
 }
 
@@ -209,6 +221,7 @@ pub fn job_table(out: &mut dyn Write, view: &JobView) -> anyhow::Result<()> {
         line(out, "Created", &created.0)?;
     }
     line(out, "Why", view.message.as_deref().unwrap_or_default())?;
+    as_of(out, view.as_of.as_ref())?;
     lines(out, "To change", &view.changes)?;
     if view.waiting.is_empty() {
         return Ok(());

@@ -107,6 +107,11 @@ impl CellFilters {
         }
     }
 
+    /// What the filters say stays so while pods are placed.
+    pub fn is_lasting(&self) -> bool {
+        self.parts.iter().all(|part| part.filter.is_lasting())
+    }
+
     fn verdicts(&self, cell: usize) -> impl Iterator<Item = ReasonId> {
         let domains = &self.layout.domains[cell];
         self.parts.iter().filter_map(move |part| {

@@ -270,6 +270,13 @@ impl ClassEvaluator {
         }
     }
 
+    /// What its filters and ledgers say of a node stays so while pods are placed there.
+    pub fn is_lasting(&self) -> bool {
+        let mut filters = self.before.iter().chain(&self.after);
+        filters.all(|filter| filter.is_lasting())
+            && self.ledgers.iter().all(|ledger| ledger.is_lasting())
+    }
+
     /// Everything that stands against each of at most [`BLOCK`] nodes, other pods elsewhere aside:
     /// every resource of which there is too little even once what is being released is gone, what the
     /// filters say, and what the ledgers lack. [`ClassEvaluator::evaluate`] ends with the first kind

@@ -349,6 +349,33 @@ impl ClassIndex {
             .collect()
     }
 
+    /// What nodes say of the class stays so while pods are placed; filters over several nodes aside.
+    pub fn is_lasting(&self) -> bool {
+        self.evaluator.is_lasting()
+    }
+
+    /// Its filters over several nodes, if what they say stays so while pods are placed.
+    pub fn lasting_cells(&self) -> Option<&CellFilters> {
+        self.cells.as_ref().filter(|cells| cells.is_lasting())
+    }
+
+    /// Number of nodes that fit, filters over several nodes aside.
+    pub fn fitting(&self) -> usize {
+        let unfit: u32 = self.counts.iter().sum();
+        self.verdict.len().saturating_sub(unfit as usize)
+    }
+
+    /// Whether a node fits, as far as what is said of it lasts.
+    pub fn fits(&self, node: NodeIx) -> bool {
+        let passes = |cells: &CellFilters| cells.passes(cells.layout.cell[node.at()] as usize);
+        self.verdict[node.at()].fits() && self.lasting_cells().is_none_or(passes)
+    }
+
+    /// Whether the object of a node allows the class.
+    pub fn is_allowed(&self, node: NodeIx) -> bool {
+        self.evaluator.static_part.verdict[node.at()].is_none()
+    }
+
     /// Why no node fits. `cycle` limits how often the nearest miss is looked for.
     pub fn explain(&mut self, state: &State, table: &mut ReasonTable, cycle: u64) -> FitError {
         let counts = match &self.cells {

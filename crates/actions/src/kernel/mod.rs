@@ -17,6 +17,7 @@ mod evaluate;
 mod index;
 mod layout;
 mod nearest;
+mod places;
 mod questions;
 mod ranking;
 mod shard;
@@ -34,6 +35,7 @@ pub use classes::INDEX_BUDGET_BYTES;
 use classes::{ClassIx, Classes, Prefiltered};
 use evaluate::{Block, ClassEvaluator};
 use index::ClassIndex;
+pub use places::PlaceCount;
 pub use questions::{CanHelp, Candidate};
 use static_parts::StaticParts;
 

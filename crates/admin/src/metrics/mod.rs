@@ -138,6 +138,12 @@ impl Metrics {
         self.families.cycle_ms.with_label_values(NONE).observe(ms);
     }
 
+    /// A cycle tried so many jobs; so many of them would have missed something asleep.
+    pub fn tried(&self, jobs: usize, missed: usize) {
+        add(&self.families.jobs_tried, &[], jobs as f64);
+        add(&self.families.sleep_missed, &[], missed as f64);
+    }
+
     /// A cycle had nothing to do; it is not a cycle of [`Metrics::cycle`].
     pub fn idle_cycle(&self) {
         add(&self.families.idle_cycles, &[], 1.0);

@@ -252,6 +252,10 @@ families! {
         "Scheduling cycles run.";
     idle_cycles: counter "pumice_idle_cycles_total" []
         "Scheduling cycles that had nothing to do.";
+    jobs_tried: counter "pumice_jobs_tried_total" []
+        "Jobs that were tried, summed over cycles; jobs that sleep, since they would get nothing, are not.";
+    sleep_missed: counter "pumice_sleep_missed_total" []
+        "Jobs that got something in a full check and would have slept on otherwise: has to stay 0.";
     bind_inflight: gauge "pumice_bind_inflight" []
         "Bind requests under way.";
     bind_unknown_outcome: counter "pumice_bind_unknown_outcome_total" []

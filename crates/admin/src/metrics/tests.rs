@@ -264,6 +264,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.events_suppressed(1);
     metrics.leader(true);
     metrics.ledger_divergence(1);
+    metrics.tried(2, 1);
 }
 
 const JOB: JobLabels<'_> = JobLabels {

@@ -219,6 +219,8 @@ impl KindFollower {
     ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
+        // Since when events come, not the list.
+        let mut events_since = opened;
         let mut caught_up = false;
         let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
@@ -233,10 +235,14 @@ impl KindFollower {
                 Came::Line(line) => {
                     let listed = self.take(read(line, listing)?, listing).await?;
                     heard = tokio::time::Instant::now();
-                    // What was waiting has come: with the list, or long ago in a stream that never
-                    // pauses.
-                    caught_up |= listed || !listing && opened.elapsed() >= LONGEST_CATCHING_UP;
-                    listing &= !listed;
+                    if listed {
+                        // A list that was long under way tells how things stood when it began.
+                        events_since = Instant::now();
+                        listing = false;
+                        caught_up = opened.elapsed() < pace.young_list;
+                    }
+                    // Or what was waiting came long ago, in a stream that never pauses.
+                    caught_up |= !listing && events_since.elapsed() >= LONGEST_CATCHING_UP;
                     caught_up
                 }
                 Came::Quiet => {

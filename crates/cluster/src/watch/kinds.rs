@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use super::WatchOptions;
 use super::decode::{self, Decode};
 use super::rules::WatchRules;
-use crate::shard::NodeShardView;
+use pumice_controllers::shard::NodeShardView;
 
 /// What an object, or its end, tells.
 #[derive(Clone, Debug, PartialEq)]

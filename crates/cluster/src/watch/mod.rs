@@ -45,8 +45,8 @@ use tokio::task::JoinSet;
 
 use crate::contact::Contact;
 use crate::ring::Ring;
-use crate::shard::ShardView;
 use crate::{ObjectRef, PluginProgress};
+use pumice_controllers::shard::ShardView;
 
 pub use pace::WatchTimes;
 pub use picture::Picture;

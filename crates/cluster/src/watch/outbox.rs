@@ -6,8 +6,8 @@ use tokio::sync::mpsc::Sender;
 use super::WatchInput;
 use super::kinds::{Change, ObjectKey, WatchedKind};
 use super::ledger::LedgerNews;
-use crate::shard::Shards;
 use crate::{ObjectRef, PluginProgress};
+use pumice_controllers::shard::Shards;
 
 /// The receiver is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

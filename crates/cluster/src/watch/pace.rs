@@ -35,6 +35,9 @@ pub struct WatchTimes {
     pub look_answer: Duration,
     /// After this long without an event an open watch has brought what had happened before.
     pub caught_up: Duration,
+    /// A streamed list that took longer than this is older than what came meanwhile: decisions wait
+    /// for the events behind it.
+    pub young_list: Duration,
     /// The same complaint is logged once in this time.
     pub complaint: Duration,
 }
@@ -55,6 +58,7 @@ impl Default for WatchTimes {
             look: Duration::from_secs(2),
             look_answer: Duration::from_secs(2),
             caught_up: Duration::from_millis(200),
+            young_list: Duration::from_millis(200),
             complaint: Duration::from_secs(60),
         }
     }

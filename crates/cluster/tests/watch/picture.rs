@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pumice_cluster::watch::{WatchOptions, WatchTimes};
 
-use crate::server::Answer::{List, Status, Watch};
+use crate::server::Answer::{List, Status, Stream, Watch};
 use crate::server::{Answer, Then};
 use crate::setup::{Setup, options, watch};
 use crate::wire::*;
@@ -98,4 +98,36 @@ async fn a_look_without_an_answer_means_not_followed_until_one_is_answered() {
         setup.kind("Node").counts.watches,
         "not opened anew"
     );
+}
+
+/// A list, a watch that breaks, and a second list in one stream with the watch.
+async fn listed_again(options: WatchOptions) -> Setup {
+    let again = vec![added(node("d", "10")), list_end("11")];
+    let script = vec![
+        Stream(vec![list_end("9")], Then::Cut),
+        Status(410, "too old"),
+        Stream(again, Then::Stay),
+    ];
+    let setup = watch(options, vec![(NODES, script)]).await;
+    setup.until("Node", |status| status.counts.lists == 2).await;
+    setup
+}
+
+#[tokio::test]
+async fn a_list_that_was_long_under_way_is_followed_only_with_the_events_behind_it() {
+    let never = Duration::from_secs(3_600);
+    let mut old = strict();
+    (old.pace.young_list, old.pace.caught_up) = (Duration::ZERO, never);
+    let setup = listed_again(old.clone()).await;
+    assert!(setup.kind("Node").lost_for.is_some());
+    // Once nothing more comes, they have come.
+    old.pace.caught_up = Duration::from_millis(10);
+    listed_again(old).await.handle.picture().followed().await;
+
+    let mut young = strict();
+    (young.pace.young_list, young.pace.caught_up) = (never, never);
+    let setup = listed_again(young).await;
+    setup
+        .until("Node", |status| status.lost_for.is_none())
+        .await;
 }

@@ -1,7 +1,7 @@
 //! When the thread decides, and when it does not.
 
-use pumice_cluster::shard::ShardView;
 use pumice_conf::{PluginConf, Value};
+use pumice_controllers::shard::ShardView;
 use pumice_decider::Sharding;
 use pumice_model::object::PodObject;
 use tokio::time::timeout;
@@ -56,6 +56,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
         sharding,
         gang_deadline: Duration::ZERO,
         job_work_limit: None,
+        full_check: Duration::from_secs(60),
         dry_run: true,
     };
     let journal = Arc::new(Journal::default());

@@ -60,6 +60,7 @@ impl Publisher {
             self.metrics.idle_cycle();
         } else {
             self.metrics.cycle(ms(took));
+            self.metrics.tried(decisions.tried, decisions.missed.len());
         }
         if let Out::Effects(effects) = &self.out {
             self.metrics.bind_inflight(effects.in_flight());

@@ -60,6 +60,10 @@ pub struct JobView {
     /// Why it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// When it was last tried, of one that sleeps until a try may bring something: what is said of nodes
+    /// and queues is of that time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Time>,
     /// Where it stands in its queue, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
@@ -89,6 +93,12 @@ pub struct SameReason {
 }
 
 impl Engine {
+    /// When a job that sleeps was last tried, if that is some time ago.
+    pub(super) fn tried_at(&self, ix: JobIx) -> Option<Time> {
+        let at_s = self.sleepers.since_s(ix)?;
+        Time::of(at_s).filter(|_| at_s < self.now_s)
+    }
+
     pub(super) fn job_view(&self, namespace: &str, name: &str) -> Result<JobView, Absent> {
         let ix = self.find_job(namespace, name)?;
         let job = self.state.job(ix);
@@ -116,6 +126,7 @@ impl Engine {
             min_resources: quantities(&self.state, &job.min_resources_or_zero()),
             allocated: quantities(&self.state, &job.allocated),
             asks: quantities(&self.state, &asks),
+            as_of: why.as_ref().and_then(|_| self.tried_at(ix)),
             reason: why.as_ref().map(|why| why.0.to_owned()),
             message: why.map(|why| why.1),
             place: self.place_of(ix),

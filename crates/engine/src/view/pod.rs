@@ -31,6 +31,10 @@ pub struct PodView {
     pub reason: Option<String>,
     /// Why it waits.
     pub message: Option<String>,
+    /// When it was last tried, of one that sleeps until a try may bring something: what is said of nodes
+    /// and queues is of that time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Time>,
     /// The kind of reason, in the words of the metric `pumice_pending_pods`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
@@ -84,6 +88,10 @@ impl Engine {
             asks: quantities(state, &state.shape(ix).request),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
             message: waiting.map(|waiting| waiting.text()),
+            as_of: task
+                .job
+                .filter(|_| waits)
+                .and_then(|job| self.tried_at(job)),
             class: waiting.map(|waiting| waiting.class().to_owned()),
             job: self.job_of_pod(ix),
             place: task

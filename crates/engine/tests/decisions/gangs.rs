@@ -227,6 +227,54 @@ fn a_partial_gang_is_given_up_unless_all_its_pods_were_on_nodes_once() {
     }
 }
 
+/// A scheduler that starts anew and finds the objects as they are.
+fn restarted(cluster: &Cluster) -> Cluster {
+    let mut next = Cluster::new();
+    next.engine.set_partial_gang_deadline(DEADLINE_S);
+    for delta in cluster.engine.state().dump() {
+        next.apply(delta);
+    }
+    next
+}
+
+#[test]
+fn after_a_restart_a_gang_bound_in_part_is_told_from_one_that_ran_by_a_condition() {
+    let member = |pod| Delta::PodApply(Box::new(member("g", controlled(pod))));
+    let all = ["a", "b", "c"];
+    let waits = all.map(|name| member(pod(name, "1c")));
+    let all_run = all.map(|name| member(on("n1", pod(name, "1c"))));
+    let one_runs = [
+        member(on("n1", pod("a", "1c"))),
+        member(pod("b", "1c")),
+        member(pod("c", "1c")),
+    ];
+    let lost = ["b", "c"].map(|name| Delta::PodDelete(pod(name, "").uid));
+    for (steps, in_part) in [
+        (vec![waits.to_vec(), one_runs.to_vec()], true),
+        (vec![all_run.to_vec(), lost.to_vec()], false),
+    ] {
+        let mut cluster = Cluster::new()
+            .node(node("n1", "2c 8Gi pods=9"))
+            .group(group("g", 3));
+        for step in [steps, vec![vec![member(pod("d", "1c"))]]].concat() {
+            step.into_iter().for_each(|delta| cluster.apply(delta));
+            cluster.engine.cycle(10);
+        }
+        for _ in 0..2 {
+            assert_eq!(cluster.phase("g"), GroupPhase::Unknown);
+            assert_eq!(cluster.condition("g", "BoundInPart").is_some(), in_part);
+            cluster = restarted(&cluster);
+            cluster.engine.cycle(20);
+        }
+        let given_up = cluster.engine.give_up_gangs(20 + DEADLINE_S);
+        assert_eq!(!given_up.is_empty(), in_part);
+        // Once it is complete nothing is left of that.
+        all_run.iter().for_each(|pod| cluster.apply(pod.clone()));
+        cluster.engine.cycle(400);
+        assert_eq!(cluster.condition("g", "BoundInPart"), None);
+    }
+}
+
 /// The pods of gang `g` of three, bound alone before the PodGroup came, in the order in which a
 /// PodGroup controller and two watches may tell it.
 fn late_group(steps: &[Delta]) -> Cluster {

@@ -15,6 +15,7 @@ mod placement;
 mod queues;
 mod reasons;
 mod reports;
+mod sleep;
 mod ties;
 mod views;
 mod volumes;

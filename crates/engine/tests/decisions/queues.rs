@@ -55,6 +55,63 @@ fn a_group_without_min_resources_is_admitted_unasked_even_into_a_closed_queue() 
     assert_eq!(cluster.phase("g"), GroupPhase::Inqueue);
 }
 
+fn capped(capability: &str) -> QueueObject {
+    QueueObject {
+        capability: amounts(capability),
+        ..queue("default")
+    }
+}
+
+#[test]
+fn a_capability_of_pods_holds_for_pods_with_a_request_and_for_best_effort_ones() {
+    let mut cluster = Cluster::new()
+        .node(node("n1", "4c 8Gi pods=9"))
+        .queue(capped("pods=2"))
+        .group(group("g", 1));
+    for (name, request) in [("p1", "1c"), ("p2", ""), ("p3", ""), ("p4", "1c")] {
+        cluster = cluster.pod(member("g", pod(name, request)));
+    }
+    // `allocate` takes those with a request, and nothing is left for `backfill`.
+    assert_eq!(cluster.cycle(), ["p1 n1", "p4 n1"]);
+    assert_eq!(cluster.cycle(), [""; 0]);
+    let (_, why) = cluster.why("p2");
+    assert!(why.contains("queue \"default\""), "{why}");
+    assert!(
+        why.contains("pods (capability 2, used 2, asked 1)"),
+        "{why}"
+    );
+    // With more of them allowed the best-effort pods come too; a closed queue keeps no pod from it.
+    cluster.apply(Delta::QueueApply(Box::new(QueueObject {
+        state: QueueState::Closed,
+        ..capped("pods=3")
+    })));
+    assert_eq!(cluster.cycle(), ["p2 n1"]);
+}
+
+#[test]
+fn a_capability_of_vgpu_memory_holds_for_whole_cards_too() {
+    let whole = |name| {
+        let mut pod = crate::devices::vgpu(name, 1);
+        let asks_memory = |(name, _): &(String, i64)| name != "volcano.sh/vgpu-memory";
+        pod.request.retain(asks_memory);
+        pod.facts.containers[0].amounts.retain(asks_memory);
+        member("g", pod)
+    };
+    let conf = "actions: \"allocate\"\ntiers: [{plugins: [{name: gang}, {name: predicates}, {name: \
+                proportion}, {name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n";
+    // Two cards of 24,576 MiB.
+    let mut cluster = Cluster::under(conf)
+        .node(crate::devices::two_cards("n1"))
+        .queue(capped("volcano.sh/vgpu-memory=40000"))
+        .group(group("g", 1))
+        .pod(whole("p1"))
+        .pod(whole("p2"));
+    assert_eq!(cluster.cycle(), ["p1 n1"]);
+    let (_, why) = cluster.why("p2");
+    let amounts = "volcano.sh/vgpu-memory (capability 40000, used 24576, asked 24576)";
+    assert!(why.contains(amounts), "{why}");
+}
+
 #[test]
 fn backfill_asks_no_queue() {
     let mut cluster = cluster(None)

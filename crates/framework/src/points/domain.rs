@@ -67,6 +67,11 @@ pub trait DomainFilter {
 
     /// How many counts it keeps: a measure of the work of [`DomainFilter::catch_up`] a node.
     fn sums(&self) -> usize;
+
+    /// A domain it rejects stays rejected whatever else is placed anywhere; something has to leave.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }
 
 /// What filters by domain and scores of candidates are made with: counters of pods per node, kept by

@@ -40,4 +40,9 @@ pub trait NodeFilter {
     /// For every node of `range` that it rejects, writes the reason to `out[node - range.start]`;
     /// other entries stay as they are. Of the state it may read the node and what is on it.
     fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]);
+
+    /// A node it rejects stays rejected whatever else is placed there; something has to leave the node.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }

@@ -64,4 +64,9 @@ pub trait LedgerCheck {
 
     /// Why the node does not do, counting what is being released; `None` if it does.
     fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<NearMiss>;
+
+    /// A node it turns down stays so whatever else is placed there; something has to leave the node.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }

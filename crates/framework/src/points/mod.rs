@@ -17,7 +17,17 @@
 //! | [`bind`] | what a Binding waits for | – | not at all |
 //!
 //! The placement kernel alone decides from the trait of an answer what it keeps and for how long: a
-//! plugin never says so. To add a point: its trait here, its field in [`Extensions`], and in
+//! plugin never says so.
+//!
+//! # Who waits is not always asked again
+//!
+//! A job that got nothing sleeps until another try may bring something ([`crate::sleep`]). That it would
+//! not is concluded from refusals that *last*: within a cycle, nothing that is placed or admitted turns
+//! such a no into a yes. Traits that can refuse have a method `is_lasting`, which says no by default: then
+//! whoever is refused is tried in every cycle. From one cycle to the next nothing is promised; the
+//! question is put again before a job sleeps on. What changes with time is for [`crate::Plugin::wake_at_s`].
+//!
+//! To add a point: its trait here, its field in [`Extensions`], and in
 //! [`crate::plugins`] its switch and the method that asks it.
 
 pub mod bind;

@@ -13,6 +13,13 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 pub trait JobOrder {
     /// `Less`: `left` goes first.
     fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering;
+
+    /// Two jobs that have not changed keep their order, as long as nodes, queues and priority classes do
+    /// not change either. Where that is not so, all of those who wait for the same are tried when one of
+    /// them is.
+    fn is_steady(&self) -> bool {
+        false
+    }
 }
 
 /// Order of queues.

@@ -12,12 +12,23 @@ use crate::tiers::Vote;
 pub trait Admission {
     /// The vote, and what to tell when it is `Reject`.
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>);
+
+    /// A `Reject` stays one however much is admitted or placed, and the vote depends on the job's queue
+    /// and `minResources` alone.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }
 
 /// Whether a queue is passed over; anybody suffices.
 pub trait Overused {
     /// The queue has at least all it deserves.
     fn overused(&self, state: &State, queue: QueueIx) -> bool;
+
+    /// A queue that is overused stays so however much is placed.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }
 
 /// Whether a queue may take a task; all must agree.
@@ -27,4 +38,20 @@ pub trait Allocatable {
     /// # Errors
     /// Why not.
     fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal>;
+
+    /// Whether limits of the queue that hold for every pod leave room for the task: asked by `backfill`
+    /// before, and by `allocate` and `backfill` right after the task was placed, since the devices it
+    /// was given may count more than was known before. What is refused then is taken back.
+    ///
+    /// # Errors
+    /// Why not.
+    fn within_limits(&self, _: &State, _: QueueIx, _: TaskIx) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// A refusal of a task that waits stays one however much is placed or admitted, and depends on the
+    /// queue, the class of the task and whether its job is ready alone.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }

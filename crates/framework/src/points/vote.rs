@@ -21,6 +21,12 @@ pub trait JobReady {
     /// The job may be committed.
     fn job_ready(&self, state: &State, job: JobIx) -> bool;
 
+    /// At least so many more of its tasks have to be placed before it may be ready, whichever they are.
+    /// Where that is known, the job sleeps until there is room for as many.
+    fn lacks(&self, _state: &State, _job: JobIx) -> u32 {
+        0
+    }
+
     /// The sub-job needs no further task now. Asked only of jobs that have sub-jobs.
     fn sub_job_ready(&self, state: &State, job: JobIx, sub_job: u16) -> bool;
 }
@@ -30,6 +36,11 @@ pub trait JobReady {
 pub trait JobPipelined {
     /// The job would be ready if all pipelined tasks were placed.
     fn job_pipelined(&self, state: &State, job: JobIx) -> Vote;
+
+    /// With fewer than so many more of its tasks placed the vote is `Reject`, whichever they are.
+    fn lacks(&self, _state: &State, _job: JobIx) -> u32 {
+        0
+    }
 
     /// Likewise for a sub-job. Asked only of jobs that have sub-jobs.
     fn sub_job_pipelined(&self, state: &State, job: JobIx, sub_job: u16) -> Vote;
@@ -43,6 +54,11 @@ pub trait JobValid {
     /// # Errors
     /// Why not.
     fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid>;
+
+    /// The answer depends on the job and its pods alone.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }
 
 /// Whether others may be evicted for a job. The first tier in which anybody answers decides, by all of

@@ -16,6 +16,14 @@ use crate::task::{Task, TaskStatus, name_index};
 impl State {
     /// Applies one change. An object equal to the one already known changes nothing.
     pub fn apply(&mut self, delta: Delta) {
+        let (generation, is_local) = (self.generation, delta.is_local());
+        self.take_in(delta);
+        if !is_local && self.generation != generation {
+            self.upheavals += 1;
+        }
+    }
+
+    fn take_in(&mut self, delta: Delta) {
         match delta {
             Delta::NodeApply(node) => self.apply_node(*node),
             Delta::NodeDelete(name) => self.delete_node(&name),

@@ -2,7 +2,8 @@
 //! there is.
 //!
 //! * Jobs that may need a scheduler's attention are listed: [`State::waiting_jobs`].
-//! * Jobs that changed in any way since the last [`State::take_changed_jobs`].
+//! * Jobs that changed in any way since the last [`State::take_changed_jobs`], and likewise for those
+//!   who look at other times: [`State::take_unobserved_jobs`], [`State::take_roused_jobs`].
 //! * Sums over jobs that plugins read when a cycle opens follow the changed jobs:
 //!   [`State::settle_books`].
 
@@ -11,8 +12,8 @@ use crate::ix::{JobIx, QueueIx};
 use crate::job::{NOWHERE, QueueShareOf};
 use crate::resource::{ResVec, WideSum};
 
-/// Jobs that went and are listed for plugins, besides twice as many as there are.
-const UNOBSERVED_GONE: usize = 1024;
+/// Jobs that went and are listed while nobody takes the list, besides twice as many as there are.
+const LISTED_GONE: usize = 1024;
 
 /// The lists. Jobs may be gone or listed twice; indices may mean other jobs by now, which then are
 /// changed ones as well.
@@ -22,6 +23,9 @@ pub(crate) struct Changes {
     unobserved: Vec<JobIx>,
     /// More changed than is worth listing.
     too_many_unobserved: bool,
+    roused: Vec<JobIx>,
+    /// Likewise.
+    too_many_roused: bool,
     unsettled: Vec<JobIx>,
     waiting: Vec<JobIx>,
     queues: Vec<QueueIx>,
@@ -33,6 +37,17 @@ impl State {
         let mut waiting = self.changes.waiting.clone();
         waiting.sort_unstable();
         waiting
+    }
+
+    /// Likewise, in no particular order.
+    pub fn waiting_jobs_unordered(&self) -> &[JobIx] {
+        &self.changes.waiting
+    }
+
+    /// Whether there is such a job and it has pending tasks or waits for admission.
+    pub fn is_waiting(&self, ix: JobIx) -> bool {
+        let job = self.jobs.get(ix.at());
+        job.is_some_and(|job| job.flags.waiting_slot != NOWHERE)
     }
 
     /// Jobs that came, changed or went since the last call, by index, each once. Some may be gone.
@@ -66,6 +81,24 @@ impl State {
         changed.sort_unstable();
         changed.dedup();
         Some(changed)
+    }
+
+    /// Jobs that came, changed or went since the last call, for those who let jobs sleep: each once, in
+    /// no particular order. Some may be gone. `None`: more than are worth listing.
+    pub fn take_roused_jobs(&mut self) -> Option<Vec<JobIx>> {
+        let roused = std::mem::take(&mut self.changes.roused);
+        if std::mem::take(&mut self.changes.too_many_roused) {
+            for (_, job) in &mut self.jobs {
+                job.flags.roused = false;
+            }
+            return None;
+        }
+        for ix in &roused {
+            if let Some(job) = self.jobs.get_mut(ix.at()) {
+                job.flags.roused = false;
+            }
+        }
+        Some(roused)
     }
 
     /// Queues whose allocated amounts may have changed since the last call, by index, each once.
@@ -125,10 +158,15 @@ impl State {
     }
 
     /// While nobody takes them, jobs that went stay listed: not for ever.
-    fn bound_unobserved(&mut self) {
-        if self.changes.unobserved.len() > 2 * self.jobs.len() + UNOBSERVED_GONE {
+    fn bound_lists(&mut self) {
+        let most = 2 * self.jobs.len() + LISTED_GONE;
+        if self.changes.unobserved.len() > most {
             self.changes.unobserved = Vec::new();
             self.changes.too_many_unobserved = true;
+        }
+        if self.changes.roused.len() > most {
+            self.changes.roused = Vec::new();
+            self.changes.too_many_roused = true;
         }
     }
 
@@ -140,6 +178,9 @@ impl State {
         }
         if !std::mem::replace(&mut job.flags.unobserved, true) {
             self.changes.unobserved.push(ix);
+        }
+        if !std::mem::replace(&mut job.flags.roused, true) {
+            self.changes.roused.push(ix);
         }
         if !std::mem::replace(&mut job.flags.unsettled, true) {
             self.changes.unsettled.push(ix);
@@ -170,7 +211,7 @@ impl State {
     /// A job is about to go.
     pub(super) fn retire_job(&mut self, ix: JobIx) {
         self.touch_job(ix);
-        self.bound_unobserved();
+        self.bound_lists();
         self.stop_waiting(ix);
         let share = std::mem::take(&mut self.jobs[ix.at()].flags.share);
         if !self.queues_stale {

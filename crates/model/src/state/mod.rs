@@ -83,6 +83,7 @@ pub struct State {
     counts_stale: bool,
     generation: u64,
     phase_changes: u64,
+    upheavals: u64,
     rules_gone: usize,
 }
 
@@ -123,6 +124,7 @@ impl State {
             counts_stale: false,
             generation: 0,
             phase_changes: 0,
+            upheavals: 0,
             rules_gone: 0,
         }
     }
@@ -175,6 +177,12 @@ impl State {
     /// Changes whenever a queue comes, changes or goes, its status aside.
     pub fn queues_epoch(&self) -> u64 {
         self.queues_epoch
+    }
+
+    /// Changes whenever something happened outside that may matter to any job, and not only to the
+    /// jobs and nodes that are listed as changed: anything but pods and PodGroups.
+    pub fn upheavals(&self) -> u64 {
+        self.upheavals
     }
 
     /// Counts calls of [`State::set_phase`] that changed something.

@@ -113,4 +113,8 @@ impl LedgerCheck for DeviceCheck {
         let devices = &nodes.devices[node.at()];
         self.demand.explain(name, devices, LedgerTime::Future)
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }

@@ -61,8 +61,8 @@ impl Newcomers {
             let job = state.job(*ix);
             job.is_ready() && job.count(TaskStatus::Pending) > 0
         };
-        let mut waiting = state.waiting_jobs().into_iter();
-        self.is_waited_for = !self.until_s.is_empty() && waiting.any(|ix| waits(&ix));
+        let mut waiting = state.waiting_jobs_unordered().iter();
+        self.is_waited_for = !self.until_s.is_empty() && waiting.any(waits);
     }
 
     /// A job was admitted.

@@ -138,4 +138,8 @@ impl DomainFilter for NodeGroupLimits {
     fn sums(&self) -> usize {
         1
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }

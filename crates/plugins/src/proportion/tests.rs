@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::*;
 use pumice_model::object::{Gates, GroupPhase, PodObject, QueueObject, QueueState};
+use pumice_model::resource::CPU;
 
 /// One node of 10c/20Gi/100 pods, queues qa and qb with a job each.
 fn cluster(qa: QueueObject, qb: QueueObject) -> Cluster {

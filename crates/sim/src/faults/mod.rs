@@ -31,7 +31,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pumice_conf::Config;
-use pumice_model::object::GroupPhase;
 
 use lease::VirtualLease;
 use network::Network;
@@ -356,11 +355,8 @@ impl Simulation {
             let bound = bound_members(&self.server, key);
             let record = self.gang_records.get(key).copied().unwrap_or_default();
             let complete = i32::try_from(bound).unwrap_or(i32::MAX) >= group.min_member;
-            // Known limit: after a restart a gang of phase Unknown counts as one that ran and has lost
-            // members, also when it was bound in part (`engine::partial`).
-            let unknown = group.status.phase == GroupPhase::Unknown && self.identities > 1;
             let holding = oracle::holding_members(&self.server, key);
-            if holding > 0 && !complete && !record.was_complete && !unknown {
+            if holding > 0 && !complete && !record.was_complete {
                 let text = format!(
                     "{bound} of the {} pods of {key} stay bound",
                     group.min_member

@@ -72,6 +72,7 @@ impl Process {
             sharding: Sharding::None,
             gang_deadline: Duration::from_secs(GANG_DEADLINE_S),
             job_work_limit: None,
+            full_check: Duration::from_secs(60),
             dry_run: false,
         };
         let mut decider = Decider::new(options, &At(now_ms));

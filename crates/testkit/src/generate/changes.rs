@@ -176,6 +176,19 @@ impl Changing {
         }
     }
 
+    /// Likewise, but only pods and PodGroups come, change and go.
+    pub fn calm_step(&mut self) -> Vec<Delta> {
+        match self.rng.below(12) {
+            0..=3 => self.change_pod(),
+            4 | 5 => self.new_gang(),
+            6 => self.change_group(),
+            7 => self.new_bound_pod(),
+            8 => self.join_group(),
+            9 => self.delete(Kind::Group),
+            _ => self.delete(Kind::Pod),
+        }
+    }
+
     fn put(&mut self, object: Delta) -> Delta {
         if let Some(identity) = identity(&object) {
             self.objects.insert(identity, object.clone());
@@ -414,6 +427,7 @@ impl Changing {
             4 => queue.state = self.rng.pick(&[QueueState::Open, QueueState::Closed]),
             5 => {
                 queue.affinity = other.affinity;
+                queue.parent = other.parent;
                 queue.group_limits = other.group_limits;
                 queue.hierarchy = other.hierarchy;
                 queue.hierarchy_weights = other.hierarchy_weights;
@@ -497,9 +511,12 @@ impl Changing {
     }
 
     fn delete_any(&mut self) -> Vec<Delta> {
-        let kind = self
-            .rng
-            .pick(&[Kind::Class, Kind::Workload, Kind::Pod, Kind::Group]);
+        let kinds = [Kind::Class, Kind::Workload, Kind::Pod, Kind::Group];
+        let kind = self.rng.pick(&kinds);
+        self.delete(kind)
+    }
+
+    fn delete(&mut self, kind: Kind) -> Vec<Delta> {
         match self.any(kind) {
             Some(name) => self.remove(kind, &name),
             None => Vec::new(),

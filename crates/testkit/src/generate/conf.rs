@@ -132,7 +132,7 @@ fn node_groups(rng: &mut Rng, text: &mut String) {
             let _ = writeln!(text, "    {key}: false");
         }
     }
-    if rng.one_in(3) {
+    if rng.one_in(2) {
         text.push_str("    enableHierarchy: true\n");
     }
     let (strict, ordered) = (rng.one_in(2), rng.one_in(2));
@@ -184,7 +184,7 @@ fn strategy_fit(rng: &mut Rng, text: &mut String) {
             "sra: {{enable: {enable}, weight: {weight}, resources: {listed}, resourceWeight: {of_each}}}"
         ));
     }
-    if rng.one_in(2) {
+    if !rng.one_in(4) {
         let enable = !rng.one_in(4);
         let rates = rng.pick(&[
             "{nvidia.com/gpu.cpu: 2, nvidia.com/gpu.memory: 0.5}",

@@ -55,7 +55,7 @@ pub fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])
                 .push((GPU.to_owned(), rng.pick(&[0, 1000, 2000])));
         }
     }
-    if theme.queue_limits && rng.one_in(4) {
+    if theme.queue_limits && rng.one_in(3) {
         queue
             .guarantee
             .push(("cpu".to_owned(), rng.pick(&[1000, 2000])));
@@ -68,9 +68,31 @@ pub fn queue(rng: &mut Rng, theme: &Theme, name: &str, place: &(&[&str], &[f64])
         queue.hierarchy = place.0.iter().map(|part| (*part).to_owned()).collect();
         queue.hierarchy_weights = place.1.to_vec();
     }
+    limits_of_all_pods(&mut Rng::new(rng.clone().next(), 20), theme, &mut queue);
     let mut own = Rng::new(rng.clone().next(), 15);
     node_groups(&mut own, &mut queue);
+    queue.parent = parent(&mut own);
     queue
+}
+
+/// Limits that hold for pods without a request too, and for cards whose memory is not known before.
+fn limits_of_all_pods(rng: &mut Rng, theme: &Theme, queue: &mut QueueObject) {
+    if theme.queue_limits && rng.one_in(6) {
+        let pods = rng.pick(&[0, 2, 5, 8]);
+        queue.capability.push(("pods".to_owned(), pods));
+    }
+    if theme.devices && rng.one_in(3) {
+        let memory = rng.pick(&[5000, 10_000, 20_000, 40_000]) * 1000;
+        let name = "volcano.sh/vgpu-memory".to_owned();
+        queue.capability.push((name, memory));
+    }
+    queue.capability.sort();
+}
+
+/// A parent, which may be missing, or make the queue its own ancestor.
+fn parent(rng: &mut Rng) -> String {
+    let names = ["", "root", "missing", "default", "absent", "q1", "q2", "q3"];
+    rng.pick(&names).to_owned()
 }
 
 /// Names of groups of nodes.

@@ -227,7 +227,12 @@ fn try_task(cycle: &mut Cycle, job: &str, sub_job: &SubJob, uid: &str, placed: &
     {
         return true;
     }
+    let before = cycle.world.clone();
     if place(cycle, uid, Reach::Future) {
+        if !queue_share::within_limits(cycle, &before.jobs[job].queue, uid) {
+            cycle.world = before;
+            return true;
+        }
         *placed += 1;
         return !gates::sub_job_ready(cycle, job, sub_job);
     }

@@ -7,7 +7,7 @@ use pumice_model::object::{Gates, GroupPhase};
 use super::Cycle;
 use super::place::{Reach, commit, place};
 use super::state::Status;
-use super::{gates, order};
+use super::{gates, order, queue_share};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
@@ -42,7 +42,14 @@ fn fill(cycle: &mut Cycle, job: &str) {
     let before = cycle.world.clone();
     let mut uids = candidates(cycle, job);
     while let Some(uid) = order::take_first_task(cycle, &mut uids) {
-        if place(cycle, &uid, Reach::Idle) && gates::job_ready(cycle, job) {
+        let without = cycle.world.clone();
+        let queue = &without.jobs[job].queue;
+        if !queue_share::within_limits(cycle, queue, &uid) || !place(cycle, &uid, Reach::Idle) {
+            continue;
+        }
+        if !queue_share::within_limits(cycle, queue, &uid) {
+            cycle.world = without;
+        } else if gates::job_ready(cycle, job) {
             commit(cycle, job);
         }
     }

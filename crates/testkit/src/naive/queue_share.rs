@@ -198,13 +198,40 @@ fn proportion_allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
         && wanted.all(|(name, r)| (get(&allocated, name) + r) as f64 <= share_of(&deserved, name))
 }
 
+/// Whether the queue has no more than its capability names, of what the task asks: everything that is
+/// placed counts, the task too, with the devices it was given or as far as they are known. A limit of
+/// 0 of cpu or memory is none.
+fn capability_holds(cycle: &Cycle, queue: &str, uid: &str) -> bool {
+    let task = &cycle.world.tasks[uid];
+    let waits = task.status == Status::Pending;
+    let (allocated, request) = (allocated(cycle, queue), task.charged());
+    let mut limits = cycle.world.queues[queue].capability.iter();
+    limits.all(|(name, limit)| {
+        let asked = get(&request, name);
+        let has = get(&allocated, name) + if waits { asked } else { 0 };
+        let is_none = *limit <= 0 && (name == "cpu" || name == "memory");
+        asked <= 0 || is_none || has <= *limit
+    })
+}
+
+/// The limits of the queue hold with the task, before it is placed or just after.
+pub fn within_limits(cycle: &Cycle, queue: &str, uid: &str) -> bool {
+    let mut plugins = cycle.plugins();
+    plugins.all(|plugin| {
+        !plugin.enabled.allocatable
+            || plugin.name != "proportion"
+            || capability_holds(cycle, queue, uid)
+    })
+}
+
 /// Allocatable.
 pub fn allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
     let mut plugins = cycle.plugins();
     plugins.all(|plugin| {
         !plugin.enabled.allocatable
             || plugin.name != "proportion"
-            || proportion_allocatable(cycle, queue, task)
+            || (proportion_allocatable(cycle, queue, task)
+                && capability_holds(cycle, queue, &task.pod.uid))
     })
 }
 

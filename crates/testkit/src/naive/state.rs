@@ -132,6 +132,8 @@ pub struct Job {
     pub stamped: bool,
     /// When this scheduler admitted it.
     pub admitted_s: Option<i64>,
+    /// Whether it was on nodes as a whole, as far as anybody can know; none before it was looked at.
+    pub was_whole: Option<bool>,
 }
 
 /// Everything.
@@ -304,6 +306,7 @@ impl World {
                 priority,
                 stamped,
                 admitted_s: None,
+                was_whole: None,
             },
         );
     }

@@ -15,10 +15,64 @@ pub fn close(cycle: &mut Cycle) {
     }
     for key in &jobs {
         let phase = phase(&cycle.world, key);
+        let was_whole = was_whole(cycle, key);
         if let Some(job) = cycle.world.jobs.get_mut(key) {
             job.group.status.phase = phase;
+            job.was_whole = was_whole;
+            let conditions = &mut job.group.status.conditions;
+            match phase == GroupPhase::Unknown && was_whole == Some(false) {
+                true => {
+                    let condition = GroupCondition {
+                        kind: IN_PART.to_owned(),
+                        status: "True".to_owned(),
+                        reason: "GangIncomplete".to_owned(),
+                        ..GroupCondition::default()
+                    };
+                    set_condition(conditions, condition);
+                }
+                false => conditions.retain(|condition| condition.kind != IN_PART),
+            }
         }
     }
+}
+
+/// Condition of a gang that was bound in part and never was whole.
+const IN_PART: &str = "BoundInPart";
+
+/// Whether a gang has been on its nodes as a whole, with those that ended; `None` for what is no gang.
+/// Of one that has pods on nodes when it is first seen its status tells, unless the PodGroup is
+/// younger than these pods.
+fn was_whole(cycle: &Cycle, key: &str) -> Option<bool> {
+    let job = &cycle.world.jobs[key];
+    let min = i64::from(job.group.min_member);
+    let mut plugins = cycle.plugins();
+    if min <= 1 || !plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready) {
+        return None;
+    }
+    let tasks = cycle.world.tasks_of(key);
+    let of = |statuses: [Status; 2]| {
+        let tasks = tasks.iter();
+        let found: Vec<_> = tasks
+            .filter(|task| statuses.contains(&task.status))
+            .collect();
+        found
+    };
+    let there = of([Status::Bound, Status::Running]);
+    let ended = of([Status::Succeeded, Status::Failed]);
+    if there.is_empty() {
+        return Some(false);
+    }
+    if (there.len() + ended.len()) as i64 >= min {
+        return Some(true);
+    }
+    let status = &job.group.status;
+    let is_fresh = matches!(status.phase, GroupPhase::Pending | GroupPhase::Inqueue);
+    let mut conditions = status.conditions.iter();
+    let is_known = conditions.any(|known| known.kind == IN_PART);
+    let mut there = there.into_iter();
+    let is_younger = there.any(|task| task.pod.created_s < job.group.created_s);
+    job.was_whole
+        .or(Some(!is_known && (!is_fresh || is_younger)))
 }
 
 /// Reason of a gang that is ready.

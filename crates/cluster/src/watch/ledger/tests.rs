@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use pumice_model::Delta;
 
 use super::*;
-use crate::shard::NodeShardView;
+use pumice_controllers::shard::NodeShardView;
 
 /// A ledger of pods, whose end is told by UID.
 fn ledger() -> Ledger {

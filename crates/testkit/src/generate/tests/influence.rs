@@ -88,6 +88,18 @@ const REMOVALS: &[(&str, Removal)] = &[
     ("topology", Group(|group| group.wants_topology = false)),
     ("waiting times", Group(|group| group.annotations.clear())),
     ("capability", Queue(|queue| queue.capability.clear())),
+    (
+        "limits of pods",
+        Queue(|queue| queue.capability.retain(|(name, _)| name != "pods")),
+    ),
+    (
+        "limits of cards",
+        Queue(|queue| {
+            queue
+                .capability
+                .retain(|(name, _)| name != "volcano.sh/vgpu-memory");
+        }),
+    ),
     ("guarantee", Queue(|queue| queue.guarantee.clear())),
     (
         "queue states",
@@ -96,6 +108,7 @@ const REMOVALS: &[(&str, Removal)] = &[
     ("queue weights", Queue(|queue| queue.weight = 1)),
     ("queue priorities", Queue(|queue| queue.priority = 0)),
     ("hierarchy", Queue(|queue| queue.hierarchy.clear())),
+    ("parents", Queue(|queue| queue.parent.clear())),
     ("node groups", Queue(|queue| queue.affinity = None)),
     (
         "group limits",

@@ -1,0 +1,87 @@
+//! How many pods of a class could be placed at once, at most.
+
+use pumice_framework::Plugins;
+use pumice_model::{NeedIx, NodeIx, Nodes, ResVec, State, TaskIx};
+
+use super::Kernel;
+use super::index::ClassIndex;
+
+/// Places for pods of one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceCount {
+    /// There are not more.
+    pub most: u64,
+    /// Filters over several nodes took part: what leaves one node may make places on others.
+    pub spans_nodes: bool,
+}
+
+impl Kernel {
+    /// Counts the places for pods like this one, what is being released included. Never too few: filters
+    /// whose refusals do not last are left out, and so is what the pods would do to each other beyond the
+    /// resources they ask.
+    pub fn places(&mut self, state: &mut State, plugins: &Plugins, task: TaskIx) -> PlaceCount {
+        let class = self.class_of(state, plugins, task);
+        let made = self.classes.make(state, class);
+        let request = &made.shape.request;
+        if made.key.volumes != NeedIx::NONE {
+            // What a placement does to its volumes may help another.
+            let signature = self.classes.signature(class);
+            let static_part = self.static_part(state, plugins, &made, signature);
+            self.effort += state.nodes().len() as u64;
+            let is_allowed = |node: NodeIx| static_part.verdict[node.at()].is_none();
+            return PlaceCount {
+                most: count(state.nodes(), request, is_allowed),
+                spans_nodes: false,
+            };
+        }
+        if self.prefilter(state, plugins, class).is_err() {
+            return PlaceCount {
+                most: 0,
+                spans_nodes: false,
+            };
+        }
+        let mut index = match self.classes.take_index(state, class) {
+            Some(index) => index,
+            None => self.describe(state, plugins, class).index(state),
+        };
+        index.catch_up(state, &mut self.reasons, &mut self.scratch);
+        let found = index.places(state.nodes(), request);
+        self.effort += std::mem::take(&mut index.effort);
+        self.classes.put_index(state, class, index);
+        found
+    }
+}
+
+impl ClassIndex {
+    /// See [`Kernel::places`]. [`ClassIndex::catch_up`] must have been called.
+    fn places(&self, nodes: &Nodes, request: &ResVec) -> PlaceCount {
+        if !self.is_lasting() {
+            return PlaceCount {
+                most: count(nodes, request, |node| self.is_allowed(node)),
+                spans_nodes: false,
+            };
+        }
+        let most = match self.fitting() {
+            0 => 0,
+            _ => count(nodes, request, |node| self.fits(node)),
+        };
+        PlaceCount {
+            most,
+            spans_nodes: self.lasting_cells().is_some(),
+        }
+    }
+}
+
+/// Pods with a request that the nodes of a kind have room for, once resources are released.
+fn count(nodes: &Nodes, request: &ResVec, counts: impl Fn(NodeIx) -> bool) -> u64 {
+    let asked: Vec<_> = request.iter().filter(|(_, amount)| *amount > 0).collect();
+    let on_node = |node: NodeIx| -> u64 {
+        let each = asked.iter().map(|(ix, amount)| {
+            let idle = nodes.future_idle(*ix, node).max(0);
+            (idle / amount).unsigned_abs()
+        });
+        each.min().unwrap_or(u64::from(u32::MAX))
+    };
+    let fitting = nodes.indices().filter(|node| counts(*node));
+    fitting.map(on_node).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,30 @@
+//! Notes on jobs, from one cycle to the next.
+
+use pumice_framework::JobNote;
+use pumice_model::JobIx;
+use rustc_hash::FxHashMap;
+
+use crate::Engine;
+
+impl Engine {
+    /// Takes the notes of a cycle; what was noted before of the jobs it looked at. Of those that slept the
+    /// last word stands.
+    pub(crate) fn renew_notes(
+        &mut self,
+        looked_at: Vec<JobIx>,
+        notes: FxHashMap<JobIx, JobNote>,
+    ) -> Vec<(JobIx, Option<JobNote>)> {
+        if self.sleepers.has_slept() {
+            let one = |ix: JobIx| (ix, self.notes.remove(&ix));
+            let old = looked_at.into_iter().map(one).collect();
+            self.notes.extend(notes);
+            return old;
+        }
+        let mut old = std::mem::replace(&mut self.notes, notes);
+        let noted: Vec<JobIx> = self.notes.keys().copied().collect();
+        let mut all: Vec<(JobIx, Option<JobNote>)> =
+            noted.into_iter().map(|ix| (ix, old.remove(&ix))).collect();
+        all.extend(old.into_iter().map(|(ix, note)| (ix, Some(note))));
+        all
+    }
+}

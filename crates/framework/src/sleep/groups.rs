@@ -1,0 +1,348 @@
+//! Jobs that wait for the same, in the order in which they would get it.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use pumice_model::{JobIx, NodeIx, Nodes, QueueIx, ResIx, State};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::points::{ClassKey, Signature};
+
+/// Number of a group while it has members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SleepGroupIx(u32);
+
+/// Number of a class of pods that some group waits with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PodClassIx(u32);
+
+/// `minResources`: resource and amount in stored units, without zeros.
+pub type Minimum = SmallVec<[(ResIx, i64); 4]>;
+
+/// What a group waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SleepsFor {
+    /// That so much is admitted to a queue.
+    Admission(QueueIx, Minimum),
+    /// Places for pods.
+    Places(WantedPlaces),
+}
+
+/// What the jobs of a queue were told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SleepReason {
+    /// The queue has all it deserves.
+    Overused,
+    /// The queue does not take the pods.
+    Refused,
+    /// There are too few places.
+    NoPlace,
+}
+
+/// Places for pods.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WantedPlaces {
+    /// The queue.
+    pub queue: QueueIx,
+    /// What the jobs were told: they wait for that to change.
+    pub told: SleepReason,
+    /// The jobs have what they need; any further pod may be placed.
+    pub is_ready: bool,
+    /// Pods that have to be placed at once.
+    pub need: u32,
+    /// Pods that wait, by class: each class, and how many.
+    pub pods: SmallVec<[(PodClassIx, u32); 2]>,
+    /// Some of them request something.
+    pub requests: bool,
+    /// Some of them request nothing.
+    pub best_effort: bool,
+}
+
+/// What pods of a class have in common.
+pub type PodClass = (ClassKey, Signature);
+
+/// Jobs that wait for the same.
+#[derive(Debug)]
+pub struct SleepGroup {
+    waits_for: Rc<SleepsFor>,
+    members: VecDeque<JobIx>,
+}
+
+impl SleepGroup {
+    /// What for.
+    pub fn waits_for(&self) -> &Rc<SleepsFor> {
+        &self.waits_for
+    }
+
+    /// The members, in the order of jobs.
+    pub fn members(&self) -> &VecDeque<JobIx> {
+        &self.members
+    }
+
+    fn places(&self) -> Option<&WantedPlaces> {
+        match &*self.waits_for {
+            SleepsFor::Places(places) => Some(places),
+            SleepsFor::Admission(..) => None,
+        }
+    }
+}
+
+/// A class of pods that some group waits with; of none when nobody does any more.
+#[derive(Debug)]
+struct WaitingClass {
+    is: PodClass,
+    request: Minimum,
+    /// There are at most so many places; `None`: not known.
+    most: Option<u64>,
+    /// End of the touch log when they were counted.
+    counted_at: u64,
+    /// A pod that leaves one node may make room on others.
+    spans_nodes: bool,
+    groups: Vec<SleepGroupIx>,
+}
+
+impl WaitingClass {
+    /// Places on a node, as far as resources go.
+    fn on_node(&self, nodes: &Nodes, node: NodeIx) -> u64 {
+        let each = self.request.iter().map(|(ix, amount)| {
+            let idle = nodes.future_idle(*ix, node).max(0);
+            (idle / amount).unsigned_abs()
+        });
+        each.min().unwrap_or(u64::from(u32::MAX))
+    }
+
+    /// Takes touched nodes into account: whether there may be more places.
+    fn look_at(&mut self, nodes: &Nodes, touched: &TouchedNodes) -> bool {
+        let touched = match touched {
+            TouchedNodes::Some(touched) if touched.is_empty() => return false,
+            TouchedNodes::Some(touched) if !self.spans_nodes => touched,
+            _ => {
+                self.most = None;
+                return true;
+            }
+        };
+        let more: u64 = touched
+            .iter()
+            .map(|node| self.on_node(nodes, *node))
+            .fold(0, u64::saturating_add);
+        self.most = self.most.map(|most| most.saturating_add(more));
+        more > 0
+    }
+}
+
+/// Nodes that were touched.
+pub(super) enum TouchedNodes {
+    /// These.
+    Some(Vec<NodeIx>),
+    /// More than are worth listing.
+    Any,
+}
+
+/// All groups.
+#[derive(Debug, Default)]
+pub struct SleepGroups {
+    /// Free ones have no members.
+    all: Vec<SleepGroup>,
+    free: Vec<SleepGroupIx>,
+    by_what: FxHashMap<Rc<SleepsFor>, SleepGroupIx>,
+    /// Free ones have no groups.
+    classes: Vec<WaitingClass>,
+    free_classes: Vec<PodClassIx>,
+    by_class: FxHashMap<PodClass, PodClassIx>,
+    /// Groups that wait for places and are not certain to get none.
+    open: BTreeSet<SleepGroupIx>,
+    admissions: BTreeSet<SleepGroupIx>,
+}
+
+impl SleepGroups {
+    /// A group.
+    pub fn get(&self, ix: SleepGroupIx) -> &SleepGroup {
+        &self.all[ix.0 as usize]
+    }
+
+    /// Groups that wait for admission.
+    pub fn admissions(&self) -> Vec<SleepGroupIx> {
+        self.admissions.iter().copied().collect()
+    }
+
+    /// Groups that wait for places and are not certain to get none in this cycle.
+    pub fn open(&self) -> Vec<SleepGroupIx> {
+        self.open.iter().copied().collect()
+    }
+
+    /// Queues in which groups wait for places for pods that request something (`best_effort`: nothing).
+    pub fn queues(&self, best_effort: bool) -> BTreeSet<QueueIx> {
+        let groups = self.all.iter().filter(|group| !group.members.is_empty());
+        let places = groups.filter_map(SleepGroup::places);
+        let wanted = |places: &&WantedPlaces| match best_effort {
+            true => places.best_effort,
+            false => places.requests,
+        };
+        places.filter(wanted).map(|places| places.queue).collect()
+    }
+
+    /// It is certain that a group gets nothing before something leaves a node. What else it was told
+    /// is asked again in the next cycle.
+    pub fn close(&mut self, ix: SleepGroupIx) {
+        let told = self.get(ix).places().map(|places| places.told);
+        if told == Some(SleepReason::NoPlace) {
+            self.open.remove(&ix);
+        }
+    }
+
+    /// What pods of a class have in common.
+    pub fn class(&self, ix: PodClassIx) -> &PodClass {
+        &self.classes[ix.0 as usize].is
+    }
+
+    /// The most places there are for a class, and whether they were counted at this end of the touch
+    /// log; `None`: not known.
+    pub fn most_places(&self, ix: PodClassIx, cursor: u64) -> Option<(u64, bool)> {
+        let class = &self.classes[ix.0 as usize];
+        class.most.map(|most| (most, class.counted_at == cursor))
+    }
+
+    /// Places were counted.
+    pub fn set_places(&mut self, ix: PodClassIx, places: u64, spans_nodes: bool, cursor: u64) {
+        let class = &mut self.classes[ix.0 as usize];
+        class.most = Some(places);
+        class.counted_at = cursor;
+        class.spans_nodes = spans_nodes;
+    }
+
+    /// The number of a class of pods. Whoever asks joins a group that waits with it.
+    pub fn class_ix(&mut self, state: &State, is: PodClass) -> PodClassIx {
+        if let Some(known) = self.by_class.get(&is) {
+            return *known;
+        }
+        let request = &state.shapes().get(is.0.shape).request;
+        let class = WaitingClass {
+            is: is.clone(),
+            request: request.iter().filter(|(_, amount)| *amount > 0).collect(),
+            most: None,
+            counted_at: 0,
+            spans_nodes: false,
+            groups: Vec::new(),
+        };
+        let ix = match self.free_classes.pop() {
+            Some(ix) => {
+                self.classes[ix.0 as usize] = class;
+                ix
+            }
+            None => {
+                self.classes.push(class);
+                PodClassIx(self.classes.len() as u32 - 1)
+            }
+        };
+        self.by_class.insert(is, ix);
+        ix
+    }
+
+    /// A cycle begins: takes touched nodes into account.
+    pub(super) fn look_at(&mut self, state: &State, touched: &TouchedNodes) {
+        for at in 0..self.classes.len() {
+            if !self.classes[at].groups.is_empty()
+                && self.classes[at].look_at(state.nodes(), touched)
+            {
+                for group in std::mem::take(&mut self.classes[at].groups) {
+                    if self.may_get(group) {
+                        self.open.insert(group);
+                    }
+                    self.classes[at].groups.push(group);
+                }
+            }
+        }
+    }
+
+    /// Whether there may be places enough, queues aside.
+    fn may_get(&self, ix: SleepGroupIx) -> bool {
+        let Some(places) = self.get(ix).places() else {
+            return false;
+        };
+        let at_most = |(class, count): &(PodClassIx, u32)| {
+            let most = self.classes[class.0 as usize].most.unwrap_or(u64::MAX);
+            most.min(u64::from(*count))
+        };
+        let all: u64 = places.pods.iter().map(at_most).sum();
+        all >= u64::from(places.need)
+    }
+
+    /// A job joins those who wait for the same.
+    pub(super) fn join(
+        &mut self,
+        what: SleepsFor,
+        job: JobIx,
+        order: impl Fn(JobIx, JobIx) -> Ordering,
+    ) -> SleepGroupIx {
+        let ix = match self.by_what.get(&what) {
+            Some(known) => *known,
+            None => self.begin(Rc::new(what)),
+        };
+        let members = &mut self.all[ix.0 as usize].members;
+        let at = members.partition_point(|member| order(*member, job).is_lt());
+        members.insert(at, job);
+        ix
+    }
+
+    fn begin(&mut self, waits_for: Rc<SleepsFor>) -> SleepGroupIx {
+        let group = SleepGroup {
+            waits_for: waits_for.clone(),
+            members: VecDeque::new(),
+        };
+        let ix = match self.free.pop() {
+            Some(ix) => {
+                self.all[ix.0 as usize] = group;
+                ix
+            }
+            None => {
+                self.all.push(group);
+                SleepGroupIx(self.all.len() as u32 - 1)
+            }
+        };
+        match &*waits_for {
+            SleepsFor::Admission(..) => {
+                self.admissions.insert(ix);
+            }
+            SleepsFor::Places(places) => {
+                self.open.insert(ix);
+                for (class, _) in &places.pods {
+                    self.classes[class.0 as usize].groups.push(ix);
+                }
+            }
+        }
+        self.by_what.insert(waits_for, ix);
+        ix
+    }
+
+    /// A member leaves.
+    pub(super) fn leave(&mut self, ix: SleepGroupIx, job: JobIx) {
+        let group = &mut self.all[ix.0 as usize];
+        if let Some(at) = group.members.iter().position(|member| *member == job) {
+            group.members.remove(at);
+        }
+        if group.members.is_empty() {
+            let waits_for = group.waits_for.clone();
+            self.end(ix, &waits_for);
+        }
+    }
+
+    fn end(&mut self, ix: SleepGroupIx, waits_for: &SleepsFor) {
+        self.by_what.remove(waits_for);
+        self.open.remove(&ix);
+        self.admissions.remove(&ix);
+        self.free.push(ix);
+        let SleepsFor::Places(places) = waits_for else {
+            return;
+        };
+        for (class_ix, _) in &places.pods {
+            let class = &mut self.classes[class_ix.0 as usize];
+            class.groups.retain(|group| *group != ix);
+            if class.groups.is_empty() {
+                self.by_class.remove(&class.is);
+                self.free_classes.push(*class_ix);
+            }
+        }
+    }
+}
