@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::ascend::mindcluster;
 use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
 use crate::gauge::{Gauge, GaugeSpec};
 use crate::ledger::{Allocations, Card, Dimension, NodeCards, Tags};
 use crate::node::NodeDevices;
@@ -59,6 +60,11 @@ pub trait Family {
     }
 }
 
+/// What a ConfigMap tells of nodes: namespace, name, data; nothing if the family does not know it.
+///
+/// Its error says what is wrong with all of it.
+pub type ReadReports = fn(&str, &str, &[(String, String)]) -> Result<Vec<NodeReport>, String>;
+
 /// A built family: what it reads, and how it is made.
 pub struct FamilySpec {
     /// Name, for messages.
@@ -67,6 +73,8 @@ pub struct FamilySpec {
     pub node_annotations: &'static [&'static str],
     /// Pod annotations that decide where a pod may go.
     pub asks: &'static [&'static str],
+    /// Pod labels that decide where a pod may go.
+    pub labels: &'static [&'static str],
     /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
     /// What is counted of each of its cards.
@@ -77,12 +85,15 @@ pub struct FamilySpec {
     pub gauges: &'static [GaugeSpec],
     /// The section of the device configuration it reads, if it reads one. Families may share one.
     pub section: Option<SectionSpec>,
+    /// Reads what it can of a ConfigMap about nodes, if it reads such ConfigMaps.
+    pub reports: Option<ReadReports>,
     /// Makes it.
     pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
 }
 
 /// All families, in the order they are asked (spec/04 §3.3).
-pub static FAMILIES: &[FamilySpec] = &[gpushare::SPEC, vgpu::SPEC, product::SPEC];
+pub static FAMILIES: &[FamilySpec] =
+    &[gpushare::SPEC, vgpu::SPEC, product::SPEC, mindcluster::SPEC];
 
 /// The families of a configuration.
 pub struct Devices {
@@ -203,6 +214,27 @@ pub fn reads_of_node(key: &str) -> bool {
 /// Whether some family reads this annotation when it places a pod.
 pub fn asks(key: &str) -> bool {
     FAMILIES.iter().any(|spec| spec.asks.contains(&key))
+}
+
+/// Whether some family reads this label of a pod when it places it.
+pub fn reads_label(key: &str) -> bool {
+    FAMILIES.iter().any(|spec| spec.labels.contains(&key))
+}
+
+/// What a ConfigMap tells of nodes, as all families read it.
+///
+/// # Errors
+/// What is wrong with the whole of it.
+pub fn node_reports(
+    namespace: &str,
+    name: &str,
+    data: &[(String, String)],
+) -> Result<Vec<NodeReport>, String> {
+    let mut reports = Vec::new();
+    for read in FAMILIES.iter().filter_map(|spec| spec.reports) {
+        reports.extend(read(namespace, name, data)?);
+    }
+    Ok(reports)
 }
 
 /// Whether this annotation tells what a placed pod holds.

@@ -17,6 +17,7 @@
 //! Invariants: pure and deterministic; a pod is charged for everything its annotations say, once per
 //! element; what cannot be read counts as used.
 
+pub mod ascend;
 pub mod binding;
 pub mod config;
 pub mod facts;
@@ -27,13 +28,14 @@ pub mod node;
 pub mod nvidia;
 pub mod request;
 pub mod settings;
+mod sha256;
 mod text;
 mod unbuilt;
 
 pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, PluginProtocol,
 };
-pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, Pairs, PodFacts};
+pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, NodeReport, Pairs, PodFacts};
 pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
@@ -42,4 +44,4 @@ pub use ledger::{
 };
 pub use node::NodeDevices;
 pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};
-pub use settings::{Policy, Settings};
+pub use settings::{MindCluster, Policy, Settings};

@@ -16,11 +16,10 @@ struct Unbuilt {
     resources: &'static [&'static str],
 }
 
-/// All of them (spec/05): MindCluster counts cores of NPUs; HAMi has a resource per kind of card,
-/// and `-memory` and `-core` beside each.
+/// All of them (spec/05): HAMi has a resource per kind of card, and `-memory` and `-core` beside each.
 static UNBUILT: &[Unbuilt] = &[Unbuilt {
     devices: "Ascend NPUs",
-    resources: &["huawei.com/npu-core", "huawei.com/Ascend*"],
+    resources: &["huawei.com/Ascend*"],
 }];
 
 /// Why a pod can be placed nowhere: it asks a resource of one of these families.
@@ -57,7 +56,7 @@ mod tests {
     #[test]
     fn resources_of_families_that_are_not_built_are_known_by_name() {
         for (resource, known) in [
-            ("huawei.com/npu-core", true),
+            ("huawei.com/npu-core", false),
             ("huawei.com/Ascend910A", true),
             ("huawei.com/Ascend910B4-1-memory", true),
             ("huawei.com/Ascend310P-memory", true),

@@ -1,0 +1,3 @@
+//! NPUs of Huawei Ascend (spec/05).
+
+pub mod mindcluster;
