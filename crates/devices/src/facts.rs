@@ -90,8 +90,8 @@ pub struct NodeFacts<'a> {
     pub allocatable: &'a [(String, i64)],
     /// `status.capacity`, extended resources only, in milli-units.
     pub capacity: &'a [(String, i64)],
-    /// What ConfigMaps tell of it, of each topic at most once.
-    pub reports: &'a [NodeReport],
+    /// What ConfigMaps tell of it, by topic ([`NodeReport::topic`]).
+    pub reports: &'a [(String, String)],
 }
 
 impl<'a> NodeFacts<'a> {
@@ -107,8 +107,7 @@ impl<'a> NodeFacts<'a> {
 
     /// What a ConfigMap tells of it.
     pub fn report(&self, topic: &str) -> Option<&'a str> {
-        let found = self.reports.iter().find(|report| report.topic == topic)?;
-        Some(&found.text)
+        lookup(self.reports, topic).map(String::as_str)
     }
 
     /// Milli-units of an extended resource that can be given out.

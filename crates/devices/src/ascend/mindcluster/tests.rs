@@ -8,7 +8,7 @@ mod table;
 
 use super::*;
 use crate::binding::{AnnotationValue, Sent, Sequences};
-use crate::facts::{ContainerFacts, ContainerKind, NodeReport};
+use crate::facts::{ContainerFacts, ContainerKind};
 use crate::ledger::{Allocations, Load, View};
 
 /// A pod on the node: `huawei.com/npu-core`, `huawei.com/AscendReal`, AI cores.
@@ -58,17 +58,14 @@ fn vnpu(cores: i64, dvpp: &str, level: &str) -> PodFacts {
 }
 
 /// What ClusterD tells of a node with these lists.
-fn report(lists: &[(&str, &str)]) -> NodeReport {
+fn report(lists: &[(&str, &str)]) -> (String, String) {
     let list: Vec<String> = lists
         .iter()
         .map(|(key, list)| format!("{key:?}:{list:?}"))
         .collect();
     let list = list.join(",");
-    NodeReport {
-        node: "n".to_owned(),
-        topic: "cluster-info-device",
-        text: format!("{{\"DeviceList\":{{{list}}},\"UpdateTime\":1718702470,\"SuperPodID\":-2}}"),
-    }
+    let text = format!("{{\"DeviceList\":{{{list}}},\"UpdateTime\":1718702470,\"SuperPodID\":-2}}");
+    ("cluster-info-device".to_owned(), text)
 }
 
 fn chips(count: u32) -> String {

@@ -167,8 +167,7 @@ fn e17_and_e18_full_nodes_first_and_nodes_without_downgrade_before_them() {
     let downgraded = made("vir02", "2c", 2, 3);
     assert!(score(&node(2)) > score(&downgraded));
     assert!(score(&node(1)) > score(&downgraded));
-    let full = busy(2, &[("0", "Ascend310P-0", 8)]);
-    let mut both = full.clone();
+    let mut both = busy(2, &[("0", "Ascend310P-0", 8)]);
     for group in 0..3 {
         let real = format!("Ascend310P-2c-{}-1_{group}", 100 + group);
         run(&mut both, &[("1-vir02", &real, 2)], Load::Held);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ascend::mindcluster::node::Absent;
 use crate::ascend::mindcluster::report::split;
+use crate::facts::NodeReport;
 use crate::sha256;
 
 /// A node, as it should be unless a test says otherwise.
@@ -10,7 +11,7 @@ struct Told<'a> {
     labels: Vec<(&'a str, &'a str)>,
     base: Option<String>,
     capacity: i64,
-    reports: Vec<NodeReport>,
+    reports: Pairs,
     settings: Settings,
 }
 
@@ -198,8 +199,10 @@ const INFO: &str = "{\"DeviceList\":{\"huawei.com/Ascend310P\":\"Ascend310P-0,As
 
 fn of_plugin(text: &str) -> Told<'static> {
     let data = pairs(&[("DeviceInfoCfg", text)]);
+    let reports = split("kube-system", "mindx-dl-deviceinfo-n", &data).expect("readable");
+    let pair = |report: NodeReport| (report.topic.to_owned(), report.text);
     let mut told = Told {
-        reports: split("kube-system", "mindx-dl-deviceinfo-n", &data).expect("readable"),
+        reports: reports.into_iter().map(pair).collect(),
         ..Told::default()
     };
     told.settings.mind_cluster.use_cluster_info_manager = false;
@@ -316,11 +319,8 @@ fn configmaps_are_split_by_node() {
 fn nodes_that_noded_takes_out_of_service_are_not_used() {
     let with = |text: &str| {
         let mut told = Told::default();
-        told.reports.push(NodeReport {
-            node: "n".to_owned(),
-            topic: "cluster-info-node",
-            text: text.to_owned(),
-        });
+        let report = ("cluster-info-node".to_owned(), text.to_owned());
+        told.reports.push(report);
         told
     };
     for status in ["UnHealthy", "PreSeparate"] {
