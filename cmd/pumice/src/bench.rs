@@ -274,7 +274,7 @@ fn one_pod_cycles(engine: &mut Engine) -> (f64, f64) {
             let decisions = engine.cycle(3);
             let elapsed = start.elapsed().as_secs_f64() * 1e6;
             if let [bind] = &decisions.binds[..] {
-                let node = engine.state().nodes.object(bind.node).name.clone();
+                let node = engine.state().nodes().object(bind.node).name.clone();
                 let node = Some(node);
                 engine.apply(Delta::PodApply(Box::new(PodObject { node, ..pod })));
             }

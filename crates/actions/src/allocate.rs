@@ -89,14 +89,14 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
 fn overused(state: &State, queue: QueueIx, job: JobIx, view: &QueueView) -> Skip {
     let record = state.queue(queue);
     let asked = &state.job(job).pending;
-    let resources = state.resources.in_order().iter().copied();
+    let resources = state.resources().in_order().iter().copied();
     let overrun = |resource| {
         let deserved = view.deserved.iter().find(|(known, _)| *known == resource);
         Overrun {
             resource,
             bound: Bound::Deserved,
             limit: deserved.map_or(0, |(_, amount)| *amount as i64),
-            total: state.nodes.cluster_total.get(resource),
+            total: state.nodes().cluster_total.get(resource),
             used: record
                 .allocated
                 .get(resource)

@@ -49,7 +49,7 @@ fn cluster() -> State {
 
 /// Everything the steps change.
 fn books(state: &State) -> Vec<String> {
-    let nodes = &state.nodes;
+    let nodes = state.nodes();
     let of_node = |node: NodeIx| {
         let columns = [&nodes.idle, &nodes.used, &nodes.releasing, &nodes.pipelined];
         let rows = columns.map(|column| {
@@ -88,7 +88,7 @@ fn step(session: &mut Session, (kind, task, node): (u8, u32, u32)) {
     match (kind, status) {
         (0, TaskStatus::Pending) => session.allocate(task, choice),
         (1, TaskStatus::Pending) => session.pipeline(task, choice),
-        (2, TaskStatus::Running) => session.evict(task),
+        (2, TaskStatus::Running) => session.evict(task, "preempt"),
         _ => {}
     }
 }

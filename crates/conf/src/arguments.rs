@@ -113,6 +113,17 @@ impl Arguments {
         parse_go_duration(self.str(name)?).ok()
     }
 
+    /// The values of a map, as arguments of their own; none when there is no such map.
+    #[must_use]
+    pub fn map(&self, name: &str) -> Self {
+        match self.get(name) {
+            Some(Value::Map(pairs)) => Self {
+                pairs: pairs.clone(),
+            },
+            _ => Self::default(),
+        }
+    }
+
     /// All arguments in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.pairs

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 /// The kind of value an argument takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum ArgKind {
     /// A whole number within 64 signed bits.
     Int,
@@ -18,6 +18,8 @@ pub enum ArgKind {
     Str,
     /// A Go duration such as `1h30m` (package `time`, `ParseDuration`).
     Duration,
+    /// A map, of which these are the keys.
+    Map(&'static [ArgSpec]),
     /// Any YAML value, not looked into.
     Any,
 }
@@ -32,6 +34,7 @@ impl ArgKind {
             Self::Bool => "a boolean",
             Self::Str => "a string",
             Self::Duration => "a duration",
+            Self::Map(_) => "a map",
             Self::Any => "any value",
         }
     }
@@ -40,7 +43,7 @@ impl ArgKind {
 /// One argument of a plugin or action.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ArgSpec {
-    /// The exact key; a trailing `*` makes it a prefix, as in `binpack.resources.*`.
+    /// The exact key; a trailing `*` makes it a prefix, as in `binpack.resources.*`, or any key.
     pub name: &'static str,
     /// The kind of value.
     pub kind: ArgKind,

@@ -59,6 +59,7 @@ const BINPACK: &[ArgSpec] = &[
 const PREDICATES: &[ArgSpec] = &[arg("predicate.CacheEnable", ArgKind::Bool, "true")];
 const SLA: &[ArgSpec] = &[arg("sla-waiting-time", ArgKind::Duration, "")];
 const STRATEGY: &[ArgSpec] = &[arg("resources", ArgKind::Any, "")];
+const MAP: &[ArgSpec] = &[arg("a", ArgKind::Map(&[arg("*", ArgKind::Int, "1")]), "")];
 const DEVICESHARE: &[ArgSpec] = &[
     arg("deviceshare.GPUSharingEnable", ArgKind::Bool, "false"),
     arg("deviceshare.VGPUEnable", ArgKind::Bool, "false"),
@@ -100,6 +101,7 @@ const REGISTRY: Registry = Registry {
         plugin("binpack", BINPACK),
         plugin("capacity", &[]),
         plugin("sla", SLA),
+        plugin("map", MAP),
         plugin("resource-strategy-fit", STRATEGY),
         plugin("deviceshare", DEVICESHARE),
         PluginSpec {

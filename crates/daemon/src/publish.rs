@@ -153,7 +153,7 @@ impl Publisher {
                 cycle: engine.cycles(),
                 pod: state.task_key(bind.task),
                 uid: task.uid.to_string(),
-                node: state.nodes.object(bind.node).name.clone(),
+                node: state.nodes().object(bind.node).name.clone(),
                 group: group.map_or_else(String::new, |job| state.job_key(job)),
             });
             self.numbers.placed(&self.metrics, engine, bind.task, now);

@@ -5,7 +5,6 @@ use pumice_controllers::shard::ShardView;
 use pumice_engine::BindWait;
 use pumice_model::object::{NodeObject, Shard};
 use pumice_model::{Delta, NoteAbout};
-use pumice_plugins::deviceshare;
 
 use crate::{Decider, Effect, LogLevel, Sharding};
 
@@ -15,7 +14,7 @@ pub type DeviceConfigPlace = Option<(String, String)>;
 
 /// Where a configuration has the device configuration.
 pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
-    let settings = deviceshare::settings(config);
+    let settings = pumice_plugins::device_settings(config);
     settings.reads_config_map().then_some(settings.config_map)
 }
 
@@ -119,7 +118,7 @@ impl Decider {
             self.log(LogLevel::Error, text.to_owned());
         }
         self.shard = Some(view.in_use);
-        let nodes = self.engine.state().nodes.known();
+        let nodes = self.engine.state().nodes().known();
         let moved: Vec<NodeObject> = nodes
             .into_iter()
             .filter(|node| node.shard != self.shard_of(&node.name))

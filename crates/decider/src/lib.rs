@@ -31,6 +31,7 @@ use std::time::Duration;
 use pumice_conf::Config;
 use pumice_controllers::shard::ShardStatus;
 use pumice_engine::Engine;
+use pumice_model::Delta;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
@@ -109,8 +110,8 @@ pub struct Decider {
     shard_status: Option<ShardStatus>,
     retries: StatusRetries,
     cleanups: PendingCleanups,
-    /// Decisions of a dry run, oldest first: second and UID.
-    dry_decisions: VecDeque<(i64, String)>,
+    /// Decisions of a dry run, oldest first: second, and what takes it back.
+    dry_decisions: VecDeque<(i64, Delta)>,
     effects: Vec<Effect>,
 }
 

@@ -9,7 +9,7 @@ pub fn pod_ref(engine: &Engine, task: TaskIx) -> PodRef {
     let state = engine.state();
     let task = state.task(task);
     PodRef {
-        namespace: state.names.text(task.namespace).to_owned(),
+        namespace: state.names().text(task.namespace).to_owned(),
         name: task.name.to_string(),
         uid: task.uid.to_string(),
     }
@@ -23,7 +23,7 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
     Some(ObjectRef {
         api_version: "scheduling.volcano.sh/v1beta1".to_owned(),
         kind: "PodGroup".to_owned(),
-        namespace: state.names.text(job.namespace).to_owned(),
+        namespace: state.names().text(job.namespace).to_owned(),
         name: job.name.to_string(),
         uid: job.uid.to_string(),
     })

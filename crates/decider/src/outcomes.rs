@@ -58,6 +58,9 @@ impl Decider {
             Outcome::EvictFailed { pod, message } => {
                 let text = format!("pod {}/{} not evicted: {message}", pod.namespace, pod.name);
                 self.warn_of("eviction", text);
+                // It stays where it is, and is charged for it again.
+                self.changed = true;
+                self.engine.apply(Delta::EvictFailed { uid: pod.uid });
             }
             Outcome::Evicted { .. } => {}
         }

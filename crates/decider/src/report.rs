@@ -2,7 +2,7 @@
 
 use pumice_engine::{GivenUp, PodReport};
 use pumice_model::write::Write;
-use pumice_model::{Delta, DeviceNote, NoteAbout, TaskStatus};
+use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
 
 use crate::object_refs::{group_ref, note_ref, pod_ref};
 use crate::{Decider, LogLevel};
@@ -64,7 +64,7 @@ impl Decider {
             });
         }
         let node = report.nominated_node;
-        let node = node.map(|node| state.nodes.object(node).name.clone());
+        let node = node.map(|node| state.nodes().object(node).name.clone());
         match report.stands {
             true => self.write_reason(&pod, report.message),
             false => self.report_waiting(pod, report.reason, report.message, node),
@@ -73,12 +73,12 @@ impl Decider {
 
     /// Takes back decisions of a dry run that the other scheduler did not follow.
     fn expire_dry_decisions(&mut self, now_s: i64) {
-        while let Some((at_s, uid)) = self.dry_decisions.pop_front() {
+        while let Some((at_s, taken_back)) = self.dry_decisions.pop_front() {
             if at_s + DRY_RUN_HOLDS_S > now_s {
-                self.dry_decisions.push_front((at_s, uid));
+                self.dry_decisions.push_front((at_s, taken_back));
                 return;
             }
-            self.engine.apply(Delta::BindTakenBack { uid });
+            self.engine.apply(taken_back);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use pumice_engine::{Decisions, Engine, Observer};
-use pumice_model::JobIx;
+use pumice_engine::{Decisions, Engine, Eviction, Observer};
 use pumice_model::object::GroupPhase;
 use pumice_model::volume::VolumeStep;
 use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
+use pumice_model::{Delta, JobIx};
 
 use crate::object_refs::{group_ref, pod_ref};
 use crate::{Clock, Decider, Effect, SHORTEST_PAUSE, whole_s};
@@ -136,10 +136,11 @@ impl Decider {
         for bind in &decisions.binds {
             let pod = pod_ref(&self.engine, bind.task);
             if self.dry_run {
-                self.dry_decisions.push_back((now_s, pod.uid));
+                let taken_back = Delta::BindTakenBack { uid: pod.uid };
+                self.dry_decisions.push_back((now_s, taken_back));
                 continue;
             }
-            let node = self.engine.state().nodes.object(bind.node).name.clone();
+            let node = self.engine.state().nodes().object(bind.node).name.clone();
             self.write(Write::Bind(BindRequest {
                 volumes: volume_work(&self.engine, &pod, &bind.volumes),
                 pod,
@@ -147,9 +148,29 @@ impl Decider {
                 devices: bind.devices.as_deref().cloned().unwrap_or_default(),
             }));
         }
+        for eviction in &decisions.evictions {
+            self.write_eviction(eviction, now_s);
+        }
         for job in &decisions.groups {
             self.write_group(*job);
         }
+    }
+
+    /// That a pod is evicted. For whom is told on the pod that waits: its nominated node is part of the
+    /// report on it.
+    fn write_eviction(&mut self, eviction: &Eviction, now_s: i64) {
+        let pod = pod_ref(&self.engine, eviction.task);
+        if self.dry_run {
+            let taken_back = Delta::EvictFailed { uid: pod.uid };
+            self.dry_decisions.push_back((now_s, taken_back));
+            return;
+        }
+        let job = self.engine.state().task(eviction.task).job;
+        self.write(Write::Evict {
+            pod,
+            reason: eviction.reason.to_owned(),
+            group: job.and_then(|job| group_ref(&self.engine, job)),
+        });
     }
 
     pub(crate) fn write_group(&mut self, ix: JobIx) {

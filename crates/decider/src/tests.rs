@@ -1,5 +1,7 @@
 //! What is written, and what is not, for decisions and outcomes.
 
+mod evictions;
+
 use std::cell::Cell;
 
 use pumice_conf::{Arguments, Config, DEFAULT_CONF, PluginConf, Tier, Value};

@@ -19,7 +19,7 @@ impl Engine {
     /// other statuses a watch shows are older.
     pub fn status_sent(&mut self, job: JobIx) {
         let job = self.state.job(job);
-        let namespace = self.state.names.text(job.namespace).to_owned();
+        let namespace = self.state.names().text(job.namespace).to_owned();
         self.assumed_statuses
             .0
             .insert((namespace, job.name.to_string()));

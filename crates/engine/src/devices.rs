@@ -24,7 +24,7 @@ pub(crate) struct Told {
 impl Engine {
     /// Gauges of the cards of nodes that may differ from what the last call said.
     pub fn device_gauges(&mut self) -> DeviceGauges {
-        let nodes = &self.state.nodes;
+        let nodes = self.state.nodes();
         let epoch = nodes.static_epoch();
         let known = self.devices_told.epoch == Some(epoch);
         let touched = nodes.touched_since(self.devices_told.cursor);
@@ -45,7 +45,7 @@ impl Engine {
                 continue;
             }
             let pod = |pod: u32| self.state.task(pumice_model::TaskIx(pod)).name.to_string();
-            let of_node = self.state.devices.families().gauges(devices);
+            let of_node = self.state.devices().families().gauges(devices);
             let of_node = of_node.into_iter().map(|gauge| gauge.named(pod));
             let name = nodes.object(node).name.clone();
             gauges.nodes.push((name, of_node.collect()));

@@ -197,9 +197,9 @@ impl Engine {
         tasks
             .iter()
             .for_each(|ix| sum.add(&self.state.shape(*ix).request));
-        let names = self.state.resources.in_order().iter();
+        let names = self.state.resources().in_order().iter();
         let amounts = names.filter(|ix| sum.get(**ix) > 0).map(|ix| {
-            let name = self.state.resources.name(*ix);
+            let name = self.state.resources().name(*ix);
             format!("{name} {}", display_amount(name, sum.get(*ix)))
         });
         amounts.collect::<Vec<_>>().join(", ")

@@ -16,6 +16,7 @@ mod bind_waits;
 pub mod devices;
 mod give_up;
 pub mod metrics_snapshot;
+mod nominations;
 pub mod outdated;
 mod partial;
 mod pod_group_status;
@@ -23,11 +24,10 @@ pub mod report;
 pub mod view;
 pub mod waiting;
 
-use pumice_actions::{Action, Kernel};
+pub use pumice_actions::Action;
+use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
-use pumice_framework::{
-    Bind, Eviction, JobNote, Plugins, QueueView, ReasonTable, Session, Step, Work,
-};
+use pumice_framework::{Bind, JobNote, Plugins, QueueView, ReasonTable, Session, Step, Work};
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,7 +37,7 @@ use bind_waits::BindWaits;
 pub use give_up::GivenUp;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
-pub use pumice_framework::{Observer, Stage, Unobserved};
+pub use pumice_framework::{Eviction, Observer, Stage, Unobserved};
 use report::ReportLog;
 pub use report::{GroupEvent, PodReport, Reports};
 use waiting::Serviceable;
@@ -64,7 +64,8 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
 pub struct Decisions {
     /// Pods to bind, in the order of the decisions.
     pub binds: Vec<Bind>,
-    /// Pods to evict, Releasing in the state; none while no built action evicts.
+    /// Pods to evict, Releasing in the state; none while no built action evicts. One that cannot be
+    /// evicted comes back as [`Delta::EvictFailed`].
     pub evictions: Vec<Eviction>,
     /// Pods that wait on a node for those evicted for them.
     pub nominations: Vec<(TaskIx, NodeIx)>,
@@ -81,7 +82,10 @@ pub struct Decisions {
 impl Decisions {
     /// Nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.binds.is_empty() && self.evictions.is_empty() && self.groups.is_empty()
+        self.binds.is_empty()
+            && self.evictions.is_empty()
+            && self.nominations.is_empty()
+            && self.groups.is_empty()
     }
 }
 
@@ -111,6 +115,7 @@ pub struct Engine {
     bind_waits: BindWaits,
     suspects: outdated::Suspects,
     backoffs: bind_backoff::BindBackoffs,
+    nominations: nominations::Nominations,
     assumed_statuses: assumed_status::AssumedStatuses,
 }
 
@@ -120,7 +125,7 @@ impl Engine {
         let mut reasons = ReasonTable::default();
         let plugins = pumice_plugins::build(config, &mut reasons);
         let mut state = State::new(default_queue);
-        state.set_device_settings(pumice_plugins::deviceshare::settings(config));
+        state.set_device_settings(plugins.device_settings());
         Self {
             state,
             actions: actions(config),
@@ -143,6 +148,7 @@ impl Engine {
             bind_waits: BindWaits::default(),
             suspects: outdated::Suspects::default(),
             backoffs: bind_backoff::BindBackoffs::default(),
+            nominations: nominations::Nominations::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
         }
     }
@@ -156,7 +162,7 @@ impl Engine {
         self.plugins = pumice_plugins::build(config, &mut reasons);
         self.kernel = Kernel::new(reasons);
         self.state
-            .set_device_settings(pumice_plugins::deviceshare::settings(config));
+            .set_device_settings(self.plugins.device_settings());
         self.configurations += 1;
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
@@ -165,6 +171,13 @@ impl Engine {
         self.state.forget_unwritten_admissions();
         self.partial.forget_unless(self.plugins.has_gangs());
         self.closed_epoch = None;
+        self.settled = None;
+    }
+
+    /// Runs an action after those of the configuration, until the next configuration comes: for tests,
+    /// and for trying out one that is not in the list.
+    pub fn add_action(&mut self, action: &'static Action) {
+        self.actions.push((action, Arguments::default()));
         self.settled = None;
     }
 
@@ -212,6 +225,10 @@ impl Engine {
         if let Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } = &delta {
             self.tell_unplaced(uid);
         }
+        let evicted = match &delta {
+            Delta::EvictFailed { uid } => self.evicted(uid),
+            _ => None,
+        };
         if let Delta::BindFailed { uid, message, at_s } = &delta {
             held = self.back_off(uid, message, *at_s);
         }
@@ -219,6 +236,9 @@ impl Engine {
         let job = known.and_then(|task| self.state.task(task).job);
         self.state.apply(delta);
         held.into_iter().for_each(|held| self.state.apply(held));
+        if let Some(task) = evicted {
+            self.plugins.observe(&self.state, Step::Restored(task));
+        }
         let (Some(task), Some(uid)) = (known, pod) else {
             return;
         };
@@ -228,6 +248,7 @@ impl Engine {
             .map(|task| self.state.task(task));
         if now.is_none_or(|task| task.node.is_some() && task.status != TaskStatus::Binding) {
             self.backoffs.forget(&uid);
+            self.nominations.forget(task);
         }
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
@@ -281,9 +302,9 @@ impl Engine {
     /// stays bounded, and the first cycle finds little left to do.
     pub fn stand_by(&mut self) {
         self.release_kept();
-        let epoch = self.state.nodes.static_epoch();
+        let epoch = self.state.nodes().static_epoch();
         self.state.seal();
-        if epoch != self.state.nodes.static_epoch() && !self.notes.is_empty() {
+        if epoch != self.state.nodes().static_epoch() && !self.notes.is_empty() {
             // Notes name nodes by index, which may mean other nodes now, and somebody may ask.
             let noted = std::mem::take(&mut self.notes);
             noted.keys().for_each(|ix| self.report_log.look_at(*ix));
@@ -300,7 +321,7 @@ impl Engine {
     /// Provisioners, besides the built-in ones, whose volumes do not count against the limits of
     /// nodes. To be called before anything is applied.
     pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
-        self.state.volumes.ignore_provisioners(names);
+        self.state.ignore_provisioners(names);
     }
 
     /// How long the claims of a pod may take to be bound before its Binding fails, in seconds;
@@ -387,6 +408,7 @@ impl Engine {
         self.work = std::mem::take(&mut session.work);
         drop(session);
         let postponed = self.work.end_cycle(&self.state);
+        self.nominations.take_in(&self.state, &plan);
         let before = std::mem::replace(&mut self.notes, notes);
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);

@@ -59,10 +59,10 @@ impl Suspects {
     }
 
     fn note_node(&mut self, state: &State, name: &str) {
-        let Some(node) = state.nodes.find(name) else {
+        let Some(node) = state.nodes().find(name) else {
             return;
         };
-        let there = state.nodes.tasks(node).iter().map(|ix| state.task(*ix));
+        let there = state.nodes().tasks(node).iter().map(|ix| state.task(*ix));
         let on_their_way = there.filter(|task| task.status == TaskStatus::Binding);
         self.0.extend(on_their_way.map(|task| task.uid.clone()));
     }
@@ -131,12 +131,12 @@ impl Engine {
     ) -> Option<String> {
         let (state, request) = (&self.state, &self.state.shape(ix).request);
         let given_back = freed.entry(node).or_default();
-        let lacks = state.resources.in_order().iter().find(|resource| {
-            let idle = state.nodes.idle.get(**resource, node);
+        let lacks = state.resources().in_order().iter().find(|resource| {
+            let idle = state.nodes().idle.get(**resource, node);
             request.get(**resource) > 0 && idle + given_back.get(**resource) < 0
         })?;
         given_back.add(request);
-        let name = state.resources.name(*lacks);
+        let name = state.resources().name(*lacks);
         Some(format!("the node has less {name} than it had"))
     }
 }

@@ -68,7 +68,7 @@ impl Engine {
     fn jobs_to_look_at(&mut self, before: &FxHashMap<JobIx, JobNote>, now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
-        let nodes_epoch = self.state.nodes.static_epoch();
+        let nodes_epoch = self.state.nodes().static_epoch();
         let epoch = Some((nodes_epoch, self.state.queues_epoch()));
         let closed_epoch = std::mem::replace(&mut self.closed_epoch, epoch);
         if closed_epoch.is_none() {

@@ -15,6 +15,7 @@
 //! * [`outcome`]: what a cycle found out about a job.
 //! * [`observer`]: who measures how long the parts of a cycle take.
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
+//! * [`verdict`]: whether a task fits a node, in two bytes.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
 //! * [`work`]: how much of a cycle one job may take.
 
@@ -30,6 +31,7 @@ pub mod session;
 pub mod tiers;
 pub mod topology_keys;
 pub mod transaction;
+pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
@@ -44,4 +46,5 @@ pub use session::Session;
 pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;
 pub use transaction::{Bind, Checkpoint, Choice, Eviction, Plan};
+pub use verdict::Verdict;
 pub use work::Work;

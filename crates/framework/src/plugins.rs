@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 
 use pumice_conf::Enabled;
+use pumice_devices::Settings;
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Events, Plugin, Step};
 use crate::points::victims::Purpose;
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, NodeFilter, NodeScore,
-    QueueView, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, LedgerCheck, NodeFilter,
+    NodeScore, QueueView, Signature, StaticClass, StaticPart,
 };
+use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
 
@@ -19,6 +21,8 @@ use crate::tiers::{self, Vote};
 pub struct Member {
     plugin: Box<dyn Plugin>,
     enabled: Enabled,
+    /// The configuration names it.
+    named: bool,
 }
 
 impl Member {
@@ -27,6 +31,16 @@ impl Member {
         Self {
             plugin,
             enabled: *enabled,
+            named: true,
+        }
+    }
+
+    /// A plugin that is there although the configuration does not name it.
+    pub fn unnamed(plugin: Box<dyn Plugin>) -> Self {
+        Self {
+            plugin,
+            enabled: Enabled::default(),
+            named: false,
         }
     }
 }
@@ -55,6 +69,7 @@ struct Points {
     node_scores: Asked,
     domain_filters: Asked,
     candidate_scores: Asked,
+    ledgers: Asked,
     preemptable: Asked,
     reclaimable: Asked,
     bind_steps: Asked,
@@ -63,7 +78,7 @@ struct Points {
 }
 
 impl Points {
-    /// Adds a plugin to the points it has. What only reports, and validity, has no switch.
+    /// Adds a plugin to the points it has. What only reports, validity, and ledgers have no switch.
     fn add(&mut self, at: (usize, usize), has: &Extensions<'_>, on: &Enabled) {
         let (ready, pipelined) = (has.job_ready.is_some(), has.job_pipelined.is_some());
         let places = on.predicate || on.node_order;
@@ -123,6 +138,7 @@ impl Points {
                 on.predicate,
             ),
             (&mut self.candidate_scores, candidates, on.node_order),
+            (&mut self.ledgers, has.ledgers.is_some(), true),
             (&mut self.preemptable, has.victims.is_some(), on.preemptable),
             (&mut self.reclaimable, has.victims.is_some(), on.reclaimable),
             (&mut self.bind_steps, has.bind_steps.is_some(), on.predicate),
@@ -202,15 +218,19 @@ impl Plugins {
         let cycle = CycleInfo { now_s, changed };
         for member in self.tiers.iter_mut().flatten() {
             let stage = Stage::PluginOpen(member.plugin.name());
-            observer.begin(stage);
+            if member.named {
+                observer.begin(stage);
+            }
             member.plugin.open(state, &cycle);
-            observer.end(stage);
+            if member.named {
+                observer.end(stage);
+            }
         }
     }
 
     fn changed(&mut self, state: &mut State) -> Changed {
         let jobs = state.take_unobserved_jobs();
-        let epochs = (state.nodes.static_epoch(), state.queues_epoch());
+        let epochs = (state.nodes().static_epoch(), state.queues_epoch());
         match self.opened.replace(epochs) {
             None => Changed::default(),
             Some((nodes, queues)) => Changed {
@@ -426,13 +446,16 @@ impl Plugins {
 
     /// PrePredicate: the first reason against the class on every node.
     pub fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
-        self.ask(&self.points.node_filters, |x| x.node_filters)
-            .find_map(|p| p.prefilter(state, class))
+        let mut ledgers = self.ask(&self.points.ledgers, |x| x.ledgers);
+        ledgers.find_map(|p| p.refusal(class)).or_else(|| {
+            self.ask(&self.points.node_filters, |x| x.node_filters)
+                .find_map(|p| p.prefilter(state, class))
+        })
     }
 
     /// Collects the static part of classes.
     pub fn static_part(&self, state: &State, class: StaticClass<'_>) -> StaticPart {
-        let count = state.nodes.len();
+        let count = state.nodes().len();
         let mut part = StaticPart {
             verdict: vec![None; count],
             score: vec![0; count],
@@ -459,6 +482,24 @@ impl Plugins {
         self.ask(&self.points.node_scores, |x| x.node_scores)
             .flat_map(|p| p.node_scores(state, class))
             .collect()
+    }
+
+    /// Collects the checks of ledgers.
+    pub fn ledger_checks(
+        &self,
+        class: &Class,
+        reasons: &mut ReasonTable,
+    ) -> Vec<Box<dyn LedgerCheck>> {
+        self.ask(&self.points.ledgers, |x| x.ledgers)
+            .filter_map(|p| p.ledger_check(class, reasons))
+            .collect()
+    }
+
+    /// How devices are read from nodes and pods.
+    pub fn device_settings(&self) -> Settings {
+        let mut ledgers = self.ask(&self.points.ledgers, |x| x.ledgers);
+        let first = ledgers.next();
+        first.map_or_else(Settings::default, |p| p.device_settings().clone())
     }
 
     /// Collects the filters by topology domain.

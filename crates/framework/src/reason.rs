@@ -112,6 +112,12 @@ impl ReasonTable {
         self.insufficient.contains(&Some(*only))
     }
 
+    /// Whether evictions could help against all of some reasons.
+    pub fn evictions_can_help(&self, reasons: &[ReasonId]) -> bool {
+        let mut kinds = reasons.iter().map(|reason| self.reason(*reason).kind);
+        kinds.all(|kind| kind == ReasonKind::Unschedulable)
+    }
+
     /// Whether some member of a set cannot be helped by evictions.
     pub fn is_unresolvable(&self, id: SetId) -> bool {
         self.members(id)

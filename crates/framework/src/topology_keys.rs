@@ -30,7 +30,7 @@ impl TopologyKeys {
         if self.domains.len() >= MAX_KEYS {
             self.domains.retain(|_, known| Rc::strong_count(known) > 1);
         }
-        let domains = Rc::new(Domains::of(&state.nodes, key));
+        let domains = Rc::new(Domains::of(state.nodes(), key));
         self.domains.insert(key.to_owned(), domains.clone());
         domains
     }
@@ -39,12 +39,12 @@ impl TopologyKeys {
 /// The label keys of all nodes, and the domains of a key that is not among them.
 fn label_keys(state: &State) -> (FxHashSet<String>, Rc<Domains>) {
     let mut keys: FxHashSet<String> = FxHashSet::default();
-    for node in state.nodes.indices() {
-        for (key, _) in &state.nodes.object(node).labels {
+    for node in state.nodes().indices() {
+        for (key, _) in &state.nodes().object(node).labels {
             if !keys.contains(key) {
                 keys.insert(key.clone());
             }
         }
     }
-    (keys, Rc::new(Domains::none(state.nodes.len())))
+    (keys, Rc::new(Domains::none(state.nodes().len())))
 }

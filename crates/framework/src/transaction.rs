@@ -34,7 +34,11 @@ pub(crate) enum Op {
     /// A pending task waits on a node for resources that are being released.
     Pipeline { task: TaskIx, node: NodeIx },
     /// A task on a node is Releasing; it was `from` before.
-    Evict { task: TaskIx, from: TaskStatus },
+    Evict {
+        task: TaskIx,
+        from: TaskStatus,
+        reason: &'static str,
+    },
 }
 
 /// A position in the transaction.
@@ -61,6 +65,8 @@ pub struct Eviction {
     pub task: TaskIx,
     /// What it was before: its status again if it cannot be evicted.
     pub from: TaskStatus,
+    /// What it is evicted for, as its annotation says: `preempt`, `reclaim`.
+    pub reason: &'static str,
 }
 
 /// What a cycle decided, in the order of the decisions. PodGroup phases stand in the state.
@@ -119,12 +125,13 @@ impl Session<'_> {
         self.plugins.observe(self.state, Step::Placed(task));
     }
 
-    /// Evicts a task that holds a place: what it has is being released from now on.
-    pub fn evict(&mut self, task: TaskIx) {
+    /// Evicts a task that holds a place: what it has is being released from now on. The reason is what
+    /// the pod is told: `preempt`, `reclaim`.
+    pub fn evict(&mut self, task: TaskIx, reason: &'static str) {
         let from = self.state.task(task).status;
         self.plugins.observe(self.state, Step::Evicting(task));
         self.state.evict(task);
-        self.steps.push(Op::Evict { task, from });
+        self.steps.push(Op::Evict { task, from, reason });
     }
 
     /// Takes back every step since a checkpoint, newest first.
@@ -137,7 +144,7 @@ impl Session<'_> {
                 Some(Op::Pipeline { task, node }) => {
                     self.undo_placement(task, TaskStatus::Pipelined, node);
                 }
-                Some(Op::Evict { task, from }) => self.restore(task, from),
+                Some(Op::Evict { task, from, .. }) => self.restore(task, from),
                 None => return,
             }
         }
@@ -170,7 +177,10 @@ impl Session<'_> {
                         self.plan.nominations.push((task, node));
                     }
                 }
-                Op::Evict { task, from } => self.plan.evictions.push(Eviction { task, from }),
+                Op::Evict { task, from, reason } => {
+                    self.state.decide_eviction(task, from);
+                    self.plan.evictions.push(Eviction { task, from, reason });
+                }
             }
         }
     }
@@ -204,7 +214,7 @@ impl Session<'_> {
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         let volumes = match self.plugins.volume_timeout_s() {
-            Some(_) => self.state.volumes.steps(task),
+            Some(_) => self.state.volumes().steps(task),
             None => Vec::new(),
         };
         self.plan.binds.push(Bind {
@@ -230,7 +240,7 @@ impl Session<'_> {
             }
         }
         for op in steps.into_iter().rev() {
-            if let Op::Evict { task, from } = op {
+            if let Op::Evict { task, from, .. } = op {
                 self.restore(task, from);
             }
         }

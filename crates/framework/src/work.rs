@@ -184,5 +184,5 @@ fn account(state: &State, job: JobIx) -> Account {
 }
 
 fn rules_size(state: &State, shape: pumice_model::ShapeIx) -> usize {
-    state.shapes.rules(state.shapes.get(shape).rules).size()
+    state.shapes().rules(state.shapes().get(shape).rules).size()
 }

@@ -47,6 +47,18 @@ pub enum Delta {
         #[cfg_attr(feature = "serde", serde(default))]
         records: Pairs,
     },
+    /// The eviction of a pod was refused and will not happen: it has the status it had before, and is
+    /// charged as before. No effect on a pod that is unknown or of which no eviction was decided.
+    EvictFailed {
+        /// Pod.
+        uid: String,
+    },
+    /// An eviction decided by an earlier scheduler is on its way; the pod object does not tell yet.
+    /// Part of a dump.
+    PodEvicting {
+        /// Pod.
+        uid: String,
+    },
     /// A pending pod is not placed before `until_s`, because an earlier Binding failed. Made by the
     /// engine from [`Delta::BindFailed`], and part of a dump.
     PodHeld {

@@ -179,7 +179,7 @@ impl Default for Volumes {
 impl Volumes {
     /// Further provisioners whose volumes do not count against limits (`--ignored-provisioners`).
     /// To be called before anything is applied.
-    pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
+    pub(crate) fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
         self.ignored.extend(names);
     }
 

@@ -64,7 +64,7 @@ impl Spot {
 }
 
 fn is_spot(state: &State, node: NodeIx) -> bool {
-    let labels = &state.nodes.object(node).labels;
+    let labels = &state.nodes().object(node).labels;
     labels
         .iter()
         .any(|(key, value)| key == LABEL && value == "true")
@@ -98,7 +98,7 @@ impl ClassSignature for Spot {
 impl NodeFilters for Spot {
     fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
         if Self::is_protected(class) {
-            for (node, verdict) in state.nodes.indices().zip(&mut part.verdict) {
+            for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
                 if is_spot(state, node) {
                     verdict.get_or_insert(self.reason);
                 }
@@ -110,7 +110,7 @@ impl NodeFilters for Spot {
 impl NodeScores for Spot {
     fn static_score(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
         if !Self::is_protected(class) {
-            for (node, score) in state.nodes.indices().zip(&mut part.score) {
+            for (node, score) in state.nodes().indices().zip(&mut part.score) {
                 *score += i64::from(is_spot(state, node)) * self.weight;
             }
         }

@@ -125,7 +125,7 @@ impl NodeScores for Binpack {
         let listed = self
             .listed
             .iter()
-            .filter_map(|(name, weight)| Some((state.resources.get(name)?, *weight)));
+            .filter_map(|(name, weight)| Some((state.resources().get(name)?, *weight)));
         let parts: Vec<Part> = [(CPU, self.cpu), (MEMORY, self.memory)]
             .into_iter()
             .chain(listed)
@@ -167,7 +167,7 @@ struct Fullness {
 impl NodeScore for Fullness {
     fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
         for (range, out) in columns::blocks(range.start, out) {
-            self.add_block(&state.nodes, range, out);
+            self.add_block(state.nodes(), range, out);
         }
     }
 

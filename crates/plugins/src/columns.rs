@@ -18,6 +18,11 @@ pub(crate) fn block(columns: &Columns, ix: ResIx, range: Range<usize>) -> &[i64]
     }
 }
 
+/// The value of one resource of a node; 0 where there is no column.
+pub(crate) fn value(columns: &Columns, ix: ResIx, node: usize) -> i64 {
+    columns.column(ix).map_or(0, |column| column[node])
+}
+
 /// A score of one node of a block. Implementations are `#[inline(always)]` and free of branches, so
 /// that [`add_scores`] becomes vector instructions.
 pub(crate) trait BlockScore {

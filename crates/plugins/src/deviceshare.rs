@@ -1,15 +1,22 @@
-//! Plugin `deviceshare`: its arguments (spec/04 §3.1).
+//! Plugin `deviceshare`: pods fit where the cards do, and how well (spec/04 §3.1).
 //!
 //! Whether a pod fits the devices of a node, which cards it gets and what that is worth is decided
-//! by the families in `pumice-devices`; the placement kernel asks them through the ledgers of the
-//! state. So the plugin itself takes part in no extension point. `enableNodeOrder: false` switches
-//! the score off like weight 0. `enablePredicate: false` has no effect: a pod placed without regard
-//! to its devices would be bound without any.
+//! by the families in `pumice-devices` over the ledgers of the state; here that becomes the verdict and
+//! the score of a node. The plugin is there in every configuration (`registry::MANDATORY`).
+//! `enableNodeOrder: false` switches the score off like weight 0. `enablePredicate: false` has no
+//! effect: a pod placed without regard to its devices would be bound without any.
 
-use pumice_conf::{ArgKind, ArgRule, ArgSpec, Arguments, Config, PluginSpec, Value, arg, arg_from};
+mod check;
+
+use pumice_conf::{
+    ArgKind, ArgRule, ArgSpec, Arguments, PluginConf, PluginSpec, Value, arg, arg_from,
+};
 use pumice_devices::settings::CONFIG_MAP;
-use pumice_devices::{Policy, Settings};
-use pumice_framework::{Extensions, Plugin};
+use pumice_devices::{MindCluster, Policy, Settings};
+use pumice_framework::points::{LedgerCheck, Ledgers};
+use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
+
+use check::DeviceCheck;
 
 use crate::registry::Entry;
 
@@ -25,6 +32,13 @@ const WEIGHT: &str = "deviceshare.ScheduleWeight";
 const MAP_NAME: &str = "deviceshare.KnownGeometriesCMName";
 const MAP_NAMESPACE: &str = "deviceshare.KnownGeometriesCMNamespace";
 const RULES: &str = "deviceshare.GPUExclusiveRules";
+
+/// Entry of `configurations` with what MindCluster's NPUs need, and what is read of it.
+const INIT_PARAMS: &str = "init-params";
+const PRESET: &str = "presetVirtualDevice";
+const CLUSTER_INFO: &str = "useClusterInfoManager";
+const SELF_MAINTAIN: &str = "self-maintain-available-card";
+const GRACE: &str = "grace-over-time";
 
 const BINPACK: &str = "binpack";
 const SPREAD: &str = "spread";
@@ -48,7 +62,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(DeviceShare));
+pub const ENTRY: Entry =
+    Entry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf))).with_configuration(INIT_PARAMS);
 
 const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, default, doc)
@@ -83,7 +98,7 @@ const ARGS: &[ArgSpec] = &[
     switch(
         MIND_CLUSTER,
         "false",
-        "Accepted; no effect until Ascend devices of MindCluster are supported.",
+        "Hand out Ascend 310P NPUs as MindCluster does, whole or as vNPUs: huawei.com/npu-core.",
     ),
     switch(
         ASCEND_HAMI,
@@ -102,7 +117,7 @@ const ARGS: &[ArgSpec] = &[
             WEIGHT,
             ArgKind::Int,
             "10",
-            "Weight of the device score when a policy is set; 0 switches it off.",
+            "Weight of the device score when a policy is set or NPUs of MindCluster are on; 0 switches it off.",
         ),
     ),
     arg(
@@ -144,10 +159,6 @@ const ARG_RULES: &[ArgRule] = &[
         help: "the same GPUs cannot be managed twice: keep one of them",
     },
     ArgRule::NotBuilt {
-        name: MIND_CLUSTER,
-        help: NO_NPU,
-    },
-    ArgRule::NotBuilt {
         name: ASCEND_HAMI,
         help: NO_NPU,
     },
@@ -163,19 +174,6 @@ const ARG_RULES: &[ArgRule] = &[
     },
 ];
 
-/// What a checked configuration says about devices, the plugin in whichever tier.
-pub fn settings(conf: &Config) -> Settings {
-    let Some(plugin) = conf.plugin(SPEC.name) else {
-        return Settings::default();
-    };
-    let settings = read(&plugin.arguments);
-    let weight = match plugin.enabled.node_order {
-        true => settings.weight,
-        false => 0,
-    };
-    Settings { weight, ..settings }
-}
-
 fn read(arguments: &Arguments) -> Settings {
     let default = Settings::default();
     let switch = |key, default| arguments.bool(key).unwrap_or(default);
@@ -189,7 +187,9 @@ fn read(arguments: &Arguments) -> Settings {
         Some(SPREAD) => Policy::Spread,
         _ => Policy::None,
     };
+    let mind_cluster = mind_cluster(arguments);
     let default_weight = match policy {
+        Policy::None if mind_cluster.enabled => DEFAULT_WEIGHT,
         Policy::None => default.weight,
         Policy::Binpack | Policy::Spread => DEFAULT_WEIGHT,
     };
@@ -199,12 +199,43 @@ fn read(arguments: &Arguments) -> Settings {
         gpu_memory: switch(GPU_MEMORY, default.gpu_memory),
         gpu_number: switch(GPU_NUMBER, default.gpu_number),
         vgpu: switch(VGPU, default.vgpu),
+        mind_cluster,
         node_lock: switch(NODE_LOCK, default.node_lock),
         in_flight_guard: switch(IN_FLIGHT_GUARD, default.in_flight_guard),
         policy,
         weight: weight.clamp(0, MOST_WEIGHT),
         config_map: (text(MAP_NAMESPACE, namespace), text(MAP_NAME, name)),
         exclusive_rules: exclusive_rules(arguments.get(RULES)),
+    }
+}
+
+/// The switch, and `init-params` (spec/05 §2.2). An entry with a list or a map in it says nothing, as
+/// MindCluster has it.
+fn mind_cluster(arguments: &Arguments) -> MindCluster {
+    let default = MindCluster {
+        enabled: arguments.bool(MIND_CLUSTER).unwrap_or(false),
+        ..MindCluster::default()
+    };
+    let own = |name: &str| name.starts_with("deviceshare.");
+    let mut params = arguments.iter().filter(|(name, _)| !own(name));
+    if params.any(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))) {
+        return default;
+    }
+    let is_true = |name, default| match arguments.get(name) {
+        Some(_) => arguments.bool(name).unwrap_or(false),
+        None => default,
+    };
+    let grace = arguments
+        .int(GRACE)
+        .and_then(|seconds| u32::try_from(seconds).ok());
+    MindCluster {
+        preset_virtual_device: is_true(PRESET, default.preset_virtual_device),
+        use_cluster_info_manager: is_true(CLUSTER_INFO, default.use_cluster_info_manager),
+        self_maintain_available_card: is_true(SELF_MAINTAIN, default.self_maintain_available_card),
+        grace_over_time_s: grace
+            .filter(|seconds| (2..=3600).contains(seconds))
+            .unwrap_or(default.grace_over_time_s),
+        ..default
     }
 }
 
@@ -227,8 +258,23 @@ fn exclusive_rules(value: Option<&Value>) -> Vec<Vec<(String, String)>> {
     rules.filter(|rule| !rule.is_empty()).collect()
 }
 
-/// The plugin.
-pub struct DeviceShare;
+/// The plugin. Where the configuration does not name it no device is shared, and pods that ask for
+/// one fit nowhere.
+#[derive(Default)]
+pub struct DeviceShare {
+    settings: Settings,
+}
+
+impl DeviceShare {
+    /// The plugin as the configuration has it, in whichever tier.
+    pub fn new(conf: &PluginConf) -> Self {
+        let mut settings = read(&conf.arguments);
+        if !conf.enabled.node_order {
+            settings.weight = 0;
+        }
+        Self { settings }
+    }
+}
 
 impl Plugin for DeviceShare {
     fn name(&self) -> &'static str {
@@ -236,7 +282,29 @@ impl Plugin for DeviceShare {
     }
 
     fn extensions(&self) -> Extensions<'_> {
-        Extensions::default()
+        Extensions {
+            ledgers: Some(self),
+            ..Extensions::default()
+        }
+    }
+}
+
+impl Ledgers for DeviceShare {
+    fn refusal(&self, class: &Class) -> Option<String> {
+        class.devices.refusal.clone()
+    }
+
+    fn ledger_check(
+        &self,
+        class: &Class,
+        reasons: &mut ReasonTable,
+    ) -> Option<Box<dyn LedgerCheck>> {
+        let check = DeviceCheck::new(class, reasons, self.settings.weight)?;
+        Some(Box::new(check))
+    }
+
+    fn device_settings(&self) -> &Settings {
+        &self.settings
     }
 }
 

@@ -76,7 +76,7 @@ impl Plugin for Drf {
     }
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
-        let totals = state.nodes.cluster_total.as_slice();
+        let totals = state.nodes().cluster_total.as_slice();
         self.totals.clear();
         self.totals.extend(totals.iter().map(|total| *total as f64));
         if self.hierarchy {

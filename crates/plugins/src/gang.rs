@@ -155,9 +155,9 @@ impl JobValid for Gang {
             let text = "Not enough valid pods of each task for gang-scheduling";
             // Roles stand in the order in which their pods came, which is not to be told.
             let short = job.roles.iter().filter(|role| role.valid() < role.min);
-            let short = short.min_by_key(|role| state.names.text(role.role));
+            let short = short.min_by_key(|role| state.names().text(role.role));
             let which = short.map_or(String::new(), |role| {
-                let name = state.names.text(role.role);
+                let name = state.names().text(role.role);
                 let (valid, min) = (role.valid(), role.min);
                 format!(
                     ", task {name} valid: {valid}, min: {min}: {}",

@@ -56,7 +56,7 @@ pub fn filter(
     class: &Class,
     reasons: Reasons,
 ) -> Option<Box<dyn DomainFilter>> {
-    if !with.state().topology.is_active() {
+    if !with.state().topology().is_active() {
         return None;
     }
     let mut filter = Filter {
@@ -86,7 +86,7 @@ pub fn filter(
 impl Filter {
     fn add_sum(&mut self, with: &mut Counting<'_>, counter: CounterIx, key: &str) -> usize {
         let (at, domains) = self.keys.add(with, key);
-        let topology = &with.state().topology;
+        let topology = with.state().topology();
         let sum = DomainSum::new(topology, counter, domains, at, None);
         self.sums.push(sum);
         self.sums.len() - 1
@@ -117,7 +117,8 @@ impl Filter {
         }
         let state = with.state();
         let look = class.key.appearance;
-        let selects_itself = |term: &PodTerm| state.topology.term_selects(&state.names, term, look);
+        let selects_itself =
+            |term: &PodTerm| state.topology().term_selects(state.names(), term, look);
         self.first_of_its_kind = terms.iter().all(selects_itself);
     }
 
@@ -142,7 +143,7 @@ impl DomainFilter for Filter {
         let before = self.any_match();
         for sum in &mut self.sums {
             for node in touched {
-                if let Some(domain) = sum.update(&state.topology, *node) {
+                if let Some(domain) = sum.update(state.topology(), *node) {
                     changed.some.push((sum.key, domain));
                 }
             }
@@ -195,7 +196,7 @@ pub fn score(
     class: &Class,
     weight: i64,
 ) -> Option<Box<dyn CandidateScore>> {
-    if weight == 0 || !with.state().topology.is_active() {
+    if weight == 0 || !with.state().topology().is_active() {
         return None;
     }
     let mut counters = with.own_counters(class.shape.rules, Pull::Preferred);
@@ -204,7 +205,7 @@ pub fn score(
     for (key, counter) in counters {
         let domains = with.domains(&key);
         if domains.count > 0 {
-            let topology = &with.state().topology;
+            let topology = with.state().topology();
             sums.push(DomainSum::new(topology, counter, domains, 0, None));
         }
     }
@@ -219,7 +220,7 @@ impl CandidateScore for Score {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         for sum in &mut self.sums {
             for node in touched {
-                sum.update(&state.topology, *node);
+                sum.update(state.topology(), *node);
             }
         }
     }

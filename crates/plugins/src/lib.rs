@@ -4,8 +4,8 @@
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · overcommit · sla
-//!   nodes             predicates · nodeorder · binpack · nodegroup
-//!   settings          deviceshare (its work is done by the families of pumice-devices)
+//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
+//!   devices           deviceshare (the families of pumice-devices judge)
 //!   victims (later)   conformance
 //! ```
 //!
@@ -28,14 +28,16 @@ pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
+pub mod resource_strategy_fit;
 pub mod sla;
 mod topology_spread;
 
 use pumice_conf::{Config, PluginConf};
+use pumice_devices::Settings;
 use pumice_framework::plugins::Member;
 use pumice_framework::{Plugin, Plugins, ReasonTable};
 
-pub use registry::{Entry, PLUGINS, SPECS, annotations_read};
+pub use registry::{Entry, MANDATORY, PLUGINS, SPECS, annotations_read};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.
@@ -45,16 +47,44 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
         let members = tier
             .plugins
             .iter()
-            .filter_map(|plugin| Some(Member::new(make(plugin, reasons)?, &plugin.enabled)));
+            .filter_map(|plugin| Some(Member::new(make(conf, plugin, reasons)?, &plugin.enabled)));
         tiers.push(members.collect());
     }
+    let unnamed = MANDATORY
+        .iter()
+        .filter(|plugin| conf.plugin(plugin.name).is_none());
+    tiers.push(
+        unnamed
+            .map(|plugin| Member::unnamed((plugin.make)()))
+            .collect(),
+    );
     Plugins::new(tiers)
 }
 
+/// How a checked configuration wants devices to be read.
+pub fn device_settings(conf: &Config) -> Settings {
+    build(conf, &mut ReasonTable::default()).device_settings()
+}
+
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.
-fn make(conf: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
-    let build = registry::find(&conf.name)?.build?;
-    Some(build(conf, reasons))
+fn make(conf: &Config, plugin: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
+    let entry = registry::find(&plugin.name)?;
+    let build = entry.build?;
+    let beside = entry
+        .configuration
+        .and_then(|name| conf.configuration(name));
+    let Some(beside) = beside else {
+        return Some(build(plugin, reasons));
+    };
+    let is_own = |name: &str| entry.spec.args.iter().any(|arg| arg.name == name);
+    let beside = beside.iter().filter(|(name, _)| !is_own(name));
+    let own = plugin.arguments.iter().chain(beside);
+    let arguments = own.map(|(name, value)| (name.to_owned(), value.clone()));
+    let plugin = PluginConf {
+        arguments: arguments.collect(),
+        ..plugin.clone()
+    };
+    Some(build(&plugin, reasons))
 }
 
 #[cfg(test)]

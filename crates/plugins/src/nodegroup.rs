@@ -162,7 +162,7 @@ fn queue_of<'a>(state: &'a State, class: StaticClass<'_>) -> Option<&'a Queue> {
 }
 
 fn group_of(state: &State, node: NodeIx) -> Option<&str> {
-    pair(&state.nodes.object(node).labels, LABEL)
+    pair(&state.nodes().object(node).labels, LABEL)
 }
 
 /// Whether a queue has any entries.
@@ -252,7 +252,7 @@ impl NodeFilters for NodeGroup {
         let groups = self.groups(state, queue);
         let named = says_something(&groups);
         let unreadable = queue.object.group_limits == GroupLimits::Unreadable;
-        for (node, verdict) in state.nodes.indices().zip(&mut part.verdict) {
+        for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
             let found = match group_of(state, node) {
                 _ if unreadable => self.reasons.unreadable,
                 None if self.strict || named => self.reasons.no_label,
@@ -274,7 +274,7 @@ impl NodeScores for NodeGroup {
         let groups = self.groups(state, queue);
         let of_node =
             |node| group_of(state, node).map_or(0.0, |group| liking(&groups, self.ordered, group));
-        let scores: Vec<f64> = state.nodes.indices().map(of_node).collect();
+        let scores: Vec<f64> = state.nodes().indices().map(of_node).collect();
         match scores.iter().all(|score| *score == 0.0) {
             true => Vec::new(),
             false => vec![Box::new(Liking(scores))],

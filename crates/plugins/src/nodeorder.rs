@@ -206,7 +206,7 @@ fn add_normalised(
     raw: impl Fn(&NodeObject) -> i64,
     part: &mut StaticPart,
 ) {
-    let nodes = &state.nodes;
+    let nodes = state.nodes();
     let raw: Vec<i64> = nodes
         .indices()
         .map(|node| raw(nodes.object(node)).max(0))

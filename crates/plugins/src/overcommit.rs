@@ -73,17 +73,17 @@ impl Plugin for Overcommit {
     }
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {
-        let all = (0..state.resources.len()).map(|at| ResIx(at as u16));
+        let all = (0..state.resources().len()).map(|at| ResIx(at as u16));
         self.used = ResVec::default();
         for ix in all.clone() {
-            let used = state.nodes.used.column(ix);
+            let used = state.nodes().used.column(ix);
             self.used.set(ix, used.map_or(0, |used| used.iter().sum()));
         }
         let idle = |ix: ResIx| {
-            state.nodes.cluster_total.get(ix) as f64 * self.factor - self.used.get(ix) as f64
+            state.nodes().cluster_total.get(ix) as f64 * self.factor - self.used.get(ix) as f64
         };
         self.idle = all.map(idle).collect();
-        self.inqueue = state.reserved.clamped();
+        self.inqueue = state.reserved().clamped();
     }
 
     fn observe(&mut self, state: &State, step: Step) {
@@ -106,8 +106,8 @@ impl Admission for Overcommit {
         let overrun = |ix| Overrun {
             resource: ix,
             bound: Bound::Cluster,
-            limit: state.nodes.cluster_total.get(ix),
-            total: state.nodes.cluster_total.get(ix),
+            limit: state.nodes().cluster_total.get(ix),
+            total: state.nodes().cluster_total.get(ix),
             used: self.used.get(ix),
             reserved: self.inqueue.get(ix),
             asked: wanted.get(ix),

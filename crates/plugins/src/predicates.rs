@@ -203,8 +203,8 @@ impl NodeFilters for Predicates {
         let rules = class.rules;
         let goes_anywhere = rules.node_selector.is_empty() && rules.node_affinity.is_none();
         let tolerates_cordon = tolerates_cordon(&rules.tolerations);
-        for (node, verdict) in state.nodes.indices().zip(&mut part.verdict) {
-            let node = state.nodes.object(node);
+        for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
+            let node = state.nodes().object(node);
             let affinity_holds = || {
                 let required = rules.node_affinity.as_deref();
                 goes_anywhere || node_affinity_holds(&rules.node_selector, required, node)
@@ -280,7 +280,7 @@ impl NodeFilter for PodNumber {
     }
 
     fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (range, out) in columns::blocks(range.start, out) {
             let limits = columns::block(&nodes.allocatable, PODS, range.clone());
             let counts = &nodes.pod_count[range];
@@ -305,7 +305,7 @@ impl NodeFilter for FreePorts {
     }
 
     fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (node, out) in range.zip(out) {
             let mut taken = nodes.ports(NodeIx(node as u32));
             if taken.any(|taken| self.wanted.iter().any(|wanted| conflict(wanted, taken))) {

@@ -81,7 +81,7 @@ impl Entitlement {
     /// The most the queue could ever have of a resource, and what that comes from.
     fn ceiling_of(&self, state: &State, queue: &Queue, ix: ResIx) -> (Bound, i64) {
         let ceiling = amount(&self.ceiling, ix) as i64;
-        let total = state.nodes.cluster_total.get(ix);
+        let total = state.nodes().cluster_total.get(ix);
         let bound = match ceiling {
             _ if ceiling == total => Bound::Cluster,
             _ if ceiling == queue.capability.get(ix) => Bound::Capability,
@@ -123,13 +123,13 @@ impl Plugin for Proportion {
             .collect();
         order.sort_by_key(|ix| &state.queue(*ix).object.name);
         let total: Vec<f64> = dimensions(state)
-            .map(|ix| state.nodes.cluster_total.get(ix) as f64)
+            .map(|ix| state.nodes().cluster_total.get(ix) as f64)
             .collect();
         let mut guaranteed = ResVec::default();
         state
             .queues()
             .for_each(|(_, queue)| guaranteed.add_saturating(&queue.guarantee));
-        let free = state.nodes.cluster_total.exceeding(&guaranteed);
+        let free = state.nodes().cluster_total.exceeding(&guaranteed);
         let mut claims: Vec<Claim> = order.iter().map(|ix| claim(state, *ix, &free)).collect();
         filling::fill(&total, &mut claims);
         self.queues.clear();
@@ -195,7 +195,7 @@ impl Allocatable for Proportion {
         if is_within(request, demand, limit) {
             return Ok(());
         }
-        let total = &state.nodes.cluster_total;
+        let total = &state.nodes().cluster_total;
         let overrun = |ix| {
             let limit = limit(ix) as i64;
             let asked = request.get(ix);
@@ -251,7 +251,7 @@ impl Admission for Proportion {
                 resource: ix,
                 bound,
                 limit,
-                total: state.nodes.cluster_total.get(ix),
+                total: state.nodes().cluster_total.get(ix),
                 used: held(queue, ix),
                 reserved: reserved.saturating_sub(entitlement.elastic.get(ix)).max(0),
                 asked: wanted.get(ix),
@@ -280,7 +280,7 @@ impl QueueViews for Proportion {
 }
 
 fn dimensions(state: &State) -> impl Iterator<Item = ResIx> + use<> {
-    (0..state.resources.len()).map(|at| ResIx(at as u16))
+    (0..state.resources().len()).map(|at| ResIx(at as u16))
 }
 
 /// `free` is what no guarantee reserves.
@@ -311,7 +311,7 @@ fn ceiling(state: &State, queue: &Queue, free: &ResVec) -> Vec<f64> {
     // The vector does not tell a limit of 0 from none, the object does. For cpu and memory both
     // mean no limit.
     for (name, limit) in &queue.object.capability {
-        let Some(ix) = state.resources.get(name) else {
+        let Some(ix) = state.resources().get(name) else {
             continue;
         };
         if *limit > 0 || !matches!(ix, CPU | MEMORY) {

@@ -5,9 +5,10 @@
 use pumice_conf::{PluginConf, PluginSpec};
 use pumice_framework::{Plugin, ReasonTable};
 
+use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
-    priority, proportion, sla,
+    priority, proportion, resource_strategy_fit, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -22,6 +23,8 @@ pub struct Entry {
     pub build: Option<Build>,
     /// Annotations of pods and PodGroups it asks for by key; no others are kept.
     pub annotations: &'static [&'static str],
+    /// The entry of `configurations` whose arguments it gets beside its own.
+    pub configuration: Option<&'static str>,
 }
 
 impl Entry {
@@ -34,6 +37,7 @@ impl Entry {
             },
             build: Some(build),
             annotations: &[],
+            configuration: None,
         }
     }
 
@@ -42,6 +46,14 @@ impl Entry {
     pub(crate) const fn reading(self, annotations: &'static [&'static str]) -> Self {
         Self {
             annotations,
+            ..self
+        }
+    }
+
+    /// The plugin gets the arguments of an entry of `configurations` beside its own.
+    pub(crate) const fn with_configuration(self, name: &'static str) -> Self {
+        Self {
+            configuration: Some(name),
             ..self
         }
     }
@@ -58,12 +70,28 @@ impl Entry {
             spec,
             build: None,
             annotations: &[],
+            configuration: None,
         }
     }
 }
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
 pub static PLUGINS: &[Entry] = &LIST;
+
+/// A plugin that is there in every configuration.
+pub struct Mandatory {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes it where the configuration does not name it.
+    pub make: fn() -> Box<dyn Plugin>,
+}
+
+/// Plugins that are there whether they are named or not: what they look after must never be given out
+/// unseen.
+pub static MANDATORY: &[Mandatory] = &[Mandatory {
+    name: deviceshare::SPEC.name,
+    make: || Box::new(DeviceShare::default()),
+}];
 
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();
@@ -81,6 +109,7 @@ const LIST: [Entry; 24] = [
     deviceshare::ENTRY,
     nodegroup::ENTRY,
     sla::ENTRY,
+    resource_strategy_fit::ENTRY,
     Entry::not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
@@ -102,10 +131,6 @@ const LIST: [Entry; 24] = [
     Entry::not_built(
         "network-topology-aware",
         "Places jobs within the network topology.",
-    ),
-    Entry::not_built(
-        "resource-strategy-fit",
-        "Scores nodes by a strategy per resource.",
     ),
     Entry::not_built("usage", "Scores and filters nodes by their measured usage."),
     Entry::not_built(

@@ -24,7 +24,7 @@ pub(crate) fn overruns(
     limit: impl Fn(ResIx) -> f64,
     overrun: impl Fn(ResIx) -> Overrun,
 ) -> Overruns {
-    let asked = state.resources.in_order().iter();
+    let asked = state.resources().in_order().iter();
     asked
         .filter(|ix| **ix != PODS && request.get(**ix) > 0)
         .filter(|ix| demand(**ix) as f64 > limit(**ix))

@@ -58,7 +58,7 @@ struct Eligible {
 impl Eligible {
     /// The nodes with every key.
     fn new(state: &State, keys: &[Rc<Domains>]) -> Self {
-        let mut has_keys = vec![true; state.nodes.len()];
+        let mut has_keys = vec![true; state.nodes().len()];
         for key in keys {
             for (has, domain) in has_keys.iter_mut().zip(&key.of_node) {
                 *has &= *domain != Domains::NONE;
@@ -75,7 +75,7 @@ impl Eligible {
         let (affinity, taints) = (constraint.honor_affinity, constraint.honor_taints);
         let rules = &class.rules;
         let admits = |(at, has_keys): (usize, &bool)| {
-            let object = state.nodes.object(NodeIx(at as u32));
+            let object = state.nodes().object(NodeIx(at as u32));
             *has_keys
                 && (!affinity
                     || node_affinity_holds(
@@ -96,9 +96,9 @@ impl Eligible {
 
 /// The query of a constraint, or of the default ones with their selectors.
 fn query(state: &State, class: &Class, selectors: Vec<Selector>) -> Query {
-    let look = state.topology.look_of(class.key.appearance);
+    let look = state.topology().look_of(class.key.appearance);
     Query::Spread {
-        namespace: state.names.text(look.namespace).to_owned(),
+        namespace: state.names().text(look.namespace).to_owned(),
         selectors,
     }
 }
@@ -151,10 +151,10 @@ pub fn filter(
         let eligible = eligible.nodes(with.state(), class, constraint);
         let (at, domains) = filter.keys.add(with, &constraint.topology_key);
         let state = with.state();
-        let sum = DomainSum::new(&state.topology, counter, domains, at, Some(eligible));
+        let sum = DomainSum::new(state.topology(), counter, domains, at, Some(eligible));
         filter.sums.push(sum);
-        let look = state.topology.look_of(class.key.appearance);
-        let matches = |s: &Selector| selects(&state.names, s, &look.labels);
+        let look = state.topology().look_of(class.key.appearance);
+        let matches = |s: &Selector| selects(state.names(), s, &look.labels);
         filter.constraints.push(Spread {
             sum: filter.sums.len() - 1,
             max_skew: i64::from(constraint.max_skew),
@@ -182,7 +182,7 @@ impl DomainFilter for Filter {
         let before = self.least();
         for sum in &mut self.sums {
             for node in touched {
-                if let Some(domain) = sum.update(&state.topology, *node) {
+                if let Some(domain) = sum.update(state.topology(), *node) {
                     changed.some.push((sum.key, domain));
                 }
             }
@@ -250,7 +250,7 @@ pub fn score(
             .collect();
         (soft, None)
     } else {
-        let (topology, names) = (&with.state().topology, &with.state().names);
+        let (topology, names) = (with.state().topology(), with.state().names());
         let selectors = topology.default_selectors(names, class.key.appearance);
         if selectors.is_empty() {
             return None;
@@ -269,7 +269,7 @@ pub fn score(
         let counter = with.counter(query);
         let eligible = eligible.nodes(with.state(), class, constraint);
         let domains = with.domains(&constraint.topology_key);
-        let topology = &with.state().topology;
+        let topology = with.state().topology();
         score.soft.push(Soft {
             sum: DomainSum::new(topology, counter, domains, 0, Some(eligible)),
             hostname: constraint.topology_key == HOSTNAME,
@@ -286,7 +286,7 @@ impl CandidateScore for Score {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         for sum in self.soft.iter_mut().map(|soft| &mut soft.sum) {
             for node in touched {
-                sum.update(&state.topology, *node);
+                sum.update(state.topology(), *node);
             }
         }
     }
@@ -346,7 +346,7 @@ impl Soft {
         if self.sum.domains.of_node[node] == Domains::NONE {
             None
         } else if self.hostname {
-            Some(self.sum.on_node(&state.topology, node))
+            Some(self.sum.on_node(state.topology(), node))
         } else {
             self.sum.of_node(node)
         }

@@ -265,7 +265,7 @@ impl Report {
             if task.status == TaskStatus::Pipelined
                 && let Some(node) = task.node
             {
-                let node = state.nodes.object(node).name.clone();
+                let node = state.nodes().object(node).name.clone();
                 self.pipelined.push(Pipelined {
                     pod: state.task_key(ix),
                     node,
@@ -322,7 +322,7 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
 }
 
 fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -> QueueLine {
-    let names = &engine.state().resources;
+    let names = engine.state().resources();
     let quantity = |ix, amount: i64| {
         let name = names.name(ix).to_owned();
         let text = display_amount(&name, amount);

@@ -88,6 +88,13 @@ pub fn simulate(
             text: Some(map.text.clone()),
         });
     }
+    for report in &input.node_reports {
+        engine.apply(Delta::NodeReport {
+            node: report.node.clone(),
+            topic: report.topic.to_owned(),
+            text: Some(report.text.clone()),
+        });
+    }
     world
         .take_deltas()
         .into_iter()
@@ -138,7 +145,7 @@ fn record(
     let state = engine.state();
     for bind in &decisions.binds {
         let pod = state.task_key(bind.task);
-        let node = state.nodes.object(bind.node).name.clone();
+        let node = state.nodes().object(bind.node).name.clone();
         let nanos = now_s.saturating_mul(1_000_000_000);
         let sent = Sent {
             seconds: now_s,

@@ -36,7 +36,7 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
         for bind in &decisions.binds {
             echo.extend(bind.volumes.iter().flat_map(|step| storage.take(step)));
             let key = engine.state().task_key(bind.task);
-            let node = engine.state().nodes.object(bind.node).name.clone();
+            let node = engine.state().nodes().object(bind.node).name.clone();
             let pod = pods.get_mut(&key).expect("a known pod");
             pod.node = Some(node.clone());
             pod.records = run::records(bind);
@@ -60,7 +60,11 @@ fn describe(engine: &Engine, outcome: &mut Outcome) {
         .tasks()
         .filter(|(_, t)| t.status == TaskStatus::Pipelined)
     {
-        let node = state.nodes.object(task.node.expect("a node")).name.clone();
+        let node = state
+            .nodes()
+            .object(task.node.expect("a node"))
+            .name
+            .clone();
         outcome.pipelined.push((state.task_key(ix), node));
     }
     outcome.pipelined.sort();

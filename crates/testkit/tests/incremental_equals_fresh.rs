@@ -46,11 +46,11 @@ type Books = BTreeMap<(&'static str, String), i64>;
 
 fn enter(books: &mut Books, state: &State, what: &'static str, amounts: &ResVec) {
     let real = amounts.iter().filter(|(_, amount)| *amount != 0);
-    books.extend(real.map(|(ix, amount)| ((what, state.resources.name(ix).to_owned()), amount)));
+    books.extend(real.map(|(ix, amount)| ((what, state.resources().name(ix).to_owned()), amount)));
 }
 
 fn books_of_nodes(state: &State) -> BTreeMap<String, Books> {
-    let nodes = &state.nodes;
+    let nodes = state.nodes();
     let of = |node| {
         let mut books = Books::new();
         for (what, columns) in [
@@ -82,7 +82,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
         return;
     };
     for (family, picks) in &holding.parts {
-        let cards = state.nodes.devices[node.at()].family(*family);
+        let cards = state.nodes().devices[node.at()].family(*family);
         let cards = cards.expect("cards that were picked");
         for pick in picks {
             let at = usize::from(pick.card.expect("a card of the node"));
@@ -91,7 +91,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
             let (used, all) = (cards.used(at, View::Now), cards.capacity(at));
             let fits = |name| cards.dimension(name).is_none_or(|of| used[of] <= all[of]);
             assert!(card.is_usable() && fits("sharers"), "{context}");
-            let is_split = state.devices.families().mode(*family, card) == "mig";
+            let is_split = state.devices().families().mode(*family, card) == "mig";
             assert_eq!(is_split, pick.partition.is_some(), "{context}");
             match pick.partition {
                 Some(partition) => {
@@ -114,7 +114,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
 fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
     let of = |node: NodeIx| {
         let mut lines = Vec::new();
-        for (family, cards) in state.nodes.devices[node.at()].families() {
+        for (family, cards) in state.nodes().devices[node.at()].families() {
             for (at, card) in cards.cards.iter().enumerate() {
                 let (now, future) = (cards.used(at, View::Now), cards.used(at, View::Future));
                 let card = (&card.id, &card.unusable, &card.kind, card.variant);
@@ -134,9 +134,9 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
             }
         }
         lines.sort();
-        (state.nodes.object(node).name.clone(), lines)
+        (state.nodes().object(node).name.clone(), lines)
     };
-    state.nodes.indices().map(of).collect()
+    state.nodes().indices().map(of).collect()
 }
 
 fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
@@ -154,7 +154,7 @@ fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
 fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     let decisions = engine.cycle(now_s);
     let state = engine.state();
-    let node = |ix| state.nodes.object(ix).name.clone();
+    let node = |ix| state.nodes().object(ix).name.clone();
     let mut seen = Seen {
         nodes: books_of_nodes(state),
         ledgers: ledgers(state),
@@ -251,13 +251,10 @@ impl Told {
                 continue;
             };
             let key = state.task_key(ix);
-            let why = (why.reason.to_owned(), why.message);
-            assert_eq!(
-                self.pods.get(&key),
-                Some(&why),
-                "{key} {}: {context}",
-                task.uid
-            );
+            let why = (why.reason.to_owned(), without_countdown(&why.message));
+            let told = self.pods.get(&key);
+            let told = told.map(|(reason, text)| (reason.clone(), without_countdown(text)));
+            assert_eq!(told, Some(why), "{key} {}: {context}", task.uid);
         }
         for (_, queue) in state.queues() {
             let name = &queue.object.name;
@@ -270,6 +267,12 @@ impl Told {
             );
         }
     }
+}
+
+/// Seconds that run down while nothing happens are not told again.
+fn without_countdown(message: &str) -> String {
+    let (before, _) = message.split_once("next try in").unwrap_or((message, ""));
+    before.to_owned()
 }
 
 /// What a queue and its descendants have allocated, without zeros.
@@ -292,7 +295,8 @@ fn allocated_below(state: &State, name: &str) -> BTreeMap<String, i64> {
         }
         if path.iter().any(|above| above == name) {
             for (ix, amount) in queue.allocated.iter() {
-                *sum.entry(state.resources.name(ix).to_owned()).or_insert(0) += amount;
+                *sum.entry(state.resources().name(ix).to_owned())
+                    .or_insert(0) += amount;
             }
         }
     }

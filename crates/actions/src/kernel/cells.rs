@@ -27,7 +27,7 @@ impl Layouts {
             self.0.retain(|_, known| Rc::strong_count(known) > 1);
         }
         let domains: Vec<Rc<Domains>> = keys.iter().map(|key| all.domains(state, key)).collect();
-        let layout = Rc::new(Layout::of(state.nodes.len(), &domains));
+        let layout = Rc::new(Layout::of(state.nodes().len(), &domains));
         self.0.insert(keys.to_vec(), layout.clone());
         layout
     }

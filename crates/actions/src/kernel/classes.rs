@@ -108,11 +108,11 @@ impl Classes {
             Some(signature) => self.intern(signature),
         };
         let id = ClassId {
-            shape: state.shapes.serial(key.shape),
+            shape: state.shapes().serial(key.shape),
             appearance: key.appearance,
             signature: number,
-            volumes: state.volumes.serial(key.volumes),
-            devices: state.devices.serial(key.devices),
+            volumes: state.volumes().serial(key.volumes),
+            devices: state.devices().serial(key.devices),
         };
         if let Some(last) = self.last
             && self.records[last.at()].id == id
@@ -161,9 +161,9 @@ impl Classes {
         if self.records.len() < self.sweep_at {
             return;
         }
-        let shapes: FxHashSet<u64> = state.shapes.serials_in_use().collect();
-        let needs: FxHashSet<u64> = state.volumes.serials_in_use().collect();
-        let demands: FxHashSet<u64> = state.devices.serials_in_use().collect();
+        let shapes: FxHashSet<u64> = state.shapes().serials_in_use().collect();
+        let needs: FxHashSet<u64> = state.volumes().serials_in_use().collect();
+        let demands: FxHashSet<u64> = state.devices().serials_in_use().collect();
         self.retain(|record| {
             let id = &record.id;
             shapes.contains(&id.shape)
@@ -209,7 +209,7 @@ impl Classes {
         let record = &mut self.records[class.at()];
         let index = record.index.take()?;
         self.bytes -= index.bytes();
-        Some(index).filter(|index| index.volumes_epoch == state.volumes.epoch(record.key.volumes))
+        Some(index).filter(|index| index.volumes_epoch == state.volumes().epoch(record.key.volumes))
     }
 
     /// Keeps the index of a class.
@@ -217,7 +217,7 @@ impl Classes {
         let record = &mut self.records[class.at()];
         self.queries += 1;
         index.last_used = self.queries;
-        index.volumes_epoch = state.volumes.epoch(record.key.volumes);
+        index.volumes_epoch = state.volumes().epoch(record.key.volumes);
         self.bytes += index.bytes();
         record.index = Some(index);
         if self.bytes > INDEX_BUDGET_BYTES {
@@ -245,10 +245,11 @@ impl Classes {
     /// of several tasks, and while it lives.
     pub fn is_alone(&self, state: &State, class: ClassIx) -> bool {
         let key = self.records[class.at()].key;
-        state.shapes.uses(key.shape) == 1
-            || (key.devices != DeviceRequestIx::NONE && state.devices.uses(key.devices) == 1)
+        state.shapes().uses(key.shape) == 1
+            || (key.devices != DeviceRequestIx::NONE && state.devices().uses(key.devices) == 1)
             || (key.volumes != NeedIx::NONE
-                && (state.volumes.uses(key.volumes) == 1 || state.volumes.is_volatile(key.volumes)))
+                && (state.volumes().uses(key.volumes) == 1
+                    || state.volumes().is_volatile(key.volumes)))
     }
 }
 

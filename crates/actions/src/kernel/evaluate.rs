@@ -3,44 +3,16 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use pumice_framework::points::{NodeFilter, NodeScore, StaticPart};
+use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, Reasons, StaticPart};
 use pumice_framework::reason::Shortage;
-use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId};
+use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::Found;
-use super::devices::DeviceCheck;
 
 /// Nodes looked at in one go.
 pub const BLOCK: usize = 64;
-
-/// What a node is to a class, other pods elsewhere aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict(u16);
-
-impl Verdict {
-    /// Fits now.
-    pub const IDLE: Self = Self(0);
-    /// Fits once resources are released.
-    pub const FUTURE: Self = Self(1);
-    /// Not looked at yet.
-    pub const UNKNOWN: Self = Self(u16::MAX);
-
-    pub(super) fn unfit(set: SetId) -> Self {
-        Self(set.0 + 2)
-    }
-
-    /// Whether it fits, now or later.
-    pub fn fits(self) -> bool {
-        self.0 < 2
-    }
-
-    /// The reasons against it.
-    pub fn reasons(self) -> Option<SetId> {
-        (!self.fits() && self != Self::UNKNOWN).then(|| SetId(self.0 - 2))
-    }
-}
 
 struct Need {
     resource: ResIx,
@@ -54,11 +26,11 @@ pub struct ClassEvaluator {
     before: Vec<Box<dyn NodeFilter>>,
     after: Vec<Box<dyn NodeFilter>>,
     scores: Vec<Box<dyn NodeScore>>,
-    devices: Option<DeviceCheck>,
+    ledgers: Vec<Box<dyn LedgerCheck>>,
     /// The static part, shared by all classes with the same rules.
     pub static_part: Rc<StaticPart>,
     /// Some score has a fraction.
-    pub has_fraction: bool,
+    has_fraction: bool,
 }
 
 /// Results for a block of nodes.
@@ -83,6 +55,13 @@ impl Default for Block {
     }
 }
 
+impl Block {
+    /// Integer and fractional score of a node of the block.
+    pub fn scores(&self, at: usize) -> (i64, f64) {
+        (self.int_score[at], self.frac_score[at])
+    }
+}
+
 impl ClassEvaluator {
     /// Collects the points of a class.
     pub fn new(
@@ -99,10 +78,10 @@ impl ClassEvaluator {
         let scores = plugins.node_scores(state, class);
         let request = &class.shape.request;
         let mut needs = SmallVec::new();
-        for resource in state.resources.in_order() {
+        for resource in state.resources().in_order() {
             let amount = request.get(*resource);
             if amount > 0 {
-                let reason = table.insufficient(&state.resources, *resource);
+                let reason = table.insufficient(state.resources(), *resource);
                 needs.push(Need {
                     resource: *resource,
                     amount,
@@ -116,7 +95,7 @@ impl ClassEvaluator {
             before,
             after,
             scores,
-            devices: DeviceCheck::new(state, table, class),
+            ledgers: plugins.ledger_checks(class, table),
             static_part,
             has_fraction,
         }
@@ -130,33 +109,32 @@ impl ClassEvaluator {
         range: Range<usize>,
         block: &mut Block,
     ) {
-        self.evaluate_as(state, table, range, block, true);
+        self.evaluate_as(state, table, range, block, Reasons::Exact);
     }
 
-    /// Likewise; without reasons, any one may stand for those of devices.
     fn evaluate_as(
         &self,
         state: &State,
         table: &mut ReasonTable,
         range: Range<usize>,
         block: &mut Block,
-        with_reasons: bool,
+        reasons: Reasons,
     ) {
         let count = range.len();
-        self.fit(&state.nodes, range.clone(), &mut block.verdict[..count]);
+        self.fit(state.nodes(), range.clone(), &mut block.verdict[..count]);
         self.filter(state, table, range.clone(), block);
-        let whole = &mut block.int_score[..count];
-        whole.copy_from_slice(&self.static_part.score[range.clone()]);
+        let int_score = &mut block.int_score[..count];
+        int_score.copy_from_slice(&self.static_part.score[range.clone()]);
         for score in &self.scores {
-            score.add_whole(state, range.clone(), whole);
+            score.add_whole(state, range.clone(), int_score);
         }
-        if let Some(devices) = &self.devices {
-            let verdict = &mut block.verdict[..count];
-            devices.judge(&state.nodes, range.clone(), verdict, whole, with_reasons);
+        for ledger in &self.ledgers {
+            let verdicts = &mut block.verdict[..count];
+            ledger.judge(state.nodes(), range.clone(), verdicts, int_score, reasons);
         }
+        let fraction = &mut block.frac_score[..count];
+        fraction.fill(0.0);
         if self.has_fraction {
-            let fraction = &mut block.frac_score[..count];
-            fraction.fill(0.0);
             for score in &self.scores {
                 score.add_fraction(state, range.clone(), fraction);
             }
@@ -176,21 +154,17 @@ impl ClassEvaluator {
             return None;
         }
         let mut best: [Option<(f64, usize)>; 2] = [None, None];
-        for start in (0..state.nodes.len()).step_by(BLOCK) {
-            let range = start..(start + BLOCK).min(state.nodes.len());
+        for start in (0..state.nodes().len()).step_by(BLOCK) {
+            let range = start..(start + BLOCK).min(state.nodes().len());
             let count = range.len();
-            self.evaluate_as(state, table, range, block, false);
+            self.evaluate_as(state, table, range, block, Reasons::Any);
             for at in 0..count {
                 if !block.verdict[at].fits() {
                     continue;
                 }
-                let fraction = if self.has_fraction {
-                    block.frac_score[at]
-                } else {
-                    0.0
-                };
-                let key = block.int_score[at] as f64 + fraction;
-                let best = &mut best[usize::from(block.verdict[at].0)];
+                let (whole, fraction) = block.scores(at);
+                let key = whole as f64 + fraction;
+                let best = &mut best[usize::from(block.verdict[at] == Verdict::FUTURE)];
                 if best.is_none_or(|(other, _)| key > other) && passes(start + at) {
                     *best = Some((key, start + at));
                 }
@@ -240,18 +214,17 @@ impl ClassEvaluator {
         }
     }
 
-    fn filter(
+    /// What the filters say against each node of a range, by position in it, in the order they are
+    /// asked.
+    fn rejections(
         &self,
         state: &State,
-        table: &mut ReasonTable,
         range: Range<usize>,
-        block: &mut Block,
-    ) {
-        let count = range.len();
+        rejected: &mut [Option<ReasonId>],
+    ) -> SmallVec<[(u8, ReasonId); 8]> {
         let mut found: SmallVec<[(u8, ReasonId); 8]> = SmallVec::new();
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
-                let rejected = &mut block.rejected[..count];
                 filter.reject(state, range.clone(), rejected);
                 for (at, reason) in rejected.iter_mut().enumerate() {
                     if let Some(reason) = reason.take() {
@@ -275,10 +248,19 @@ impl ClassEvaluator {
                 .into_iter()
                 .filter(|(at, _)| fixed[*at as usize].is_none()),
         );
-        if found.is_empty() {
-            return;
-        }
         found.sort_by_key(|(at, _)| *at);
+        found
+    }
+
+    fn filter(
+        &self,
+        state: &State,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) {
+        let rejected = &mut block.rejected[..range.len()];
+        let found = self.rejections(state, range, rejected);
         for reasons in found.chunk_by(|l, r| l.0 == r.0) {
             let at = reasons[0].0 as usize;
             if block.verdict[at].fits() {
@@ -288,9 +270,46 @@ impl ClassEvaluator {
         }
     }
 
-    /// The points on devices, for classes that ask for some.
-    pub fn devices(&self) -> Option<&DeviceCheck> {
-        self.devices.as_ref()
+    /// Everything that stands against each of at most [`BLOCK`] nodes, other pods elsewhere aside:
+    /// every resource of which there is too little even once what is being released is gone, what the
+    /// filters say, and what the ledgers lack. [`ClassEvaluator::evaluate`] ends with the first kind
+    /// of these.
+    pub fn all_reasons(
+        &self,
+        state: &State,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) -> Vec<SmallVec<[ReasonId; 4]>> {
+        let (nodes, count) = (state.nodes(), range.len());
+        let mut all: Vec<SmallVec<[ReasonId; 4]>> = vec![SmallVec::new(); count];
+        for (reasons, node) in all.iter_mut().zip(range.clone()) {
+            let node = NodeIx(node as u32);
+            let short = |need: &&Need| need.amount > nodes.future_idle(need.resource, node);
+            for need in self.needs.iter().filter(short) {
+                reasons.extend_from_slice(table.members(need.reason));
+            }
+        }
+        let rejected = &mut block.rejected[..count];
+        for (at, reason) in self.rejections(state, range.clone(), rejected) {
+            all[at as usize].push(reason);
+        }
+        for ledger in &self.ledgers {
+            let (verdicts, scores) = (&mut block.verdict[..count], &mut block.int_score[..count]);
+            verdicts.fill(Verdict::IDLE);
+            ledger.judge(nodes, range.clone(), verdicts, scores, Reasons::Exact);
+            for (reasons, verdict) in all.iter_mut().zip(verdicts) {
+                if let Some(set) = verdict.reasons() {
+                    reasons.extend_from_slice(table.members(set));
+                }
+            }
+        }
+        all
+    }
+
+    /// The checks of ledgers, for classes that take something from them.
+    pub fn ledgers(&self) -> &[Box<dyn LedgerCheck>] {
+        &self.ledgers
     }
 
     /// What of a node's resources is left for the class, those that suffice included; what is being

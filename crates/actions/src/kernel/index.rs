@@ -1,13 +1,13 @@
 //! The ordered node index of one class.
 
 use pumice_framework::points::CandidateScore;
-use pumice_framework::{FitError, ReasonTable, SetId};
+use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::Found;
 use super::cells::CellFilters;
-use super::evaluate::{BLOCK, Block, ClassEvaluator, Verdict};
+use super::evaluate::{BLOCK, Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
 use super::wide_max::NOT_A_CANDIDATE;
@@ -38,8 +38,8 @@ pub struct ClassIndex {
 
 /// Scores by node, kept when the final score depends on all candidates.
 struct Parts {
-    whole: Vec<i64>,
-    fraction: Vec<f64>,
+    int_score: Vec<i64>,
+    frac_score: Vec<f64>,
 }
 
 impl ClassIndex {
@@ -50,13 +50,13 @@ impl ClassIndex {
         cells: Option<CellFilters>,
         candidates: Vec<Box<dyn CandidateScore>>,
     ) -> Self {
-        let nodes = state.nodes.len();
+        let nodes = state.nodes().len();
         let normalised = evaluator.static_part.normalised.len();
         // What other pods say decides who the candidates are, and so what normalised scores are.
         let whole_picture = !candidates.is_empty() || (cells.is_some() && normalised > 0);
         let parts = whole_picture.then(|| Parts {
-            whole: vec![0; nodes],
-            fraction: vec![0.0; nodes],
+            int_score: vec![0; nodes],
+            frac_score: vec![0.0; nodes],
         });
         let mut index = Self {
             idle: Ranking::new(
@@ -88,7 +88,7 @@ impl ClassIndex {
         let parts = self
             .parts
             .as_ref()
-            .map_or(0, |parts| parts.whole.len() * 16);
+            .map_or(0, |parts| parts.int_score.len() * 16);
         self.verdict.len() * 2 + self.in_block.len() + rankings + parts
     }
 
@@ -107,18 +107,18 @@ impl ClassIndex {
 
     /// Looks again at everything that was touched since it was last asked.
     pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
-        if state.nodes.in_transit > 0 && self.future.is_none() {
+        if state.nodes().in_transit > 0 && self.future.is_none() {
             let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
             let normalised = self.evaluator.static_part.normalised.len();
             self.future = Some(Ranking::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
         }
         let is_new = self.cursor == 0;
-        let now = state.nodes.touch_cursor();
+        let now = state.nodes().touch_cursor();
         let touched: Option<Vec<NodeIx>> = (self.cursor > 0)
             .then(|| {
                 state
-                    .nodes
+                    .nodes()
                     .touched_since(self.cursor - 1)
                     .map(Iterator::collect)
             })
@@ -134,7 +134,7 @@ impl ClassIndex {
                 let all: Vec<NodeIx> = match &self.cells {
                     _ if is_new => Vec::new(),
                     None if self.candidates.is_empty() => Vec::new(),
-                    _ => state.nodes.indices().collect(),
+                    _ => state.nodes().indices().collect(),
                 };
                 self.catch_up_pods(state, &all);
                 self.evaluate_range(state, table, scratch, 0, self.verdict.len());
@@ -165,7 +165,7 @@ impl ClassIndex {
         });
     }
 
-    fn candidate_sums(&self) -> usize {
+    pub(super) fn candidate_sums(&self) -> usize {
         self.candidates.iter().map(|score| score.sums()).sum()
     }
 
@@ -219,12 +219,8 @@ impl ClassIndex {
             self.evaluator
                 .evaluate(state, table, range.clone(), scratch);
             for (at, node) in range.enumerate() {
-                let fraction = if self.evaluator.has_fraction {
-                    scratch.frac_score[at]
-                } else {
-                    0.0
-                };
-                self.record(node, scratch.verdict[at], scratch.int_score[at], fraction);
+                let (whole, fraction) = scratch.scores(at);
+                self.record(node, scratch.verdict[at], whole, fraction);
             }
         }
     }
@@ -240,8 +236,8 @@ impl ClassIndex {
             }
         }
         if let Some(parts) = &mut self.parts {
-            parts.whole[node] = whole;
-            parts.fraction[node] = fraction;
+            parts.int_score[node] = whole;
+            parts.frac_score[node] = fraction;
         }
         let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         let put = |ranking: &mut Ranking, member: bool| {
@@ -340,15 +336,15 @@ impl ClassIndex {
         let sums = self.candidate_sums();
         self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
-            let passes = |node: usize| match &self.cells {
-                Some(filter) => filter.passes(filter.layout.cell[node] as usize),
-                None => true,
-            };
-            let candidates: Vec<u32> = (0..self.verdict.len())
-                .filter(|node| self.verdict[*node] == wanted && passes(*node))
-                .map(|node| node as u32)
-                .collect();
-            if let Some(node) = self.best_among(state, &candidates) {
+            let all = 0..self.verdict.len() as u32;
+            let candidates: Vec<u32> = all.filter(|node| self.is(*node, wanted)).collect();
+            let parts = self.parts.as_ref()?;
+            let scores = candidates.iter().map(|node| {
+                let node = *node as usize;
+                (parts.int_score[node], parts.frac_score[node])
+            });
+            let keys = self.keys_among(state, &candidates, scores.collect());
+            if let Some(node) = first_best(&candidates, &keys) {
                 return Some(Found {
                     node: NodeIx(node),
                     idle: wanted == Verdict::IDLE,
@@ -358,12 +354,53 @@ impl ClassIndex {
         None
     }
 
-    fn best_among(&mut self, state: &State, candidates: &[u32]) -> Option<u32> {
-        let parts = self.parts.as_ref()?;
-        let mut whole: Vec<i64> = candidates
-            .iter()
-            .map(|node| parts.whole[*node as usize])
-            .collect();
+    /// Whether the verdict on a node, other pods elsewhere included, is one of those that fit.
+    pub(super) fn is(&self, node: u32, wanted: Verdict) -> bool {
+        self.verdict[node as usize] == wanted && self.passes(node)
+    }
+
+    /// Number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.verdict.len()
+    }
+
+    /// What a node is to the class, other pods elsewhere aside.
+    pub(super) fn verdict(&self, node: usize) -> Verdict {
+        self.verdict[node]
+    }
+
+    /// The points of the class that depend on one node alone.
+    pub(super) fn evaluator(&self) -> &ClassEvaluator {
+        &self.evaluator
+    }
+
+    /// What the filters by topology domain say against a node.
+    pub(super) fn domain_reasons(
+        &self,
+        table: &ReasonTable,
+        node: usize,
+    ) -> SmallVec<[ReasonId; 2]> {
+        match &self.cells {
+            Some(filter) => filter.reasons(table, filter.layout.cell[node] as usize),
+            None => SmallVec::new(),
+        }
+    }
+
+    /// Whether the filters by topology domain pass a node.
+    fn passes(&self, node: u32) -> bool {
+        self.cells
+            .as_ref()
+            .is_none_or(|filter| filter.passes(filter.layout.cell[node as usize] as usize))
+    }
+
+    /// Final scores of candidates with these scores of their own, each compared with the others.
+    pub(super) fn keys_among(
+        &mut self,
+        state: &State,
+        candidates: &[u32],
+        scores: Vec<(i64, f64)>,
+    ) -> Vec<f64> {
+        let (mut whole, fraction): (Vec<i64>, Vec<f64>) = scores.into_iter().unzip();
         for normalised in &self.evaluator.static_part.normalised {
             let raw = |node: &u32| normalised.raw[*node as usize];
             let max = candidates.iter().map(raw).max().unwrap_or(0);
@@ -374,14 +411,9 @@ impl ClassIndex {
         for score in &mut self.candidates {
             score.add(state, candidates, &mut whole);
         }
-        let mut best: Option<(f64, u32)> = None;
-        for (whole, node) in whole.iter().zip(candidates) {
-            let key = *whole as f64 + parts.fraction[*node as usize];
-            if best.is_none_or(|(other, _)| key > other) {
-                best = Some((key, *node));
-            }
-        }
-        best.map(|(_, node)| node)
+        let sums = whole.iter().zip(&fraction);
+        sums.map(|(whole, fraction)| *whole as f64 + fraction)
+            .collect()
     }
 
     /// Why no node fits. `cycle` limits how often the nearest miss is looked for.
@@ -399,7 +431,7 @@ impl ClassIndex {
         let nearest = match &self.nearest {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
-                let nearest = nearest(&self.evaluator, &self.verdict, &state.nodes);
+                let nearest = nearest(&self.evaluator, &self.verdict, state.nodes());
                 self.nearest = Some((cycle, nearest.clone()));
                 nearest
             }
@@ -414,22 +446,19 @@ impl ClassIndex {
     }
 
     fn count_with_pods(&self, table: &mut ReasonTable) -> Vec<(SetId, u32)> {
-        let Some(filter) = &self.cells else {
-            return Vec::new();
-        };
+        let all = 0..self.verdict.len() as u32;
+        self.count_reasons(table, all)
+    }
+
+    pub(super) fn count_reasons(
+        &self,
+        table: &mut ReasonTable,
+        nodes: impl Iterator<Item = u32>,
+    ) -> Vec<(SetId, u32)> {
         let mut counts: SmallVec<[(SetId, u32); 8]> = SmallVec::new();
-        for (node, verdict) in self.verdict.iter().enumerate() {
-            let set = match verdict.reasons() {
-                Some(set) if table.is_unresolvable(set) || table.is_shortage(set) => set,
-                other => {
-                    let mut reasons: SmallVec<[_; 4]> =
-                        other.map_or(SmallVec::new(), |set| table.members(set).into());
-                    reasons.extend(filter.reasons(table, filter.layout.cell[node] as usize));
-                    if reasons.is_empty() {
-                        continue;
-                    }
-                    table.set(&reasons)
-                }
+        for node in nodes {
+            let Some(set) = self.reasons(table, node) else {
+                continue;
             };
             match counts.iter_mut().find(|(known, _)| *known == set) {
                 Some((_, count)) => *count += 1,
@@ -438,4 +467,32 @@ impl ClassIndex {
         }
         counts.into_vec()
     }
+
+    /// The reasons against a node as they are told, those of filters by topology domain included.
+    fn reasons(&self, table: &mut ReasonTable, node: u32) -> Option<SetId> {
+        let own = self.verdict[node as usize].reasons();
+        if self.cells.is_none() {
+            return own;
+        }
+        if let Some(set) = own
+            && (table.is_unresolvable(set) || table.is_shortage(set))
+        {
+            return Some(set);
+        }
+        let mut reasons: SmallVec<[_; 4]> =
+            own.map_or(SmallVec::new(), |set| table.members(set).into());
+        reasons.extend(self.domain_reasons(table, node as usize));
+        (!reasons.is_empty()).then(|| table.set(&reasons))
+    }
+}
+
+/// The first of the candidates with the largest key.
+pub(super) fn first_best(candidates: &[u32], keys: &[f64]) -> Option<u32> {
+    let mut best: Option<(f64, u32)> = None;
+    for (key, node) in keys.iter().zip(candidates) {
+        if best.is_none_or(|(other, _)| *key > other) {
+            best = Some((*key, *node));
+        }
+    }
+    best.map(|(_, node)| node)
 }

@@ -13,11 +13,11 @@
 
 mod cells;
 mod classes;
-mod devices;
 mod evaluate;
 mod index;
 mod layout;
 mod nearest;
+mod questions;
 mod ranking;
 mod shard;
 mod static_parts;
@@ -25,7 +25,7 @@ mod wide_max;
 
 use std::rc::Rc;
 
-use pumice_framework::points::{Counting, StaticPart};
+use pumice_framework::points::{CandidateScore, Counting, StaticPart};
 use pumice_framework::{Choice, Class, FitError, Plugins, ReasonId, ReasonTable, TopologyKeys};
 use pumice_model::{NodeIx, State, TaskIx};
 
@@ -34,6 +34,7 @@ pub use classes::INDEX_BUDGET_BYTES;
 use classes::{ClassIx, Classes, Prefiltered};
 use evaluate::{Block, ClassEvaluator};
 use index::ClassIndex;
+pub use questions::{CanHelp, Candidate};
 use static_parts::StaticParts;
 
 /// Units of work of one look at what a selector may select, or at a count.
@@ -104,11 +105,78 @@ impl Kernel {
         task: TaskIx,
     ) -> Result<Choice, FitError> {
         let found = self.best_node(state, plugins, task)?;
-        Ok(Choice {
-            node: found.node,
-            idle: found.idle,
-            takes: state.choose_placement(task, found.node, !found.idle),
+        Ok(choice(state, task, found))
+    }
+
+    /// The best place for a pending task on one of some nodes, as if there were no others.
+    ///
+    /// # Errors
+    /// Why none of them fits.
+    pub fn best_among(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        task: TaskIx,
+        nodes: &[NodeIx],
+    ) -> Result<Choice, FitError> {
+        let found = self.with_index(state, plugins, task, |index, state, table, scratch| {
+            index.best_among(state, table, scratch, nodes)
+        })??;
+        Ok(choice(state, task, found))
+    }
+
+    /// The place for a pending task on a node, if it fits there now or once resources are released.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    pub fn fits(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        task: TaskIx,
+        node: NodeIx,
+    ) -> Result<Choice, FitError> {
+        self.best_among(state, plugins, task, &[node])
+    }
+
+    /// The nodes on which a pending task could run, perhaps after evictions, best first: those it fits,
+    /// and those against which there are only reasons for which `can_help` holds, which is given
+    /// everything that stands against a node. What evictions can help at all is in the kind of a reason
+    /// (`ReasonTable::evictions_can_help`).
+    ///
+    /// # Errors
+    /// A reason against every node.
+    pub fn candidates(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        task: TaskIx,
+        can_help: CanHelp<'_>,
+    ) -> Result<Vec<Candidate>, FitError> {
+        self.with_index(state, plugins, task, |index, state, table, scratch| {
+            index.candidates(state, table, scratch, can_help)
         })
+    }
+
+    /// Asks the index of a task's class, once it has caught up.
+    fn with_index<A>(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        task: TaskIx,
+        ask: impl FnOnce(&mut ClassIndex, &State, &mut ReasonTable, &mut Block) -> A,
+    ) -> Result<A, FitError> {
+        let class = self.class_of(state, plugins, task);
+        self.prefilter(state, plugins, class)?;
+        let mut index = match self.classes.take_index(state, class) {
+            Some(index) => index,
+            None => self.describe(state, plugins, class).index(state),
+        };
+        index.catch_up(state, &mut self.reasons, &mut self.scratch);
+        let answer = ask(&mut index, state, &mut self.reasons, &mut self.scratch);
+        self.effort += std::mem::take(&mut index.effort);
+        self.classes.put_index(state, class, index);
+        Ok(answer)
     }
 
     fn best_node(
@@ -124,10 +192,11 @@ impl Kernel {
             Some(index) => index,
             None => {
                 only_once = self.classes.is_alone(state, class);
-                match self.meet(state, plugins, class, only_once) {
-                    Met::Found(found) => return Ok(found),
-                    Met::Index(index) => index,
+                let description = self.describe(state, plugins, class);
+                if only_once && let Some(found) = self.scan(state, &description) {
+                    return Ok(found);
                 }
+                description.index(state)
             }
         };
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
@@ -142,32 +211,23 @@ impl Kernel {
         answer
     }
 
-    /// Meets a class for the first time: an index of all nodes, or at once the best node for a class
-    /// of one task.
-    fn meet(
-        &mut self,
-        state: &mut State,
-        plugins: &Plugins,
-        class: ClassIx,
-        only_once: bool,
-    ) -> Met {
+    /// What plugins say of a class that has no index.
+    fn describe(&mut self, state: &mut State, plugins: &Plugins, class: ClassIx) -> Description {
         let signature = self.classes.signature(class);
         let class = self.classes.make(state, class);
         let static_part = self.static_part(state, plugins, &class, signature);
         let evaluator = ClassEvaluator::new(state, plugins, &mut self.reasons, &class, static_part);
-        let matched = state.topology.effort();
+        let matched = state.topology().effort();
         let with = &mut Counting::new(state, &mut self.keys);
         let filters = plugins.domain_filters(with, &class);
         let candidates = plugins.candidate_scores(with, &class);
         let cells = CellFilters::new(state, filters, &mut self.keys, &mut self.layouts);
-        self.effort += UNITS_PER_MATCH * (state.topology.effort() - matched);
-        let scan = only_once && candidates.is_empty();
-        let scan = scan.then(|| self.scan(state, &evaluator, cells.as_ref()));
-        if let Some(found) = scan.flatten() {
-            return Met::Found(found);
+        self.effort += UNITS_PER_MATCH * (state.topology().effort() - matched);
+        Description {
+            evaluator,
+            cells,
+            candidates,
         }
-        let index = ClassIndex::new(state, evaluator, cells, candidates);
-        Met::Index(Box::new(index))
     }
 
     /// The class of a task, once everything outdated is forgotten.
@@ -199,8 +259,7 @@ impl Kernel {
     ) -> Result<(), FitError> {
         if *self.classes.prefiltered(class) == Prefiltered::Unknown {
             let made = self.classes.make(state, class);
-            let refusal = made.devices.refusal.clone();
-            let refusal = refusal.or_else(|| plugins.prefilter(state, &made));
+            let refusal = plugins.prefilter(state, &made);
             *self.classes.prefiltered(class) = match refusal {
                 None => Prefiltered::Passes,
                 Some(reason) => Prefiltered::Rejected(reason),
@@ -208,7 +267,7 @@ impl Kernel {
         }
         match self.classes.prefiltered(class) {
             Prefiltered::Rejected(reason) => Err(FitError {
-                nodes: state.nodes.len() as u32,
+                nodes: state.nodes().len() as u32,
                 everywhere: Some(reason.clone()),
                 ..FitError::default()
             }),
@@ -244,15 +303,14 @@ impl Kernel {
 
     /// The best node for a class of one task, by one pass over the nodes;
     /// `None` when nothing fits or only an index can tell.
-    fn scan(
-        &mut self,
-        state: &State,
-        evaluator: &ClassEvaluator,
-        cells: Option<&CellFilters>,
-    ) -> Option<Found> {
-        self.effort += state.nodes.len() as u64;
+    fn scan(&mut self, state: &State, description: &Description) -> Option<Found> {
+        if !description.candidates.is_empty() {
+            return None;
+        }
+        self.effort += state.nodes().len() as u64;
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
-        match cells {
+        let evaluator = &description.evaluator;
+        match &description.cells {
             None => evaluator.best(state, table, block, |_| true),
             Some(cells) => evaluator.best(state, table, block, |node| {
                 cells.passes(cells.layout.cell[node] as usize)
@@ -261,8 +319,26 @@ impl Kernel {
     }
 }
 
-/// What the first question about a class brings.
-enum Met {
-    Found(Found),
-    Index(Box<ClassIndex>),
+/// A node with what the task takes there.
+fn choice(state: &mut State, task: TaskIx, found: Found) -> Choice {
+    Choice {
+        node: found.node,
+        idle: found.idle,
+        takes: state.choose_placement(task, found.node, !found.idle),
+    }
+}
+
+/// What plugins say of a class.
+struct Description {
+    evaluator: ClassEvaluator,
+    cells: Option<CellFilters>,
+    candidates: Vec<Box<dyn CandidateScore>>,
+}
+
+impl Description {
+    /// An index of all nodes that knows nothing of them yet.
+    fn index(self, state: &State) -> Box<ClassIndex> {
+        let index = ClassIndex::new(state, self.evaluator, self.cells, self.candidates);
+        Box::new(index)
+    }
 }

@@ -1,10 +1,10 @@
 //! The node that comes closest to a class that fits nowhere, and whether any node ever could do.
 
+use pumice_framework::Verdict;
 use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_model::{NodeIx, Nodes};
 
-use super::devices::DeviceCheck;
-use super::evaluate::{ClassEvaluator, Verdict};
+use super::evaluate::ClassEvaluator;
 
 /// Nodes whose devices are looked at card by card for the nearest miss.
 const MOST_EXPLAINED: usize = 32;
@@ -50,12 +50,10 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
     let mut left = MOST_EXPLAINED;
     for node in nodes.indices() {
         let mut distance = by_resources(evaluator, nodes, node);
-        let fails = |check: &&DeviceCheck| {
-            let reasons = verdicts[node.at()].reasons();
-            reasons.is_some_and(|set| check.is_failure(set))
-        };
-        let check = evaluator.devices();
-        let failing = check.filter(fails).filter(|_| !distance.lacks_resources);
+        let reasons = verdicts[node.at()].reasons();
+        let reasons = reasons.filter(|_| !distance.lacks_resources);
+        let mut checks = evaluator.ledgers().iter();
+        let failing = reasons.and_then(|set| checks.find(|check| check.is_failure(set)));
         let lacks = distance.lacks_resources || failing.is_some();
         let nearer = |distance: &Distance| best.as_ref().is_none_or(|b| *distance < b.distance);
         let competes =
@@ -63,7 +61,8 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
         if !competes && (!never || distance.never > 0) {
             continue;
         }
-        let serves = check.is_none_or(|check| check.serves_when_idle(nodes, node));
+        let mut checks = evaluator.ledgers().iter();
+        let serves = checks.all(|check| check.serves_when_idle(nodes, node));
         never &= distance.never > 0 || !serves;
         distance.never += u32::from(!serves);
         if !competes || !nearer(&distance) {

@@ -37,11 +37,11 @@ impl StaticParts {
         other_shard: ReasonId,
         effort: &mut u64,
     ) -> Rc<StaticPart> {
-        self.stay_within_budget(state.nodes.len());
-        let rules = state.shapes.rules_serial(class.shape.rules);
+        self.stay_within_budget(state.nodes().len());
+        let rules = state.shapes().rules_serial(class.shape.rules);
         let part = self.parts.entry((rules, signature)).or_insert_with(|| {
             let tests = UNITS_PER_RULE * (1 + class.rules.size() as u64);
-            *effort += tests * state.nodes.len() as u64;
+            *effort += tests * state.nodes().len() as u64;
             let mut part = plugins.static_part(state, class.fixed());
             shard::overlay(state, other_shard, &mut part);
             Rc::new(part)

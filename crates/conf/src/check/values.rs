@@ -103,8 +103,12 @@ fn nearest_pattern(name: &str, specs: &[ArgSpec]) -> Option<String> {
 
 /// The value of an argument with a spec, normalised to its kind; `None` when it is wrong.
 fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
-    if spec.kind == ArgKind::Any {
-        return free_value(field.value, found);
+    match spec.kind {
+        ArgKind::Any => return free_value(field.value, found),
+        ArgKind::Map(specs) if !field.value.is_null() => {
+            return read_map(field, spec, specs, found);
+        }
+        _ => {}
     }
     let scalar = match resolve(field.value) {
         // As in Go, a key without a value is no value: the default stays.
@@ -154,6 +158,23 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
     Some(value)
 }
 
+/// A map whose keys have specs of their own.
+fn read_map(
+    field: &Field<'_, '_>,
+    spec: &ArgSpec,
+    specs: &'static [ArgSpec],
+    found: &mut Findings,
+) -> Option<Value> {
+    if field.value.entries().is_none() {
+        return report_kind(field, spec, found);
+    }
+    let map = read_arguments(field.value, field.name, specs, None, found);
+    let pairs = map
+        .iter()
+        .map(|(key, value)| (key.to_owned(), value.clone()));
+    Some(Value::Map(pairs.collect()))
+}
+
 fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
     let expected = spec.kind.phrase();
     let message = format!(
@@ -169,6 +190,7 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
         (ArgKind::Float, _) => "1.5".to_owned(),
         (ArgKind::Bool, _) => "true".to_owned(),
         (ArgKind::Duration, _) => "30s".to_owned(),
+        (ArgKind::Map(_), _) => "{}".to_owned(),
         (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
     };
     let help = format!("write it as in `{}: {example}`", shorten(field.name));

@@ -55,6 +55,11 @@ fn values_are_normalised_to_the_kind_of_their_spec() {
             Value::Bool(false),
         ),
         ("sla", "sla-waiting-time: 1h2m", Value::Str("1h2m".into())),
+        (
+            "map",
+            "a: {b: \"2\"}",
+            Value::Map(vec![("b".into(), Value::Int(2))]),
+        ),
         ("sla", "sla-waiting-time: 0", Value::Str("0".into())),
     ];
     for (plugin, line, expected) in table {
@@ -89,6 +94,8 @@ fn values_of_another_kind_are_errors_at_the_value() {
             "predicate.CacheEnable: \"maybe\"",
             "E0301 6:30",
         ),
+        ("map", "a: [1]", "E0301 6:10"),
+        ("map", "a: {b: lots}", "E0301 6:14"),
         ("sla", "sla-waiting-time: 30", "E0305 6:25"),
         ("sla", "sla-waiting-time: soon", "E0305 6:25"),
         ("sla", "sla-waiting-time: [1h]", "E0301 6:25"),

@@ -25,7 +25,7 @@ impl<'a> Split<'a> {
     fn of(state: &'a State, amounts: impl Iterator<Item = (ResIx, f64)>) -> Self {
         let mut split = Self::default();
         for (ix, amount) in amounts {
-            match state.resources.name(ix) {
+            match state.resources().name(ix) {
                 "cpu" => split.milli_cpu = amount,
                 "memory" => split.memory_bytes = amount,
                 "pods" => {}
@@ -71,7 +71,7 @@ impl Numbers {
             placed_unix_s: now,
             latency_ms: ms_between(job.created_s, now),
         };
-        let queue = state.names.text(job.queue_name);
+        let queue = state.names().text(job.queue_name);
         let job = JobLabels {
             namespace,
             name,
@@ -84,7 +84,7 @@ impl Numbers {
     /// An index may mean another job than last time: the series of that one go.
     fn key(&mut self, metrics: &Metrics, state: &State, ix: JobIx) -> (&str, &str) {
         let job = state.job(ix);
-        let namespace = state.names.text(job.namespace);
+        let namespace = state.names().text(job.namespace);
         let new = || (namespace.to_owned(), job.name.to_string());
         let key = self.jobs.entry(ix).or_insert_with(new);
         if (key.0.as_str(), key.1.as_str()) != (namespace, &*job.name) {

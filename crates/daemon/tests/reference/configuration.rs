@@ -80,6 +80,11 @@ fn arguments(page: &mut String, arguments: &[ArgSpec]) {
         return;
     }
     *page += "\n| argument | kind | default | range | what it does |\n|---|---|---|---|---|\n";
+    rows(page, "", arguments);
+}
+
+/// One row an argument; those of a map stand below it, with the way to them.
+fn rows(page: &mut String, above: &str, arguments: &[ArgSpec]) {
     for argument in arguments {
         let kind = match argument.kind {
             ArgKind::Int => "whole number",
@@ -87,6 +92,7 @@ fn arguments(page: &mut String, arguments: &[ArgSpec]) {
             ArgKind::Bool => "boolean",
             ArgKind::Str => "text",
             ArgKind::Duration => "duration",
+            ArgKind::Map(_) => "map",
             ArgKind::Any => "any",
         };
         let range = match (argument.min, argument.max) {
@@ -97,11 +103,14 @@ fn arguments(page: &mut String, arguments: &[ArgSpec]) {
         };
         let _ = writeln!(
             page,
-            "| `{}` | {kind} | {} | {range} | {} |",
+            "| `{above}{}` | {kind} | {} | {range} | {} |",
             argument.name,
             code(argument.default),
             cell(argument.doc)
         );
+        if let ArgKind::Map(below) = argument.kind {
+            rows(page, &format!("{above}{}: ", argument.name), below);
+        }
     }
 }
 

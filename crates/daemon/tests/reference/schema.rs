@@ -27,6 +27,7 @@ fn argument(spec: &ArgSpec, rules: &[ArgRule]) -> Value {
         ArgKind::Bool => boolean(),
         ArgKind::Str => json!({"type": ["string", "number", "boolean"]}),
         ArgKind::Duration => json!({"type": "string"}),
+        ArgKind::Map(below) => arguments(below, rules),
         ArgKind::Any => json!({}),
     };
     for rule in rules {

@@ -70,7 +70,7 @@ impl Engine {
 
     /// Jobs with a PodGroup and pods on nodes that name a queue, by index.
     fn running_groups_of(&self, queue: &str) -> Vec<JobIx> {
-        let Some(queue) = self.state.names.get(queue) else {
+        let Some(queue) = self.state.names().get(queue) else {
             return Vec::new();
         };
         let uses = |(_, job): &(JobIx, &pumice_model::Job)| {

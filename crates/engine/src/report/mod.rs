@@ -44,7 +44,7 @@ pub struct PodReport {
     pub reason: &'static str,
     /// Message.
     pub message: String,
-    /// `status.nominatedNodeName`: set when pods are evicted for it, which this version never does.
+    /// `status.nominatedNodeName`: set when pods are evicted for it.
     pub nominated_node: Option<NodeIx>,
 }
 

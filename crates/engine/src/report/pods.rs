@@ -24,14 +24,17 @@ impl Engine {
                 log.forget_pod(ix);
                 continue;
             };
-            let fingerprint = pods.fingerprint(&waiting);
+            let mut fingerprint = pods.fingerprint(&waiting);
+            if let Some(node) = self.nominated_node(ix) {
+                fingerprint = fingerprint.with_news(&self.state.nodes().object(node).name);
+            }
             let last = log.pods.look_up(ix, now_s);
             match last.due(fingerprint, now_s) {
                 Due::Never => {}
                 Due::Later(at_s) => log.later(job, at_s),
                 Due::Now => {
-                    let report = pod_report(ix, &waiting);
-                    let text = hash_of(&report.message);
+                    let report = self.pod_report(ix, &waiting);
+                    let text = hash_of((&report.message, report.nominated_node));
                     let mut again_s = log.repeats.next_s(now_s, ix);
                     let known = match last {
                         LastReport::Nothing { .. } => self.says_so(&report),
@@ -66,7 +69,7 @@ impl Engine {
             match waits.then(|| self.waiting(ix)).flatten() {
                 Some(waiting) => reports.push(PodReport {
                     stands: true,
-                    ..pod_report(ix, &waiting)
+                    ..self.pod_report(ix, &waiting)
                 }),
                 None => pods.forget(ix),
             }
@@ -86,20 +89,21 @@ impl Engine {
     /// Whether the pod object carries the report already, perhaps with other numbers.
     fn says_so(&self, report: &PodReport) -> bool {
         let told = self.state.task(report.task).told.as_ref();
-        told.is_some_and(|told| {
-            told.0 == report.reason
-                && stable_words_hash(&told.1) == stable_words_hash(&report.message)
-        })
+        report.nominated_node.is_none()
+            && told.is_some_and(|told| {
+                told.0 == report.reason
+                    && stable_words_hash(&told.1) == stable_words_hash(&report.message)
+            })
     }
-}
 
-fn pod_report(task: TaskIx, waiting: &Waiting<'_>) -> PodReport {
-    let PodReason { reason, message } = waiting.pod_reason();
-    PodReport {
-        task,
-        stands: false,
-        reason,
-        message,
-        nominated_node: None,
+    fn pod_report(&self, task: TaskIx, waiting: &Waiting<'_>) -> PodReport {
+        let PodReason { reason, message } = waiting.pod_reason();
+        PodReport {
+            task,
+            stands: false,
+            reason,
+            message,
+            nominated_node: self.nominated_node(task),
+        }
     }
 }

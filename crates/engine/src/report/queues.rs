@@ -175,11 +175,11 @@ fn nonzero(amounts: &Amounts) -> impl Iterator<Item = &(String, i64)> {
 fn named(state: &State, amounts: &ResVec) -> Amounts {
     let always = [CPU, MEMORY];
     let mut named: Amounts = state
-        .resources
+        .resources()
         .in_order()
         .iter()
         .filter(|ix: &&ResIx| always.contains(ix) || amounts.get(**ix) != 0)
-        .map(|ix| (state.resources.name(*ix).to_owned(), amounts.get(*ix)))
+        .map(|ix| (state.resources().name(*ix).to_owned(), amounts.get(*ix)))
         .collect();
     named.sort();
     named

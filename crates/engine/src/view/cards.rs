@@ -92,11 +92,11 @@ impl Engine {
     pub(super) fn cards_view(&self, node: Option<&str>) -> Result<CardsView, Absent> {
         let nodes = match node {
             Some(name) => vec![self.find_node(name)?],
-            None => self.state.nodes.indices().collect(),
+            None => self.state.nodes().indices().collect(),
         };
         let mut view = CardsView::default();
         for node in nodes {
-            for (family, cards) in self.state.nodes.devices[node.at()].families() {
+            for (family, cards) in self.state.nodes().devices[node.at()].families() {
                 view.total += cards.cards.len();
                 let room = MOST_ROWS.saturating_sub(view.cards.len());
                 if room > 0 {
@@ -109,7 +109,7 @@ impl Engine {
     }
 
     fn find_node(&self, name: &str) -> Result<NodeIx, Absent> {
-        let nodes = &self.state.nodes;
+        let nodes = self.state.nodes();
         nodes.find(name).ok_or_else(|| {
             let names = nodes.indices().map(|node| nodes.object(node).name.as_str());
             find::no_node(name, names)
@@ -117,7 +117,7 @@ impl Engine {
     }
 
     fn cards_of(&self, node: NodeIx, family: u8, all: &NodeCards) -> Vec<CardView> {
-        let devices = self.state.devices.families();
+        let devices = self.state.devices().families();
         let mut held: BTreeMap<(u16, u32), (Portion, bool)> = BTreeMap::new();
         for entry in all.entries(View::Now) {
             let idle = (all.used(0, View::Idle).into(), true);
@@ -134,7 +134,7 @@ impl Engine {
                 let (used, capacity) = (all.used(at, View::Now), all.capacity(at));
                 let slots = amount(all, capacity, SHARERS);
                 CardView {
-                    node: self.state.nodes.object(node).name.clone(),
+                    node: self.state.nodes().object(node).name.clone(),
                     family: devices.name(family).to_owned(),
                     index: card.index,
                     id: card.id.to_string(),

@@ -42,7 +42,7 @@ impl Absent {
 impl Engine {
     pub(super) fn find_pod(&self, namespace: &str, name: &str) -> Result<TaskIx, Absent> {
         let state = &self.state;
-        let inside = |ix: &TaskIx| state.names.text(state.task(*ix).namespace) == namespace;
+        let inside = |ix: &TaskIx| state.names().text(state.task(*ix).namespace) == namespace;
         let mut elsewhere = Vec::new();
         for (ix, task) in state.tasks() {
             if &*task.name != name {
@@ -70,7 +70,7 @@ impl Engine {
         if let Some(ix) = state.job_by_key(namespace, name) {
             return Ok(ix);
         }
-        let inside = |ix: JobIx| state.names.text(state.job(ix).namespace) == namespace;
+        let inside = |ix: JobIx| state.names().text(state.job(ix).namespace) == namespace;
         let mut jobs = state.jobs();
         if let Some((ix, _)) = jobs.find(|(ix, _)| inside(*ix) && self.is_of_workload(*ix, name)) {
             return Ok(ix);
@@ -100,7 +100,7 @@ impl Engine {
             return false;
         };
         let mut owners = self.state.task(*first).owners.iter();
-        owners.any(|(_, owner)| self.state.names.text(*owner) == name)
+        owners.any(|(_, owner)| self.state.names().text(*owner) == name)
     }
 
     pub(super) fn find_queue(&self, name: &str) -> Result<QueueIx, Absent> {

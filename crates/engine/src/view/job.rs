@@ -106,7 +106,7 @@ impl Engine {
                 _ => "PodGroup".to_owned(),
             },
             name: self.state.job_key(ix),
-            queue: self.state.names.text(job.queue_name).to_owned(),
+            queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,
             created: Time::of(job.created_s),

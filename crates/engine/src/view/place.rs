@@ -99,7 +99,7 @@ impl Engine {
         let mut place = Place {
             position: 1,
             waiting: 0,
-            queue: self.state.names.text(job.queue_name).to_owned(),
+            queue: self.state.names().text(job.queue_name).to_owned(),
             first: None,
         };
         let mut first = ix;
@@ -138,7 +138,7 @@ impl Engine {
         WaitingJob {
             position,
             name: self.state.job_key(ix),
-            queue: self.state.names.text(job.queue_name).to_owned(),
+            queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             priority: job.priority,
             pending: self.pending_pods(ix),

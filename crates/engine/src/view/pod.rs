@@ -77,7 +77,9 @@ impl Engine {
             uid: task.uid.to_string(),
             scheduled_by_us: task.ours,
             status: task.status.name().to_owned(),
-            node: task.node.map(|node| state.nodes.object(node).name.clone()),
+            node: task
+                .node
+                .map(|node| state.nodes().object(node).name.clone()),
             created: Time::of(task.created_s),
             asks: quantities(state, &state.shape(ix).request),
             reason: waiting.map(|waiting| waiting.reason().to_owned()),
@@ -102,7 +104,7 @@ impl Engine {
         let job = self.state.job(ix);
         Some(JobOfPod {
             name: self.state.job_key(ix),
-            queue: self.state.names.text(job.queue_name).to_owned(),
+            queue: self.state.names().text(job.queue_name).to_owned(),
             phase: job.group().map(|_| job.status.phase.name().to_owned()),
             min_member: job.min_available,
             tasks: job.tasks.len(),

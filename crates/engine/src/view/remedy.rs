@@ -83,7 +83,7 @@ impl Engine {
 
     fn change_for_skip(&self, ix: JobIx, skip: &Skip, changes: &mut Vec<String>) {
         let key = self.state.job_key(ix);
-        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
         match skip {
             Skip::NoGroup => changes.push(format!(
                 "PodGroup {key} has to be created, or the pod's annotation \
@@ -126,7 +126,7 @@ impl Engine {
                 changes.push(format!(
                     "{} more would have to be free on node {}, which comes nearest",
                     list(&self.state, &short),
-                    self.state.nodes.object(miss.node).name
+                    self.state.nodes().object(miss.node).name
                 ));
             }
             None => {}
@@ -137,7 +137,7 @@ impl Engine {
         let overruns = refusal.overruns().iter();
         changes.extend(overruns.map(|overrun| self.change_for_overrun(ix, overrun)));
         if let Refusal::NotOpen(_) = refusal {
-            let queue = self.state.names.text(self.state.job(ix).queue_name);
+            let queue = self.state.names().text(self.state.job(ix).queue_name);
             changes.push(format!(
                 "queue {queue} has to be opened, or another one named"
             ));
@@ -146,8 +146,8 @@ impl Engine {
 
     /// What of one limit stands in the way.
     fn change_for_overrun(&self, ix: JobIx, overrun: &Overrun) -> String {
-        let queue = self.state.names.text(self.state.job(ix).queue_name);
-        let name = self.state.resources.name(overrun.resource);
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
+        let name = self.state.resources().name(overrun.resource);
         let show = |amount: i64| display_amount(name, amount);
         let (limit, total) = (show(overrun.limit), show(overrun.total));
         let asked = show(overrun.asked);

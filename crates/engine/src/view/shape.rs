@@ -36,7 +36,7 @@ pub(super) fn quantities(state: &State, amounts: &ResVec) -> Quantities {
 pub(super) fn named(state: &State, amounts: impl Iterator<Item = (ResIx, i64)>) -> Quantities {
     amounts
         .map(|(ix, amount)| {
-            let name = state.resources.name(ix);
+            let name = state.resources().name(ix);
             (name.to_owned(), display_amount(name, amount))
         })
         .collect()
@@ -47,7 +47,7 @@ pub(super) fn list(state: &State, amounts: &[(ResIx, i64)]) -> String {
     let text: Vec<String> = amounts
         .iter()
         .map(|(ix, amount)| {
-            let name = state.resources.name(*ix);
+            let name = state.resources().name(*ix);
             format!("{} {name}", display_amount(name, *amount))
         })
         .collect();

@@ -93,16 +93,16 @@ impl Engine {
     }
 
     fn cluster_view(&self, waiting: &WaitingView) -> ClusterView {
-        let nodes = &self.state.nodes;
+        let nodes = self.state.nodes();
         let takes = |node: &NodeIx| self.node_status(*node) == "Ready";
         let sum = |column: Option<&[i64]>| -> i64 {
             let cells = column.unwrap_or_default().iter();
             cells.fold(0, |sum: i64, cell| sum.saturating_add(*cell))
         };
-        let resources = self.state.resources.in_order().iter();
+        let resources = self.state.resources().in_order().iter();
         let resources = resources.filter_map(|ix| {
             let (used, all) = (nodes.used.column(*ix), nodes.allocatable.column(*ix));
-            usage(self.state.resources.name(*ix), sum(used), sum(all))
+            usage(self.state.resources().name(*ix), sum(used), sum(all))
         });
         ClusterView {
             nodes: nodes.len(),
@@ -115,8 +115,8 @@ impl Engine {
     }
 
     fn nodes_view(&self) -> Vec<NodeView> {
-        let nodes = &self.state.nodes;
-        let resources = &self.state.resources;
+        let nodes = self.state.nodes();
+        let resources = self.state.resources();
         let has_devices = |node: NodeIx| {
             let extended = |ix: &&pumice_model::ResIx| resources.name(**ix).contains('/');
             let mut names = resources.in_order().iter().filter(extended);
@@ -138,16 +138,16 @@ impl Engine {
     }
 
     fn node_view(&self, node: NodeIx) -> NodeView {
-        let nodes = &self.state.nodes;
+        let nodes = self.state.nodes();
         let families = nodes.devices[node.at()].families();
         let families: Vec<_> = families.map(|(_, cards)| cards).collect();
         let in_use = |of: &&pumice_devices::NodeCards| {
             (0..of.cards.len()).filter(|at| of.is_in_use(*at)).count()
         };
         let cards: Vec<_> = families.iter().flat_map(|of| &of.cards).collect();
-        let resources = self.state.resources.in_order().iter().filter_map(|ix| {
+        let resources = self.state.resources().in_order().iter().filter_map(|ix| {
             let (used, all) = (nodes.used.get(*ix, node), nodes.allocatable.get(*ix, node));
-            usage(self.state.resources.name(*ix), used, all)
+            usage(self.state.resources().name(*ix), used, all)
         });
         let holds =
             |task: &&pumice_model::TaskIx| self.state.task(**task).status != TaskStatus::Pipelined;
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     fn node_status(&self, node: NodeIx) -> &'static str {
-        let object = self.state.nodes.object(node);
+        let object = self.state.nodes().object(node);
         let keeps_out = |effect| effect != TaintEffect::PreferNoSchedule;
         let mut taints = object.taints.iter().filter(|taint| keeps_out(taint.effect));
         let is_down = |key: &str| {

@@ -47,6 +47,14 @@ impl Fingerprint {
         }
     }
 
+    /// With something whose changes are worth an event at once.
+    pub fn with_news(self, news: impl Hash) -> Self {
+        Self {
+            headline: hash_of((self.headline, &news)),
+            data: hash_of((self.data, &news)),
+        }
+    }
+
     /// With details, whose changes are not worth an event at once.
     pub fn with(self, details: impl Hash) -> Self {
         Self {
@@ -119,7 +127,7 @@ impl Engine {
         job: JobIx,
         exceeds: impl FnOnce() -> bool,
     ) -> Fingerprint {
-        let nodes = self.state.nodes.static_epoch();
+        let nodes = self.state.nodes().static_epoch();
         match *why {
             Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
             Why::BindWaits { wait, node } => {
@@ -132,7 +140,7 @@ impl Engine {
             }
             Why::NoDevices(why) => Fingerprint::of((Kind::NoDevices, why)),
             Why::NeverFits => {
-                let none = self.state.nodes.is_empty();
+                let none = self.state.nodes().is_empty();
                 Fingerprint::of((Kind::NeverFits, none)).with(nodes)
             }
             Why::NotTried(skip) => self.fingerprint_of_skip(job, skip),
@@ -149,7 +157,7 @@ impl Engine {
     }
 
     fn fingerprint_of_room(&self, status: TaskStatus, node: NodeIx) -> Fingerprint {
-        let nodes = self.state.nodes.static_epoch();
+        let nodes = self.state.nodes().static_epoch();
         Fingerprint::of((Kind::HasRoom, status as u8)).with((node, nodes))
     }
 
@@ -173,7 +181,7 @@ impl Engine {
     fn fingerprint_of_error(&self, error: &FitError) -> Fingerprint {
         let nearest = error.nearest.as_ref();
         // It names nodes.
-        let epoch = self.state.nodes.static_epoch();
+        let epoch = self.state.nodes().static_epoch();
         let epoch = (error.never || nearest.is_some()).then_some(epoch);
         let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.devices));
         // Reasons are numbered by each configuration for itself.

@@ -164,14 +164,14 @@ impl Engine {
         match note.and_then(|note| note.refusal.as_ref()) {
             Some(refusal) => self.queue_says(ix, &self.refusal_text(ix, refusal)),
             None => {
-                let queue = self.state.names.text(self.state.job(ix).queue_name);
+                let queue = self.state.names().text(self.state.job(ix).queue_name);
                 format!("the pod waits for its turn in queue \"{queue}\"")
             }
         }
     }
 
     fn queue_says(&self, ix: JobIx, what: &str) -> String {
-        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
         format!("queue \"{queue}\": {what}")
     }
 

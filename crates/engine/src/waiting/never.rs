@@ -29,22 +29,23 @@ impl Engine {
         if !note.is_some_and(held_by_queue) || !self.state.has_job(ix) {
             return;
         }
-        let epoch = self.state.nodes.static_epoch();
+        let epoch = self.state.nodes().static_epoch();
         if self.serviceable.epoch != epoch {
             self.serviceable.epoch = epoch;
             self.serviceable.known.clear();
         }
         for task in &self.state.job(ix).tasks {
             let demand = self.state.task(*task).demand;
-            if demand == DeviceRequestIx::NONE || self.state.devices.demand(demand).parts.is_empty()
+            if demand == DeviceRequestIx::NONE
+                || self.state.devices().demand(demand).parts.is_empty()
             {
                 continue;
             }
-            let serial = self.state.devices.serial(demand);
+            let serial = self.state.devices().serial(demand);
             let known = self.serviceable.known.entry(serial);
             known.or_insert_with(|| {
-                let demand = self.state.devices.demand(demand);
-                let mut nodes = self.state.nodes.devices.iter();
+                let demand = self.state.devices().demand(demand);
+                let mut nodes = self.state.nodes().devices.iter();
                 nodes.any(|devices| demand.fit(devices, View::Idle).is_ok())
             });
         }
@@ -54,18 +55,18 @@ impl Engine {
     /// to the point than what its queue says of it.
     pub(crate) fn unserved(&self, ix: TaskIx) -> Option<&str> {
         let demand = self.state.task(ix).demand;
-        self.state.devices.demand(demand).refusal.as_deref()
+        self.state.devices().demand(demand).refusal.as_deref()
     }
 
     /// No node could take the pod even if it were idle, as far as is known of a pod that was not
     /// tried.
     pub(crate) fn never_fits(&self, ix: TaskIx) -> bool {
-        self.state.nodes.is_empty() || self.exceeds_nodes(ix) || self.lacks_cards(ix)
+        self.state.nodes().is_empty() || self.exceeds_nodes(ix) || self.lacks_cards(ix)
     }
 
     /// The pod asks more of a resource than any node has in all.
     pub(crate) fn exceeds_nodes(&self, ix: TaskIx) -> bool {
-        let largest = self.state.nodes.largest();
+        let largest = self.state.nodes().largest();
         let mut request = self.state.shape(ix).request.iter();
         request.any(|(resource, asked)| asked > largest.get(resource))
     }
@@ -73,17 +74,17 @@ impl Engine {
     fn lacks_cards(&self, ix: TaskIx) -> bool {
         let demand = self.state.task(ix).demand;
         if demand == DeviceRequestIx::NONE
-            || self.serviceable.epoch != self.state.nodes.static_epoch()
+            || self.serviceable.epoch != self.state.nodes().static_epoch()
         {
             return false;
         }
-        let serial = self.state.devices.serial(demand);
+        let serial = self.state.devices().serial(demand);
         self.serviceable.known.get(&serial) == Some(&false)
     }
 
     /// What is said of a pod that no node could take.
     pub(crate) fn never_text(&self, ix: TaskIx) -> String {
-        let nodes = self.state.nodes.len();
+        let nodes = self.state.nodes().len();
         if nodes == 0 {
             return NO_NODES.to_owned();
         }
@@ -99,9 +100,9 @@ impl Engine {
 
     /// What a pod asks more of than any node has in all.
     pub(crate) fn excess(&self, ix: TaskIx) -> Option<String> {
-        let largest = self.state.nodes.largest();
+        let largest = self.state.nodes().largest();
         let request = &self.state.shape(ix).request;
-        let resources = self.state.resources.in_order().iter();
+        let resources = self.state.resources().in_order().iter();
         let beyond = resources.filter(|resource| request.get(**resource) > largest.get(**resource));
         let told: Vec<String> = beyond
             .map(|resource| self.excess_of(*resource, request.get(*resource)))
@@ -110,15 +111,15 @@ impl Engine {
     }
 
     fn excess_of(&self, resource: ResIx, asked: i64) -> String {
-        let name = self.state.resources.name(resource);
+        let name = self.state.resources().name(resource);
         let asked = display_amount(name, asked);
-        let most = self.state.nodes.largest().get(resource);
-        let total = &self.state.nodes.total;
-        let mut nodes = self.state.nodes.indices();
+        let most = self.state.nodes().largest().get(resource);
+        let total = &self.state.nodes().total;
+        let mut nodes = self.state.nodes().indices();
         match nodes.find(|node: &NodeIx| most > 0 && total.get(resource, *node) == most) {
             Some(node) => format!(
                 "it asks {asked} {name}, and the largest node, {}, has {} in all",
-                self.state.nodes.object(node).name,
+                self.state.nodes().object(node).name,
                 display_amount(name, most)
             ),
             None => format!("it asks {asked} {name}, and no node has any"),
@@ -127,8 +128,8 @@ impl Engine {
 
     /// What the nearest node lacks of devices even when it is idle.
     fn missing_cards(&self, ix: TaskIx) -> Option<String> {
-        let demand = self.state.devices.demand(self.state.task(ix).demand);
-        let nodes = &self.state.nodes;
+        let demand = self.state.devices().demand(self.state.task(ix).demand);
+        let nodes = self.state.nodes();
         let misses = nodes.indices().filter_map(|node| {
             let name = &nodes.object(node).name;
             demand.explain(name, &nodes.devices[node.at()], View::Idle)

@@ -13,7 +13,7 @@ impl Engine {
     /// Why a job was skipped.
     pub(crate) fn skip_text(&self, ix: JobIx, why: &Skip) -> String {
         let key = self.state.job_key(ix);
-        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
         match why {
             Skip::NoGroup => format!(
                 "PodGroup {key} not found: create it, or remove annotation \
@@ -44,7 +44,7 @@ impl Engine {
     /// That the queue of a job is not there.
     pub(crate) fn no_queue_text(&self, ix: JobIx) -> String {
         let key = self.state.job_key(ix);
-        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
         let known = self.state.queues().map(|(_, queue)| queue);
         let mut known: Vec<&str> = known.map(|queue| queue.object.name.as_str()).collect();
         if known.is_empty() {
@@ -67,7 +67,7 @@ impl Engine {
 
     /// What the only pod of a job waits for, and what to do should it never come.
     fn awaits_group_text(&self, ix: JobIx) -> String {
-        let names = &self.state.names;
+        let names = self.state.names();
         let tasks = &self.state.job(ix).tasks;
         let owners = tasks.first().map(|task| &self.state.task(*task).owners);
         let owner = owners.and_then(|owners| owners.first());

@@ -13,7 +13,7 @@ impl Engine {
     pub(crate) fn refusal_text(&self, ix: JobIx, refusal: &Refusal) -> String {
         match refusal {
             Refusal::NotOpen(state) => {
-                let queue = self.state.names.text(self.state.job(ix).queue_name);
+                let queue = self.state.names().text(self.state.job(ix).queue_name);
                 format!(
                     "queue {queue} is {}, not Open: open it, or name another queue",
                     state.name()
@@ -45,7 +45,7 @@ impl Engine {
 
     fn overruns(&self, word: &str, overruns: &[Overrun], more: &str) -> String {
         let one = |overrun: &Overrun| {
-            let name = self.state.resources.name(overrun.resource);
+            let name = self.state.resources().name(overrun.resource);
             format!("{word}{name} ({})", amounts(name, overrun, more))
         };
         overruns.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -53,9 +53,9 @@ impl Engine {
 
     /// That a queue has what it deserves.
     pub(crate) fn overused_text(&self, ix: JobIx, overruns: &[Overrun]) -> String {
-        let queue = self.state.names.text(self.state.job(ix).queue_name);
+        let queue = self.state.names().text(self.state.job(ix).queue_name);
         let one = |overrun: &Overrun| {
-            let name = self.state.resources.name(overrun.resource);
+            let name = self.state.resources().name(overrun.resource);
             format!(
                 "{name}: deserved {}, used {}",
                 display_amount(name, overrun.limit),

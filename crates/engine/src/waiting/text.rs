@@ -95,7 +95,7 @@ impl Engine {
             Some(subject) => subject.pod.to_owned(),
             None => format!("Pod {}", self.state.task_key(ix)),
         };
-        let node = &self.state.nodes.object(node).name;
+        let node = &self.state.nodes().object(node).name;
         let first = match status {
             TaskStatus::Pipelined => "resource is released and ",
             _ => "",
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     fn bind_wait_text(&self, wait: &BindWait, node: NodeIx) -> String {
-        let node = &self.state.nodes.object(node).name;
+        let node = &self.state.nodes().object(node).name;
         match wait {
             BindWait::Plugin {
                 first,
@@ -139,7 +139,7 @@ impl Engine {
 
     fn role_failed_text(&self, ix: TaskIx, subject: Option<Subject<'_>>) -> String {
         let task = self.state.task(ix);
-        let role = self.state.names.text(task.role);
+        let role = self.state.names().text(task.role);
         let named = match subject {
             Some(subject) => subject.task.to_owned(),
             None => format!("Task {}", task.name),
@@ -172,13 +172,13 @@ impl Engine {
             .collect();
         format!(
             "node {}: {}",
-            self.state.nodes.object(miss.node).name,
+            self.state.nodes().object(miss.node).name,
             short.join(", ")
         )
     }
 
     fn shortage_text(&self, shortage: &Shortage) -> String {
-        let name = self.state.resources.name(shortage.resource);
+        let name = self.state.resources().name(shortage.resource);
         let show = |amount: i64| display_amount(name, amount);
         let (short, asked) = (show(shortage.short), show(shortage.asked));
         let total = show(shortage.total);

@@ -138,7 +138,7 @@ fn a_pod_that_waits_reserves_nothing_of_its_queue() {
     assert_eq!(phase(&cluster), GroupPhase::Pending);
     assert!(
         state
-            .reserved
+            .reserved()
             .clamped()
             .iter()
             .all(|(_, amount)| amount == 0)

@@ -38,8 +38,8 @@ fn a_failed_binding_gives_its_place_back_and_leaves_the_others() {
     assert_eq!(status(&cluster, "p0"), TaskStatus::Binding);
     assert_eq!(status(&cluster, "p1"), TaskStatus::Pending);
     let state = cluster.engine.state();
-    let n1 = state.nodes.find("n1").expect("a node");
-    assert_eq!(state.nodes.pod_count[n1.at()], 1);
+    let n1 = state.nodes().find("n1").expect("a node");
+    assert_eq!(state.nodes().pod_count[n1.at()], 1);
     assert_eq!(binds(&mut cluster, 0), 0);
     assert_eq!(
         binds(&mut cluster, 1),

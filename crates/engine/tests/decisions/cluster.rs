@@ -243,7 +243,7 @@ impl Cluster {
         let mut bound = Vec::new();
         for bind in &decisions.binds {
             let key = state.task_key(bind.task);
-            let node = state.nodes.object(bind.node).name.clone();
+            let node = state.nodes().object(bind.node).name.clone();
             let (_, name) = key.split_once('/').expect("namespace and name");
             lines.push(format!("{name} {node}"));
             let pod = self.pods.get(&key).expect("a known pod").clone();

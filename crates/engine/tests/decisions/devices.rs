@@ -89,7 +89,7 @@ pub fn decide(cluster: &mut Cluster) -> Vec<String> {
 }
 
 fn ledger<'a>(cluster: &'a Cluster, node: &str) -> &'a NodeDevices {
-    let nodes = &cluster.engine.state().nodes;
+    let nodes = cluster.engine.state().nodes();
     &nodes.devices[nodes.find(node).expect("a node").at()]
 }
 
@@ -335,7 +335,7 @@ fn queues_are_charged_for_all_cards_of_a_pod() {
         let state = cluster.engine.state();
         let queue = state.queue(state.queue_by_name("default").expect("a queue"));
         let named = |name: &str| {
-            let ix = state.resources.get(name);
+            let ix = state.resources().get(name);
             ix.map_or(0, |ix| queue.allocated.get(ix))
         };
         assert_eq!(named("volcano.sh/vgpu-memory"), expected, "{text}");
@@ -565,7 +565,7 @@ fn a_gang_that_asks_npus_is_not_admitted_and_reserves_nothing() {
         .pod(running);
     assert!(cluster.cycle().is_empty());
     let state = cluster.engine.state();
-    let core = state.resources.get("huawei.com/npu-core").expect("known");
-    let node = state.nodes.find("npu-1").expect("there");
-    assert_eq!(state.nodes.idle.get(core, node), 0);
+    let core = state.resources().get("huawei.com/npu-core").expect("known");
+    let node = state.nodes().find("npu-1").expect("there");
+    assert_eq!(state.nodes().idle.get(core, node), 0);
 }

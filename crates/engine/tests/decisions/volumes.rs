@@ -288,7 +288,7 @@ fn claims_get_the_smallest_volumes_that_fit_the_smaller_claim_first() {
     let expected = [binds_volume("a", "large"), binds_volume("b", "small")];
     assert_eq!(decisions.binds[0].volumes, expected);
     let state = cluster.engine.state();
-    assert_eq!(state.nodes.object(decisions.binds[0].node).name, "n2");
+    assert_eq!(state.nodes().object(decisions.binds[0].node).name, "n2");
 }
 
 #[test]

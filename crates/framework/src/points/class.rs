@@ -96,15 +96,15 @@ impl Class {
 
     /// The class with a key and a signature.
     pub fn new(state: &State, key: ClassKey, signature: Rc<Signature>) -> Self {
-        let shape = state.shapes.share(key.shape);
-        let rules = state.shapes.rules(shape.rules).clone();
-        let volumes = state.volumes.need(key.volumes).clone();
+        let shape = state.shapes().share(key.shape);
+        let rules = state.shapes().rules(shape.rules).clone();
+        let volumes = state.volumes().need(key.volumes).clone();
         Self {
             key,
             shape,
             rules,
             volumes,
-            devices: state.devices.demand(key.devices).clone(),
+            devices: state.devices().demand(key.devices).clone(),
             signature,
         }
     }

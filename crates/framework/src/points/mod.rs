@@ -11,6 +11,7 @@
 //! | | *node*: the node's load | a node | until the node is touched |
 //! | [`domain`] | filters by topology domain | a domain of label keys | until a node of the domain is touched |
 //! | [`candidates`] | scores that compare candidates | all of them | not at all |
+//! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
 //! | [`victims`] | who may be evicted for whom | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
@@ -24,6 +25,7 @@ pub mod candidates;
 pub mod class;
 pub mod domain;
 pub mod filter;
+pub mod ledger;
 pub mod order;
 pub mod queue;
 pub mod report;
@@ -36,6 +38,7 @@ pub use candidates::{CandidateScore, CandidateScores};
 pub use class::{Class, ClassKey, ClassSignature, Signature, StaticClass};
 pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
 pub use filter::{NodeFilter, NodeFilters};
+pub use ledger::{LedgerCheck, Ledgers, Reasons};
 pub use order::{JobOrder, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueView, QueueViews};
@@ -79,6 +82,8 @@ pub struct Extensions<'a> {
     pub domain_filters: Option<&'a dyn DomainFilters>,
     /// Scores that compare candidates.
     pub candidate_scores: Option<&'a dyn CandidateScores>,
+    /// What nodes have in ledgers.
+    pub ledgers: Option<&'a dyn Ledgers>,
     /// Who may be evicted.
     pub victims: Option<&'a dyn Victims>,
     /// What a Binding waits for.

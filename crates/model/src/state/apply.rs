@@ -27,6 +27,8 @@ impl State {
                 }
             }
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
+            Delta::EvictFailed { uid } => self.unevict(&uid),
+            Delta::PodEvicting { uid } => self.assume_evicted(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
             Delta::DeviceConfig {
                 namespace,
@@ -142,6 +144,7 @@ impl State {
         let mut task = self.task_of(pod, acquired.shape);
         self.learn_devices(pod, &mut task);
         if let Some(ix) = known {
+            self.keep_evicted(ix, &mut task);
             let old = self.task(ix);
             let in_flight = matches!(old.status, TaskStatus::Allocated | TaskStatus::Binding);
             if in_flight && task.status == TaskStatus::Pending {
@@ -313,6 +316,7 @@ impl State {
     fn delete_task(&mut self, ix: TaskIx) {
         self.detach(ix);
         self.holds.remove(&ix);
+        self.evictions.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.volumes.unregister(ix, task.volumes);
         self.devices.pod_problems.remove(&ix);

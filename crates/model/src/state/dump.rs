@@ -1,6 +1,7 @@
 //! The cluster as the objects it was made of, for a dump that another engine can be fed with.
 //!
-//! Everything that decides comes back: decisions on their way as [`Delta::PodAssumed`], holds as
+//! Everything that decides comes back: decisions on their way as [`Delta::PodAssumed`] and
+//! [`Delta::PodEvicting`], holds as
 //! [`Delta::PodHeld`]. Placements that are only tentative are Pending again, as they are when the
 //! next cycle begins. Whether a pod without PodGroup was admitted is written nowhere and not dumped
 //! either.
@@ -82,6 +83,10 @@ impl State {
         let task = self.task(ix);
         let uid = task.uid.to_string();
         let mut pod = self.pod_object(task);
+        let evicted_from = self.evicted_from(ix);
+        if let Some(from) = evicted_from {
+            (pod.phase, pod.deleting) = (phase(from), task.deleting);
+        }
         self.volumes.fill_in(ix, &mut pod);
         out.push(Delta::PodApply(Box::new(pod)));
         if task.status == TaskStatus::Binding
@@ -89,6 +94,9 @@ impl State {
         {
             let (uid, records) = (uid.clone(), self.records_of(ix));
             out.push(Delta::PodAssumed { uid, node, records });
+        }
+        if evicted_from.is_some() {
+            out.push(Delta::PodEvicting { uid: uid.clone() });
         }
         if let Some(hold) = self.hold(ix) {
             out.push(Delta::PodHeld {

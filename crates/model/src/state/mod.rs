@@ -6,6 +6,7 @@ mod awaiting;
 mod changes;
 mod devices;
 mod dump;
+mod evictions;
 mod hold;
 mod jobs;
 mod placement;
@@ -26,7 +27,7 @@ use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::{Queue, QueueIx};
 use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{RulesIx, Shape, Shapes};
-use crate::task::{Task, TaskIx};
+use crate::task::{Task, TaskIx, TaskStatus};
 use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
@@ -43,21 +44,21 @@ pub use sweep::Footprint;
 /// happened outside) and [`State::place`], [`State::move_task`] and the status setters (what a cycle decides).
 pub struct State {
     /// Interned strings.
-    pub names: Interner,
+    names: Interner,
     /// Interned resources.
-    pub resources: ResourceNames,
+    resources: ResourceNames,
     /// Nodes.
-    pub nodes: Nodes,
+    nodes: Nodes,
     /// Shapes of pods.
-    pub shapes: Shapes,
+    shapes: Shapes,
     /// Counters behind inter-pod affinity and topology spread.
-    pub topology: Topology,
+    topology: Topology,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
-    pub reserved: WideSum,
+    reserved: WideSum,
     /// Volumes and claims.
-    pub volumes: Volumes,
+    volumes: Volumes,
     /// What pods ask of shared devices.
-    pub devices: DeviceTable,
+    devices: DeviceTable,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -69,6 +70,7 @@ pub struct State {
     group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
+    evictions: FxHashMap<TaskIx, TaskStatus>,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
@@ -107,6 +109,7 @@ impl State {
             group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
+            evictions: FxHashMap::default(),
             changes: Changes::default(),
             reserved: WideSum::default(),
             sub_jobs_stale: FxHashSet::default(),
@@ -118,6 +121,46 @@ impl State {
             phase_changes: 0,
             rules_gone: 0,
         }
+    }
+
+    /// Interned strings.
+    pub fn names(&self) -> &Interner {
+        &self.names
+    }
+
+    /// Interned resources.
+    pub fn resources(&self) -> &ResourceNames {
+        &self.resources
+    }
+
+    /// Nodes.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Shapes of pods.
+    pub fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// Counters behind inter-pod affinity and topology spread.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
+    pub fn reserved(&self) -> &WideSum {
+        &self.reserved
+    }
+
+    /// Volumes and claims.
+    pub fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    /// What pods ask of shared devices.
+    pub fn devices(&self) -> &DeviceTable {
+        &self.devices
     }
 
     /// Changes with every effective change of the cluster, from outside or by a cycle.

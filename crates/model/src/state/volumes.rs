@@ -7,6 +7,11 @@ use crate::task::{TaskIx, TaskStatus};
 use crate::volume::VolumePlan;
 
 impl State {
+    /// Further provisioners whose volumes do not count against limits, before anything is applied.
+    pub fn ignore_provisioners(&mut self, names: impl IntoIterator<Item = String>) {
+        self.volumes.ignore_provisioners(names);
+    }
+
     /// Applies a change of a storage object; others are none of its business.
     pub(super) fn apply_storage(&mut self, delta: Delta) {
         let volumes = &mut self.volumes;

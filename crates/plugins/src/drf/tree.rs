@@ -63,7 +63,7 @@ struct Leaf {
 impl Tree {
     /// The tree of a state.
     pub fn of(state: &State) -> Self {
-        let totals = &state.nodes.cluster_total;
+        let totals = &state.nodes().cluster_total;
         let mut tree = Self {
             totals: totals
                 .as_slice()

@@ -83,7 +83,7 @@ impl Newcomers {
     /// A task enters an idle place (`by` = −1) or leaves it.
     pub fn moved(&mut self, state: &State, task: TaskIx, by: i32) {
         let record = state.task(task);
-        let counts = |node| !state.nodes.object(node).unschedulable;
+        let counts = |node| !state.nodes().object(node).unschedulable;
         if !self.is_empty()
             && record.status == TaskStatus::Allocated
             && record.node.is_some_and(counts)
@@ -110,7 +110,7 @@ impl Newcomers {
             ix != PODS && asked > 0 && reserved > 0 && left < reserved
         };
         let overrun = |ix: ResIx| {
-            let total = state.nodes.cluster_total.get(ix);
+            let total = state.nodes().cluster_total.get(ix);
             Overrun {
                 resource: ix,
                 bound: Bound::Cluster,
@@ -121,7 +121,7 @@ impl Newcomers {
                 asked: request.get(ix),
             }
         };
-        let resources = state.resources.in_order().iter().copied();
+        let resources = state.resources().in_order().iter().copied();
         let short: Overruns = resources.filter(|ix| is_short(*ix)).map(overrun).collect();
         match short.is_empty() {
             true => Ok(()),
@@ -137,8 +137,8 @@ impl Newcomers {
         for ix in self.until_s.keys() {
             self.reserved.shift(&state.job(*ix).reservation(), 1);
         }
-        let nodes = &state.nodes;
-        for ix in state.resources.in_order() {
+        let nodes = state.nodes();
+        for ix in state.resources().in_order() {
             let takes_pods = |node: &_| !nodes.object(*node).unschedulable;
             let idle = nodes.indices().filter(takes_pods);
             let idle = idle.map(|node| i128::from(nodes.idle.get(*ix, node).max(0)));

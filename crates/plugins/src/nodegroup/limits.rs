@@ -42,7 +42,7 @@ pub fn filter(
     let state = with.state();
     let mut limits: Vec<Vec<Limit>> = Vec::new();
     limits.resize_with(domains.count, Vec::new);
-    for node in state.nodes.indices() {
+    for node in state.nodes().indices() {
         let domain = domains.of_node[node.at()];
         let Some(group) = group_of(state, node) else {
             continue;
@@ -59,12 +59,12 @@ pub fn filter(
         queue: queue.to_owned(),
         request: class.shape.request.clone(),
         held: vec![ResVec::default(); domains.count],
-        by_node: vec![ResVec::default(); state.nodes.len()],
+        by_node: vec![ResVec::default(); state.nodes().len()],
         domains,
         limits,
         reason,
     };
-    let all: Vec<NodeIx> = state.nodes.indices().collect();
+    let all: Vec<NodeIx> = state.nodes().indices().collect();
     filter.catch_up(state, &all, &mut ChangedDomains::default());
     Some(Box::new(filter))
 }
@@ -73,7 +73,7 @@ fn limits_of(state: &State, by_group: &[(String, Amounts)], group: &str) -> Vec<
     let found = by_group.iter().find(|(name, _)| name == group);
     let amounts = found.map_or(&[][..], |(_, amounts)| amounts.as_slice());
     let limit = |(name, most): &(String, i64)| {
-        let resource = state.resources.get(name)?;
+        let resource = state.resources().get(name)?;
         Some(Limit {
             resource,
             most: *most,
@@ -86,12 +86,12 @@ impl Filter {
     /// What pods of the queue take on a node, those that wait there included.
     fn on_node(&self, state: &State, queue: Option<QueueIx>, node: NodeIx) -> ResVec {
         let mut held = ResVec::default();
-        for ix in state.nodes.tasks(node) {
+        for ix in state.nodes().tasks(node) {
             let task = state.task(*ix);
             let counts = task.status.is_allocated() || task.status == TaskStatus::Pipelined;
             let of_queue = task.job.and_then(|job| state.job(job).queue) == queue;
             if counts && of_queue {
-                held.add(&state.shapes.get(task.shape).request);
+                held.add(&state.shapes().get(task.shape).request);
             }
         }
         held

@@ -27,7 +27,7 @@ impl Balanced {
     pub fn new(state: &State, class: &Class, weight: i64) -> Option<Self> {
         let request = &class.shape.request;
         let (cpu, memory) = (request.get(CPU), request.get(MEMORY));
-        let gpu = state.resources.get(GPU).map(|ix| (ix, request.get(ix)));
+        let gpu = state.resources().get(GPU).map(|ix| (ix, request.get(ix)));
         let gpu = gpu.filter(|(_, amount)| *amount > 0);
         (cpu > 0 || memory > 0 || gpu.is_some()).then_some(Self {
             cpu,
@@ -66,7 +66,7 @@ impl Balanced {
 
 impl NodeScore for Balanced {
     fn add_whole(&self, state: &State, range: Range<usize>, out: &mut [i64]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (range, out) in columns::blocks(range.start, out) {
             match (self.plain(nodes, range.clone()), (&mut *out).try_into()) {
                 (Some(plain), Ok(out)) => columns::add_scores(plain, out),

@@ -66,7 +66,7 @@ impl Requested {
 
 impl NodeScore for Requested {
     fn add_whole(&self, state: &State, range: Range<usize>, out: &mut [i64]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (range, out) in columns::blocks(range.start, out) {
             if let (Some(plain), Ok(out)) =
                 (self.plain(nodes, range.clone()), (&mut *out).try_into())

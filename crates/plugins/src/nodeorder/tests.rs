@@ -28,7 +28,7 @@ fn only(weights: &[(&str, i64)]) -> NodeOrder {
 
 /// Scores of the pod `x`, spread over all nodes.
 fn scores(plugin: &NodeOrder, state: &State) -> Vec<i64> {
-    let (class, count) = (class(state, "x"), state.nodes.len());
+    let (class, count) = (class(state, "x"), state.nodes().len());
     let mut part = StaticPart {
         score: vec![0; count],
         ..StaticPart::default()

@@ -64,7 +64,7 @@ fn a_refusal_names_every_resource_that_is_short() {
     let (_, refusal) = plugin.job_enqueueable(&state, job(&state, "x"));
     let refusal = refusal.expect("a refusal");
     let short = refusal.overruns().iter().map(|overrun| {
-        let name = state.resources.name(overrun.resource);
+        let name = state.resources().name(overrun.resource);
         (name, overrun.asked, overrun.total, overrun.is_for_ever())
     });
     let expected = [

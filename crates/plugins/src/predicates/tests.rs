@@ -22,7 +22,7 @@ fn plugin(off: &[&str]) -> (Predicates, ReasonTable) {
 /// First static reason against each node for the pod `x`.
 fn static_verdicts(state: &State, off: &[&str]) -> Vec<Option<String>> {
     let (plugin, table) = plugin(off);
-    let count = state.nodes.len();
+    let count = state.nodes().len();
     let mut part = StaticPart {
         verdict: vec![None; count],
         ..StaticPart::default()

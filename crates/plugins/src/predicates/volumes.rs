@@ -117,12 +117,12 @@ pub fn filters(
         }));
     }
     if need.exclusive_in_use {
-        let verdict = vec![Some(reasons.exclusive); state.nodes.len()];
+        let verdict = vec![Some(reasons.exclusive); state.nodes().len()];
         filters.push(Box::new(Known { verdict }));
     }
-    let mut settled = vec![false; state.nodes.len()];
+    let mut settled = vec![false; state.nodes().len()];
     if switches.limits {
-        let new = state.volumes.new_volumes(need);
+        let new = state.volumes().new_volumes(need);
         let of_drivers = by_driver(&new);
         let verdict = without_driver(reasons.driver, state, &of_drivers);
         push_known(&mut filters, verdict, &mut settled);
@@ -135,7 +135,7 @@ pub fn filters(
         push_known(&mut filters, zones(reasons.zone, state, need), &mut settled);
     }
     if switches.binding {
-        let conflicts = state.volumes.conflicts(need, &state.nodes);
+        let conflicts = state.volumes().conflicts(need, state.nodes());
         for (conflict, reason) in &reasons.binding {
             let has = conflicts.iter().zip(&settled);
             let verdict: Verdict = has
@@ -195,7 +195,7 @@ impl NodeFilter for FreeDisks {
     }
 
     fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (node, out) in range.zip(out) {
             let mut taken = nodes.disks(NodeIx(node as u32));
             if taken.any(|taken| self.wanted.iter().any(|wanted| wanted.conflicts(taken))) {
@@ -229,10 +229,10 @@ fn without_driver(
     state: &State,
     drivers: &[(&str, Vec<&VolumeSource>)],
 ) -> Verdict {
-    let known = |driver: &&(&str, Vec<&VolumeSource>)| state.volumes.is_csi_driver(driver.0);
+    let known = |driver: &&(&str, Vec<&VolumeSource>)| state.volumes().is_csi_driver(driver.0);
     let needed: Vec<_> = drivers.iter().filter(known).collect();
     let lacks = |node: &NodeObject| {
-        let node = state.volumes.csi_node(&node.name)?;
+        let node = state.volumes().csi_node(&node.name)?;
         let has = |driver: &str| node.drivers.iter().any(|d| d.name == driver);
         let lacks = needed.iter().any(|(driver, sources)| {
             !has(driver) && sources.iter().any(|s| counts(s, &node.migrated))
@@ -240,10 +240,12 @@ fn without_driver(
         lacks.then_some(reason)
     };
     if needed.is_empty() {
-        return vec![None; state.nodes.len()];
+        return vec![None; state.nodes().len()];
     }
-    let nodes = state.nodes.indices();
-    nodes.map(|node| lacks(state.nodes.object(node))).collect()
+    let nodes = state.nodes().indices();
+    nodes
+        .map(|node| lacks(state.nodes().object(node)))
+        .collect()
 }
 
 /// The limit of one driver on every node.
@@ -267,8 +269,8 @@ impl DriverLimit {
             let driver = node.drivers.iter().find(|d| d.name == driver)?;
             Some((driver.limit?, node.migrated.clone()))
         };
-        let of_node = |node| limit(state.volumes.csi_node(&state.nodes.object(node).name)?);
-        let limits: Vec<_> = state.nodes.indices().map(of_node).collect();
+        let of_node = |node| limit(state.volumes().csi_node(&state.nodes().object(node).name)?);
+        let limits: Vec<_> = state.nodes().indices().map(of_node).collect();
         if limits.iter().all(Option::is_none) {
             return None;
         }
@@ -277,8 +279,8 @@ impl DriverLimit {
             .map(|source| (*source).clone())
             .partition(|source: &VolumeSource| source.handle.is_empty());
         let mut attachments: FxHashMap<u32, Vec<VolumeSource>> = FxHashMap::default();
-        for (node, source) in state.volumes.attachments(driver) {
-            if let Some(node) = state.nodes.find(node) {
+        for (node, source) in state.volumes().attachments(driver) {
+            if let Some(node) = state.nodes().find(node) {
                 let there = attachments.entry(node.0).or_default();
                 if !there.contains(source) {
                     there.push(source.clone());
@@ -321,7 +323,7 @@ impl NodeFilter for DriverLimit {
     }
 
     fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
-        let nodes = &state.nodes;
+        let nodes = state.nodes();
         for (node, out) in range.zip(out) {
             let Some((limit, migrated)) = &self.limits[node] else {
                 continue;
@@ -364,12 +366,12 @@ fn zone_labels<'a>(
 
 /// VolumeZone: nodes that say where they are must be where the volumes are.
 fn zones(reason: ReasonId, state: &State, need: &Need) -> Verdict {
-    let wanted = zone_labels(&state.volumes, need);
+    let wanted = zone_labels(state.volumes(), need);
     if wanted.is_empty() {
-        return vec![None; state.nodes.len()];
+        return vec![None; state.nodes().len()];
     }
     let verdict = |node: NodeIx| {
-        let labels = &state.nodes.object(node).labels;
+        let labels = &state.nodes().object(node).labels;
         let mut keys = ZONE_KEYS.iter();
         let says_nothing = keys.all(|(key, _)| pair(labels, key).is_none());
         let in_place = |(key, newer, values): &(&str, &str, Vec<&str>)| {
@@ -378,5 +380,5 @@ fn zones(reason: ReasonId, state: &State, need: &Need) -> Verdict {
         };
         (!says_nothing && !wanted.iter().all(in_place)).then_some(reason)
     };
-    state.nodes.indices().map(verdict).collect()
+    state.nodes().indices().map(verdict).collect()
 }

@@ -19,7 +19,7 @@ fn deserved(plugin: &Proportion, state: &State, name: &str) -> Vec<(String, f64)
     let view = plugin
         .queue_view(state, queue_ix(state, name))
         .expect("a queue with jobs");
-    let name = |ix: &ResIx| state.resources.name(*ix).to_owned();
+    let name = |ix: &ResIx| state.resources().name(*ix).to_owned();
     view.deserved
         .iter()
         .map(|(ix, amount)| (name(ix), *amount))

@@ -17,12 +17,16 @@ fn fresh_engine(config: &Config, objects: impl IntoIterator<Item = Delta>) -> En
 
 /// Names of the nodes and what is idle there; of the queues and what they hold; of the pods on nodes.
 fn ledger(state: &State) -> Vec<String> {
-    let resources = || state.resources.in_order().iter();
+    let resources = || state.resources().in_order().iter();
     let mut lines = Vec::new();
-    for object in state.nodes.known() {
-        if let Some(node) = state.nodes.find(&object.name) {
-            let idle =
-                resources().map(|ix| (state.resources.name(*ix), state.nodes.idle.get(*ix, node)));
+    for object in state.nodes().known() {
+        if let Some(node) = state.nodes().find(&object.name) {
+            let idle = resources().map(|ix| {
+                (
+                    state.resources().name(*ix),
+                    state.nodes().idle.get(*ix, node),
+                )
+            });
             let mut idle: Vec<_> = idle.filter(|(_, idle)| *idle != 0).collect();
             idle.sort_unstable();
             lines.push(format!("node {} idle {idle:?}", object.name));
@@ -32,13 +36,15 @@ fn ledger(state: &State) -> Vec<String> {
         let held = queue
             .allocated
             .iter()
-            .map(|(ix, amount)| (state.resources.name(ix), amount));
+            .map(|(ix, amount)| (state.resources().name(ix), amount));
         let mut held: Vec<_> = held.filter(|(_, amount)| *amount != 0).collect();
         held.sort_unstable();
         lines.push(format!("queue {} holds {held:?}", queue.object.name));
     }
     for (_, task) in state.tasks() {
-        let node = task.node.map(|node| state.nodes.object(node).name.clone());
+        let node = task
+            .node
+            .map(|node| state.nodes().object(node).name.clone());
         // A tentative place ends with the next cycle.
         let status = match task.status {
             TaskStatus::Allocated | TaskStatus::Pipelined => TaskStatus::Pending,
@@ -96,7 +102,7 @@ pub fn check(process: &mut Process, server: &VirtualServer, config: &Config) -> 
             let state = fresh.state();
             let (pod, node) = (
                 state.task_key(bind.task),
-                &state.nodes.object(bind.node).name,
+                &state.nodes().object(bind.node).name,
             );
             let text = format!("{pod} fits on {node}, and is not bound");
             return Err(Invariant::Progress.broken(text));

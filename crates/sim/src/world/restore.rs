@@ -31,7 +31,7 @@ impl World {
                     pod.records = records;
                 }
             }
-            Delta::PodHeld { .. } => self.last_words.push(delta),
+            Delta::PodHeld { .. } | Delta::PodEvicting { .. } => self.last_words.push(delta),
             Delta::GroupApply(group) => {
                 let key = format!("{}/{}", group.namespace, group.name);
                 self.groups.entry(key).or_insert(*group);
@@ -63,6 +63,7 @@ impl World {
             | Delta::PodDelete(_)
             | Delta::BindFailed { .. }
             | Delta::BindTakenBack { .. }
+            | Delta::EvictFailed { .. }
             | Delta::GroupDelete(..)
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)

@@ -234,7 +234,7 @@ impl Changing {
         let Some(mut pod) = self.pod_object(&name) else {
             return Vec::new();
         };
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0 | 1 => return self.remove(Kind::Pod, &name),
             2 => pod.deleting = true,
             3 if pod.node.is_some() => {
@@ -248,6 +248,7 @@ impl Changing {
                     .push(("app".to_owned(), self.rng.pick(APPS).to_owned()));
                 pod.labels.sort();
             }
+            8 => pod.annotations.clear(),
             5 => pod.gates = self.rng.pick(&[Gates::None, Gates::None, Gates::Foreign]),
             6 if pod.node.is_none() => {
                 // Made anew by its controller under the same name.

@@ -64,6 +64,7 @@ fn random_conf(rng: &mut Rng) -> String {
     // Sources of their own: everything else is the same with and without these plugins.
     let mut of_groups = Rng::new(rng.clone().next(), 14);
     let mut of_waiting = Rng::new(rng.clone().next(), 16);
+    let mut of_strategy = Rng::new(rng.clone().next(), 18);
     let mut names: Vec<&str> = PLUGINS
         .iter()
         .copied()
@@ -85,6 +86,9 @@ fn random_conf(rng: &mut Rng) -> String {
     if of_waiting.one_in(4) {
         names.insert(of_waiting.below(names.len() + 1), "sla");
     }
+    if of_strategy.one_in(4) {
+        names.insert(of_strategy.below(names.len() + 1), "resource-strategy-fit");
+    }
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
     let mut starts_tier = true;
     for name in names {
@@ -102,6 +106,10 @@ fn random_conf(rng: &mut Rng) -> String {
         if name == "sla" {
             waiting_time(&mut of_waiting, &mut text);
             starts_tier = of_waiting.one_in(2);
+            continue;
+        }
+        if name == "resource-strategy-fit" {
+            strategy_fit(&mut of_strategy, &mut text);
             continue;
         }
         for (key, plugins) in SWITCHES {
@@ -142,6 +150,53 @@ fn waiting_time(rng: &mut Rng, text: &mut String) {
     if rng.one_in(2) {
         let limit = rng.pick(WAITING_TIMES);
         let _ = writeln!(text, "    arguments:\n      sla-waiting-time: {limit}");
+    }
+}
+
+/// Of `resource-strategy-fit`.
+const STRATEGIES: &[&str] = &[
+    "{cpu: {type: MostAllocated, weight: 3}, memory: {weight: 2}}",
+    "{nvidia.com/*: {type: MostAllocated}, cpu: {weight: -1}, pods: {type: Least}}",
+    "{'*': {weight: 5}, nvidia*: {weight: 2}, nvidia.com/*: {type: MostAllocated}, memory: {}}",
+    "{}",
+];
+
+/// Switches and arguments of `resource-strategy-fit`.
+fn strategy_fit(rng: &mut Rng, text: &mut String) {
+    for key in ["enablePredicate", "enableNodeOrder"] {
+        if rng.one_in(8) {
+            let _ = writeln!(text, "    {key}: false");
+        }
+    }
+    let mut lines = Vec::new();
+    if rng.one_in(2) {
+        let weight = rng.pick(&["0", "1", "50", "-1"]);
+        lines.push(format!("resourceStrategyFitWeight: {weight}"));
+    }
+    if !rng.one_in(3) {
+        lines.push(format!("resources: {}", rng.pick(STRATEGIES)));
+    }
+    if !rng.one_in(4) {
+        let (enable, weight) = (!rng.one_in(8), rng.pick(&["2", "20", "200", "0"]));
+        let listed = rng.pick(&["nvidia.com/gpu", "'nvidia.com/gpu, memory'"]);
+        let of_each = rng.pick(&["{}", "{nvidia.com/gpu: 3, memory: 0}"]);
+        lines.push(format!(
+            "sra: {{enable: {enable}, weight: {weight}, resources: {listed}, resourceWeight: {of_each}}}"
+        ));
+    }
+    if rng.one_in(2) {
+        let enable = !rng.one_in(4);
+        let rates = rng.pick(&[
+            "{nvidia.com/gpu.cpu: 2, nvidia.com/gpu.memory: 0.5}",
+            "{nvidia.com/gpu.cpu: 0.5, nvidia.com/gpu.memory: 2}",
+            "{nvidia.com/gpu.cpu: -1}",
+        ]);
+        lines.push(format!(
+            "proportional: {{enable: {enable}, resources: nvidia.com/gpu, resourceProportion: {rates}}}"
+        ));
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(text, "    arguments:\n      {}", lines.join("\n      "));
     }
 }
 

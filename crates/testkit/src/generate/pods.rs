@@ -146,6 +146,7 @@ fn vary(rng: &mut Rng, theme: &Theme, pod: &mut PodObject, role: &str, index: us
             .push(("slice".to_owned(), (index / 2).to_string()));
     }
     pod.labels.sort();
+    strategy(&mut Rng::new(rng.clone().next(), 19), pod);
     pod.created_s = rng.pick(&[0, 10, 20]);
     if rng.one_in(if theme.sub_groups { 3 } else { 6 }) {
         pod.priority = rng.pick(&[0, 1, 5]);
@@ -155,6 +156,26 @@ fn vary(rng: &mut Rng, theme: &Theme, pod: &mut PodObject, role: &str, index: us
     }
     if theme.best_effort && rng.one_in(4) {
         request(pod, 0, 0, 0);
+    }
+}
+
+/// Its own way to score resources, which few pods have.
+fn strategy(rng: &mut Rng, pod: &mut PodObject) {
+    if !rng.one_in(4) {
+        return;
+    }
+    let kind = rng.pick(&["MostAllocated", "LeastAllocated", "Balanced", ""]);
+    let weights = rng.pick(&[
+        r#"{"cpu": 3, "memory": 1}"#,
+        r#"{"nvidia.com/gpu": 2, "cpu": 0}"#,
+        r#"{"memory": 1.5}"#,
+        "",
+    ]);
+    for (key, value) in [("scoring-type", kind), ("weight", weights)] {
+        if !value.is_empty() {
+            let key = format!("volcano.sh/resource-strategy-{key}");
+            pod.annotations.push((key, value.to_owned()));
+        }
     }
 }
 

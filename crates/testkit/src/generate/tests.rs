@@ -89,6 +89,15 @@ static REGISTRY: Registry = Registry {
                 arg("enablePreferredOrder", ArgKind::Bool),
             ],
         ),
+        plugin(
+            "resource-strategy-fit",
+            &[
+                arg("resourceStrategyFitWeight", ArgKind::Int),
+                arg("resources", ArgKind::Any),
+                arg("sra", ArgKind::Any),
+                arg("proportional", ArgKind::Any),
+            ],
+        ),
         plugin("sla", &[arg("sla-waiting-time", ArgKind::Duration)]),
     ],
     actions: &[action("enqueue"), action("allocate"), action("backfill")],

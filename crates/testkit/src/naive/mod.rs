@@ -27,6 +27,7 @@ mod scores;
 mod spread;
 mod state;
 mod status;
+mod strategy_fit;
 #[cfg(test)]
 mod tests;
 pub mod volumes;

@@ -8,6 +8,7 @@ use super::filters::Filters;
 use super::node_groups;
 use super::scores;
 use super::state::{Status, Task, fits};
+use super::strategy_fit;
 use super::volumes;
 
 /// Which nodes are considered.
@@ -31,6 +32,7 @@ fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
         .filter(|node| fits(&request, &world.future_idle(node)))
         .filter(|node| filters.pass(node))
         .filter(|node| node_groups::pass(cycle, task, node))
+        .filter(|node| strategy_fit::pass(cycle, task, node))
         .filter(|node| devices::choose(cycle, task, node, View::Future).is_some())
         .collect();
     let is_idle = |node: &&NodeObject| {

@@ -66,6 +66,7 @@ const REMOVALS: &[(&str, Removal)] = &[
         Pod(|pod| pod.preferred_node_affinity.clear()),
     ),
     ("claims", Pod(|pod| pod.claims.clear())),
+    ("strategies", Pod(|pod| pod.annotations.clear())),
     ("disks", Pod(|pod| pod.disks.clear())),
     ("gates", Pod(|pod| pod.gates = Gates::None)),
     ("controllers", Pod(|pod| pod.controlled = false)),
@@ -117,6 +118,7 @@ const PLUGINS: &[&str] = &[
     "binpack",
     "nodegroup",
     "sla",
+    "resource-strategy-fit",
 ];
 
 const ARGUMENTS: &[(&str, &str, Value)] = &[
@@ -133,6 +135,14 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     ("nodegroup", "strict", Value::Bool(true)),
     ("nodegroup", "enablePreferredOrder", Value::Bool(false)),
     ("sla", "sla-waiting-time", Value::Null),
+    (
+        "resource-strategy-fit",
+        "resourceStrategyFitWeight",
+        Value::Int(0),
+    ),
+    ("resource-strategy-fit", "resources", Value::Null),
+    ("resource-strategy-fit", "sra", Value::Null),
+    ("resource-strategy-fit", "proportional", Value::Null),
     ("binpack", "binpack.resources", Value::Str(String::new())),
     (
         "predicates",

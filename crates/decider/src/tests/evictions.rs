@@ -1,0 +1,169 @@
+//! What becomes of a plan that evicts, by an action that evicts whoever runs for whoever waits.
+
+use pumice_conf::ActionSpec;
+use pumice_engine::Action;
+use pumice_model::TaskIx;
+
+use super::*;
+
+static TAKE_OVER: Action = Action {
+    spec: ActionSpec {
+        name: "take-over",
+        summary: "Evicts a running pod for a waiting one.",
+        args: &[],
+        built: true,
+    },
+    run: Some(|session, kernel, _| {
+        let one = |status: TaskStatus| {
+            let mut tasks = session.state.tasks();
+            tasks
+                .find(|(_, task)| task.status == status)
+                .map(|(ix, _)| ix)
+        };
+        let (victim, preemptor) = (one(TaskStatus::Running), one(TaskStatus::Pending));
+        let (Some(victim), Some(preemptor)) = (victim, preemptor) else {
+            return;
+        };
+        let start = session.checkpoint();
+        let node = session.state.task(victim).node.expect("it runs");
+        session.evict(victim, "preempt");
+        match kernel.fits(session.state, session.plugins, preemptor, node) {
+            Ok(choice) => {
+                session.place(preemptor, choice);
+                session.commit_from(start);
+            }
+            Err(_) => session.undo_to(start),
+        }
+    }),
+};
+
+/// A full node, its pod `old`, and a pod `new` that takes it over.
+fn bench(dry_run: bool) -> Bench {
+    let mut bench = Bench::with(dry_run, [queue(), node("n1", 1000), gang(1)]);
+    bench.apply(runs(true, member("old")));
+    bench.apply(apply(member("new")));
+    bench.decider.engine_mut().add_action(&TAKE_OVER);
+    bench
+}
+
+fn task(bench: &Bench, uid: &str) -> TaskIx {
+    let state = bench.decider.engine().state();
+    state.task_by_uid(uid).expect("known")
+}
+
+fn status(bench: &Bench, uid: &str) -> TaskStatus {
+    let ix = task(bench, uid);
+    bench.decider.engine().state().task(ix).status
+}
+
+fn evict_failed() -> Outcome {
+    Outcome::EvictFailed {
+        pod: PodRef {
+            namespace: "ns".to_owned(),
+            name: "old".to_owned(),
+            uid: "old".to_owned(),
+        },
+        message: "a budget says no".to_owned(),
+    }
+}
+
+#[test]
+fn a_plan_that_evicts_is_written_and_who_waits_for_it_is_nominated() {
+    let mut bench = bench(false);
+    let first = bench.at(100);
+    let eviction = first.iter().find_map(|write| match write {
+        Write::Evict { pod, reason, group } => Some((pod, reason, group)),
+        _ => None,
+    });
+    let (pod, reason, group) = eviction.expect("an eviction");
+    assert_eq!((pod.uid.as_str(), reason.as_str()), ("old", "preempt"));
+    assert_eq!(group.as_ref().map(|group| group.name.as_str()), Some("g"));
+    assert_eq!(status(&bench, "old"), TaskStatus::Releasing);
+    assert_eq!(status(&bench, "new"), TaskStatus::Pipelined);
+    let nominated = |writes: &[Write]| -> Vec<(String, Option<String>)> {
+        let of = |write: &Write| match write {
+            Write::PodCondition {
+                pod,
+                nominated_node,
+                ..
+            } => Some((pod.uid.clone(), nominated_node.clone())),
+            _ => None,
+        };
+        writes.iter().filter_map(of).collect()
+    };
+    // Who waits is told so after two seconds; nothing is evicted twice.
+    let later = bench.at(103);
+    assert!(evicted(&later).is_empty());
+    let to_n1 = ("new".to_owned(), Some("n1".to_owned()));
+    assert_eq!(nominated(&later), [to_n1]);
+}
+
+#[test]
+fn a_pod_that_does_not_show_its_eviction_yet_is_on_its_way_out_all_the_same() {
+    let mut bench = bench(false);
+    bench.at(100);
+    let relabelled = PodObject {
+        labels: vec![("a".to_owned(), "b".to_owned())],
+        ..member("old")
+    };
+    bench.apply(runs(true, relabelled));
+    assert_eq!(status(&bench, "old"), TaskStatus::Releasing);
+    assert!(evicted(&bench.at(101)).is_empty());
+    // A dump says so too.
+    let dump = bench.decider.engine().state().dump();
+    let mut other = Bench::new([]);
+    other.decider.apply(dump);
+    assert_eq!(status(&other, "old"), TaskStatus::Releasing);
+    other.hears(evict_failed());
+    assert_eq!(status(&other, "old"), TaskStatus::Running);
+}
+
+#[test]
+fn an_eviction_that_fails_is_taken_back_exactly() {
+    let mut bench = bench(false);
+    // The cluster but for statuses, which tell of the cycle in between.
+    let objects = |bench: &Bench| {
+        let mut all = bench.decider.engine().state().dump();
+        all.retain(|delta| !matches!(delta, Delta::GroupApply(_)));
+        all
+    };
+    let before = objects(&bench);
+    let books = |bench: &Bench| {
+        let state = bench.decider.engine().state();
+        let (node, job) = (
+            state.nodes().find("n1").expect("known"),
+            state.task(task(bench, "old")).job,
+        );
+        let job = state.job(job.expect("a job"));
+        (
+            state.nodes().idle.row(node),
+            state.nodes().future_idle(pumice_model::resource::CPU, node),
+            (job.allocated.clone(), job.by_status),
+        )
+    };
+    bench.decider.engine_mut().stand_by();
+    let (idle, future, job) = books(&bench);
+    bench.at(100);
+    bench.hears(evict_failed());
+    assert!(bench.decider.changed, "it is decided anew");
+    // The placement that counted on it ends with its cycle.
+    bench.decider.engine_mut().stand_by();
+    assert_eq!(books(&bench), (idle, future, job));
+    assert_eq!(status(&bench, "old"), TaskStatus::Running);
+    assert_eq!(status(&bench, "new"), TaskStatus::Pending);
+    assert_eq!(objects(&bench), before);
+    // What is heard twice, or of a pod that is gone, changes nothing.
+    bench.hears(evict_failed());
+    bench.apply(Delta::PodDelete("old".to_owned()));
+    bench.hears(evict_failed());
+}
+
+#[test]
+fn a_dry_run_evicts_nobody_and_takes_it_back_after_a_while() {
+    let mut bench = bench(true);
+    assert!(bench.at(100).is_empty());
+    assert_eq!(status(&bench, "old"), TaskStatus::Releasing);
+    bench.decider.engine_mut().reconfigure(&config());
+    bench.at(161);
+    assert_eq!(status(&bench, "old"), TaskStatus::Running);
+}

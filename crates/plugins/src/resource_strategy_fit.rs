@@ -1,0 +1,256 @@
+//! Plugin `resource-strategy-fit`: packs some resources and spreads others, keeps nodes with scarce
+//! resources free, and keeps cpu and memory for them (spec/03 A6).
+//!
+//! ```text
+//!  strategy      Σ w · fullness or emptiness ÷ Σ w     of the resources a pod asks for
+//!  scarce        1 − Σ w of those the node has ÷ Σ w   of the listed resources
+//!  proportional  a pod without the listed resources leaves cpu and memory in proportion to them
+//! ```
+
+mod proportional;
+mod scarce;
+mod strategy;
+
+use std::ops::Range;
+
+use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginConf, PluginSpec, arg, arg_from};
+use pumice_framework::points::{
+    ClassSignature, NodeFilter, NodeFilters, NodeScore, NodeScores, Signature,
+};
+use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
+use pumice_model::{State, TaskIx};
+
+use crate::registry::Entry;
+use proportional::Proportional;
+use scarce::Scarce;
+use strategy::Strategy;
+
+/// Annotations of a pod: how all its resources are scored, and a JSON map of their weights.
+const SCORING_TYPE: &str = "volcano.sh/resource-strategy-scoring-type";
+const WEIGHTS: &str = "volcano.sh/resource-strategy-weight";
+
+const RESOURCE: &[ArgSpec] = &[
+    arg(
+        "type",
+        ArgKind::Str,
+        strategy::LEAST,
+        "`LeastAllocated` prefers nodes where more of it stays free, `MostAllocated` where less does.",
+    ),
+    arg_from(
+        1.0,
+        arg(
+            "weight",
+            ArgKind::Int,
+            "1",
+            "Its weight; 0 and less mean 1.",
+        ),
+    ),
+];
+
+const SRA: &[ArgSpec] = &[
+    arg(
+        "enable",
+        ArgKind::Bool,
+        "false",
+        "Prefer nodes that have fewer of the scarce resources.",
+    ),
+    arg(
+        "resources",
+        ArgKind::Str,
+        "",
+        "The scarce resources, separated by commas.",
+    ),
+    arg(
+        "weight",
+        ArgKind::Int,
+        "0",
+        "Weight of this score; 0 switches it off.",
+    ),
+    arg(
+        "resourceWeight",
+        ArgKind::Map(&[arg_from(
+            0.0,
+            arg("*", ArgKind::Int, "1", "Weight of a scarce resource."),
+        )]),
+        "",
+        "Weights of the scarce resources.",
+    ),
+];
+
+const PROPORTIONAL: &[ArgSpec] = &[
+    arg(
+        "enable",
+        ArgKind::Bool,
+        "false",
+        "Pods that ask for none of the listed resources leave cpu and memory for them.",
+    ),
+    arg(
+        "resources",
+        ArgKind::Str,
+        "",
+        "The resources for which something is left, separated by commas.",
+    ),
+    arg(
+        "resourceProportion",
+        ArgKind::Map(&[arg_from(
+            0.0,
+            arg(
+                "*",
+                ArgKind::Float,
+                "1",
+                "Left for each idle unit: `<resource>.cpu` in cpus, `<resource>.memory` in GB (10⁹ \
+                 bytes).",
+            ),
+        )]),
+        "",
+        "How much is left.",
+    ),
+];
+
+/// What the configuration may say.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "resource-strategy-fit",
+    summary: "Scores nodes by a strategy per resource.",
+    args: &[
+        arg_from(
+            0.0,
+            arg(
+                "resourceStrategyFitWeight",
+                ArgKind::Int,
+                "10",
+                "Weight of the score by strategy; 0 switches it off, less means 10.",
+            ),
+        ),
+        arg(
+            "resources",
+            ArgKind::Map(&[arg(
+                "*",
+                ArgKind::Map(RESOURCE),
+                "",
+                "A resource, or all whose name begins with what stands before a final `*`.",
+            )]),
+            "",
+            "The resources that count; when there are none cpu and memory, LeastAllocated.",
+        ),
+        arg("sra", ArgKind::Map(SRA), "", "Scarce resources."),
+        arg(
+            "proportional",
+            ArgKind::Map(PROPORTIONAL),
+            "",
+            "Cpu and memory that stay free for other resources.",
+        ),
+    ],
+    rules: &[],
+    built: true,
+};
+
+/// Entry of the list of plugins.
+pub const ENTRY: Entry = Entry::new(SPEC, |conf, reasons| {
+    Box::new(ResourceStrategyFit::new(conf, reasons))
+})
+.reading(&[SCORING_TYPE, WEIGHTS]);
+
+/// The plugin.
+pub struct ResourceStrategyFit {
+    strategy: Strategy,
+    scarce: Scarce,
+    proportional: Option<Proportional>,
+}
+
+impl ResourceStrategyFit {
+    /// The plugin with its arguments.
+    pub fn new(conf: &PluginConf, reasons: &mut ReasonTable) -> Self {
+        let arguments = &conf.arguments;
+        Self {
+            strategy: Strategy::new(arguments),
+            scarce: Scarce::new(&arguments.map("sra")),
+            proportional: Proportional::new(&arguments.map("proportional"), reasons),
+        }
+    }
+}
+
+/// Names separated by commas, each once.
+fn names(arguments: &Arguments, key: &str) -> Vec<String> {
+    let text = arguments.str(key).unwrap_or_default();
+    let names = text.split(',').map(str::trim);
+    let mut names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What the annotations of a pod say: type and weights.
+fn of_pod(signature: &Signature) -> Option<(&str, &str)> {
+    signature.of(SPEC.name).split_once('\n')
+}
+
+impl Plugin for ResourceStrategyFit {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn extensions(&self) -> Extensions<'_> {
+        let scores = self.strategy.is_on() || self.scarce.is_on();
+        let filters = self.proportional.is_some();
+        Extensions {
+            class_signature: self.strategy.is_on().then_some(self as &dyn ClassSignature),
+            node_scores: scores.then_some(self as &dyn NodeScores),
+            node_filters: filters.then_some(self as &dyn NodeFilters),
+            ..Extensions::default()
+        }
+    }
+}
+
+impl ClassSignature for ResourceStrategyFit {
+    fn signature(&self, state: &State, task: TaskIx) -> String {
+        let task = state.task(task);
+        match task.annotation(SCORING_TYPE) {
+            None | Some("") => String::new(),
+            Some(kind) => format!("{kind}\n{}", task.annotation(WEIGHTS).unwrap_or_default()),
+        }
+    }
+}
+
+impl NodeFilters for ResourceStrategyFit {
+    fn node_filters(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
+        let proportional = self.proportional.as_ref();
+        let filter = proportional.and_then(|proportional| proportional.filter(state, class));
+        filter.into_iter().collect()
+    }
+}
+
+impl NodeScores for ResourceStrategyFit {
+    fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
+        vec![Box::new(Both {
+            strategy: self.strategy.score(state, class),
+            scarce: self.scarce.score(state, class),
+        })]
+    }
+}
+
+/// The sum of both scores.
+struct Both {
+    strategy: Option<strategy::Score>,
+    scarce: Option<scarce::Score>,
+}
+
+impl NodeScore for Both {
+    fn add_fraction(&self, state: &State, range: Range<usize>, out: &mut [f64]) {
+        for (node, out) in range.zip(out) {
+            let strategy = self.strategy.as_ref();
+            let strategy = strategy.map_or(0.0, |score| score.of(state.nodes(), node));
+            let scarce = self.scarce.as_ref();
+            *out += strategy + scarce.map_or(0.0, |score| score.of(state.nodes(), node));
+        }
+    }
+
+    fn has_fraction(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

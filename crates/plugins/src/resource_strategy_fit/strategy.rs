@@ -1,0 +1,169 @@
+//! How full, or how empty, a node is with the pod on it.
+
+use std::collections::BTreeMap;
+
+use pumice_conf::Arguments;
+use pumice_framework::Class;
+use pumice_model::{Nodes, ResIx, State};
+
+use super::of_pod;
+use crate::columns::value;
+
+/// More of the resource stays free: better.
+pub(super) const LEAST: &str = "LeastAllocated";
+/// Less of it stays free: better.
+const MOST: &str = "MostAllocated";
+const DEFAULT_WEIGHT: i64 = 10;
+
+/// The arguments.
+pub(super) struct Strategy {
+    weight: i64,
+    /// By name, or by what stands before the final `*` of a pattern.
+    exact: BTreeMap<String, Rule>,
+    patterns: BTreeMap<String, Rule>,
+}
+
+/// How a resource is scored.
+#[derive(Clone, Copy)]
+struct Rule {
+    most: bool,
+    weight: i64,
+}
+
+/// The score of a class.
+pub(super) struct Score {
+    parts: Vec<Part>,
+    weight_sum: i64,
+    weight: i64,
+}
+
+struct Part {
+    resource: ResIx,
+    request: i64,
+    rule: Rule,
+}
+
+impl Strategy {
+    pub fn new(arguments: &Arguments) -> Self {
+        let weight = arguments.int("resourceStrategyFitWeight");
+        let mut strategy = Self {
+            weight: weight
+                .filter(|weight| *weight >= 0)
+                .unwrap_or(DEFAULT_WEIGHT),
+            exact: BTreeMap::new(),
+            patterns: BTreeMap::new(),
+        };
+        let resources = arguments.map("resources");
+        for (name, _) in resources.iter() {
+            let given = resources.map(name);
+            let rule = Rule {
+                most: given.str("type") == Some(MOST),
+                weight: given
+                    .int("weight")
+                    .filter(|weight| *weight > 0)
+                    .unwrap_or(1),
+            };
+            match name.strip_suffix('*') {
+                // A `*` anywhere else, or alone, means nothing.
+                Some(prefix) if !prefix.is_empty() && !prefix.contains('*') => {
+                    strategy.patterns.insert(prefix.to_owned(), rule);
+                }
+                None if !name.contains('*') => {
+                    strategy.exact.insert(name.to_owned(), rule);
+                }
+                _ => {}
+            }
+        }
+        if resources.iter().next().is_none() {
+            let rule = Rule {
+                most: false,
+                weight: 1,
+            };
+            let names = ["cpu", "memory"].map(|name| (name.to_owned(), rule));
+            strategy.exact.extend(names);
+        }
+        strategy
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.weight > 0
+    }
+
+    /// The rule of a resource: its own, else that of the longest pattern.
+    fn rule(&self, name: &str) -> Option<Rule> {
+        let patterns = self.patterns.iter();
+        let longest = patterns
+            .filter(|(prefix, _)| name.starts_with(prefix.as_str()))
+            .max_by_key(|(prefix, _)| prefix.len());
+        let found = self.exact.get(name).or(longest.map(|(_, rule)| rule));
+        found.copied()
+    }
+
+    /// The score of a class; none where it is 0 on every node.
+    pub fn score(&self, state: &State, class: &Class) -> Option<Score> {
+        if !self.is_on() {
+            return None;
+        }
+        let own = match of_pod(&class.signature) {
+            None => None,
+            Some((kind, weights)) => {
+                let weights: BTreeMap<String, i64> = serde_json::from_str(weights).ok()?;
+                if kind != MOST && kind != LEAST {
+                    return None;
+                }
+                Some((kind == MOST, weights))
+            }
+        };
+        let rule = |name: &str| match &own {
+            None => self.rule(name),
+            Some((most, weights)) => weights.get(name).map(|weight| Rule {
+                most: *most,
+                weight: *weight,
+            }),
+        };
+        let asked = class.shape.request.iter().filter(|(_, amount)| *amount > 0);
+        let mut parts: Vec<Part> = asked
+            .filter_map(|(resource, request)| {
+                Some(Part {
+                    resource,
+                    request,
+                    rule: rule(state.resources().name(resource))?,
+                })
+            })
+            .collect();
+        // Sums of fractions depend on their order.
+        parts.sort_by_key(|part| state.resources().name(part.resource));
+        let weights = parts.iter().map(|part| part.rule.weight);
+        let weight_sum = weights.fold(0_i64, i64::saturating_add);
+        (weight_sum != 0).then_some(Score {
+            parts,
+            weight_sum,
+            weight: self.weight,
+        })
+    }
+}
+
+impl Score {
+    /// The score of a node. A resource it lacks, or of weight 0, adds nothing, and its weight still
+    /// counts; what does not fit voids all.
+    pub fn of(&self, nodes: &Nodes, node: usize) -> f64 {
+        let mut sum = 0.0;
+        for part in &self.parts {
+            let allocatable = value(&nodes.total, part.resource, node);
+            let used = value(&nodes.used, part.resource, node);
+            let wanted = used.saturating_add(part.request);
+            if allocatable == 0 || part.rule.weight == 0 {
+                continue;
+            }
+            if wanted > allocatable {
+                return 0.0;
+            }
+            let counted = match part.rule.most {
+                true => wanted,
+                false => allocatable.saturating_sub(wanted),
+            };
+            sum += part.rule.weight as f64 * counted as f64 / allocatable as f64;
+        }
+        sum / self.weight_sum as f64 * 100.0 * self.weight as f64
+    }
+}
