@@ -60,10 +60,25 @@ pub trait Family {
     }
 }
 
-/// What a ConfigMap tells of nodes: namespace, name, data; nothing if the family does not know it.
-///
-/// Its error says what is wrong with all of it.
-pub type ReadReports = fn(&str, &str, &[(String, String)]) -> Result<Vec<NodeReport>, String>;
+/// A ConfigMap of which one key is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReportPlace {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// The key.
+    pub key: String,
+}
+
+/// ConfigMaps in which something else than the node itself tells of its devices.
+pub struct ReportSpec {
+    /// Those that are followed with these settings.
+    pub places: fn(&Settings) -> Vec<ReportPlace>,
+    /// What one tells: namespace, name, data; nothing if the family does not know it. The error says
+    /// what is wrong with all of it.
+    pub read: fn(&str, &str, &[(String, String)]) -> Result<Vec<NodeReport>, String>,
+}
 
 /// A built family: what it reads, and how it is made.
 pub struct FamilySpec {
@@ -85,8 +100,8 @@ pub struct FamilySpec {
     pub gauges: &'static [GaugeSpec],
     /// The section of the device configuration it reads, if it reads one. Families may share one.
     pub section: Option<SectionSpec>,
-    /// Reads what it can of a ConfigMap about nodes, if it reads such ConfigMaps.
-    pub reports: Option<ReadReports>,
+    /// ConfigMaps about nodes it reads, if it reads such.
+    pub reports: Option<ReportSpec>,
     /// Makes it.
     pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
 }
@@ -231,10 +246,16 @@ pub fn node_reports(
     data: &[(String, String)],
 ) -> Result<Vec<NodeReport>, String> {
     let mut reports = Vec::new();
-    for read in FAMILIES.iter().filter_map(|spec| spec.reports) {
-        reports.extend(read(namespace, name, data)?);
+    for spec in FAMILIES.iter().filter_map(|spec| spec.reports.as_ref()) {
+        reports.extend((spec.read)(namespace, name, data)?);
     }
     Ok(reports)
+}
+
+/// The ConfigMaps about nodes to follow with these settings.
+pub fn report_places(settings: &Settings) -> Vec<ReportPlace> {
+    let specs = FAMILIES.iter().filter_map(|spec| spec.reports.as_ref());
+    specs.flat_map(|spec| (spec.places)(settings)).collect()
 }
 
 /// Whether this annotation tells what a placed pod holds.

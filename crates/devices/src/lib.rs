@@ -36,7 +36,7 @@ pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, PluginProtocol,
 };
 pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, NodeReport, Pairs, PodFacts};
-pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec};
+pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec, ReportPlace, ReportSpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, Load,

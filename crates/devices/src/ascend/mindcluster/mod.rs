@@ -28,7 +28,7 @@ use std::rc::Rc;
 use crate::binding::PluginProtocol;
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
-use crate::family::{Decoded, Family, FamilySpec};
+use crate::family::{Decoded, Family, FamilySpec, ReportSpec};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::request::FamilyRequest;
@@ -77,7 +77,10 @@ pub const SPEC: FamilySpec = FamilySpec {
     }),
     gauges: gauges::GAUGES,
     section: None,
-    reports: Some(report::split),
+    reports: Some(ReportSpec {
+        places: report::places,
+        read: report::split,
+    }),
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(MindClusterFamily {
             settings: settings.clone(),

@@ -9,6 +9,8 @@
 use serde_json::{Map, Value};
 
 use crate::facts::NodeReport;
+use crate::family::ReportPlace;
+use crate::settings::Settings;
 use crate::sha256;
 use crate::text::shorten;
 
@@ -38,6 +40,24 @@ pub const HEALTH_OF_CLUSTER: &str = "cluster-info-node";
 pub const DEVICES_OF_NODE: &str = "mindx-dl-deviceinfo";
 /// [`NodeReport::topic`]: health of the node, told by NodeD.
 pub const HEALTH_OF_NODE: &str = "mindx-dl-nodeinfo";
+
+/// ConfigMaps of ClusterD with devices that are followed: each has a thousand nodes or more.
+const DEVICE_MAPS: u32 = 10;
+
+/// The ConfigMaps to follow. Those that each node has are not among them: their names are not known.
+pub fn places(settings: &Settings) -> Vec<ReportPlace> {
+    if !settings.mind_cluster.enabled || !settings.mind_cluster.use_cluster_info_manager {
+        return Vec::new();
+    }
+    let devices = (0..DEVICE_MAPS).map(|number| format!("{CLUSTER_DEVICES}{number}"));
+    let names = devices.chain([CLUSTER_NODES.to_owned()]);
+    let place = |name: String| ReportPlace {
+        namespace: NAMESPACE.to_owned(),
+        key: name.clone(),
+        name,
+    };
+    names.map(place).collect()
+}
 
 /// What a ConfigMap says of nodes; nothing if it is none of these.
 ///
