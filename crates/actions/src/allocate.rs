@@ -14,7 +14,7 @@
 use std::rc::Rc;
 
 use pumice_framework::Unplaced;
-use pumice_framework::{Bound, FitError, Overrun, QueueView, Session, Skip};
+use pumice_framework::{Bound, FitError, Overrun, QueueShare, Session, Skip};
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::sub_jobs;
-use crate::worksheet::{Kind, TaskQueue, has_tasks};
+use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 
 /// What is left to do for each job.
 pub(crate) type Worksheets = FxHashMap<JobIx, Worksheet>;
@@ -37,7 +37,7 @@ pub(crate) struct Worksheet {
 
 /// Places tasks until no queue has a job left that could have another turn.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::Requesting));
+    let active = session.active_jobs(|state, job| has_tasks(state, job, TaskKind::Requesting));
     let rounds = session.work.rounds(session.state, active);
     for (at, round) in rounds.into_iter().enumerate() {
         if at > 0 {
@@ -86,7 +86,7 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
 }
 
 /// That a queue has what it deserves of the resources a job's waiting pods ask.
-fn overused(state: &State, queue: QueueIx, job: JobIx, view: &QueueView) -> Skip {
+fn overused(state: &State, queue: QueueIx, job: JobIx, view: &QueueShare) -> Skip {
     let record = state.queue(queue);
     let asked = &state.job(job).pending;
     let resources = state.resources().in_order().iter().copied();
@@ -143,8 +143,9 @@ fn turn(
 
 fn worksheet(session: &Session, job: JobIx) -> Worksheet {
     let record = session.state.job(job);
-    let order =
-        |tasks: &[TaskIx]| TaskQueue::new(session.state, session.plugins, tasks, Kind::Requesting);
+    let order = |tasks: &[TaskIx]| {
+        TaskQueue::new(session.state, session.plugins, tasks, TaskKind::Requesting)
+    };
     if record.sub_jobs.is_empty() {
         return Worksheet {
             tasks: vec![order(&record.tasks)],
@@ -296,7 +297,12 @@ fn add_best_effort(
         Some(sub) => sub.tasks.clone(),
         None => record.tasks.clone(),
     };
-    let mut tasks = TaskQueue::new(session.state, session.plugins, &members, Kind::BestEffort);
+    let mut tasks = TaskQueue::new(
+        session.state,
+        session.plugins,
+        &members,
+        TaskKind::BestEffort,
+    );
     while !session.plugins.sub_job_ready(session.state, job, sub_job)
         && let Some(task) = tasks.pop()
     {

@@ -11,11 +11,11 @@ use pumice_model::JobIx;
 
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
-use crate::worksheet::{Kind, TaskQueue, has_tasks};
+use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 
 /// Goes through queues, their jobs, and their best-effort tasks.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let active = session.active_jobs(|state, job| has_tasks(state, job, Kind::BestEffort));
+    let active = session.active_jobs(|state, job| has_tasks(state, job, TaskKind::BestEffort));
     let rounds = session.work.rounds(session.state, active);
     for (at, round) in rounds.into_iter().enumerate() {
         if at > 0 {
@@ -44,7 +44,7 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
 
 fn fill(session: &mut Session, kernel: &mut Kernel, job: JobIx) {
     let tasks = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, Kind::BestEffort);
+    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, TaskKind::BestEffort);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
         if session.work.is_over(job) {

@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::{allocate, backfill, enqueue};
 
 /// Runs an action once, with the arguments of its entry in `configurations`.
-pub type Run = fn(&mut Session, &mut Kernel, &Arguments);
+pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
 
 /// One action of the list.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct Action {
     /// Name, summary and arguments: what a configuration is checked against.
     pub spec: ActionSpec,
     /// What it does; none for an action that Volcano has and this version has not.
-    pub run: Option<Run>,
+    pub run: Option<RunAction>,
 }
 
 /// The list. To add an action: a module with its function, and its entry here.

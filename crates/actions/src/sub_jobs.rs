@@ -8,7 +8,7 @@ use pumice_model::{JobIx, QueueIx};
 
 use crate::allocate::{Worksheet, allocate_tasks, try_task};
 use crate::kernel::Kernel;
-use crate::worksheet::{Kind, TaskQueue};
+use crate::worksheet::{TaskKind, TaskQueue};
 
 /// Places sub-jobs in turn until the job is ready. True when the placements are to stand.
 pub(crate) fn allocate(
@@ -62,7 +62,12 @@ fn add_best_effort(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, j
         return;
     }
     let members = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.plugins, &members, Kind::BestEffort);
+    let mut tasks = TaskQueue::new(
+        session.state,
+        session.plugins,
+        &members,
+        TaskKind::BestEffort,
+    );
     while !session.plugins.job_ready(session.state, job)
         && let Some(task) = tasks.pop()
     {

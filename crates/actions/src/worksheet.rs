@@ -6,7 +6,7 @@ use pumice_model::{JobIx, State, TaskIx, TaskStatus};
 
 /// Which tasks are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TaskKind {
     /// Tasks with a request.
     Requesting,
     /// Tasks without one.
@@ -16,25 +16,25 @@ pub enum Kind {
 /// Whether a task is to be placed by the actions: pending, ours, not held back after a failed
 /// Binding, and not gated by somebody else.
 /// Best-effort tasks must not be gated at all.
-fn wanted(state: &State, ix: TaskIx, kind: Kind) -> bool {
+fn wanted(state: &State, ix: TaskIx, kind: TaskKind) -> bool {
     let task = state.task(ix);
     task.status == TaskStatus::Pending
         && task.ours
         && state.hold(ix).is_none()
         && match kind {
-            Kind::Requesting => !task.best_effort && task.gates != Gates::Foreign,
-            Kind::BestEffort => task.best_effort && task.gates == Gates::None,
+            TaskKind::Requesting => !task.best_effort && task.gates != Gates::Foreign,
+            TaskKind::BestEffort => task.best_effort && task.gates == Gates::None,
         }
 }
 
 /// Whether a job has any such task.
-pub fn has_tasks(state: &State, job: JobIx, kind: Kind) -> bool {
+pub fn has_tasks(state: &State, job: JobIx, kind: TaskKind) -> bool {
     let record = state.job(job);
     let pending = record.count(TaskStatus::Pending);
     let best_effort = record.pending_best_effort as i32;
     match kind {
-        Kind::Requesting if pending == best_effort => false,
-        Kind::BestEffort if best_effort == 0 => false,
+        TaskKind::Requesting if pending == best_effort => false,
+        TaskKind::BestEffort if best_effort == 0 => false,
         _ => record.tasks.iter().any(|task| wanted(state, *task, kind)),
     }
 }
@@ -45,7 +45,7 @@ pub struct TaskQueue(Vec<TaskIx>);
 
 impl TaskQueue {
     /// Orders those of `tasks` that are wanted.
-    pub fn new(state: &State, plugins: &Plugins, tasks: &[TaskIx], kind: Kind) -> Self {
+    pub fn new(state: &State, plugins: &Plugins, tasks: &[TaskIx], kind: TaskKind) -> Self {
         let mut queue: Vec<TaskIx> = tasks
             .iter()
             .copied()

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pumice_devices::family::protocols;
+use pumice_devices::families::protocols;
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 

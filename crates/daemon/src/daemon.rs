@@ -79,13 +79,13 @@ struct Daemon {
     status: Arc<DaemonStatus>,
     journal: Arc<Journal>,
     in_use: Arc<RwLock<Option<ConfInUse>>>,
-    level: log::LogLevel,
+    level: log::LevelHandle,
 }
 
 impl Daemon {
     async fn start_and_run(
         settings: Arc<DaemonSettings>,
-        level: log::LogLevel,
+        level: log::LevelHandle,
     ) -> anyhow::Result<()> {
         let connection = &settings.flags.connection;
         let options = ConnectOptions {
@@ -473,7 +473,7 @@ async fn lost(mut term: TermWatch) {
 
 /// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine
 /// would take it from each other. It goes with the task.
-async fn level_socket(level: log::LogLevel, mut term: TermWatch) {
+async fn level_socket(level: log::LevelHandle, mut term: TermWatch) {
     term.leading().await;
     let folder = std::env::var_os("DEBUG_SOCKET_DIR");
     let folder = folder.map_or_else(|| PathBuf::from(log::DEFAULT_DIRECTORY), PathBuf::from);

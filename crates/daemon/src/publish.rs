@@ -11,7 +11,7 @@ use pumice_admin::metrics::{Metrics, PodStage, TaskStage};
 use pumice_cluster::ObjectRef;
 use pumice_cluster::effects::{Effects, Meter, Outcome, WaitsFor, Write};
 use pumice_cluster::lease::TermWatch;
-use pumice_decider::{Effect, LogLevel, LogLine, Step};
+use pumice_decider::{Effect, LogLevel, LogLine, StepResult};
 use pumice_engine::{BindWait, Decisions, Engine};
 use pumice_ingest::ObjectProblem;
 use pumice_model::JobIx;
@@ -142,7 +142,7 @@ impl Publisher {
     }
 
     /// Journal and numbers of what a cycle decided.
-    pub fn record(&mut self, engine: &Engine, decisions: &Decisions, step: &Step) {
+    pub fn record(&mut self, engine: &Engine, decisions: &Decisions, step: &StepResult) {
         let state = engine.state();
         let now = step.at.as_secs_f64();
         for bind in &decisions.binds {

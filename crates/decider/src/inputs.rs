@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pumice_conf::Config;
 use pumice_controllers::shard::ShardView;
-use pumice_devices::{ReportPlace, family};
+use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
 use pumice_model::object::{NodeObject, Shard};
 use pumice_model::{Delta, NoteAbout};
@@ -23,7 +23,7 @@ pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
 
 /// ConfigMaps that tell of the devices of nodes, of which a configuration has need.
 pub fn report_places(config: &Config) -> Vec<ReportPlace> {
-    family::report_places(&pumice_plugins::device_settings(config))
+    families::report_places(&pumice_plugins::device_settings(config))
 }
 
 impl Decider {
@@ -120,7 +120,7 @@ impl Decider {
         } = place;
         let data: Vec<(String, String)> =
             text.into_iter().map(|text| (key.clone(), text)).collect();
-        let reports = family::node_reports(&namespace, &name, &data).unwrap_or_else(|why| {
+        let reports = families::node_reports(&namespace, &name, &data).unwrap_or_else(|why| {
             let text =
                 format!("ConfigMap {namespace}/{name}: what it tells of nodes is not taken: {why}");
             self.log(LogLevel::Warning, text);

@@ -36,7 +36,7 @@ use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
-pub use step::Step;
+pub use step::StepResult;
 
 use pending_cleanups::PendingCleanups;
 use status_retries::StatusRetries;

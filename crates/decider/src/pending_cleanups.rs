@@ -3,7 +3,7 @@
 //!
 //! A standby keeps the same list, so that it goes on where the leader stopped.
 
-use pumice_devices::family::protocols;
+use pumice_devices::families::protocols;
 use pumice_model::Delta;
 use pumice_model::object::{PodObject, PodPhase};
 use pumice_model::write::{PodRef, Write};

@@ -19,7 +19,7 @@ const REPORT_PERIOD: Duration = Duration::from_secs(1);
 
 /// What a step did.
 #[derive(Clone, Debug, Default)]
-pub struct Step {
+pub struct StepResult {
     /// What a cycle decided, if one was run; its writes are among the effects.
     pub decisions: Option<Decisions>,
     /// When that was, since 1970.
@@ -32,12 +32,12 @@ pub struct Step {
 
 impl Decider {
     /// A cycle and a report, when they are due.
-    pub fn step(&mut self, clock: &dyn Clock, observer: &mut dyn Observer) -> Step {
+    pub fn step(&mut self, clock: &dyn Clock, observer: &mut dyn Observer) -> StepResult {
         self.take_back_outdated();
         let now = clock.now();
-        let mut step = Step {
+        let mut step = StepResult {
             at: now,
-            ..Step::default()
+            ..StepResult::default()
         };
         let period_over = now >= self.last_cycle.0 + self.period;
         if !self.may_decide() {

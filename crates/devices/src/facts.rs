@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Resource name and amount in milli-units, sorted by name.
-pub type Amounts = Vec<(String, i64)>;
+pub type MilliAmounts = Vec<(String, i64)>;
 
 /// Key and value, sorted by key, each key at most once.
 pub type Pairs = Vec<(String, String)>;
@@ -30,7 +30,7 @@ pub struct ContainerFacts {
     /// When it runs.
     pub kind: ContainerKind,
     /// Extended resources: the limit, else the request, in milli-units.
-    pub amounts: Amounts,
+    pub amounts: MilliAmounts,
 }
 
 impl ContainerFacts {

@@ -1,18 +1,14 @@
-//! Families, their static list, and the set of them that a configuration makes.
+//! What a family of devices is.
 
 use std::rc::Rc;
 
-use crate::ascend::mindcluster;
 use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
 use crate::gauge::{Gauge, GaugeSpec};
 use crate::ledger::{Allocations, Card, Dimension, NodeCards, Tags};
-use crate::node::NodeDevices;
-use crate::nvidia::{gpushare, product, vgpu};
-use crate::request::{DeviceRequest, FamilyRequest};
+use crate::request::FamilyRequest;
 use crate::settings::Settings;
-use crate::unbuilt;
 
 /// What annotations of a placed pod say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,171 +100,4 @@ pub struct FamilySpec {
     pub reports: Option<ReportSpec>,
     /// Makes it.
     pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
-}
-
-/// All families, in the order they are asked (spec/04 §3.3).
-pub static FAMILIES: &[FamilySpec] =
-    &[gpushare::SPEC, vgpu::SPEC, product::SPEC, mindcluster::SPEC];
-
-/// The families of a configuration.
-pub struct Devices {
-    settings: Settings,
-    config: DeviceConfig,
-    families: Vec<Box<dyn Family>>,
-}
-
-impl Default for Devices {
-    fn default() -> Self {
-        Self::new(Settings::default(), DeviceConfig::default())
-    }
-}
-
-impl Devices {
-    /// All families with these settings and this device configuration.
-    pub fn new(settings: Settings, config: DeviceConfig) -> Self {
-        let make = |spec: &FamilySpec| (spec.make)(&settings, &config);
-        Self {
-            families: FAMILIES.iter().map(make).collect(),
-            settings,
-            config,
-        }
-    }
-
-    /// The settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// The device configuration.
-    pub fn config(&self) -> &DeviceConfig {
-        &self.config
-    }
-
-    /// The cards of a node, idle.
-    pub fn cards(&self, node: &NodeFacts) -> NodeDevices {
-        NodeDevices::new(self.families.iter().map(|f| f.cards(node)).collect())
-    }
-
-    /// Compiles what a pod asks.
-    pub fn demand(&self, pod: &PodFacts, tags: Tags) -> DeviceRequest {
-        let mut demand = DeviceRequest::default();
-        if pod.containers.is_empty() {
-            return demand;
-        }
-        for (at, family) in self.families.iter().enumerate() {
-            match family.request(pod, tags) {
-                Some(Ok(request)) => demand.parts.push((at as u8, request)),
-                Some(Err(refusal)) => {
-                    demand.refusal.get_or_insert(refusal);
-                }
-                None => {}
-            }
-        }
-        demand.refusal = demand.refusal.or_else(|| unbuilt::refusal(pod));
-        demand
-    }
-
-    /// Whether it matters to which group a pod belongs that asks this.
-    pub fn depends_on_group(&self, pod: &PodFacts) -> bool {
-        self.families
-            .iter()
-            .any(|family| family.depends_on_group(pod))
-    }
-
-    /// What a placed pod holds of a family.
-    pub fn decode(
-        &self,
-        family: u8,
-        records: &Pairs,
-        pod: &PodFacts,
-        cards: &NodeCards,
-    ) -> Decoded {
-        self.families[usize::from(family)].decode(records, pod, cards)
-    }
-
-    /// Resources that are not counted on nodes or in queues, sorted.
-    pub fn ignored_resources(&self) -> Vec<String> {
-        let all = self.families.iter().map(|f| f.ignored_resources());
-        let mut names: Vec<String> = all.flatten().filter(|name| !name.is_empty()).collect();
-        names.sort();
-        names.dedup();
-        names
-    }
-
-    /// Name of a family.
-    pub fn name(&self, family: u8) -> &'static str {
-        FAMILIES[usize::from(family)].name
-    }
-
-    /// How a card of a family is shared.
-    pub fn mode(&self, family: u8, card: &Card) -> &'static str {
-        self.families[usize::from(family)].mode(card)
-    }
-
-    /// Gauges of a node.
-    pub fn gauges(&self, node: &NodeDevices) -> Vec<Gauge> {
-        let of = |(at, cards): (u8, &NodeCards)| self.families[usize::from(at)].gauges(cards);
-        node.families().flat_map(of).collect()
-    }
-}
-
-/// Reads the text of `device-config.yaml`, with the sections of all families.
-///
-/// # Errors
-/// Every problem of the text, each with its place and what to do.
-pub fn read_config(text: &str) -> Result<DeviceConfig, Vec<String>> {
-    DeviceConfig::parse(text, FAMILIES.iter().filter_map(|spec| spec.section))
-}
-
-/// Whether some family reads this annotation of a node.
-pub fn reads_of_node(key: &str) -> bool {
-    let reads = |spec: &FamilySpec| spec.node_annotations.contains(&key);
-    FAMILIES.iter().any(reads)
-}
-
-/// Whether some family reads this annotation when it places a pod.
-pub fn asks(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.asks.contains(&key))
-}
-
-/// Whether some family reads this label of a pod when it places it.
-pub fn reads_label(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.labels.contains(&key))
-}
-
-/// What a ConfigMap tells of nodes, as all families read it.
-///
-/// # Errors
-/// What is wrong with the whole of it.
-pub fn node_reports(
-    namespace: &str,
-    name: &str,
-    data: &[(String, String)],
-) -> Result<Vec<NodeReport>, String> {
-    let mut reports = Vec::new();
-    for spec in FAMILIES.iter().filter_map(|spec| spec.reports.as_ref()) {
-        reports.extend((spec.read)(namespace, name, data)?);
-    }
-    Ok(reports)
-}
-
-/// The ConfigMaps about nodes to follow with these settings.
-pub fn report_places(settings: &Settings) -> Vec<ReportPlace> {
-    let specs = FAMILIES.iter().filter_map(|spec| spec.reports.as_ref());
-    specs.flat_map(|spec| (spec.places)(settings)).collect()
-}
-
-/// Whether this annotation tells what a placed pod holds.
-pub fn records(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.records.contains(&key))
-}
-
-/// How device plugins tell how far they are.
-pub fn protocols() -> impl Iterator<Item = &'static PluginProtocol> {
-    FAMILIES.iter().filter_map(|spec| spec.protocol.as_ref())
-}
-
-/// Whether a device plugin tells by this annotation of a pod how far it is.
-pub fn follows(key: &str) -> bool {
-    protocols().any(|protocol| protocol.names(key))
 }

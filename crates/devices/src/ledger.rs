@@ -132,18 +132,18 @@ pub enum Load {
 }
 
 impl Load {
-    fn counts(self, view: View) -> bool {
+    fn counts(self, view: LedgerTime) -> bool {
         match self {
-            Self::Held => view != View::Idle,
-            Self::Releasing => view == View::Now,
-            Self::Pipelined => view == View::Future,
+            Self::Held => view != LedgerTime::Idle,
+            Self::Releasing => view == LedgerTime::Now,
+            Self::Pipelined => view == LedgerTime::Future,
         }
     }
 }
 
 /// When.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum LedgerTime {
     /// As it is.
     Now,
     /// Once everything that is being released is free, less what waits for it.
@@ -260,17 +260,19 @@ impl NodeCards {
 
     /// What is in use of a card, by dimension.
     #[inline]
-    pub fn used(&self, card: usize, view: View) -> &[i64] {
+    pub fn used(&self, card: usize, view: LedgerTime) -> &[i64] {
         match (&self.future, view) {
-            (_, View::Idle) => &IDLE[..self.dimensions.len()],
-            (Some(future), View::Future) => self.row(future, card),
-            (None, View::Future) | (_, View::Now) => self.row(&self.used, card),
+            (_, LedgerTime::Idle) => &IDLE[..self.dimensions.len()],
+            (Some(future), LedgerTime::Future) => self.row(future, card),
+            (None, LedgerTime::Future) | (_, LedgerTime::Now) => self.row(&self.used, card),
         }
     }
 
     /// Whether somebody holds some of a card now.
     pub fn is_in_use(&self, card: usize) -> bool {
-        self.used(card, View::Now).iter().any(|amount| *amount != 0)
+        self.used(card, LedgerTime::Now)
+            .iter()
+            .any(|amount| *amount != 0)
     }
 
     /// Whether the two views may differ.
@@ -279,13 +281,13 @@ impl NodeCards {
     }
 
     /// Entries that count in a view.
-    pub fn entries(&self, view: View) -> impl Iterator<Item = &LedgerEntry> {
+    pub fn entries(&self, view: LedgerTime) -> impl Iterator<Item = &LedgerEntry> {
         let counts = move |entry: &&LedgerEntry| entry.load.counts(view);
         self.entries.iter().filter(counts)
     }
 
     /// Partitions of a card in use, in no particular order; a partition twice if two pods claim it.
-    pub fn partitions(&self, card: usize, view: View) -> impl Iterator<Item = Partition> {
+    pub fn partitions(&self, card: usize, view: LedgerTime) -> impl Iterator<Item = Partition> {
         self.entries(view)
             .filter(move |entry| usize::from(entry.card) == card)
             .filter_map(|entry| entry.partition)
@@ -319,7 +321,7 @@ impl NodeCards {
         if let Some(why) = &card.unusable {
             return Some(format!("card {id} cannot be used any more: {why}"));
         }
-        let (used, capacity) = (self.used(at, View::Now), self.capacity(at));
+        let (used, capacity) = (self.used(at, LedgerTime::Now), self.capacity(at));
         let mut amounts = self.dimensions.iter().zip(used.iter().zip(capacity));
         let shrunk = amounts.find(|(of, (used, has))| of.is_physical && used > has);
         shrunk.map(|(of, _)| format!("card {id} has less {} than it had", of.name))
@@ -392,11 +394,11 @@ impl NodeCards {
                 *amount = step(*amount, *part);
             }
         };
-        if load.counts(View::Now) {
+        if load.counts(LedgerTime::Now) {
             apply(&mut self.used[row.clone()]);
         }
         if let Some(future) = &mut self.future
-            && load.counts(View::Future)
+            && load.counts(LedgerTime::Future)
         {
             apply(&mut future[row]);
         }
@@ -404,16 +406,18 @@ impl NodeCards {
 
     /// Whether what is in use of a card is the sum of what pods hold of it, in both views.
     pub fn is_balanced(&self, card: usize) -> bool {
-        [View::Now, View::Future].into_iter().all(|view| {
-            let mut sums: Portion = self.used(card, View::Idle).into();
-            let of_card = |entry: &&LedgerEntry| usize::from(entry.card) == card;
-            for entry in self.entries(view).filter(of_card) {
-                for (sum, part) in sums.iter_mut().zip(&entry.held) {
-                    *sum += part;
+        [LedgerTime::Now, LedgerTime::Future]
+            .into_iter()
+            .all(|view| {
+                let mut sums: Portion = self.used(card, LedgerTime::Idle).into();
+                let of_card = |entry: &&LedgerEntry| usize::from(entry.card) == card;
+                for entry in self.entries(view).filter(of_card) {
+                    for (sum, part) in sums.iter_mut().zip(&entry.held) {
+                        *sum += part;
+                    }
                 }
-            }
-            sums[..] == *self.used(card, view)
-        })
+                sums[..] == *self.used(card, view)
+            })
     }
 
     fn are_balanced(&self, allocations: &[Allocation]) -> bool {
@@ -449,7 +453,7 @@ impl CardSummary {
     /// or has more of anything than fits.
     pub fn of(cards: &NodeCards, at: usize) -> Option<Self> {
         let card = &cards.cards[at];
-        let (capacity, used) = (cards.capacity(at), cards.used(at, View::Now));
+        let (capacity, used) = (cards.capacity(at), cards.used(at, LedgerTime::Now));
         let (&[amount, most, percent], &[taken, sharers, given]) = (capacity, used) else {
             return None;
         };

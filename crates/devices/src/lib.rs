@@ -21,6 +21,7 @@ pub mod ascend;
 pub mod binding;
 pub mod config;
 pub mod facts;
+pub mod families;
 pub mod family;
 pub mod gauge;
 pub mod ledger;
@@ -35,12 +36,15 @@ mod unbuilt;
 pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, PluginProtocol,
 };
-pub use facts::{Amounts, ContainerFacts, ContainerKind, NodeFacts, NodeReport, Pairs, PodFacts};
-pub use family::{Decoded, Devices, FAMILIES, Family, FamilySpec, ReportPlace, ReportSpec};
+pub use facts::{
+    ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, NodeReport, Pairs, PodFacts,
+};
+pub use families::{Devices, FAMILIES};
+pub use family::{Decoded, Family, FamilySpec, ReportPlace, ReportSpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
-    Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, Load,
-    NodeCards, Partition, Portion, Tags, UNLIMITED, View,
+    Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,
+    Load, NodeCards, Partition, Portion, Tags, UNLIMITED,
 };
 pub use node::NodeDevices;
 pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};

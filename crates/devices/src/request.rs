@@ -5,8 +5,8 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::binding::BindingAnnotations;
-use crate::facts::Amounts;
-use crate::ledger::{Allocations, CardSummary, NodeCards, View};
+use crate::facts::MilliAmounts;
+use crate::ledger::{Allocations, CardSummary, LedgerTime, NodeCards};
 use crate::node::NodeDevices;
 
 /// A way in which a node may not fit.
@@ -40,7 +40,7 @@ pub trait FamilyRequest {
     ///
     /// # Errors
     /// Index of the failure.
-    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8>;
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8>;
 
     /// What [`FamilyRequest::fit`] would say of the cards as they are now: the score, or nothing if they do
     /// not fit. `None` where that takes more than a summary tells.
@@ -49,10 +49,10 @@ pub trait FamilyRequest {
     }
 
     /// The cards the pod gets; `None` if it does not fit.
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations>;
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations>;
 
     /// Why it does not fit; `None` if it does.
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss>;
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss>;
 
     /// What the Binding carries.
     fn annotations(
@@ -64,8 +64,8 @@ pub trait FamilyRequest {
 
     /// Amounts that count for the pod's queue instead of those of its containers: exact for the
     /// cards it has, as far as it can be told before it has some. Resource and milli-units.
-    fn charge(&self, _picks: Option<&Allocations>) -> Amounts {
-        Amounts::new()
+    fn charge(&self, _picks: Option<&Allocations>) -> MilliAmounts {
+        MilliAmounts::new()
     }
 
     /// What the owner of the pod should know although it can be placed.
@@ -100,7 +100,7 @@ impl DeviceRequest {
     ///
     /// # Errors
     /// Index of the first failure.
-    pub fn fit(&self, devices: &NodeDevices, view: View) -> Result<f64, usize> {
+    pub fn fit(&self, devices: &NodeDevices, view: LedgerTime) -> Result<f64, usize> {
         let mut sum = 0.0;
         let mut first = 0;
         for (family, request) in &self.parts {
@@ -126,7 +126,7 @@ impl DeviceRequest {
     pub fn choose(
         &self,
         devices: &NodeDevices,
-        view: View,
+        view: LedgerTime,
     ) -> Option<SmallVec<[(u8, Allocations); 1]>> {
         let allocation = |(family, request): &(u8, Rc<dyn FamilyRequest>)| {
             let cards = NodeCards::default();
@@ -139,7 +139,7 @@ impl DeviceRequest {
     }
 
     /// Why the pod does not fit the devices of a node; `None` if it does.
-    pub fn explain(&self, node: &str, devices: &NodeDevices, view: View) -> Option<NearMiss> {
+    pub fn explain(&self, node: &str, devices: &NodeDevices, view: LedgerTime) -> Option<NearMiss> {
         self.parts.iter().find_map(|(family, request)| {
             request.explain(node, devices.cards(*family, &NodeCards::default()), view)
         })

@@ -27,7 +27,7 @@ pub mod waiting;
 pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
-use pumice_framework::{Bind, JobNote, Plugins, QueueView, ReasonTable, Session, Step, Work};
+use pumice_framework::{Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Step, Work};
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -287,7 +287,7 @@ impl Engine {
     }
 
     /// What the queue plugin says about a queue.
-    pub fn queue_view(&self, queue: QueueIx) -> Option<QueueView> {
+    pub fn queue_view(&self, queue: QueueIx) -> Option<QueueShare> {
         self.plugins.queue_view(&self.state, queue)
     }
 

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use pumice_model::CounterIx;
 use pumice_model::NodeIx;
 use pumice_model::domains::Domains;
-use pumice_model::topology::{CounterIx, Counts, Topology};
+use pumice_model::topology::{CountTable, Topology};
 
 /// Topology keys with up to this many domains have a number for each.
 const FEW_DOMAINS: usize = 64;
@@ -17,7 +18,7 @@ const DENSE: usize = 16;
 /// Sums by domain: only those that are not zero while they are few.
 #[derive(Debug, Default)]
 struct Sums {
-    sparse: Counts,
+    sparse: CountTable,
     dense: Vec<i64>,
 }
 
@@ -25,7 +26,7 @@ impl Sums {
     fn new(domains: usize) -> Self {
         let dense = if domains <= FEW_DOMAINS { domains } else { 0 };
         Self {
-            sparse: Counts::default(),
+            sparse: CountTable::default(),
             dense: vec![0; dense],
         }
     }
@@ -61,7 +62,7 @@ pub struct DomainSum {
     /// Number of the topology key among the class's keys.
     pub key: usize,
     sums: Sums,
-    seen: Counts,
+    seen: CountTable,
     eligible: Option<Rc<[bool]>>,
     /// With eligible nodes: how many domains have each sum, over domains with an eligible node.
     levels: BTreeMap<i64, u32>,
@@ -99,7 +100,7 @@ impl DomainSum {
             key,
             sums: Sums::new(domains.count),
             domains,
-            seen: Counts::default(),
+            seen: CountTable::default(),
             eligible,
             levels,
             domain_counts,
@@ -136,7 +137,7 @@ impl DomainSum {
 
     fn level(&mut self, sum: i64, by: i32) {
         let count = self.levels.entry(sum).or_insert(0);
-        *count = count.wrapping_add_signed(by);
+        *count = count.strict_add_signed(by);
         if *count == 0 {
             self.levels.remove(&sum);
         }

@@ -11,7 +11,7 @@ use crate::plugin::{Changed, CycleInfo, Events, Plugin, Step};
 use crate::points::victims::Purpose;
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, LedgerCheck, NodeFilter,
-    NodeScore, QueueView, Signature, StaticClass, StaticPart,
+    NodeScore, QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -46,35 +46,35 @@ impl Member {
 }
 
 /// Plugins that have a point and have it switched on: tier and position, in the order they are asked.
-type Asked = Vec<(usize, usize)>;
+type PluginsOfPoint = Vec<(usize, usize)>;
 
 /// Who is asked, by point.
 #[derive(Default)]
 struct Points {
-    job_order: Asked,
-    queue_order: Asked,
-    task_order: Asked,
-    sub_job_order: Asked,
-    job_ready: Asked,
-    sub_job_ready: Asked,
-    job_pipelined: Asked,
-    sub_job_pipelined: Asked,
-    job_valid: Asked,
-    job_starving: Asked,
-    admission: Asked,
-    overused: Asked,
-    allocatable: Asked,
-    signatures: Asked,
-    node_filters: Asked,
-    node_scores: Asked,
-    domain_filters: Asked,
-    candidate_scores: Asked,
-    ledgers: Asked,
-    preemptable: Asked,
-    reclaimable: Asked,
-    bind_steps: Asked,
-    queue_views: Asked,
-    job_shares: Asked,
+    job_order: PluginsOfPoint,
+    queue_order: PluginsOfPoint,
+    task_order: PluginsOfPoint,
+    sub_job_order: PluginsOfPoint,
+    job_ready: PluginsOfPoint,
+    sub_job_ready: PluginsOfPoint,
+    job_pipelined: PluginsOfPoint,
+    sub_job_pipelined: PluginsOfPoint,
+    job_valid: PluginsOfPoint,
+    job_starving: PluginsOfPoint,
+    admission: PluginsOfPoint,
+    overused: PluginsOfPoint,
+    allocatable: PluginsOfPoint,
+    signatures: PluginsOfPoint,
+    node_filters: PluginsOfPoint,
+    node_scores: PluginsOfPoint,
+    domain_filters: PluginsOfPoint,
+    candidate_scores: PluginsOfPoint,
+    ledgers: PluginsOfPoint,
+    preemptable: PluginsOfPoint,
+    reclaimable: PluginsOfPoint,
+    bind_steps: PluginsOfPoint,
+    queue_views: PluginsOfPoint,
+    job_shares: PluginsOfPoint,
 }
 
 impl Points {
@@ -191,7 +191,7 @@ impl Plugins {
     /// One point of those who have it.
     fn ask<'a, P: ?Sized + 'a>(
         &'a self,
-        asked: &'a Asked,
+        asked: &'a PluginsOfPoint,
         point: fn(Extensions<'a>) -> Option<&'a P>,
     ) -> impl Iterator<Item = &'a P> {
         let plugins = asked.iter().map(|at| self.plugin(*at));
@@ -201,7 +201,7 @@ impl Plugins {
     /// Likewise, tier by tier.
     fn by_tier<'a, P: ?Sized + 'a>(
         &'a self,
-        asked: &'a Asked,
+        asked: &'a PluginsOfPoint,
         point: fn(Extensions<'a>) -> Option<&'a P>,
     ) -> impl Iterator<Item = impl Iterator<Item = &'a P>> {
         asked
@@ -560,7 +560,7 @@ impl Plugins {
     }
 
     /// What the first queue plugin says about a queue.
-    pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
+    pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare> {
         self.ask(&self.points.queue_views, |x| x.queue_views)
             .find_map(|plugin| plugin.queue_view(state, queue))
     }

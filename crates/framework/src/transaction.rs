@@ -209,10 +209,16 @@ impl Session<'_> {
                 self.kept.push(task);
                 return;
             }
+            assert!(
+                self.state.cards_are_balanced(task),
+                "cards of {} are not what its ledger says",
+                self.state.task_key(task)
+            );
             self.state.note_device_warnings(task);
             devices = Some(Box::new(self.state.binding_annotations(task)));
         }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
+        debug_assert_eq!(self.state.imbalance(node), None);
         let volumes = match self.plugins.volume_timeout_s() {
             Some(_) => self.state.volumes().steps(task),
             None => Vec::new(),

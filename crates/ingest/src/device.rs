@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, NodeStatus, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_devices::family;
+use pumice_devices::families;
 use pumice_model::object::{Amounts, ContainerFacts, ContainerKind, NodeObject, Pairs, PodObject};
 
 use crate::amount;
@@ -16,7 +16,7 @@ const KUBERNETES: &str = "kubernetes.io/";
 /// Fills in what a pod asks and holds. Amounts out of range are told where the request of the pod
 /// is read.
 pub(crate) fn fill_pod(out: &mut PodObject, meta: &ObjectMeta, spec: &PodSpec) {
-    out.records = annotations(meta, |key| family::records(key) || family::follows(key));
+    out.records = annotations(meta, |key| families::records(key) || families::follows(key));
     let init = spec.init_containers.iter().flatten().map(|container| {
         let kind = match container.restart_policy.as_deref() {
             Some("Always") => ContainerKind::Sidecar,
@@ -29,7 +29,7 @@ pub(crate) fn fill_pod(out: &mut PodObject, meta: &ObjectMeta, spec: &PodSpec) {
     let containers: Vec<ContainerFacts> = init.chain(regular).collect();
     if containers.iter().any(|facts| !facts.amounts.is_empty()) {
         out.facts.containers = containers;
-        out.facts.annotations = annotations(meta, family::asks);
+        out.facts.annotations = annotations(meta, families::asks);
         out.facts.labels = labels(meta);
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn fill_node(
     status: &NodeStatus,
     problems: &mut ObjectProblems,
 ) {
-    out.device_annotations = annotations(meta, family::reads_of_node);
+    out.device_annotations = annotations(meta, families::reads_of_node);
     let path = crate::problem::Path::root("status");
     let capacity = amount::amounts(status.capacity.as_ref(), path.field("capacity"), problems);
     out.device_capacity = extended(capacity);
@@ -56,7 +56,7 @@ fn annotations(meta: &ObjectMeta, keep: impl Fn(&str) -> bool) -> Pairs {
 
 fn labels(meta: &ObjectMeta) -> Pairs {
     let all = meta.labels.iter().flatten();
-    all.filter(|(key, _)| family::reads_label(key))
+    all.filter(|(key, _)| families::reads_label(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

@@ -12,10 +12,10 @@ use pumice_devices::{Allocations, DeviceRequest, Devices, NodeDevices, PodFacts,
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::ix::{DeviceRequestIx, TaskIx};
 use crate::object::{NodeObject, Pairs};
 use crate::resource::{ResIx, ResourceNames};
 use crate::shape::Pool;
-use crate::task::TaskIx;
 
 /// Notes kept until somebody asks for them.
 const MOST_NOTES: usize = 10_000;
@@ -24,17 +24,8 @@ const MOST_NOTES: usize = 10_000;
 const UNTIL_THEN: &str =
     "until then what was read before stays in force, at first the built-in defaults";
 
-/// Dense index of what a pod asks of devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DeviceRequestIx(pub u32);
-
-impl DeviceRequestIx {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-}
-
 /// Amounts that count for queues instead of those of the request.
-pub type Charge = SmallVec<[(ResIx, i64); 2]>;
+pub type QueueCharge = SmallVec<[(ResIx, i64); 2]>;
 
 /// Devices a task holds on its node.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +35,7 @@ pub struct Holding {
     /// What else decides who shares cards with it.
     pub tags: Tags,
     /// Amounts that count for its queue instead of those of its request.
-    pub charge: Charge,
+    pub charge: QueueCharge,
 }
 
 impl Holding {
@@ -91,14 +82,14 @@ pub struct DeviceNote {
 
 /// What decides about a demand: what is asked, and by whom where that matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Asked {
+struct AskedDevices {
     facts: PodFacts,
     tags: Tags,
 }
 
 struct Compiled {
     demand: Rc<DeviceRequest>,
-    charge: Charge,
+    charge: QueueCharge,
 }
 
 /// What all pods ask, the families, and the configuration they come from.
@@ -107,7 +98,7 @@ pub struct DeviceTable {
     maps: FxHashMap<(String, String), Option<String>>,
     /// What ConfigMaps tell of nodes, known or not: topic and text, by name of the node.
     pub(crate) reports: BTreeMap<String, Pairs>,
-    asked: Pool<Asked>,
+    asked: Pool<AskedDevices>,
     compiled: Vec<Compiled>,
     pub(crate) notes: VecDeque<DeviceNote>,
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
@@ -125,10 +116,10 @@ impl Default for DeviceTable {
             pod_problems: FxHashMap::default(),
         };
         // Index 0 is nothing, and stays.
-        books.asked.acquire(Asked::default());
+        books.asked.acquire(AskedDevices::default());
         books.compiled.push(Compiled {
             demand: Rc::default(),
-            charge: Charge::new(),
+            charge: QueueCharge::new(),
         });
         books
     }
@@ -146,7 +137,7 @@ impl DeviceTable {
     }
 
     /// Amounts that count for queues as long as the pod has no cards.
-    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &Charge {
+    pub(crate) fn charge(&self, ix: DeviceRequestIx) -> &QueueCharge {
         &self.compiled[ix.0 as usize].charge
     }
 
@@ -181,7 +172,7 @@ impl DeviceTable {
             return DeviceRequestIx::NONE;
         }
         let depends_on_group = self.devices.depends_on_group(facts);
-        let asked = Asked {
+        let asked = AskedDevices {
             facts: facts.clone(),
             tags: Tags {
                 group: tags.group.filter(|_| depends_on_group),
@@ -254,7 +245,7 @@ impl DeviceTable {
     pub(crate) fn rebuild(&mut self, settings: Settings) {
         let same_map = settings.config_map == self.devices.settings().config_map;
         let config = match self.maps.get(&settings.config_map) {
-            Some(Some(text)) => match pumice_devices::family::read_config(text) {
+            Some(Some(text)) => match pumice_devices::families::read_config(text) {
                 Ok(config) => config,
                 Err(problems) => {
                     let (namespace, name) = settings.config_map.clone();
@@ -322,8 +313,8 @@ pub(crate) fn charge_of(
     demand: &DeviceRequest,
     parts: Option<&[(u8, Allocations)]>,
     resources: &mut ResourceNames,
-) -> Charge {
-    let mut charge = Charge::new();
+) -> QueueCharge {
+    let mut charge = QueueCharge::new();
     for (family, request) in &demand.parts {
         let allocations = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
         for (name, amount) in request.charge(allocations.map(|(_, allocations)| allocations)) {

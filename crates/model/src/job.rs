@@ -1,22 +1,10 @@
 //! A job: a PodGroup and its pods (or a single pod without PodGroup).
 
 use crate::intern::Sym;
+use crate::ix::{QueueIx, TaskIx};
 use crate::object::{GroupObject, GroupPhase, GroupStatus};
-use crate::queue::QueueIx;
 use crate::resource::{ResVec, WideSum};
-use crate::state::Marks;
-use crate::task::{STATUSES, TaskIx, TaskStatus};
-
-/// Dense index of a job; reused after the job is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct JobIx(pub u32);
-
-impl JobIx {
-    /// As an array index.
-    pub fn at(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::task::{STATUSES, TaskStatus};
 
 /// Where a job comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +132,7 @@ pub struct Job {
     pub releasing_on_node: u32,
     /// PodGroup status as the scheduler wants it.
     pub status: GroupStatus,
-    pub(crate) marks: Marks,
+    pub(crate) flags: DirtyFlags,
 }
 
 impl Job {
@@ -280,5 +268,51 @@ impl Job {
     /// Amounts beyond `minResources`.
     pub fn elastic(&self) -> ResVec {
         self.allocated.exceeding(&self.min_resources_or_zero())
+    }
+}
+
+/// Not in the list of waiting jobs.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// What one job adds to the sums of its queue and of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueShareOf {
+    pub(crate) queue: Option<QueueIx>,
+    pub(crate) reserved: ResVec,
+    pub(crate) elastic: ResVec,
+}
+
+impl QueueShareOf {
+    pub(crate) fn of(job: &Job) -> Self {
+        if job.queue.is_none() {
+            return Self::default();
+        }
+        Self {
+            queue: job.queue,
+            reserved: job.standing_reservation().unwrap_or_default(),
+            elastic: job.elastic(),
+        }
+    }
+}
+
+/// Where a job stands in the lists of changes.
+#[derive(Clone, Debug)]
+pub(crate) struct DirtyFlags {
+    pub(crate) changed: bool,
+    pub(crate) unobserved: bool,
+    pub(crate) unsettled: bool,
+    pub(crate) waiting_slot: u32,
+    pub(crate) share: QueueShareOf,
+}
+
+impl Default for DirtyFlags {
+    fn default() -> Self {
+        Self {
+            changed: false,
+            unobserved: false,
+            unsettled: false,
+            waiting_slot: NOWHERE,
+            share: QueueShareOf::default(),
+        }
     }
 }

@@ -16,6 +16,7 @@ pub mod delta;
 pub mod device;
 pub mod domains;
 pub mod intern;
+pub mod ix;
 pub mod job;
 pub mod node;
 pub mod object;
@@ -30,13 +31,17 @@ pub mod volume;
 pub mod write;
 
 pub use delta::Delta;
-pub use device::{DeviceNote, DeviceRequestIx, NoteAbout};
+pub use device::{DeviceNote, NoteAbout};
 pub use intern::{Interner, Sym};
-pub use job::{Job, JobIx, Origin};
-pub use node::{NodeIx, Nodes};
-pub use queue::{Queue, QueueIx};
+pub use ix::{
+    AppearanceIx, CounterIx, DeviceRequestIx, JobIx, NeedIx, NodeIx, QueueIx, RulesIx, ShapeIx,
+    TaskIx,
+};
+pub use job::{Job, Origin};
+pub use node::Nodes;
+pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};
-pub use shape::{Rules, RulesIx, Shape, ShapeIx};
+pub use shape::{Rules, Shape};
 pub use state::{Placement, State};
-pub use task::{Task, TaskIx, TaskStatus};
-pub use volume::{Need, NeedIx, VolumeStep, Volumes};
+pub use task::{Task, TaskStatus};
+pub use volume::{VolumeNeed, VolumeStep, Volumes};

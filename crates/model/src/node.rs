@@ -8,21 +8,10 @@ use pumice_devices::{Load, NodeDevices};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::ix::{NodeIx, TaskIx};
 use crate::object::{Disk, HostPort, NodeObject, VolumeSource};
 use crate::resource::{ResIx, ResVec};
-use crate::task::TaskIx;
 use crate::volume::{Attached, OnNode};
-
-/// Dense index of a node, in name order once sealed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeIx(pub u32);
-
-impl NodeIx {
-    /// As an array index.
-    pub fn at(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// One quantity of every resource for every node.
 #[derive(Clone, Debug, Default)]

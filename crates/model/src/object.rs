@@ -18,13 +18,10 @@ pub use volume::{
     VolumeSource,
 };
 
-pub use pumice_devices::{ContainerFacts, ContainerKind, PodFacts};
+pub use pumice_devices::{ContainerFacts, ContainerKind, Pairs, PodFacts};
 
 /// Resource name and amount in stored units, sorted by name, each name at most once.
 pub type Amounts = Vec<(String, i64)>;
-
-/// Label-like pairs, sorted by key, each key at most once.
-pub type Pairs = Vec<(String, String)>;
 
 /// The value of a key.
 pub(crate) fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {

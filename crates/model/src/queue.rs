@@ -3,17 +3,6 @@
 use crate::object::{QueueObject, QueueState};
 use crate::resource::{ResVec, WideSum};
 
-/// Dense index of a queue; reused after the queue is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct QueueIx(pub u32);
-
-impl QueueIx {
-    /// As an array index.
-    pub fn at(self) -> usize {
-        self.0 as usize
-    }
-}
-
 /// One queue.
 #[derive(Clone, Debug)]
 pub struct Queue {

@@ -5,18 +5,11 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::ix::{RulesIx, ShapeIx};
 use crate::object::{
     Amounts, HostPort, NodeTerm, Pairs, PodObject, PodTerm, SpreadConstraint, Toleration,
 };
 use crate::resource::{ResVec, ResourceNames};
-
-/// Dense index of a [`Shape`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ShapeIx(pub u32);
-
-/// Dense index of [`Rules`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RulesIx(pub u32);
 
 /// The part of a shape that does not depend on amounts: which nodes, which neighbours.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

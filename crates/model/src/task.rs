@@ -2,25 +2,10 @@
 
 use pumice_devices::Load;
 
-use crate::device::{DeviceRequestIx, Holding};
+use crate::device::Holding;
 use crate::intern::Sym;
-use crate::job::JobIx;
-use crate::node::NodeIx;
+use crate::ix::{AppearanceIx, DeviceRequestIx, JobIx, NeedIx, NodeIx, ShapeIx};
 use crate::object::{Gates, Pairs, PodObject, PodPhase};
-use crate::shape::ShapeIx;
-use crate::topology::AppearanceIx;
-use crate::volume::NeedIx;
-
-/// Dense index of a task; reused after the pod is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskIx(pub u32);
-
-impl TaskIx {
-    /// As an array index.
-    pub fn at(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// Where a task is in its life (spec/01 §3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -24,17 +24,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::intern::{Interner, Sym};
-use crate::node::NodeIx;
+use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
 use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
 use crate::selector::{Labels, selects, term_selects};
-use crate::shape::RulesIx;
 
 use anchor::Anchored;
 use counter::{Counter, Weighed};
-pub use counter::{CounterIx, KeyCounter, MAX_COUNTERS, Pull, Query};
-pub use counts::Counts;
+pub use counter::{KeyCounter, MAX_COUNTERS, Pull, Query};
+pub use counts::CountTable;
 pub use learn::Carried;
-use learn::{Carrier, Term};
+use learn::{CarriedTerm, Carrier};
 
 /// What a pod looks like to selectors: its namespace and those of its labels that any selector in
 /// the cluster reads.
@@ -48,17 +47,13 @@ pub struct Appearance {
     pub owner: Sym,
 }
 
-/// Dense index of an [`Appearance`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AppearanceIx(pub u32);
-
 /// What is known of an appearance.
 struct Look {
     appearance: Rc<Appearance>,
     /// Placed pods by node.
-    placed: Counts,
+    placed: CountTable,
     /// Those of them that are terminating.
-    terminating: Option<Box<Counts>>,
+    terminating: Option<Box<CountTable>>,
     /// Counters its pods weigh something for, once one of them was placed.
     counted_by: Option<Vec<Weighed>>,
 }
@@ -80,7 +75,7 @@ pub struct Topology {
     counters_of_term: FxHashMap<u32, SmallVec<[CounterIx; 1]>>,
     /// Appearances somebody has asked for the terms that select them.
     asked: FxHashMap<(AppearanceIx, Pull), Vec<KeyCounter>>,
-    terms: Vec<Term>,
+    terms: Vec<CarriedTerm>,
     term_index: FxHashMap<Rc<(PodTerm, Carried)>, u32>,
     /// Terms by anchor.
     terms_at: Anchored,
@@ -152,7 +147,7 @@ impl Topology {
         self.look_index.insert(appearance.clone(), ix);
         self.looks.push(Look {
             appearance,
-            placed: Counts::default(),
+            placed: CountTable::default(),
             terminating: None,
             counted_by: None,
         });
@@ -322,10 +317,10 @@ impl Topology {
     /// Forgets every count by node and every counter, when node indices moved.
     pub fn forget_counts(&mut self) {
         for carrier in self.carriers.values_mut() {
-            carrier.placed = Counts::default();
+            carrier.placed = CountTable::default();
         }
         for look in &mut self.looks {
-            (look.placed, look.terminating) = (Counts::default(), None);
+            (look.placed, look.terminating) = (CountTable::default(), None);
         }
         self.forget_counters();
     }

@@ -26,18 +26,18 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 
+use crate::ix::{NeedIx, TaskIx};
 use crate::object::{
     AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
     StorageClassObject,
 };
 use crate::shape::Pool;
-use crate::task::TaskIx;
 
 pub(crate) use attached::Attached;
 pub use attached::OnNode;
 pub use matching::Conflicts;
-pub use need::{ClaimNeed, Need, NeedIx, OpenClaim};
-use reach::{Limits, ReachIx, Reaches};
+pub use need::{ClaimNeed, OpenClaim, VolumeNeed};
+use reach::{ReachIx, ReachLimits, Reaches};
 use users::TaskVolumes;
 pub use users::VolumePlan;
 
@@ -139,7 +139,7 @@ pub struct Volumes {
     ignored: BTreeSet<String>,
     reaches: Reaches,
     tasks: FxHashMap<TaskIx, TaskVolumes>,
-    needs: Pool<Need>,
+    needs: Pool<VolumeNeed>,
     stale: FxHashSet<ClaimIx>,
     all_stale: bool,
     objects_epoch: u64,
@@ -150,7 +150,7 @@ impl Default for Volumes {
     fn default() -> Self {
         let mut needs = Pool::default();
         // Index 0 is the need of pods without volumes; it is never given back.
-        needs.acquire(Need::default());
+        needs.acquire(VolumeNeed::default());
         Self {
             pvs: FxHashMap::default(),
             free: FxHashMap::default(),
@@ -184,7 +184,7 @@ impl Volumes {
     }
 
     /// A need in use.
-    pub fn need(&self, ix: NeedIx) -> &Rc<Need> {
+    pub fn need(&self, ix: NeedIx) -> &Rc<VolumeNeed> {
         self.needs.get(ix.0)
     }
 

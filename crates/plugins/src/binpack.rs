@@ -10,7 +10,7 @@ use pumice_model::{Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use crate::columns;
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 const WEIGHT: &str = "binpack.weight";
 const WEIGHT_CPU: &str = "binpack.cpu";
@@ -67,7 +67,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Binpack::new(&conf.arguments)));
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(Binpack::new(&conf.arguments)));
 
 /// The plugin.
 pub struct Binpack {
@@ -126,10 +127,10 @@ impl NodeScores for Binpack {
             .listed
             .iter()
             .filter_map(|(name, weight)| Some((state.resources().get(name)?, *weight)));
-        let parts: Vec<Part> = [(CPU, self.cpu), (MEMORY, self.memory)]
+        let parts: Vec<WeightedResource> = [(CPU, self.cpu), (MEMORY, self.memory)]
             .into_iter()
             .chain(listed)
-            .map(|(resource, weight)| Part {
+            .map(|(resource, weight)| WeightedResource {
                 resource,
                 weight,
                 request: request.get(resource),
@@ -151,7 +152,7 @@ impl NodeScores for Binpack {
 }
 
 /// One resource of the request.
-struct Part {
+struct WeightedResource {
     resource: ResIx,
     request: i64,
     weight: i64,
@@ -159,7 +160,7 @@ struct Part {
 
 /// Weighted mean of (request + used) / capacity, × 100 × weight; 0 for a node it does not fit.
 struct Fullness {
-    parts: Vec<Part>,
+    parts: Vec<WeightedResource>,
     weight_sum: i64,
     weight: i64,
 }

@@ -12,7 +12,7 @@ use pumice_framework::tiers::VictimAnswer;
 use pumice_framework::{Extensions, Plugin};
 use pumice_model::{State, TaskIx};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -24,7 +24,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Conformance));
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Conformance));
 
 /// The plugin.
 pub struct Conformance;

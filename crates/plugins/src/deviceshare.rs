@@ -18,7 +18,7 @@ use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
 
 use check::DeviceCheck;
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 const GPU_MEMORY: &str = "deviceshare.GPUSharingEnable";
 const GPU_NUMBER: &str = "deviceshare.GPUNumberEnable";
@@ -62,8 +62,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry =
-    Entry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf))).with_configuration(INIT_PARAMS);
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)))
+    .with_configuration(INIT_PARAMS);
 
 const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, default, doc)

@@ -15,7 +15,7 @@ use pumice_model::{Job, JobIx, QueueIx, State};
 
 use tree::Tree;
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -27,7 +27,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Drf::new(conf.enabled.hierarchy)));
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(Drf::new(conf.enabled.hierarchy)));
 
 /// The plugin.
 pub struct Drf {

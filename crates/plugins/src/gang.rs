@@ -16,7 +16,7 @@ use pumice_framework::{CycleInfo, Extensions, Plugin, Refusal, Step, Vote};
 use pumice_model::job::{RoleCount, SubJob};
 use pumice_model::{Job, JobIx, QueueIx, State, TaskIx, TaskStatus};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 use newcomers::Newcomers;
 
 const HOLD_MINIMUM: &str = "gang.hold-minimum-seconds";
@@ -41,7 +41,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Gang::new(&conf.arguments)));
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(Gang::new(&conf.arguments)));
 
 /// The plugin.
 pub struct Gang {

@@ -10,21 +10,22 @@ use pumice_framework::points::{
     CandidateScore, Cell, ChangedDomains, Class, Counting, DomainFilter, KeySet,
 };
 use pumice_framework::{DomainSum, ReasonId, ReasonKind, ReasonTable};
+use pumice_model::CounterIx;
 use pumice_model::domains::Domains;
 use pumice_model::object::PodTerm;
-use pumice_model::topology::{CounterIx, Pull, Query};
+use pumice_model::topology::{Pull, Query};
 use pumice_model::{NodeIx, State};
 use rustc_hash::FxHashSet;
 
 /// Reasons of the filter (spec/02 §6.7).
 #[derive(Clone, Copy, Debug)]
-pub struct Reasons {
+pub struct AffinityReasons {
     affinity: ReasonId,
     anti_affinity: ReasonId,
     existing: ReasonId,
 }
 
-impl Reasons {
+impl AffinityReasons {
     /// Interns the reasons.
     pub fn new(table: &mut ReasonTable) -> Self {
         use ReasonKind::{Unresolvable, Unschedulable};
@@ -40,26 +41,26 @@ impl Reasons {
 
 /// The filter of one class and the sums it needs.
 #[derive(Debug)]
-struct Filter {
+struct AffinityFilter {
     keys: KeySet,
     sums: Vec<DomainSum>,
     affinity: Vec<usize>,
     first_of_its_kind: bool,
     anti: Vec<usize>,
     existing: Vec<usize>,
-    reasons: Reasons,
+    reasons: AffinityReasons,
 }
 
 /// The filter of a class; `None` when no other pod has a say.
 pub fn filter(
     with: &mut Counting<'_>,
     class: &Class,
-    reasons: Reasons,
+    reasons: AffinityReasons,
 ) -> Option<Box<dyn DomainFilter>> {
     if !with.state().topology().is_active() {
         return None;
     }
-    let mut filter = Filter {
+    let mut filter = AffinityFilter {
         keys: KeySet::default(),
         sums: Vec::new(),
         affinity: Vec::new(),
@@ -83,7 +84,7 @@ pub fn filter(
     }
 }
 
-impl Filter {
+impl AffinityFilter {
     fn add_sum(&mut self, with: &mut Counting<'_>, counter: CounterIx, key: &str) -> usize {
         let (at, domains) = self.keys.add(with, key);
         let topology = with.state().topology();
@@ -134,7 +135,7 @@ impl Filter {
     }
 }
 
-impl DomainFilter for Filter {
+impl DomainFilter for AffinityFilter {
     fn keys(&self) -> &[String] {
         self.keys.names()
     }
@@ -183,7 +184,7 @@ impl DomainFilter for Filter {
 
 /// The score of one class and the sums it needs.
 #[derive(Debug)]
-struct Score {
+struct AffinityScore {
     sums: Vec<DomainSum>,
     weight: i64,
     raw: Vec<i64>,
@@ -213,10 +214,10 @@ pub fn score(
         return None;
     }
     let raw = Vec::new();
-    Some(Box::new(Score { sums, weight, raw }))
+    Some(Box::new(AffinityScore { sums, weight, raw }))
 }
 
-impl CandidateScore for Score {
+impl CandidateScore for AffinityScore {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         for sum in &mut self.sums {
             for node in touched {

@@ -37,7 +37,7 @@ use pumice_devices::Settings;
 use pumice_framework::plugins::Member;
 use pumice_framework::{Plugin, Plugins, ReasonTable};
 
-pub use registry::{Entry, MANDATORY, PLUGINS, SPECS, annotations_read};
+pub use registry::{MANDATORY, PLUGINS, PluginEntry, SPECS, annotations_read};
 
 /// The plugins of a checked configuration in their tiers. Their filter reasons are interned in
 /// `reasons`.

@@ -24,7 +24,7 @@ use pumice_model::object::{GroupLimits, NodeGroups, QueueObject};
 use pumice_model::selector::pair;
 use pumice_model::{JobIx, NodeIx, Queue, QueueIx, State, TaskIx};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 /// Label that names the group of a node.
 const LABEL: &str = "volcano.sh/nodegroup-name";
@@ -55,7 +55,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, reasons| {
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
     Box::new(NodeGroup::new(conf, reasons))
 });
 
@@ -64,7 +64,7 @@ pub struct NodeGroup {
     strict: bool,
     ordered: bool,
     hierarchy: bool,
-    reasons: Reasons,
+    reasons: NodeGroupReasons,
     /// Queue of every job with pods on nodes, by job index.
     queue_of: Vec<Option<QueueIx>>,
     /// Moves when such a job changes its queue.
@@ -74,7 +74,7 @@ pub struct NodeGroup {
 }
 
 #[derive(Clone, Copy)]
-struct Reasons {
+struct NodeGroupReasons {
     no_label: ReasonId,
     no_affinity: ReasonId,
     affinity: ReasonId,
@@ -82,7 +82,7 @@ struct Reasons {
     limit: ReasonId,
 }
 
-impl Reasons {
+impl NodeGroupReasons {
     fn new(table: &mut ReasonTable) -> Self {
         let mut hard = |text| table.intern(text, ReasonKind::Unresolvable);
         Self {
@@ -102,7 +102,7 @@ impl NodeGroup {
             strict: switch(STRICT, true),
             ordered: switch(ORDERED, false),
             hierarchy: conf.enabled.hierarchy,
-            reasons: Reasons::new(reasons),
+            reasons: NodeGroupReasons::new(reasons),
             queue_of: Vec::new(),
             revision: 0,
             signed: Vec::new(),

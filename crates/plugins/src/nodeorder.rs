@@ -24,7 +24,7 @@ use pumice_model::object::NodeObject;
 use pumice_model::selector::{node_term_holds, untolerated_preferences};
 use pumice_model::{Rules, State};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 use crate::{inter_pod_affinity, topology_spread};
 use balanced::Balanced;
 use requested::{Prefer, Requested};
@@ -84,7 +84,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(NodeOrder::new(&conf.arguments)));
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(NodeOrder::new(&conf.arguments)));
 
 /// The plugin: the weights of its scorers.
 pub struct NodeOrder {

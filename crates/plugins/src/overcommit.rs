@@ -5,7 +5,7 @@ use pumice_framework::points::Admission;
 use pumice_framework::{Bound, CycleInfo, Extensions, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 use crate::reservation::{self, amount, is_within};
 
 const FACTOR: &str = "overcommit-factor";
@@ -29,7 +29,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, _| Box::new(Overcommit::new(&conf.arguments)));
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(Overcommit::new(&conf.arguments)));
 
 /// The plugin.
 pub struct Overcommit {

@@ -23,7 +23,7 @@ use pumice_model::{NodeIx, State};
 
 use volumes::{VolumeReasons, VolumeSwitches};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 use crate::{columns, inter_pod_affinity, topology_spread};
 
 const NODE_AFFINITY: &str = "predicate.NodeAffinityEnable";
@@ -108,7 +108,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, reasons| {
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
     Box::new(Predicates::new(&conf.arguments, reasons))
 });
 
@@ -121,14 +121,14 @@ pub struct Predicates {
     spread: bool,
     volumes: VolumeSwitches,
     bind_timeout_s: i64,
-    reasons: Reasons,
+    reasons: PredicateReasons,
     volume_reasons: VolumeReasons,
-    affinity_reasons: inter_pod_affinity::Reasons,
-    spread_reasons: topology_spread::Reasons,
+    affinity_reasons: inter_pod_affinity::AffinityReasons,
+    spread_reasons: topology_spread::SpreadReasons,
 }
 
 /// Texts of spec/02 §6.7.
-struct Reasons {
+struct PredicateReasons {
     pod_number: ReasonId,
     unschedulable: ReasonId,
     affinity: ReasonId,
@@ -136,7 +136,7 @@ struct Reasons {
     ports: ReasonId,
 }
 
-impl Reasons {
+impl PredicateReasons {
     fn new(table: &mut ReasonTable) -> Self {
         let (soft, hard) = (ReasonKind::Unschedulable, ReasonKind::Unresolvable);
         let ports = "node(s) didn't have free ports for the requested pod ports";
@@ -166,10 +166,10 @@ impl Predicates {
                 binding: is_on(BINDING),
             },
             bind_timeout_s: arguments.int(BIND_TIMEOUT).unwrap_or(BIND_TIMEOUT_S),
-            reasons: Reasons::new(table),
+            reasons: PredicateReasons::new(table),
             volume_reasons: VolumeReasons::new(table),
-            affinity_reasons: inter_pod_affinity::Reasons::new(table),
-            spread_reasons: topology_spread::Reasons::new(table),
+            affinity_reasons: inter_pod_affinity::AffinityReasons::new(table),
+            spread_reasons: topology_spread::SpreadReasons::new(table),
         }
     }
 }

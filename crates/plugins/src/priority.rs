@@ -10,7 +10,7 @@ use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder};
 use pumice_framework::{Extensions, Plugin};
 use pumice_model::{JobIx, State, TaskIx};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -22,7 +22,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Priority));
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Priority));
 
 /// The plugin.
 pub struct Priority;

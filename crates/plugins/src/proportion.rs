@@ -14,15 +14,15 @@ use std::cmp::Ordering;
 use pumice_conf::PluginSpec;
 use pumice_framework::points::{Admission, Allocatable, Overused, QueueOrder, QueueViews};
 use pumice_framework::{
-    Bound, CycleInfo, Extensions, Overrun, Plugin, QueueView, Refusal, Step, Vote,
+    Bound, CycleInfo, Extensions, Overrun, Plugin, QueueShare, Refusal, Step, Vote,
 };
 use pumice_model::resource::{CPU, MEMORY, PODS};
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 
 use crate::reservation::{self, amount, is_within};
-use filling::Claim;
+use filling::QueueClaim;
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 /// Amounts closer than this count as equal (spec/02 §0.1).
 pub(crate) const EPSILON: f64 = 0.1;
@@ -37,7 +37,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |_, _| Box::new(Proportion::default()));
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Proportion::default()));
 
 /// The plugin.
 #[derive(Default)]
@@ -130,7 +130,7 @@ impl Plugin for Proportion {
             .queues()
             .for_each(|(_, queue)| guaranteed.add_saturating(&queue.guarantee));
         let free = state.nodes().cluster_total.exceeding(&guaranteed);
-        let mut claims: Vec<Claim> = order.iter().map(|ix| claim(state, *ix, &free)).collect();
+        let mut claims: Vec<QueueClaim> = order.iter().map(|ix| claim(state, *ix, &free)).collect();
         filling::fill(&total, &mut claims);
         self.queues.clear();
         for (ix, claim) in order.iter().zip(claims) {
@@ -263,14 +263,14 @@ impl Admission for Proportion {
 }
 
 impl QueueViews for Proportion {
-    fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView> {
+    fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare> {
         let entitlement = self.of(queue)?;
         let amounts = entitlement.deserved.iter().enumerate();
         let deserved = amounts
             .filter(|(_, amount)| **amount > 0.0)
             .map(|(at, amount)| (ResIx(at as u16), *amount))
             .collect();
-        Some(QueueView {
+        Some(QueueShare {
             deserved,
             share: self.share(state, queue),
             inqueue: entitlement.inqueue.clone(),
@@ -284,12 +284,12 @@ fn dimensions(state: &State) -> impl Iterator<Item = ResIx> + use<> {
 }
 
 /// `free` is what no guarantee reserves.
-fn claim(state: &State, ix: QueueIx, free: &ResVec) -> Claim {
+fn claim(state: &State, ix: QueueIx, free: &ResVec) -> QueueClaim {
     let queue = state.queue(ix);
     let as_floats = |amount: &dyn Fn(ResIx) -> i64| -> Vec<f64> {
         dimensions(state).map(|ix| amount(ix) as f64).collect()
     };
-    Claim {
+    QueueClaim {
         weight: queue.object.weight as f64,
         request: as_floats(&|ix| {
             queue

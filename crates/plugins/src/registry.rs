@@ -16,7 +16,7 @@ pub type Build = fn(&PluginConf, &mut ReasonTable) -> Box<dyn Plugin>;
 
 /// One plugin of the list.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct PluginEntry {
     /// Name, summary and arguments: what a configuration is checked against.
     pub spec: PluginSpec,
     /// Makes it; none for a plugin that Volcano has and this version has not.
@@ -27,7 +27,7 @@ pub struct Entry {
     pub configuration: Option<&'static str>,
 }
 
-impl Entry {
+impl PluginEntry {
     /// A plugin that is built here.
     pub(crate) const fn new(spec: PluginSpec, build: Build) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Entry {
 }
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
-pub static PLUGINS: &[Entry] = &LIST;
+pub static PLUGINS: &[PluginEntry] = &LIST;
 
 /// A plugin that is there in every configuration.
 pub struct Mandatory {
@@ -96,7 +96,7 @@ pub static MANDATORY: &[Mandatory] = &[Mandatory {
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();
 
-const LIST: [Entry; 24] = [
+const LIST: [PluginEntry; 24] = [
     priority::ENTRY,
     gang::ENTRY,
     conformance::ENTRY,
@@ -110,38 +110,38 @@ const LIST: [Entry; 24] = [
     nodegroup::ENTRY,
     sla::ENTRY,
     resource_strategy_fit::ENTRY,
-    Entry::not_built(
+    PluginEntry::not_built(
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
     ),
-    Entry::not_built(
+    PluginEntry::not_built(
         "pdb",
         "Protects pods covered by a PodDisruptionBudget from eviction.",
     ),
-    Entry::not_built(
+    PluginEntry::not_built(
         "resourcequota",
         "Admits jobs only within the ResourceQuota of their namespace.",
     ),
-    Entry::not_built("tdm", "Shares revocable nodes by time of day."),
-    Entry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
-    Entry::not_built(
+    PluginEntry::not_built("tdm", "Shares revocable nodes by time of day."),
+    PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
+    PluginEntry::not_built(
         "task-topology",
         "Places tasks of a job near to or far from each other.",
     ),
-    Entry::not_built(
+    PluginEntry::not_built(
         "network-topology-aware",
         "Places jobs within the network topology.",
     ),
-    Entry::not_built("usage", "Scores and filters nodes by their measured usage."),
-    Entry::not_built(
+    PluginEntry::not_built("usage", "Scores and filters nodes by their measured usage."),
+    PluginEntry::not_built(
         "rescheduling",
         "Evicts pods so that they are placed better.",
     ),
-    Entry::not_built(
+    PluginEntry::not_built(
         "cdp",
         "Protects pods from eviction for a time after their start.",
     ),
-    Entry::not_built("extender", "Asks an HTTP service."),
+    PluginEntry::not_built("extender", "Asks an HTTP service."),
 ];
 
 const fn specs() -> [PluginSpec; LIST.len()] {
@@ -165,6 +165,6 @@ pub fn annotations_read() -> Vec<&'static str> {
 }
 
 /// The entry with a name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static PluginEntry> {
     PLUGINS.iter().find(|entry| entry.spec.name == name)
 }

@@ -20,7 +20,7 @@ use pumice_framework::points::{
 use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
 use pumice_model::{State, TaskIx};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 use proportional::Proportional;
 use scarce::Scarce;
 use strategy::Strategy;
@@ -145,7 +145,7 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry = Entry::new(SPEC, |conf, reasons| {
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
     Box::new(ResourceStrategyFit::new(conf, reasons))
 })
 .reading(&[SCORING_TYPE, WEIGHTS]);
@@ -233,8 +233,8 @@ impl NodeScores for ResourceStrategyFit {
 
 /// The sum of both scores.
 struct Both {
-    strategy: Option<strategy::Score>,
-    scarce: Option<scarce::Score>,
+    strategy: Option<strategy::StrategyScore>,
+    scarce: Option<scarce::ScarceScore>,
 }
 
 impl NodeScore for Both {

@@ -12,7 +12,7 @@ use pumice_framework::points::{Admission, JobOrder, JobPipelined};
 use pumice_framework::{CycleInfo, Extensions, Plugin, Refusal, Vote};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
-use crate::registry::Entry;
+use crate::registry::PluginEntry;
 
 const WAITING_TIME: &str = "sla-waiting-time";
 /// Of a PodGroup, in the order in which they are looked at.
@@ -35,8 +35,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: Entry =
-    Entry::new(SPEC, |conf, _| Box::new(Sla::new(&conf.arguments))).reading(&ANNOTATIONS);
+pub const ENTRY: PluginEntry =
+    PluginEntry::new(SPEC, |conf, _| Box::new(Sla::new(&conf.arguments))).reading(&ANNOTATIONS);
 
 /// The plugin.
 pub struct Sla {

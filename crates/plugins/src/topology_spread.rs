@@ -25,12 +25,12 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Reasons of the filter (spec/02 §6.7).
 #[derive(Clone, Copy, Debug)]
-pub struct Reasons {
+pub struct SpreadReasons {
     spread: ReasonId,
     label: ReasonId,
 }
 
-impl Reasons {
+impl SpreadReasons {
     /// Interns the reasons.
     pub fn new(table: &mut ReasonTable) -> Self {
         let spread = "node(s) didn't match pod topology spread constraints";
@@ -114,18 +114,18 @@ struct Spread {
 
 /// The filter of one class and the sums it needs.
 #[derive(Debug)]
-struct Filter {
+struct SpreadFilter {
     keys: KeySet,
     sums: Vec<DomainSum>,
     constraints: Vec<Spread>,
-    reasons: Reasons,
+    reasons: SpreadReasons,
 }
 
 /// The filter of a class; `None` when it has no constraint with `DoNotSchedule`.
 pub fn filter(
     with: &mut Counting<'_>,
     class: &Class,
-    reasons: Reasons,
+    reasons: SpreadReasons,
 ) -> Option<Box<dyn DomainFilter>> {
     let constraints = class.rules.spread.iter();
     let hard: Vec<&SpreadConstraint> = constraints
@@ -134,7 +134,7 @@ pub fn filter(
     if hard.is_empty() {
         return None;
     }
-    let mut filter = Filter {
+    let mut filter = SpreadFilter {
         keys: KeySet::default(),
         sums: Vec::new(),
         constraints: Vec::new(),
@@ -165,7 +165,7 @@ pub fn filter(
     Some(Box::new(filter))
 }
 
-impl Filter {
+impl SpreadFilter {
     /// Pods in the emptiest domain, by constraint: when one moves, so may every verdict.
     fn least(&self) -> SmallVec<[i64; 4]> {
         let least = |spread: &Spread| self.sums[spread.sum].least(spread.min_domains);
@@ -173,7 +173,7 @@ impl Filter {
     }
 }
 
-impl DomainFilter for Filter {
+impl DomainFilter for SpreadFilter {
     fn keys(&self) -> &[String] {
         self.keys.names()
     }
@@ -220,7 +220,7 @@ struct Soft {
 
 /// The score of one class and the sums it needs.
 #[derive(Debug)]
-struct Score {
+struct SpreadScore {
     soft: Vec<Soft>,
     weight: i64,
     /// Nodes without all keys are left out (the pod lists its constraints itself).
@@ -237,7 +237,7 @@ pub fn score(
     if weight == 0 {
         return None;
     }
-    let mut score = Score {
+    let mut score = SpreadScore {
         soft: Vec::new(),
         weight,
         require_all_keys: !class.rules.spread.is_empty(),
@@ -282,7 +282,7 @@ pub fn score(
     }
 }
 
-impl CandidateScore for Score {
+impl CandidateScore for SpreadScore {
     fn catch_up(&mut self, state: &State, touched: &[NodeIx]) {
         for sum in self.soft.iter_mut().map(|soft| &mut soft.sum) {
             for node in touched {

@@ -247,7 +247,7 @@ impl InputObjects {
         let data: Vec<(String, String)> = data.into_iter().flatten().filter_map(text).collect();
         let (namespace, name) = (meta("namespace"), meta("name"));
         let (namespace, name) = (namespace.unwrap_or("default"), name.unwrap_or_default());
-        match pumice_devices::family::node_reports(namespace, name, &data) {
+        match pumice_devices::families::node_reports(namespace, name, &data) {
             Ok(reports) => {
                 let is_one = !reports.is_empty();
                 self.node_reports.extend(reports);

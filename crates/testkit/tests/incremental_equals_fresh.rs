@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use pumice_conf::Config;
-use pumice_devices::View;
+use pumice_devices::LedgerTime;
 use pumice_engine::Engine;
 use pumice_engine::report::FIRST_REPORT_AFTER_S;
 use pumice_engine::report::REWRITE_NUMBERS_AFTER_S;
@@ -88,7 +88,7 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
             let at = usize::from(pick.card.expect("a card of the node"));
             let card = &cards.cards[at];
             let context = format!("{}: {card:?}", state.task_key(pod));
-            let (used, all) = (cards.used(at, View::Now), cards.capacity(at));
+            let (used, all) = (cards.used(at, LedgerTime::Now), cards.capacity(at));
             let fits = |name| cards.dimension(name).is_none_or(|of| used[of] <= all[of]);
             assert!(card.is_usable() && fits("sharers"), "{context}");
             let is_split = state.devices().families().mode(*family, card) == "mig";
@@ -96,10 +96,10 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
             match pick.partition {
                 Some(partition) => {
                     let same = cards
-                        .partitions(at, View::Now)
+                        .partitions(at, LedgerTime::Now)
                         .filter(|held| *held == partition);
                     assert_eq!(same.count(), 1, "{context}");
-                    let mut all = cards.partitions(at, View::Now);
+                    let mut all = cards.partitions(at, LedgerTime::Now);
                     assert!(all.all(|held| held.group == partition.group), "{context}");
                 }
                 None => {
@@ -116,11 +116,14 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
         let mut lines = Vec::new();
         for (family, cards) in state.nodes().devices[node.at()].families() {
             for (at, card) in cards.cards.iter().enumerate() {
-                let (now, future) = (cards.used(at, View::Now), cards.used(at, View::Future));
+                let (now, future) = (
+                    cards.used(at, LedgerTime::Now),
+                    cards.used(at, LedgerTime::Future),
+                );
                 let card = (&card.id, &card.unusable, &card.kind, card.variant);
                 lines.push(format!("{family} {card:?} {now:?} {future:?}"));
             }
-            let both = [View::Now, View::Future];
+            let both = [LedgerTime::Now, LedgerTime::Future];
             for hold in both.iter().flat_map(|view| cards.entries(*view)) {
                 let pod = state.task_key(TaskIx(hold.pod));
                 let what = (

@@ -34,14 +34,14 @@ impl Layouts {
 }
 
 /// One filter, and the numbers of its keys among those of the class.
-struct Part {
+struct CellFilter {
     filter: Box<dyn DomainFilter>,
     keys: Vec<usize>,
 }
 
 /// The filters of one class.
 pub struct CellFilters {
-    parts: Vec<Part>,
+    parts: Vec<CellFilter>,
     /// Cells of nodes about which the filters say the same.
     pub layout: Rc<Layout>,
 }
@@ -68,7 +68,7 @@ impl CellFilters {
         let mut parts = Vec::with_capacity(filters.len());
         for filter in filters {
             let keys = filter.keys().iter().map(&mut number).collect();
-            parts.push(Part { filter, keys });
+            parts.push(CellFilter { filter, keys });
         }
         let layout = layouts.layout(state, all, &names);
         Some(Self { parts, layout })

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use pumice_framework::points::{ClassKey, Signature};
 use pumice_framework::{Class, Plugins};
-use pumice_model::topology::AppearanceIx;
+use pumice_model::AppearanceIx;
 use pumice_model::{DeviceRequestIx, NeedIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, Reasons, StaticPart};
+use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail, StaticPart};
 use pumice_framework::reason::Shortage;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
-use super::Found;
+use super::ChosenNode;
 
 /// Nodes looked at in one go.
 pub const BLOCK: usize = 64;
@@ -109,7 +109,7 @@ impl ClassEvaluator {
         range: Range<usize>,
         block: &mut Block,
     ) {
-        self.evaluate_as(state, table, range, block, Reasons::Exact);
+        self.evaluate_as(state, table, range, block, ReasonDetail::Exact);
     }
 
     fn evaluate_as(
@@ -118,7 +118,7 @@ impl ClassEvaluator {
         table: &mut ReasonTable,
         range: Range<usize>,
         block: &mut Block,
-        reasons: Reasons,
+        reasons: ReasonDetail,
     ) {
         let count = range.len();
         self.fit(state.nodes(), range.clone(), &mut block.verdict[..count]);
@@ -149,7 +149,7 @@ impl ClassEvaluator {
         table: &mut ReasonTable,
         block: &mut Block,
         passes: impl Fn(usize) -> bool,
-    ) -> Option<Found> {
+    ) -> Option<ChosenNode> {
         if !self.static_part.normalised.is_empty() {
             return None;
         }
@@ -157,7 +157,7 @@ impl ClassEvaluator {
         for start in (0..state.nodes().len()).step_by(BLOCK) {
             let range = start..(start + BLOCK).min(state.nodes().len());
             let count = range.len();
-            self.evaluate_as(state, table, range, block, Reasons::Any);
+            self.evaluate_as(state, table, range, block, ReasonDetail::Any);
             for at in 0..count {
                 if !block.verdict[at].fits() {
                     continue;
@@ -172,7 +172,7 @@ impl ClassEvaluator {
         }
         let [idle, future] = best;
         let found = |idle: bool| {
-            move |(_, node): (f64, usize)| Found {
+            move |(_, node): (f64, usize)| ChosenNode {
                 node: NodeIx(node as u32),
                 idle,
             }
@@ -297,7 +297,7 @@ impl ClassEvaluator {
         for ledger in &self.ledgers {
             let (verdicts, scores) = (&mut block.verdict[..count], &mut block.int_score[..count]);
             verdicts.fill(Verdict::IDLE);
-            ledger.judge(nodes, range.clone(), verdicts, scores, Reasons::Exact);
+            ledger.judge(nodes, range.clone(), verdicts, scores, ReasonDetail::Exact);
             for (reasons, verdict) in all.iter_mut().zip(verdicts) {
                 if let Some(set) = verdict.reasons() {
                     reasons.extend_from_slice(table.members(set));

@@ -1,16 +1,17 @@
 //! The ordered node index of one class.
 
+mod record;
+
 use pumice_framework::points::CandidateScore;
 use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
-use super::Found;
+use super::ChosenNode;
 use super::cells::CellFilters;
 use super::evaluate::{BLOCK, Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
-use super::wide_max::NOT_A_CANDIDATE;
 
 /// From this many touched nodes of a block on, the whole block is evaluated.
 const FULL_BLOCK: u8 = 6;
@@ -115,21 +116,14 @@ impl ClassIndex {
         }
         let is_new = self.cursor == 0;
         let now = state.nodes().touch_cursor();
-        let touched: Option<Vec<NodeIx>> = (self.cursor > 0)
-            .then(|| {
-                state
-                    .nodes()
-                    .touched_since(self.cursor - 1)
-                    .map(Iterator::collect)
-            })
-            .flatten();
+        let touched = self.touched(state);
         self.cursor = now + 1;
         match touched {
-            Some(touched) if touched.len() * 4 < self.verdict.len() => {
+            Some(touched) => {
                 self.catch_up_pods(state, &touched);
                 self.evaluate_touched(state, table, scratch, &touched);
             }
-            _ => {
+            None => {
                 // What other pods say was just summed up when it has never been asked.
                 let all: Vec<NodeIx> = match &self.cells {
                     _ if is_new => Vec::new(),
@@ -141,6 +135,19 @@ impl ClassIndex {
             }
         }
         self.follow_normalisers(state, table, scratch);
+    }
+
+    /// Nodes touched since it was last asked; `None` when they are so many that all are looked at.
+    fn touched(&self, state: &State) -> Option<Vec<NodeIx>> {
+        let cursor = self.cursor.checked_sub(1)?;
+        let many = self.verdict.len().div_ceil(4);
+        let count = state.nodes().touched_since(cursor)?.take(many).count();
+        if count == many {
+            return None;
+        }
+        let mut touched = Vec::with_capacity(count);
+        touched.extend(state.nodes().touched_since(cursor)?);
+        Some(touched)
     }
 
     fn catch_up_pods(&mut self, state: &State, touched: &[NodeIx]) {
@@ -218,82 +225,8 @@ impl ClassIndex {
             let range = start..(start + BLOCK).min(to);
             self.evaluator
                 .evaluate(state, table, range.clone(), scratch);
-            for (at, node) in range.enumerate() {
-                let (whole, fraction) = scratch.scores(at);
-                self.record(node, scratch.verdict[at], whole, fraction);
-            }
+            self.record(range, scratch);
         }
-    }
-
-    fn record(&mut self, node: usize, verdict: Verdict, whole: i64, fraction: f64) {
-        let old = self.verdict[node];
-        if old != verdict {
-            self.verdict[node] = verdict;
-            self.count(old, -1);
-            self.count(verdict, 1);
-            if !self.evaluator.static_part.normalised.is_empty() {
-                self.count_raw(node, old, verdict);
-            }
-        }
-        if let Some(parts) = &mut self.parts {
-            parts.int_score[node] = whole;
-            parts.frac_score[node] = fraction;
-        }
-        let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
-        let put = |ranking: &mut Ranking, member: bool| {
-            let key = if member {
-                let normalised = &self.evaluator.static_part.normalised;
-                let extra: i64 = normalised
-                    .iter()
-                    .zip(&ranking.raw_max)
-                    .map(|(n, max)| n.score(n.raw[node].min(*max), *max))
-                    .sum();
-                (whole + extra) as f64 + fraction
-            } else {
-                NOT_A_CANDIDATE
-            };
-            ranking.set(node, key, layout);
-        };
-        put(&mut self.idle, verdict == Verdict::IDLE);
-        if let Some(future) = &mut self.future {
-            put(future, verdict == Verdict::FUTURE);
-        }
-    }
-
-    fn count(&mut self, verdict: Verdict, by: i32) {
-        if let Some(set) = verdict.reasons() {
-            let at = set.0 as usize;
-            if self.counts.len() <= at {
-                self.counts.resize(at + 1, 0);
-            }
-            self.counts[at] = self.counts[at].wrapping_add_signed(by);
-        }
-    }
-
-    fn count_raw(&mut self, node: usize, old: Verdict, new: Verdict) {
-        let mut shift = |verdict: Verdict, by: i32| {
-            let ranking = match verdict {
-                Verdict::IDLE => &mut self.idle,
-                Verdict::FUTURE => match &mut self.future {
-                    Some(future) => future,
-                    None => return,
-                },
-                _ => return,
-            };
-            for (counts, normalised) in ranking
-                .raw_counts
-                .iter_mut()
-                .zip(&self.evaluator.static_part.normalised)
-            {
-                let count = counts.entry(normalised.raw[node]).or_insert(0);
-                *count = count.wrapping_add_signed(by);
-                if *count == 0 {
-                    counts.remove(&normalised.raw[node]);
-                }
-            }
-        };
-        shift(old, -1);
-        shift(new, 1);
     }
 
     /// When the largest raw value among the candidates has moved, every key is made anew.
@@ -314,25 +247,25 @@ impl ClassIndex {
     }
 
     /// The best node. [`ClassIndex::catch_up`] must have been called.
-    pub fn best(&mut self, state: &State) -> Option<Found> {
+    pub fn best(&mut self, state: &State) -> Option<ChosenNode> {
         if self.parts.is_some() {
             return self.best_of_whole_picture(state);
         }
         let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
         if let Some((node, _)) = self.idle.best(layout) {
-            return Some(Found {
+            return Some(ChosenNode {
                 node: NodeIx(node),
                 idle: true,
             });
         }
         let (node, _) = self.future.as_mut()?.best(layout)?;
-        Some(Found {
+        Some(ChosenNode {
             node: NodeIx(node),
             idle: false,
         })
     }
 
-    fn best_of_whole_picture(&mut self, state: &State) -> Option<Found> {
+    fn best_of_whole_picture(&mut self, state: &State) -> Option<ChosenNode> {
         let sums = self.candidate_sums();
         self.effort += (self.verdict.len() * (1 + sums)) as u64;
         for wanted in [Verdict::IDLE, Verdict::FUTURE] {
@@ -345,7 +278,7 @@ impl ClassIndex {
             });
             let keys = self.keys_among(state, &candidates, scores.collect());
             if let Some(node) = first_best(&candidates, &keys) {
-                return Some(Found {
+                return Some(ChosenNode {
                     node: NodeIx(node),
                     idle: wanted == Verdict::IDLE,
                 });

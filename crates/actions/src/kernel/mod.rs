@@ -42,7 +42,7 @@ const UNITS_PER_MATCH: u64 = 8;
 
 /// A node for a task, before it is decided what the task takes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ChosenNode {
     /// The node.
     pub node: NodeIx,
     /// It has room now; otherwise once resources are released.
@@ -184,7 +184,7 @@ impl Kernel {
         state: &mut State,
         plugins: &Plugins,
         task: TaskIx,
-    ) -> Result<Found, FitError> {
+    ) -> Result<ChosenNode, FitError> {
         let class = self.class_of(state, plugins, task);
         self.prefilter(state, plugins, class)?;
         let mut only_once = false;
@@ -303,7 +303,7 @@ impl Kernel {
 
     /// The best node for a class of one task, by one pass over the nodes;
     /// `None` when nothing fits or only an index can tell.
-    fn scan(&mut self, state: &State, description: &Description) -> Option<Found> {
+    fn scan(&mut self, state: &State, description: &Description) -> Option<ChosenNode> {
         if !description.candidates.is_empty() {
             return None;
         }
@@ -320,7 +320,7 @@ impl Kernel {
 }
 
 /// A node with what the task takes there.
-fn choice(state: &mut State, task: TaskIx, found: Found) -> Choice {
+fn choice(state: &mut State, task: TaskIx, found: ChosenNode) -> Choice {
     Choice {
         node: found.node,
         idle: found.idle,

@@ -45,7 +45,7 @@ impl Distance {
 /// Looks at all nodes. The nearest miss is none of those a rule about node objects turns down, and
 /// lacks something: other reasons have no distance.
 pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) -> Nearest {
-    let mut best: Option<Found> = None;
+    let mut best: Option<NearestSoFar> = None;
     let mut never = true;
     let mut left = MOST_EXPLAINED;
     for node in nodes.indices() {
@@ -85,7 +85,7 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
             devices = Some(miss.text);
         }
         if nearer(&distance) {
-            best = Some(Found {
+            best = Some(NearestSoFar {
                 distance,
                 node,
                 devices,
@@ -97,14 +97,14 @@ pub fn nearest(evaluator: &ClassEvaluator, verdicts: &[Verdict], nodes: &Nodes) 
 }
 
 /// The nearest miss so far.
-struct Found {
+struct NearestSoFar {
     distance: Distance,
     node: NodeIx,
     /// What its devices lack, if that is all it lacks.
     devices: Option<String>,
 }
 
-impl Found {
+impl NearestSoFar {
     fn miss(self, evaluator: &ClassEvaluator, nodes: &Nodes) -> NearestMiss {
         let short = evaluator.shortages(nodes, self.node).filter(is_short);
         NearestMiss {

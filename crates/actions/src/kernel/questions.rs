@@ -8,7 +8,7 @@ use pumice_framework::{FitError, ReasonId, ReasonTable, Verdict};
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
-use super::Found;
+use super::ChosenNode;
 use super::evaluate::{BLOCK, Block};
 use super::index::{ClassIndex, first_best};
 
@@ -37,7 +37,7 @@ impl ClassIndex {
         table: &mut ReasonTable,
         scratch: &mut Block,
         nodes: &[NodeIx],
-    ) -> Result<Found, FitError> {
+    ) -> Result<ChosenNode, FitError> {
         let mut nodes: Vec<u32> = nodes.iter().map(|node| node.0).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -46,7 +46,7 @@ impl ClassIndex {
             let fitting: Vec<u32> = fitting.collect();
             let keys = self.keys_of(state, table, scratch, &fitting);
             if let Some(node) = first_best(&fitting, &keys) {
-                return Ok(Found {
+                return Ok(ChosenNode {
                     node: NodeIx(node),
                     idle: wanted == Verdict::IDLE,
                 });

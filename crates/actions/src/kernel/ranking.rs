@@ -79,6 +79,19 @@ impl Ranking {
         }
     }
 
+    /// Sets the keys of neighbours; only without cells.
+    pub fn set_neighbours(&mut self, from: usize, keys: &[f64]) {
+        let known = &mut self.keys[from..from + keys.len()];
+        if known == keys {
+            return;
+        }
+        known.copy_from_slice(keys);
+        if let Order::One(tree) = &mut self.order {
+            tree.mark(from);
+            tree.mark(from + keys.len() - 1);
+        }
+    }
+
     /// Lets a cell pass or not.
     pub fn set_passing(&mut self, cell: usize, passes: bool) {
         if let Order::Cells(cells) = &mut self.order

@@ -47,7 +47,7 @@ pub use tls::{TlsError, TlsFiles};
 
 pub(crate) use connection::limited;
 
-use crate::log::LogLevel;
+use crate::log::LevelHandle;
 use crate::metrics::Metrics;
 
 /// How long requests under way may take when a server ends (spec/01 §1.6).
@@ -123,7 +123,7 @@ pub struct Endpoints {
     /// Who answers the questions.
     pub answers: Arc<dyn Answers>,
     /// The verbosity behind `/debug/loglevel`.
-    pub level: LogLevel,
+    pub level: LevelHandle,
     /// Answer `/debug` to every client, not only to those on this machine.
     pub debug_open: bool,
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::{Answers, DebugPage, Endpoints, HttpServer, PendingAnswer, Unanswered, serve};
-use crate::log::LogLevel;
+use crate::log::LevelHandle;
 use crate::metrics::Metrics;
 
 /// A daemon of which the test chooses the state.
@@ -66,7 +66,7 @@ fn endpoints(daemon: Daemon) -> Endpoints {
     Endpoints {
         metrics: Some(Arc::new(Metrics::new().expect("registered"))),
         answers: Arc::new(daemon),
-        level: LogLevel::new(3, |_| Ok(())),
+        level: LevelHandle::new(3, |_| Ok(())),
         debug_open: false,
     }
 }

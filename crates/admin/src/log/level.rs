@@ -57,9 +57,9 @@ struct LevelInner {
 
 /// The handle to the verbosity (klog's `-v`). Clones are the same handle.
 #[derive(Clone)]
-pub struct LogLevel(Arc<LevelInner>);
+pub struct LevelHandle(Arc<LevelInner>);
 
-impl LogLevel {
+impl LevelHandle {
     /// A handle that starts at `verbosity`, which holds already, and changes it through `apply`.
     pub fn new(
         verbosity: u32,

@@ -16,7 +16,7 @@ mod line;
 mod socket;
 
 pub use every::Every;
-pub use level::{LogLevel, SetLevelError};
+pub use level::{LevelHandle, SetLevelError};
 pub use line::KlogLine;
 pub use socket::{DEFAULT_DIRECTORY, LevelSocket, SOCKET_NAME, SocketError, serve_level};
 
@@ -46,7 +46,7 @@ pub struct InitError(#[from] tracing_subscriber::util::TryInitError);
 ///
 /// # Errors
 /// It was called before.
-pub fn init(format: LogFormat, verbosity: u32) -> Result<LogLevel, InitError> {
+pub fn init(format: LogFormat, verbosity: u32) -> Result<LevelHandle, InitError> {
     let (subscriber, level) = subscriber(format, verbosity, std::io::stderr);
     subscriber.try_init()?;
     Ok(level)
@@ -57,7 +57,7 @@ pub fn subscriber<W>(
     format: LogFormat,
     verbosity: u32,
     writer: W,
-) -> (impl Subscriber + Send + Sync, LogLevel)
+) -> (impl Subscriber + Send + Sync, LevelHandle)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -72,7 +72,7 @@ where
     let (filter, handle): (reload::Layer<Targets, Registry>, _) =
         reload::Layer::new(level::targets(verbosity));
     let subscriber = tracing_subscriber::registry().with(lines.with_filter(filter));
-    let level = LogLevel::new(verbosity, move |verbosity| {
+    let level = LevelHandle::new(verbosity, move |verbosity| {
         handle
             .reload(level::targets(verbosity))
             .map_err(|error| error.to_string())

@@ -19,7 +19,7 @@ use axum::routing::any;
 use axum_server::Handle;
 use pumice_conf::parse_go_duration;
 
-use super::LogLevel;
+use super::LevelHandle;
 use crate::http::{GRACE, limited};
 
 /// The directory when `DEBUG_SOCKET_DIR` is not set.
@@ -80,7 +80,7 @@ impl Drop for LevelSocket {
 ///
 /// # Errors
 /// The directory or the socket cannot be made.
-pub fn serve_level(directory: &Path, level: LogLevel) -> Result<LevelSocket, SocketError> {
+pub fn serve_level(directory: &Path, level: LevelHandle) -> Result<LevelSocket, SocketError> {
     let path = directory.join(SOCKET_NAME);
     let listener = listen(directory, &path)?;
     let server = axum_server::from_unix(listener).map_err(|error| failed(&path, "read", error))?;
@@ -132,12 +132,12 @@ fn listen(directory: &Path, path: &Path) -> Result<std::os::unix::net::UnixListe
     Ok(listener)
 }
 
-async fn get(State(level): State<LogLevel>) -> String {
+async fn get(State(level): State<LevelHandle>) -> String {
     format!("Current klog log level: {}\n", level.get())
 }
 
 async fn set(
-    State(level): State<LogLevel>,
+    State(level): State<LevelHandle>,
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> (StatusCode, String) {
     let pairs = query.map(|Query(pairs)| pairs).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::{Every, LogFormat, LogLevel, SOCKET_NAME, SocketError, serve_level, subscriber};
+use super::{Every, LevelHandle, LogFormat, SOCKET_NAME, SocketError, serve_level, subscriber};
 
 /// Keeps what is logged.
 #[derive(Clone, Default)]
@@ -176,8 +176,8 @@ fn too_many_keys_share_one_place_until_old_ones_are_out_of_date() {
 }
 
 /// A level that only counts.
-fn level(verbosity: u32) -> LogLevel {
-    LogLevel::new(verbosity, |_| Ok(()))
+fn level(verbosity: u32) -> LevelHandle {
+    LevelHandle::new(verbosity, |_| Ok(()))
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,7 +197,7 @@ async fn a_level_for_a_while_returns_to_the_one_before() {
 
 #[tokio::test]
 async fn a_level_that_cannot_be_applied_stays() {
-    let level = LogLevel::new(3, |_| Err(String::from("gone")));
+    let level = LevelHandle::new(3, |_| Err(String::from("gone")));
     let error = level.set(4).expect_err("refused");
     assert_eq!(error.to_string(), "the log level cannot be changed: gone");
     assert_eq!(level.get(), 3);

@@ -87,9 +87,9 @@ fn the_series_of_a_job_go_when_its_index_means_another() {
     let at = |engine: &mut Engine, publisher: &mut Publisher, now_s: u64| {
         let decisions = engine.cycle(now_s as i64);
         let at = Duration::from_secs(now_s);
-        let step = Step {
+        let step = StepResult {
             at,
-            ..Step::default()
+            ..StepResult::default()
         };
         publisher.record(engine, &decisions, &step);
         publisher.publish_numbers(engine);

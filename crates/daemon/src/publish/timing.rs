@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pumice_admin::metrics::{Metrics, OnSession};
-use pumice_decider::{Decider, Step};
+use pumice_decider::{Decider, StepResult};
 use pumice_engine::{Decisions, Observer, Stage};
 
 use super::{Out, Publisher};
@@ -41,7 +41,7 @@ impl Observer for Stopwatch<'_> {
 
 impl Publisher {
     /// A step of the decider with the parts of its cycle timed.
-    pub fn time_step(&self, decider: &mut Decider, clock: &MonotonicClock) -> Step {
+    pub fn time_step(&self, decider: &mut Decider, clock: &MonotonicClock) -> StepResult {
         let mut stopwatch = Stopwatch {
             metrics: &self.metrics,
             starts: Vec::new(),

@@ -58,8 +58,8 @@ fn every_dimension_is_counted_by_itself() {
     let mut cards = chips(2);
     let template = [4, 3, 6, 12_288, 1];
     cards.charge(7, Tags::default(), Load::Held, &[allocation(1, template)]);
-    assert_eq!(cards.used(1, View::Now), template);
-    assert_eq!(cards.used(0, View::Now), [0; 5]);
+    assert_eq!(cards.used(1, LedgerTime::Now), template);
+    assert_eq!(cards.used(0, LedgerTime::Now), [0; 5]);
     assert_eq!(cards.dimension("vpc"), Some(2));
     assert!(cards.is_in_use(1) && !cards.is_in_use(0));
     assert!(cards.is_balanced(0) && cards.is_balanced(1));

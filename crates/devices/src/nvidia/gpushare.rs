@@ -25,9 +25,9 @@ use crate::binding::{
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
-use crate::ledger::{Allocation, Allocations, Card, NodeCards, Tags, View};
+use crate::ledger::{Allocation, Allocations, Card, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices};
-use crate::nvidia::part::{DIMENSIONS, Part};
+use crate::nvidia::part::{CardPart, DIMENSIONS};
 use crate::request::{Failure, FamilyRequest};
 use crate::settings::Settings;
 use crate::text::{Bounded, shorten};
@@ -189,12 +189,12 @@ impl CardSelector {
 }
 
 /// Memory nobody uses; over-committed cards have none.
-fn free(cards: &NodeCards, at: usize, view: View) -> i64 {
-    let used = Part::used(cards, at, view);
+fn free(cards: &NodeCards, at: usize, view: LedgerTime) -> i64 {
+    let used = CardPart::used(cards, at, view);
     if used.cores >= WHOLE {
         return 0;
     }
-    Part::capacity(cards, at)
+    CardPart::capacity(cards, at)
         .memory
         .saturating_sub(used.memory)
         .max(0)
@@ -215,12 +215,12 @@ fn allocation(
     charged: i64,
     cores: i64,
 ) -> Allocation {
-    let asked = Part {
+    let asked = CardPart {
         memory: request.memory,
         sharers: 1,
         cores,
     };
-    let charged = Part {
+    let charged = CardPart {
         memory: charged,
         ..asked
     };

@@ -1,6 +1,6 @@
 //! What is counted of NVIDIA cards.
 
-use crate::ledger::{Dimension, NodeCards, Portion, View};
+use crate::ledger::{Dimension, LedgerTime, NodeCards, Portion};
 
 /// Dimensions of NVIDIA cards, in the order of [`Part`].
 pub const DIMENSIONS: &[Dimension] = &[
@@ -20,7 +20,7 @@ pub const DIMENSIONS: &[Dimension] = &[
 
 /// A part of a card, or all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct CardPart {
     /// Memory, in the units its family counts in (MiB for vGPU).
     pub memory: i64,
     /// Containers.
@@ -29,7 +29,7 @@ pub struct Part {
     pub cores: i64,
 }
 
-impl Part {
+impl CardPart {
     /// What a row of a ledger says.
     #[inline]
     pub fn of(row: &[i64]) -> Self {
@@ -51,7 +51,7 @@ impl Part {
 
     /// What is in use of a card.
     #[inline]
-    pub fn used(cards: &NodeCards, card: usize, view: View) -> Self {
+    pub fn used(cards: &NodeCards, card: usize, view: LedgerTime) -> Self {
         Self::of(cards.used(card, view))
     }
 

@@ -9,7 +9,7 @@ use crate::binding::BindingAnnotations;
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
-use crate::ledger::{Allocations, NodeCards, Tags, View};
+use crate::ledger::{Allocations, LedgerTime, NodeCards, Tags};
 use crate::nvidia::type_list::{REFUSE_TYPES, TypeLists, USE_TYPES};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Settings;
@@ -101,7 +101,7 @@ impl FamilyRequest for Typed {
         &self.failures
     }
 
-    fn fit(&self, cards: &NodeCards, _view: View) -> Result<f64, u8> {
+    fn fit(&self, cards: &NodeCards, _view: LedgerTime) -> Result<f64, u8> {
         match cards.label.as_deref() {
             Some(kind) if self.lists.admits(kind) => Ok(0.0),
             Some(_) => Err(OTHER_TYPE),
@@ -110,11 +110,11 @@ impl FamilyRequest for Typed {
         }
     }
 
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         self.fit(cards, view).is_ok().then(Allocations::new)
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
         self.fit(cards, view).err()?;
         let why = match cards.label.as_deref() {
             Some(kind) => format!("{} (label {LABEL})", self.lists.allows(kind).err()?),

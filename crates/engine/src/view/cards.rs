@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_devices::{NodeCards, Portion, UNLIMITED, View};
+use pumice_devices::{LedgerTime, NodeCards, Portion, UNLIMITED};
 use pumice_model::{NodeIx, TaskIx};
 use serde::{Deserialize, Serialize};
 
@@ -119,8 +119,8 @@ impl Engine {
     fn cards_of(&self, node: NodeIx, family: u8, all: &NodeCards) -> Vec<CardView> {
         let devices = self.state.devices().families();
         let mut held: BTreeMap<(u16, u32), (Portion, bool)> = BTreeMap::new();
-        for entry in all.entries(View::Now) {
-            let idle = (all.used(0, View::Idle).into(), true);
+        for entry in all.entries(LedgerTime::Now) {
+            let idle = (all.used(0, LedgerTime::Idle).into(), true);
             let of = held.entry((entry.card, entry.pod)).or_insert(idle);
             for (sum, part) in of.0.iter_mut().zip(&entry.held) {
                 *sum += part;
@@ -131,7 +131,7 @@ impl Engine {
         cards
             .map(|(at, card)| {
                 let pods = held.range((at as u16, 0)..=(at as u16, u32::MAX));
-                let (used, capacity) = (all.used(at, View::Now), all.capacity(at));
+                let (used, capacity) = (all.used(at, LedgerTime::Now), all.capacity(at));
                 let slots = amount(all, capacity, SHARERS);
                 CardView {
                     node: self.state.nodes().object(node).name.clone(),
@@ -174,7 +174,10 @@ fn amount(cards: &NodeCards, row: &[i64], name: &str) -> i64 {
 
 /// What is counted of a card besides memory, cores and sharers.
 fn others(cards: &NodeCards, card: usize) -> Vec<CardAmount> {
-    let rows = cards.used(card, View::Now).iter().zip(cards.capacity(card));
+    let rows = cards
+        .used(card, LedgerTime::Now)
+        .iter()
+        .zip(cards.capacity(card));
     let all = cards.dimensions().iter().zip(rows);
     all.filter(|(of, _)| ![MEMORY, CORES, SHARERS].contains(&of.name))
         .map(|(of, (used, capacity))| CardAmount {

@@ -69,7 +69,7 @@ pub struct QueuesView {
 
 /// Sums over the jobs of a queue.
 #[derive(Default)]
-struct Counts {
+struct JobCounts {
     groups: [usize; 5],
     pods: BTreeMap<&'static str, usize>,
     waiting: usize,
@@ -98,8 +98,8 @@ impl Engine {
         Ok(queue)
     }
 
-    fn counts(&self) -> FxHashMap<QueueIx, Counts> {
-        let mut counts: FxHashMap<QueueIx, Counts> = FxHashMap::default();
+    fn counts(&self) -> FxHashMap<QueueIx, JobCounts> {
+        let mut counts: FxHashMap<QueueIx, JobCounts> = FxHashMap::default();
         for (_, job) in self.state.jobs() {
             let Some(queue) = job.queue else { continue };
             let of = counts.entry(queue).or_default();
@@ -124,12 +124,12 @@ impl Engine {
     fn queue_row(
         &self,
         ix: QueueIx,
-        counts: &FxHashMap<QueueIx, Counts>,
+        counts: &FxHashMap<QueueIx, JobCounts>,
         held: &FxHashMap<QueueIx, ResVec>,
     ) -> QueueView {
         let queue = self.state.queue(ix);
         let view = self.queue_view(ix).unwrap_or_default();
-        let nothing = Counts::default();
+        let nothing = JobCounts::default();
         let of = counts.get(&ix).unwrap_or(&nothing);
         let phases = GroupPhase::ALL
             .iter()

@@ -93,7 +93,7 @@ pub fn stable_words_hash(message: &str) -> u64 {
 
 /// Kinds of messages.
 #[derive(Clone, Copy, Hash)]
-enum Kind {
+enum MessageKind {
     BindFailed,
     NotTried,
     HasRoom,
@@ -132,38 +132,38 @@ impl Engine {
             Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
             Why::BindWaits { wait, node } => {
                 // Who comes first is a detail.
-                let kind = (Kind::BindWaits, std::mem::discriminant(wait));
+                let kind = (MessageKind::BindWaits, std::mem::discriminant(wait));
                 Fingerprint::of(kind).with((wait, node, nodes))
             }
             Why::BindFailed(hold) => {
-                Fingerprint::of((Kind::BindFailed, &hold.message)).with(hold.until_s)
+                Fingerprint::of((MessageKind::BindFailed, &hold.message)).with(hold.until_s)
             }
-            Why::NoDevices(why) => Fingerprint::of((Kind::NoDevices, why)),
+            Why::NoDevices(why) => Fingerprint::of((MessageKind::NoDevices, why)),
             Why::NeverFits => {
                 let none = self.state.nodes().is_empty();
-                Fingerprint::of((Kind::NeverFits, none)).with(nodes)
+                Fingerprint::of((MessageKind::NeverFits, none)).with(nodes)
             }
             Why::NotTried(skip) => self.fingerprint_of_skip(job, skip),
-            Why::Gated => Fingerprint::of(Kind::Gated),
+            Why::Gated => Fingerprint::of(MessageKind::Gated),
             Why::NoNode(error) => self.fingerprint_of_error(error),
             Why::RoleFailed => {
                 let exceeds = exceeds();
-                let kind = Fingerprint::of((Kind::RoleFailed, exceeds));
+                let kind = Fingerprint::of((MessageKind::RoleFailed, exceeds));
                 kind.with(exceeds.then_some(nodes))
             }
             Why::Refused(refusal) => Fingerprint::of_refusal(refusal),
-            Why::Untried => Fingerprint::of(Kind::Turn),
+            Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
     }
 
     fn fingerprint_of_room(&self, status: TaskStatus, node: NodeIx) -> Fingerprint {
         let nodes = self.state.nodes().static_epoch();
-        Fingerprint::of((Kind::HasRoom, status as u8)).with((node, nodes))
+        Fingerprint::of((MessageKind::HasRoom, status as u8)).with((node, nodes))
     }
 
     fn fingerprint_of_skip(&self, job: JobIx, skip: &Skip) -> Fingerprint {
         let queue = self.state.job(job).queue_name;
-        let which = Fingerprint::of((Kind::NotTried, std::mem::discriminant(skip), queue));
+        let which = Fingerprint::of((MessageKind::NotTried, std::mem::discriminant(skip), queue));
         match skip {
             Skip::Unserved(why) => which.and(Fingerprint::of(why)),
             Skip::NotEnqueued(refusal) => which.and(Fingerprint::of_refusal(refusal)),
@@ -186,7 +186,7 @@ impl Engine {
         let nearest = nearest.map(|miss| (miss.node, &miss.short, &miss.devices));
         // Reasons are numbered by each configuration for itself.
         let reasons = reasons_of(error, &self.kernel.reasons);
-        let which = (Kind::NoNode, self.configurations);
+        let which = (MessageKind::NoNode, self.configurations);
         Fingerprint::of((which, reasons, &error.everywhere, error.never)).with((
             error.nodes,
             &error.counts,
@@ -200,7 +200,7 @@ impl Engine {
         let cause = self.cause(job);
         let cause = cause.map(|cause| self.fingerprint_of_cause(job, &cause));
         let counts = self.gang_counts(job);
-        Fingerprint::of(Kind::Gang)
+        Fingerprint::of(MessageKind::Gang)
             .and(counts.fingerprint())
             .and(cause.unwrap_or_default())
     }

@@ -1,7 +1,7 @@
 //! Pods no node could take even if it were idle. Whatever their queue says, this is what their
 //! owner has to know.
 
-use pumice_devices::View;
+use pumice_devices::LedgerTime;
 use pumice_framework::JobNote;
 use pumice_framework::reason::NO_NODES;
 use pumice_model::resource::display_amount;
@@ -46,7 +46,7 @@ impl Engine {
             known.or_insert_with(|| {
                 let demand = self.state.devices().demand(demand);
                 let mut nodes = self.state.nodes().devices.iter();
-                nodes.any(|devices| demand.fit(devices, View::Idle).is_ok())
+                nodes.any(|devices| demand.fit(devices, LedgerTime::Idle).is_ok())
             });
         }
     }
@@ -132,7 +132,7 @@ impl Engine {
         let nodes = self.state.nodes();
         let misses = nodes.indices().filter_map(|node| {
             let name = &nodes.object(node).name;
-            demand.explain(name, &nodes.devices[node.at()], View::Idle)
+            demand.explain(name, &nodes.devices[node.at()], LedgerTime::Idle)
         });
         let nearest = misses.min_by_key(|miss| miss.distance)?;
         Some(nearest.text)

@@ -1,6 +1,6 @@
 //! Shared cards while something changes under pods that wait, or whose Binding is on its way.
 
-use pumice_devices::View;
+use pumice_devices::LedgerTime;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 use pumice_model::{Delta, TaskStatus};
 
@@ -54,7 +54,10 @@ fn a_pod_that_changes_while_the_node_of_its_binding_is_gone_keeps_its_cards() {
     cluster.engine.stand_by();
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     cluster.engine.stand_by();
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 9000", "GPU-bb 0"]
+    );
 }
 
 #[test]
@@ -70,7 +73,10 @@ fn a_dump_without_the_node_of_a_binding_tells_its_cards() {
     for cluster in [&mut cluster, &mut again] {
         cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
         cluster.engine.stand_by();
-        assert_eq!(used(cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);
+        assert_eq!(
+            used(cluster, "n1", LedgerTime::Now),
+            ["GPU-aa 9000", "GPU-bb 0"]
+        );
     }
 }
 
@@ -85,7 +91,10 @@ fn a_configuration_that_changes_while_the_node_of_a_binding_is_gone_loses_no_car
         .reconfigure(&config(&CONF.replace("binpack", "spread")));
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     cluster.engine.stand_by();
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 9000", "GPU-bb 0"]
+    );
 }
 
 #[test]
@@ -132,7 +141,7 @@ fn a_plan_that_was_never_sent_is_not_taken_for_what_a_pod_holds() {
     }
     cluster.engine.stand_by();
     assert_eq!(
-        used(&cluster, "n1", View::Now),
+        used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 10000", "GPU-bb 10000"]
     );
 }

@@ -2,7 +2,7 @@
 //! from its annotations; given back exactly.
 
 use pumice_conf::parse;
-use pumice_devices::{AnnotationValue, NodeDevices, View};
+use pumice_devices::{AnnotationValue, LedgerTime, NodeDevices};
 use pumice_engine::Engine;
 use pumice_framework::Bind;
 use pumice_model::object::{
@@ -94,7 +94,7 @@ fn ledger<'a>(cluster: &'a Cluster, node: &str) -> &'a NodeDevices {
 }
 
 /// `id memory-in-use` of each card.
-pub fn used(cluster: &Cluster, node: &str, view: View) -> Vec<String> {
+pub fn used(cluster: &Cluster, node: &str, view: LedgerTime) -> Vec<String> {
     let families = ledger(cluster, node).families();
     families
         .flat_map(|(_, cards)| {
@@ -131,7 +131,7 @@ fn a_failed_binding_gives_its_cards_back() {
     let mut cluster = bare(two_cards("n1"), vec![vgpu("a", 20_000)]);
     assert_eq!(decide(&mut cluster).len(), 1);
     assert_eq!(
-        used(&cluster, "n1", View::Now),
+        used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 20000", "GPU-bb 0"]
     );
     cluster.apply(Delta::BindFailed {
@@ -139,7 +139,10 @@ fn a_failed_binding_gives_its_cards_back() {
         message: "refused".to_owned(),
         at_s: 9,
     });
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 0", "GPU-bb 0"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 0", "GPU-bb 0"]
+    );
 }
 
 #[test]
@@ -185,11 +188,11 @@ fn terminating_pods_hold_their_cards_and_others_wait_for_them() {
     let task = state.task(state.task_by_uid("a").expect("a pod"));
     assert_eq!(task.status, TaskStatus::Pipelined);
     assert_eq!(
-        used(&cluster, "n1", View::Now),
+        used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 20000", "GPU-bb 20000"]
     );
     assert_eq!(
-        used(&cluster, "n1", View::Future),
+        used(&cluster, "n1", LedgerTime::Future),
         ["GPU-aa 10000", "GPU-bb 20000"]
     );
     cluster.apply(Delta::PodDelete("leaving".to_owned()));
@@ -202,12 +205,18 @@ fn what_annotations_say_replaces_what_was_assumed_unless_it_cannot_be_read() {
     assert_eq!(decide(&mut cluster), ["a GPU-aa,NVIDIA,9000,0:"]);
     let bound = |text: &str| Delta::PodApply(Box::new(on("n1", holding(text, vgpu("a", 9000)))));
     cluster.apply(bound("nonsense"));
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 9000", "GPU-bb 0"]
+    );
     let notes = cluster.engine.take_device_notes();
     let about = |about: &NoteAbout| matches!(about, NoteAbout::Pod { name, .. } if name == "a");
     assert!(notes.iter().any(|note| about(&note.about)), "{notes:?}");
     cluster.apply(bound("GPU-bb,NVIDIA,9000,0:"));
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 0", "GPU-bb 9000"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 0", "GPU-bb 9000"]
+    );
 }
 
 #[test]
@@ -233,17 +242,17 @@ fn cards_in_another_order_keep_their_users() {
     let turned = cards(two_cards("n1"), register);
     cluster.apply(Delta::NodeApply(Box::new(turned)));
     let expected = ["GPU-cc 0", "GPU-bb 5000", "GPU-aa 9000"];
-    assert_eq!(used(&cluster, "n1", View::Now), expected);
+    assert_eq!(used(&cluster, "n1", LedgerTime::Now), expected);
     // A card that goes and comes back.
     let gone = cards(
         two_cards("n1"),
         "GPU-cc,10,24576,NVIDIA-Tesla P40,true,hami-core:",
     );
     cluster.apply(Delta::NodeApply(Box::new(gone)));
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-cc 0"]);
+    assert_eq!(used(&cluster, "n1", LedgerTime::Now), ["GPU-cc 0"]);
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     assert_eq!(
-        used(&cluster, "n1", View::Now),
+        used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 9000", "GPU-bb 5000"]
     );
 }
@@ -256,7 +265,10 @@ fn a_node_that_goes_and_comes_back_keeps_what_was_promised_on_it() {
     cluster.engine.stand_by();
     cluster.apply(Delta::NodeApply(Box::new(two_cards("n1"))));
     cluster.engine.stand_by();
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 9000", "GPU-bb 0"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 9000", "GPU-bb 0"]
+    );
 }
 
 #[test]
@@ -288,7 +300,7 @@ fn switching_the_family_off_and_on_again_keeps_what_pods_hold() {
     cluster.engine.reconfigure(&config(CONF));
     assert_eq!(decide(&mut cluster), ["b GPU-bb,NVIDIA,9000,0:"]);
     assert_eq!(
-        used(&cluster, "n1", View::Now),
+        used(&cluster, "n1", LedgerTime::Now),
         ["GPU-aa 20000", "GPU-bb 9000"]
     );
 }
@@ -321,7 +333,7 @@ fn the_geometry_may_change_while_running_and_a_broken_one_changes_nothing() {
     cluster.apply(Delta::PodApply(Box::new(vgpu("c", 3000))));
     assert!(decide(&mut cluster).is_empty());
     cluster.apply(map(Some(coarse)));
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-m0 40960"]);
+    assert_eq!(used(&cluster, "n1", LedgerTime::Now), ["GPU-m0 40960"]);
 }
 
 #[test]
@@ -409,7 +421,10 @@ fn pods_without_devices_hold_none() {
         ..on("n1", pod("plain", "1c"))
     };
     cluster.apply(Delta::PodApply(Box::new(plain)));
-    assert_eq!(used(&cluster, "n1", View::Now), ["GPU-aa 0", "GPU-bb 0"]);
+    assert_eq!(
+        used(&cluster, "n1", LedgerTime::Now),
+        ["GPU-aa 0", "GPU-bb 0"]
+    );
 }
 
 #[test]

@@ -12,8 +12,10 @@
 use std::rc::Rc;
 
 use pumice_devices::DeviceRequest;
-use pumice_model::topology::AppearanceIx;
-use pumice_model::{DeviceRequestIx, Need, NeedIx, Rules, Shape, ShapeIx, State, Task, TaskIx};
+use pumice_model::AppearanceIx;
+use pumice_model::{
+    DeviceRequestIx, NeedIx, Rules, Shape, ShapeIx, State, Task, TaskIx, VolumeNeed,
+};
 
 /// What tells classes apart in every configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,7 +83,7 @@ pub struct Class {
     /// The rules of the shape.
     pub rules: Rc<Rules>,
     /// What it asks of its volumes; nothing for most.
-    pub volumes: Rc<Need>,
+    pub volumes: Rc<VolumeNeed>,
     /// What it asks of devices; nothing for most.
     pub devices: Rc<DeviceRequest>,
     /// What tells it apart besides.

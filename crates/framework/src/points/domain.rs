@@ -9,7 +9,8 @@
 use std::rc::Rc;
 
 use pumice_model::domains::Domains;
-use pumice_model::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query};
+use pumice_model::topology::{KeyCounter, Pull, Query};
+use pumice_model::{AppearanceIx, CounterIx};
 use pumice_model::{NodeIx, RulesIx, State};
 
 use super::class::Class;

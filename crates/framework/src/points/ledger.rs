@@ -35,7 +35,7 @@ pub trait Ledgers {
 
 /// How exact the reasons against a node have to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reasons {
+pub enum ReasonDetail {
     /// The ones there are.
     Exact,
     /// Any one may stand for all: nobody will read it.
@@ -53,7 +53,7 @@ pub trait LedgerCheck {
         range: Range<usize>,
         verdicts: &mut [Verdict],
         scores: &mut [i64],
-        reasons: Reasons,
+        reasons: ReasonDetail,
     );
 
     /// Whether a set of reasons is one of this check.

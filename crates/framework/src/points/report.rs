@@ -5,7 +5,7 @@ use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State};
 
 /// What a queue plugin says about a queue.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct QueueView {
+pub struct QueueShare {
     /// Deserved amounts: resource and amount in stored units.
     pub deserved: Vec<(ResIx, f64)>,
     /// Share.
@@ -19,7 +19,7 @@ pub struct QueueView {
 /// A plugin that divides the cluster among queues.
 pub trait QueueViews {
     /// What the queue deserves; `None` for one that takes no part.
-    fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueView>;
+    fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare>;
 }
 
 /// A plugin that orders jobs by their share of the cluster.

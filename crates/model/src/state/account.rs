@@ -3,11 +3,11 @@
 use super::State;
 use crate::device::DeviceTable;
 use crate::intern::Sym;
-use crate::node::NodeIx;
+use crate::ix::{NodeIx, TaskIx};
 use crate::object::Gates;
 use crate::resource::{ResIx, ResVec, WideSum};
 use crate::shape::Shapes;
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::task::{Task, TaskStatus};
 
 /// Which sums of its job and queue a task of a status is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,8 @@ impl State {
         let task = &self.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
         let job = &mut self.jobs[job_ix.at()];
-        let step = |count: &mut u32| *count = count.wrapping_add_signed(by);
+        // A count below 0 would be a task that was counted nowhere.
+        let step = |count: &mut u32| *count = count.strict_add_signed(by);
         step(&mut job.by_status[status as usize]);
         if let Some(role) = job.roles.iter_mut().find(|role| role.role == task.role) {
             step(&mut role.by_status[status as usize]);

@@ -1,18 +1,17 @@
 //! What happened outside: one [`Delta`] at a time. [`State::seal`] must follow the last one.
 
 use super::devices::device_facts_differ;
-use super::placement::Entry;
+use super::placement::NodeEntry;
 use super::{Hold, State};
 use crate::delta::Delta;
-use crate::device::DeviceRequestIx;
 use crate::intern::Sym;
+use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
 use crate::job::Origin;
 use crate::object::{NodeObject, PodObject, QueueObject};
-use crate::queue::{Queue, QueueIx};
+use crate::queue::Queue;
 use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
-use crate::task::{Task, TaskIx, TaskStatus, name_index};
-use crate::volume::NeedIx;
+use crate::task::{Task, TaskStatus, name_index};
 
 impl State {
     /// Applies one change. An object equal to the one already known changes nothing.
@@ -277,7 +276,7 @@ impl State {
         }
         let (status, node) = (self.task(ix).status, self.task(ix).node);
         let shape = self.shapes.share(self.task(ix).shape);
-        self.enter_node(ix, &shape, Entry::default());
+        self.enter_node(ix, &shape, NodeEntry::default());
         self.account(ix, status, node, 1);
         self.touch_job_of(ix);
     }

@@ -6,9 +6,10 @@
 //! pod without a controller gets a group of one, which changes nothing for it: it never waits.
 
 use super::State;
-use crate::job::{JobIx, Origin};
+use crate::ix::{JobIx, TaskIx};
+use crate::job::Origin;
 use crate::object::GroupPhase;
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::task::{Task, TaskStatus};
 
 impl State {
     /// The controller that makes PodGroups for pods that name none, while it is at work.

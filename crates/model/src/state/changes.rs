@@ -7,58 +7,12 @@
 //!   [`State::settle_books`].
 
 use super::State;
-use crate::job::{Job, JobIx};
-use crate::queue::QueueIx;
+use crate::ix::{JobIx, QueueIx};
+use crate::job::{NOWHERE, QueueShareOf};
 use crate::resource::{ResVec, WideSum};
-
-/// Not in the list of waiting jobs.
-pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Jobs that went and are listed for plugins, besides twice as many as there are.
 const UNOBSERVED_GONE: usize = 1024;
-
-/// What one job adds to the sums of its queue and of the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
-    queue: Option<QueueIx>,
-    reserved: ResVec,
-    elastic: ResVec,
-}
-
-impl Standing {
-    fn of(job: &Job) -> Self {
-        if job.queue.is_none() {
-            return Self::default();
-        }
-        Self {
-            queue: job.queue,
-            reserved: job.standing_reservation().unwrap_or_default(),
-            elastic: job.elastic(),
-        }
-    }
-}
-
-/// Where a job stands in the lists of this module.
-#[derive(Clone, Debug)]
-pub(crate) struct Marks {
-    changed: bool,
-    unobserved: bool,
-    unsettled: bool,
-    waiting_slot: u32,
-    standing: Standing,
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self {
-            changed: false,
-            unobserved: false,
-            unsettled: false,
-            waiting_slot: NOWHERE,
-            standing: Standing::default(),
-        }
-    }
-}
 
 /// The lists. Jobs may be gone or listed twice; indices may mean other jobs by now, which then are
 /// changed ones as well.
@@ -86,7 +40,7 @@ impl State {
         let mut changed = std::mem::take(&mut self.changes.changed);
         for ix in &changed {
             if let Some(job) = self.jobs.get_mut(ix.at()) {
-                job.marks.changed = false;
+                job.flags.changed = false;
             }
         }
         changed.sort_unstable();
@@ -100,12 +54,12 @@ impl State {
         let mut changed = std::mem::take(&mut self.changes.unobserved);
         for ix in &changed {
             if let Some(job) = self.jobs.get_mut(ix.at()) {
-                job.marks.unobserved = false;
+                job.flags.unobserved = false;
             }
         }
         if std::mem::take(&mut self.changes.too_many_unobserved) {
             for (_, job) in &mut self.jobs {
-                job.marks.unobserved = false;
+                job.flags.unobserved = false;
             }
             return None;
         }
@@ -134,25 +88,25 @@ impl State {
             let Some(job) = self.jobs.get_mut(ix.at()) else {
                 continue;
             };
-            job.marks.unsettled = false;
-            let new = Standing::of(job);
-            if new == job.marks.standing {
+            job.flags.unsettled = false;
+            let new = QueueShareOf::of(job);
+            if new == job.flags.share {
                 continue;
             }
-            let old = std::mem::replace(&mut job.marks.standing, new.clone());
-            self.enter_standing(&old, -1);
-            self.enter_standing(&new, 1);
+            let old = std::mem::replace(&mut job.flags.share, new.clone());
+            self.enter_share(&old, -1);
+            self.enter_share(&new, 1);
         }
     }
 
-    fn enter_standing(&mut self, standing: &Standing, by: i32) {
-        self.reserved.shift(&standing.reserved, by);
-        let queue = standing.queue.and_then(|ix| self.queues.get_mut(ix.at()));
+    fn enter_share(&mut self, share: &QueueShareOf, by: i32) {
+        self.reserved.shift(&share.reserved, by);
+        let queue = share.queue.and_then(|ix| self.queues.get_mut(ix.at()));
         if let Some(queue) = queue {
-            queue.reserved.shift(&standing.reserved, by);
+            queue.reserved.shift(&share.reserved, by);
             match by > 0 {
-                true => queue.elastic.add(&standing.elastic),
-                false => queue.elastic.sub(&standing.elastic),
+                true => queue.elastic.add(&share.elastic),
+                false => queue.elastic.sub(&share.elastic),
             }
         }
     }
@@ -164,7 +118,7 @@ impl State {
             (queue.reserved, queue.elastic) = (WideSum::default(), ResVec::default());
         }
         for (_, job) in &mut self.jobs {
-            job.marks.standing = Standing::default();
+            job.flags.share = QueueShareOf::default();
         }
         let all: Vec<JobIx> = self.jobs().map(|(ix, _)| ix).collect();
         all.into_iter().for_each(|ix| self.touch_job(ix));
@@ -181,21 +135,21 @@ impl State {
     /// A job has changed.
     pub(super) fn touch_job(&mut self, ix: JobIx) {
         let job = &mut self.jobs[ix.at()];
-        if !std::mem::replace(&mut job.marks.changed, true) {
+        if !std::mem::replace(&mut job.flags.changed, true) {
             self.changes.changed.push(ix);
         }
-        if !std::mem::replace(&mut job.marks.unobserved, true) {
+        if !std::mem::replace(&mut job.flags.unobserved, true) {
             self.changes.unobserved.push(ix);
         }
-        if !std::mem::replace(&mut job.marks.unsettled, true) {
+        if !std::mem::replace(&mut job.flags.unsettled, true) {
             self.changes.unsettled.push(ix);
         }
-        let slot = job.marks.waiting_slot;
+        let slot = job.flags.waiting_slot;
         if job.waits() == (slot != NOWHERE) {
             return;
         }
         if slot == NOWHERE {
-            job.marks.waiting_slot = self.changes.waiting.len() as u32;
+            job.flags.waiting_slot = self.changes.waiting.len() as u32;
             self.changes.waiting.push(ix);
         } else {
             self.stop_waiting(ix);
@@ -203,13 +157,13 @@ impl State {
     }
 
     fn stop_waiting(&mut self, ix: JobIx) {
-        let slot = std::mem::replace(&mut self.jobs[ix.at()].marks.waiting_slot, NOWHERE);
+        let slot = std::mem::replace(&mut self.jobs[ix.at()].flags.waiting_slot, NOWHERE);
         if slot == NOWHERE {
             return;
         }
         self.changes.waiting.swap_remove(slot as usize);
         if let Some(moved) = self.changes.waiting.get(slot as usize) {
-            self.jobs[moved.at()].marks.waiting_slot = slot;
+            self.jobs[moved.at()].flags.waiting_slot = slot;
         }
     }
 
@@ -218,9 +172,9 @@ impl State {
         self.touch_job(ix);
         self.bound_unobserved();
         self.stop_waiting(ix);
-        let standing = std::mem::take(&mut self.jobs[ix.at()].marks.standing);
+        let share = std::mem::take(&mut self.jobs[ix.at()].flags.share);
         if !self.queues_stale {
-            self.enter_standing(&standing, -1);
+            self.enter_share(&share, -1);
         }
     }
 

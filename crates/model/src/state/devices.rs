@@ -1,17 +1,16 @@
 //! Devices of tasks: chosen when a task is placed, charged and discharged with every step it takes,
 //! read back from annotations once the cluster knows them.
 
-use pumice_devices::{AnnotationValue, BindingAnnotations, Load, Settings, Tags, View};
+use pumice_devices::{AnnotationValue, BindingAnnotations, LedgerTime, Load, Settings, Tags};
 
 use super::State;
-use crate::device::{Charge, DeviceNote, Holding, NoteAbout, charge_of};
+use crate::device::{DeviceNote, Holding, NoteAbout, QueueCharge, charge_of};
 use crate::intern::Sym;
-use crate::job::JobIx;
-use crate::node::NodeIx;
+use crate::ix::{JobIx, NodeIx, TaskIx};
 use crate::object::{NodeObject, Pairs, PodObject};
 use crate::resource::{ResIx, ResVec};
 use crate::selector::label;
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::task::{Task, TaskStatus};
 
 impl State {
     /// Takes the device settings of a configuration. Everything that follows from them is made anew
@@ -122,7 +121,7 @@ impl State {
         }
         let written = self.binding_annotations(ix).annotations.into_iter();
         let mut records: Pairs = written
-            .filter(|annotation| pumice_devices::family::records(annotation.key))
+            .filter(|annotation| pumice_devices::families::records(annotation.key))
             .filter_map(|annotation| match annotation.value {
                 AnnotationValue::Text(text) => Some((annotation.key.to_owned(), text)),
                 _ => None,
@@ -318,8 +317,8 @@ impl State {
     ) -> Option<Box<Holding>> {
         let task = self.task(ix);
         let view = match later {
-            true => View::Future,
-            false => View::Now,
+            true => LedgerTime::Future,
+            false => LedgerTime::Now,
         };
         let demand = self.devices.demand(task.demand).clone();
         let parts = demand.choose(&self.nodes.devices[node.at()], view)?;
@@ -351,7 +350,7 @@ impl State {
         let mut holding = Holding {
             parts,
             tags,
-            charge: Charge::new(),
+            charge: QueueCharge::new(),
         };
         if !holding.is_certain() && known.as_ref().is_some_and(|known| known.is_certain()) {
             return known;
@@ -414,7 +413,7 @@ impl State {
     pub(super) fn learn_devices(&mut self, pod: &PodObject, task: &mut Task) {
         let tags = self.tags(task);
         task.demand = self.devices.acquire(&pod.facts, tags, &mut self.resources);
-        let tells = |(key, _): &&(String, String)| pumice_devices::family::records(key);
+        let tells = |(key, _): &&(String, String)| pumice_devices::families::records(key);
         if pod.node.is_none() {
             return;
         }

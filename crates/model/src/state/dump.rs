@@ -9,11 +9,12 @@
 use super::State;
 use crate::delta::Delta;
 use crate::intern::Sym;
+use crate::ix::TaskIx;
 use crate::job::Origin;
 use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
 use crate::resource::ResVec;
 use crate::shape::Shape;
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::task::{Task, TaskStatus};
 
 /// A class that makes a pod critical; which of the two it was is not kept.
 const CRITICAL_CLASS: &str = "system-node-critical";

@@ -4,7 +4,8 @@
 //! is gone, or until the eviction has failed.
 
 use super::State;
-use crate::task::{Task, TaskIx, TaskStatus};
+use crate::ix::TaskIx;
+use crate::task::{Task, TaskStatus};
 
 impl State {
     /// An eviction is a decision: the pod, Releasing since [`State::evict`], was `from` before.

@@ -2,8 +2,9 @@
 
 use super::State;
 use crate::intern::Sym;
+use crate::ix::TaskIx;
 use crate::object::Pairs;
-use crate::task::{TaskIx, TaskStatus};
+use crate::task::TaskStatus;
 
 /// Why a pending task is not placed for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]

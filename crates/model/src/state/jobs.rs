@@ -1,8 +1,9 @@
 //! Jobs as PodGroups and bare pods come, change and go.
 
-use super::{Marks, State};
+use super::State;
 use crate::intern::Sym;
-use crate::job::{Job, JobIx, Origin};
+use crate::ix::JobIx;
+use crate::job::{DirtyFlags, Job, Origin};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject};
 use crate::resource::{ResVec, WideSum};
 use crate::task::{STATUSES, Task, TaskStatus};
@@ -40,7 +41,7 @@ impl State {
             gated: ResVec::default(),
             releasing_on_node: 0,
             status: GroupStatus::default(),
-            marks: Marks::default(),
+            flags: DirtyFlags::default(),
         };
         let ix = JobIx(self.jobs.insert(job) as u32);
         self.touch_job(ix);

@@ -9,6 +9,7 @@ mod dump;
 mod evictions;
 mod hold;
 mod jobs;
+mod laws;
 mod placement;
 mod seal;
 mod sweep;
@@ -21,18 +22,18 @@ use slab::Slab;
 
 use crate::device::DeviceTable;
 use crate::intern::{Interner, Sym};
-use crate::job::{Job, JobIx, Origin, RoleCount};
+use crate::ix::{AppearanceIx, CounterIx, JobIx, QueueIx, RulesIx, TaskIx};
+use crate::job::{Job, Origin, RoleCount};
 use crate::node::Nodes;
 use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
-use crate::queue::{Queue, QueueIx};
+use crate::queue::Queue;
 use crate::resource::{ResourceNames, WideSum};
-use crate::shape::{RulesIx, Shape, Shapes};
-use crate::task::{Task, TaskIx, TaskStatus};
-use crate::topology::{AppearanceIx, CounterIx, KeyCounter, Pull, Query, Topology};
+use crate::shape::{Shape, Shapes};
+use crate::task::{Task, TaskStatus};
+use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
 use changes::Changes;
-pub(crate) use changes::Marks;
 
 pub use hold::Hold;
 pub use placement::Placement;
@@ -40,8 +41,11 @@ pub use sweep::Footprint;
 
 /// The cluster.
 ///
-/// Reading is free for everybody; the only changes are [`State::apply`] + [`State::seal`] (what
-/// happened outside) and [`State::place`], [`State::move_task`] and the status setters (what a cycle decides).
+/// Reading is free for everybody. What is true of the cluster is changed by [`State::apply`] +
+/// [`State::seal`] (what happened outside), by [`State::set_device_settings`] (how it is read), and by
+/// [`State::place`], [`State::move_task`], [`State::evict`], [`State::restore`] and the status setters
+/// (what a cycle decides). The other functions that take `&mut self` keep books: what was told of
+/// (`take_…`), sums that are brought up to date, counters that a search makes as it needs them.
 pub struct State {
     /// Interned strings.
     names: Interner,

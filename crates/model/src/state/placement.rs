@@ -10,10 +10,11 @@
 
 use super::State;
 use crate::device::Holding;
-use crate::node::{Burden, NodeIx};
+use crate::ix::{NeedIx, NodeIx, TaskIx};
+use crate::node::Burden;
 use crate::shape::Shape;
-use crate::task::{TaskIx, TaskStatus};
-use crate::volume::{NeedIx, OnNode, VolumePlan};
+use crate::task::TaskStatus;
+use crate::volume::{OnNode, VolumePlan};
 
 /// What a task takes on a node besides room.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +27,7 @@ pub struct Placement {
 
 /// How a task enters a node.
 #[derive(Default)]
-pub(super) struct Entry {
+pub(super) struct NodeEntry {
     /// What was decided about its volumes.
     pub volumes: Option<VolumePlan>,
     /// It was there before, with the same devices and volumes.
@@ -53,7 +54,7 @@ impl State {
     /// The inverse is [`State::move_task`] to Pending.
     pub fn place(&mut self, ix: TaskIx, status: TaskStatus, node: NodeIx, placement: Placement) {
         self.tasks[ix.at()].holding = placement.devices;
-        let entry = Entry {
+        let entry = NodeEntry {
             volumes: Some(placement.volumes),
             keeps: false,
         };
@@ -69,7 +70,7 @@ impl State {
     /// Gives a task that was evicted its status back.
     pub fn restore(&mut self, ix: TaskIx, status: TaskStatus) {
         let node = self.task(ix).node;
-        let entry = Entry {
+        let entry = NodeEntry {
             volumes: None,
             keeps: true,
         };
@@ -79,12 +80,18 @@ impl State {
     /// Gives a task a new status and node. Calling it with the old status and node undoes it, but for
     /// a placement's devices and volumes, which only [`State::place`] brings.
     pub fn move_task(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>) {
-        self.shift_task(ix, status, node, Entry::default());
+        self.shift_task(ix, status, node, NodeEntry::default());
     }
 
     /// Brings the node, the job, the queue and the topology counters in step with a new status and
     /// node.
-    fn shift_task(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, entry: Entry) {
+    fn shift_task(
+        &mut self,
+        ix: TaskIx,
+        status: TaskStatus,
+        node: Option<NodeIx>,
+        entry: NodeEntry,
+    ) {
         let (old_status, old_node) = (self.task(ix).status, self.task(ix).node);
         if (old_status, old_node) == (status, node) {
             return;
@@ -144,7 +151,7 @@ impl State {
         }
     }
 
-    pub(super) fn enter_node(&mut self, ix: TaskIx, shape: &Shape, entry: Entry) {
+    pub(super) fn enter_node(&mut self, ix: TaskIx, shape: &Shape, entry: NodeEntry) {
         let task = &self.tasks[ix.at()];
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;

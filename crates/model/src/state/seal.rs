@@ -2,12 +2,10 @@
 
 use super::State;
 use crate::intern::{Interner, Sym};
-use crate::job::{Job, JobIx, SubJob};
-use crate::node::NodeIx;
+use crate::ix::{JobIx, NodeIx, QueueIx, TaskIx};
+use crate::job::{Job, SubJob};
 use crate::object::SubGroupPolicy;
-use crate::queue::QueueIx;
 use crate::selector::{label, selects};
-use crate::task::TaskIx;
 
 /// Appearances kept beyond the number of tasks before unused ones are dropped.
 const SPARE_APPEARANCES: usize = 4096;

@@ -1,9 +1,10 @@
 //! Storage objects, and the needs of tasks that follow from them.
 
 use super::State;
-use super::placement::Entry;
+use super::placement::NodeEntry;
 use crate::delta::Delta;
-use crate::task::{TaskIx, TaskStatus};
+use crate::ix::TaskIx;
+use crate::task::TaskStatus;
 use crate::volume::VolumePlan;
 
 impl State {
@@ -51,7 +52,7 @@ impl State {
             let shape = self.shapes.share(self.task(ix).shape);
             self.leave_node(ix, &shape, false);
             self.renew_needs(&[ix]);
-            self.enter_node(ix, &shape, Entry::default());
+            self.enter_node(ix, &shape, NodeEntry::default());
             let others = self.volumes.release_claims(ix, retained);
             self.renew_needs(&others);
         }

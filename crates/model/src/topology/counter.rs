@@ -6,19 +6,14 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::learn::Carried;
-use super::{AppearanceIx, Counts, Topology, anchor};
+use super::{CountTable, Topology, anchor};
 use crate::intern::Interner;
-use crate::node::NodeIx;
+use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
 use crate::object::{PodTerm, Selector};
 use crate::selector::selects;
-use crate::shape::RulesIx;
 
 /// Most counters kept at a time; beyond it all are dropped and made again when asked for.
 pub const MAX_COUNTERS: usize = 1 << 14;
-
-/// Dense index of a `Counter`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CounterIx(pub u32);
 
 /// A counter, and what one pod weighs for it.
 pub(super) type Weighed = (CounterIx, i64);
@@ -60,7 +55,7 @@ pub enum Query {
 /// Numbers by node for one query.
 pub(super) struct Counter {
     query: Rc<Query>,
-    per_node: Counts,
+    per_node: CountTable,
 }
 
 impl Counter {
@@ -153,7 +148,7 @@ impl Topology {
         let query = Rc::new(query);
         self.counters.push(Counter {
             query: query.clone(),
-            per_node: Counts::default(),
+            per_node: CountTable::default(),
         });
         self.counter_index.insert(query, ix);
         (ix, true)
@@ -327,7 +322,7 @@ impl Topology {
     }
 
     /// Numbers of a counter that are not zero, in no particular order.
-    pub fn counts(&self, counter: CounterIx) -> &Counts {
+    pub fn counts(&self, counter: CounterIx) -> &CountTable {
         &self.counters[counter.0 as usize].per_node
     }
 

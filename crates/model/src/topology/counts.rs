@@ -8,12 +8,12 @@ const FEW: usize = 8;
 
 /// Numbers by index; those that are not kept are zero.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct CountTable {
     few: SmallVec<[(u32, i64); 1]>,
     many: Option<Box<FxHashMap<u32, i64>>>,
 }
 
-impl Counts {
+impl CountTable {
     /// The number at an index.
     pub fn get(&self, at: u32) -> i64 {
         match &self.many {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn few_and_many_counts_are_kept_alike() {
-        let mut counts = Counts::default();
+        let mut counts = CountTable::default();
         for at in 0..20 {
             assert_eq!(counts.add(at, i64::from(at)), i64::from(at));
         }

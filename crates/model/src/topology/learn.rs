@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use super::counter::{CounterIx, Query, Weighed};
-use super::{AppearanceIx, Counts, Topology, anchor};
+use super::counter::{Query, Weighed};
+use super::{CountTable, Topology, anchor};
 use crate::intern::{Interner, Sym};
+use crate::ix::{AppearanceIx, CounterIx, RulesIx};
 use crate::object::{PodTerm, Selector};
-use crate::shape::{Rules, RulesIx};
+use crate::shape::Rules;
 
 /// Terms nobody carries that are kept beyond the number of those in use.
 const SPARE_TERMS: usize = 1024;
@@ -40,10 +41,10 @@ pub enum Carried {
 }
 
 /// A term that pods carry.
-pub(super) struct Term {
+pub(super) struct CarriedTerm {
     pub(super) known: Rc<(PodTerm, Carried)>,
     /// Rules in use that carry it, by index, and how often each does.
-    pub(super) carriers: Counts,
+    pub(super) carriers: CountTable,
 }
 
 /// What pods with the same rules carry.
@@ -52,7 +53,7 @@ pub(super) struct Carrier {
     /// In the order of the rules, as often as each is there.
     pub(super) terms: Box<[u32]>,
     /// Placed pods with these rules, by node.
-    pub(super) placed: Counts,
+    pub(super) placed: CountTable,
     /// Counters of carried terms they weigh something for.
     pub(super) counted_by: Vec<Weighed>,
 }
@@ -109,9 +110,9 @@ impl Topology {
             known.carriers.add(ix.0, 1);
             return at;
         }
-        let mut new = Term {
+        let mut new = CarriedTerm {
             known: key.clone(),
-            carriers: Counts::default(),
+            carriers: CountTable::default(),
         };
         new.carriers.add(ix.0, 1);
         let at = match self.terms_free.pop() {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::object::{CsiNodeObject, Disk, VolumeSource};
 
-use super::{ClaimIx, ClaimNeed, Need, Volumes};
+use super::{ClaimIx, ClaimNeed, VolumeNeed, Volumes};
 
 /// What one pod has on its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Volumes {
     /// Volumes a pod of this need attaches, each existing one once. One that does not exist yet and
     /// that nobody else waits for has an empty handle: it is on no node. Claims of ignored
     /// provisioners and volumes without a driver do not count.
-    pub fn new_volumes(&self, need: &Need) -> Vec<VolumeSource> {
+    pub fn new_volumes(&self, need: &VolumeNeed) -> Vec<VolumeSource> {
         let mut all: Vec<VolumeSource> = Vec::new();
         let inline = need.inline.iter().cloned();
         let of_claims = need.claims.iter().filter_map(|claim| match claim {
@@ -79,7 +79,12 @@ impl Volumes {
     }
 
     /// What a pod has on its node; open claims go by their own name.
-    pub(super) fn on_node(&self, need: &Need, claims: &[ClaimIx], disks: Vec<Disk>) -> OnNode {
+    pub(super) fn on_node(
+        &self,
+        need: &VolumeNeed,
+        claims: &[ClaimIx],
+        disks: Vec<Disk>,
+    ) -> OnNode {
         let mut sources = need.inline.clone();
         for ix in claims {
             let Some(object) = &self.claims[ix.at()].object else {

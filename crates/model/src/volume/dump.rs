@@ -2,8 +2,8 @@
 
 use super::Volumes;
 use crate::delta::Delta;
+use crate::ix::TaskIx;
 use crate::object::PodObject;
-use crate::task::TaskIx;
 
 /// Values of a map, by key.
 fn by_key<'a, K: Ord + 'a, V>(pairs: impl Iterator<Item = (&'a K, V)>) -> Vec<V> {

@@ -5,12 +5,13 @@
 
 use smallvec::SmallVec;
 
-use crate::node::{NodeIx, Nodes};
+use crate::ix::NodeIx;
+use crate::node::Nodes;
 use crate::object::{PvObject, StorageClassObject};
 use crate::selector::{pair, selects_pairs};
 
 use super::reach::Reach;
-use super::{Need, OpenClaim, Volumes};
+use super::{OpenClaim, VolumeNeed, Volumes};
 
 /// What speaks against a node, as bits: several may hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +77,7 @@ pub(super) struct Matcher<'a> {
 }
 
 impl<'a> Matcher<'a> {
-    pub(super) fn new(volumes: &'a Volumes, need: &'a Need) -> Self {
+    pub(super) fn new(volumes: &'a Volumes, need: &'a VolumeNeed) -> Self {
         let count = need.open().count();
         let mut wishes: Vec<Wish> = need
             .open()
@@ -232,7 +233,7 @@ fn allows(class: &StorageClassObject, nodes: &Nodes, node: NodeIx) -> bool {
 
 impl Volumes {
     /// What VolumeBinding has against every node, in node order.
-    pub fn conflicts(&self, need: &Need, nodes: &Nodes) -> Vec<Conflicts> {
+    pub fn conflicts(&self, need: &VolumeNeed, nodes: &Nodes) -> Vec<Conflicts> {
         let mut out = vec![Conflicts::default(); nodes.len()];
         if need.bound().any(|volume| !self.pvs.contains_key(volume)) {
             out.fill(Conflicts::GONE);

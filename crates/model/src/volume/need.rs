@@ -7,18 +7,9 @@ use crate::object::{AccessModes, ClaimObject, Disk, PodClaim, Selector, VolumeSo
 
 use super::{Assumption, ClaimIx, Volumes};
 
-/// Dense index of a [`Need`]; 0 belongs to pods without volumes that matter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NeedIx(pub u32);
-
-impl NeedIx {
-    /// The pod has no volumes that matter.
-    pub const NONE: Self = Self(0);
-}
-
 /// What a pod asks of its volumes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Need {
+pub struct VolumeNeed {
     /// A claim that does not exist (any more), or not yet: text.
     pub missing: Option<String>,
     /// Why VolumeBinding refuses the pod on every node.
@@ -35,7 +26,7 @@ pub struct Need {
     pub inline: Vec<VolumeSource>,
 }
 
-/// One claim of a [`Need`].
+/// One claim of a [`VolumeNeed`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ClaimNeed {
     /// Bound to this PersistentVolume.
@@ -67,7 +58,7 @@ pub struct OpenClaim {
     pub identity: Option<ClaimIx>,
 }
 
-impl Need {
+impl VolumeNeed {
     /// Claims to be bound or provisioned, with their place among all.
     pub fn open(&self) -> impl Iterator<Item = (usize, &OpenClaim)> {
         let claims = self.claims.iter().enumerate();
@@ -98,8 +89,8 @@ pub(super) struct Asker<'a> {
 
 impl Volumes {
     /// Resolves the claims of a pod as they are now.
-    pub(super) fn resolve(&self, asker: &Asker, claims: &[(ClaimIx, PodClaim)]) -> Need {
-        let mut need = Need::default();
+    pub(super) fn resolve(&self, asker: &Asker, claims: &[(ClaimIx, PodClaim)]) -> VolumeNeed {
+        let mut need = VolumeNeed::default();
         for (ix, wanted) in claims {
             let slot = &self.claims[ix.at()];
             let Some(object) = &slot.object else {

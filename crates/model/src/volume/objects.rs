@@ -7,7 +7,7 @@ use crate::object::{
     StorageClassObject,
 };
 
-use super::reach::Limits;
+use super::reach::ReachLimits;
 use super::{Capacity, Claim, ClaimIx, Pv, Volumes};
 
 impl Volumes {
@@ -29,7 +29,7 @@ impl Volumes {
             let key = (claim.namespace.clone(), claim.name.clone());
             self.set_aside.entry(key).or_default().insert(name.clone());
         }
-        let reach = Limits::Terms(object.node_affinity.clone());
+        let reach = ReachLimits::Terms(object.node_affinity.clone());
         let reach = self.reaches.intern(reach);
         let pv = Pv {
             object: Rc::new(object),
@@ -252,7 +252,7 @@ impl Volumes {
         }
         let reach = self
             .reaches
-            .intern(Limits::Topology(object.topology.clone()));
+            .intern(ReachLimits::Topology(object.topology.clone()));
         self.capacities.insert(key, Capacity { object, reach });
         self.changed()
     }

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::node::{NodeIx, Nodes};
+use crate::ix::NodeIx;
+use crate::node::Nodes;
 use crate::object::{NodeObject, NodeOp, NodeTerm, Selector, SelectorOp};
 use crate::selector::{node_term_holds, pair, selects_pairs};
 
@@ -42,14 +43,14 @@ impl Reach {
 
 /// What limits the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Limits {
+pub enum ReachLimits {
     /// Node affinity of a PersistentVolume; `None` limits nothing.
     Terms(Option<Vec<NodeTerm>>),
     /// Topology of a capacity; `None` allows nothing.
     Topology(Option<Selector>),
 }
 
-impl Limits {
+impl ReachLimits {
     fn hold(&self, node: &NodeObject) -> bool {
         match self {
             Self::Terms(None) => true,
@@ -87,9 +88,9 @@ pub struct ReachIx(u32);
 /// All reaches.
 #[derive(Default)]
 pub struct Reaches {
-    limits: Vec<Limits>,
+    limits: Vec<ReachLimits>,
     reach: Vec<Reach>,
-    index: FxHashMap<Limits, ReachIx>,
+    index: FxHashMap<ReachLimits, ReachIx>,
     /// How many are computed, and for which nodes.
     done: usize,
     node_epoch: u64,
@@ -119,7 +120,7 @@ impl<'a> ByLabel<'a> {
 
 impl Reaches {
     /// The index of limits; [`Reaches::refresh`] must follow before it is read.
-    pub fn intern(&mut self, limits: Limits) -> ReachIx {
+    pub fn intern(&mut self, limits: ReachLimits) -> ReachIx {
         if let Some(&ix) = self.index.get(&limits) {
             return ix;
         }
@@ -155,8 +156,8 @@ impl Reaches {
     }
 }
 
-fn reach_of<'a>(limits: &'a Limits, labels: &mut ByLabel<'a>) -> Reach {
-    if *limits == Limits::Terms(None) {
+fn reach_of<'a>(limits: &'a ReachLimits, labels: &mut ByLabel<'a>) -> Reach {
+    if *limits == ReachLimits::Terms(None) {
         return Reach::Everywhere;
     }
     let nodes = labels.nodes;

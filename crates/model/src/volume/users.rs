@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use crate::node::{NodeIx, Nodes};
+use crate::ix::{NeedIx, NodeIx, TaskIx};
+use crate::node::Nodes;
 use crate::object::PodObject;
 use crate::object::{Disk, PodClaim, VolumeSource};
-use crate::task::TaskIx;
 
 use super::matching::{Fate, Matcher};
 use super::need::Asker;
-use super::{Assumption, ClaimIx, Limits, Need, NeedIx, OnNode, OpenClaim, Reaches, Volumes};
+use super::{Assumption, ClaimIx, OnNode, OpenClaim, ReachLimits, Reaches, VolumeNeed, Volumes};
 
 /// Reaches kept beyond twice what is in use before they are computed anew.
 const SPARE_REACHES: usize = 1024;
@@ -110,7 +110,7 @@ impl Volumes {
             key: &volumes.key,
             placed: volumes.placed,
         };
-        let need = Need {
+        let need = VolumeNeed {
             disks: volumes.disks.clone(),
             inline: volumes.inline.clone(),
             ..self.resolve(&asker, &volumes.claims)
@@ -328,13 +328,13 @@ impl Volumes {
         let names: Vec<String> = self.pvs.keys().cloned().collect();
         for name in names {
             if let Some(pv) = self.pvs.get_mut(&name) {
-                let limits = Limits::Terms(pv.object.node_affinity.clone());
+                let limits = ReachLimits::Terms(pv.object.node_affinity.clone());
                 pv.reach = self.reaches.intern(limits);
             }
             self.list_if_free(&name);
         }
         for capacity in self.capacities.values_mut() {
-            let limits = Limits::Topology(capacity.object.topology.clone());
+            let limits = ReachLimits::Topology(capacity.object.topology.clone());
             capacity.reach = self.reaches.intern(limits);
         }
     }

@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use pumice_devices::{DeviceRequest, NearMiss, NodeDevices, View};
-use pumice_framework::points::{LedgerCheck, Reasons};
+use pumice_devices::{DeviceRequest, LedgerTime, NearMiss, NodeDevices};
+use pumice_framework::points::{LedgerCheck, ReasonDetail};
 use pumice_framework::{Class, ReasonKind, ReasonTable, SetId, Verdict};
 use pumice_model::{NodeIx, Nodes};
 
@@ -47,8 +47,8 @@ impl DeviceCheck {
         devices: &NodeDevices,
         has_room_now: bool,
     ) -> Result<(Verdict, i64), usize> {
-        let later = self.demand.fit(devices, View::Future)?;
-        if has_room_now && let Ok(score) = self.demand.fit(devices, View::Now) {
+        let later = self.demand.fit(devices, LedgerTime::Future)?;
+        if has_room_now && let Ok(score) = self.demand.fit(devices, LedgerTime::Now) {
             return Ok((Verdict::IDLE, self.points(score)));
         }
         Ok((Verdict::FUTURE, self.points(later)))
@@ -68,7 +68,7 @@ impl LedgerCheck for DeviceCheck {
         range: Range<usize>,
         verdicts: &mut [Verdict],
         scores: &mut [i64],
-        reasons: Reasons,
+        reasons: ReasonDetail,
     ) {
         for ((at, verdict), score) in range.zip(verdicts).zip(scores) {
             if !verdict.fits() {
@@ -88,8 +88,10 @@ impl LedgerCheck for DeviceCheck {
             }
             match self.demand.fit_summary(devices) {
                 Some(Some(fit)) => *score += self.points(fit),
-                Some(None) if reasons == Reasons::Any => *verdict = Verdict::unfit(self.reasons[0]),
-                _ => match self.demand.fit(devices, View::Now) {
+                Some(None) if reasons == ReasonDetail::Any => {
+                    *verdict = Verdict::unfit(self.reasons[0])
+                }
+                _ => match self.demand.fit(devices, LedgerTime::Now) {
                     Ok(fit) => *score += self.points(fit),
                     Err(failure) => *verdict = Verdict::unfit(self.reasons[failure]),
                 },
@@ -103,12 +105,12 @@ impl LedgerCheck for DeviceCheck {
 
     fn serves_when_idle(&self, nodes: &Nodes, node: NodeIx) -> bool {
         let devices = &nodes.devices[node.at()];
-        self.demand.fit(devices, View::Idle).is_ok()
+        self.demand.fit(devices, LedgerTime::Idle).is_ok()
     }
 
     fn explain(&self, nodes: &Nodes, node: NodeIx) -> Option<NearMiss> {
         let name = &nodes.object(node).name;
         let devices = &nodes.devices[node.at()];
-        self.demand.explain(name, devices, View::Future)
+        self.demand.explain(name, devices, LedgerTime::Future)
     }
 }

@@ -17,7 +17,7 @@ struct Limit {
 }
 
 /// The filter of one class. What the queue has is summed up by group.
-struct Filter {
+struct NodeGroupLimits {
     keys: KeySet,
     domains: Rc<Domains>,
     queue: String,
@@ -54,7 +54,7 @@ pub fn filter(
     if limits.iter().all(Vec::is_empty) {
         return None;
     }
-    let mut filter = Filter {
+    let mut filter = NodeGroupLimits {
         keys,
         queue: queue.to_owned(),
         request: class.shape.request.clone(),
@@ -82,7 +82,7 @@ fn limits_of(state: &State, by_group: &[(String, Amounts)], group: &str) -> Vec<
     amounts.iter().filter_map(limit).collect()
 }
 
-impl Filter {
+impl NodeGroupLimits {
     /// What pods of the queue take on a node, those that wait there included.
     fn on_node(&self, state: &State, queue: Option<QueueIx>, node: NodeIx) -> ResVec {
         let mut held = ResVec::default();
@@ -98,7 +98,7 @@ impl Filter {
     }
 }
 
-impl DomainFilter for Filter {
+impl DomainFilter for NodeGroupLimits {
     fn keys(&self) -> &[String] {
         self.keys.names()
     }

@@ -38,7 +38,7 @@ impl Balanced {
     }
 
     fn add_block(&self, nodes: &Nodes, range: Range<usize>, out: &mut [i64]) {
-        let load = |ix, request| Load::of(nodes, ix, request, range.clone());
+        let load = |ix, request| BalancedLoad::of(nodes, ix, request, range.clone());
         let cpu = load(CPU, self.cpu);
         let memory = load(MEMORY, self.memory);
         let gpu = self.gpu.map(|(ix, request)| load(ix, request));
@@ -77,14 +77,14 @@ impl NodeScore for Balanced {
 }
 
 /// cpu and memory on a full block of nodes that have both.
-struct Plain<'a> {
-    cpu: FullLoad<'a>,
-    memory: FullLoad<'a>,
+struct BalancedBlock<'a> {
+    cpu: BalancedResource<'a>,
+    memory: BalancedResource<'a>,
     weight: i64,
 }
 
 /// One resource on a full block.
-struct FullLoad<'a> {
+struct BalancedResource<'a> {
     request: i64,
     allocatable: &'a Full,
     used: &'a Full,
@@ -92,13 +92,13 @@ struct FullLoad<'a> {
 }
 
 impl Balanced {
-    fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<Plain<'a>> {
+    fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<BalancedBlock<'a>> {
         let load = |ix, request| {
             let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
             allocatable
                 .iter()
                 .all(|amount| *amount > 0)
-                .then_some(FullLoad {
+                .then_some(BalancedResource {
                     request,
                     allocatable,
                     used: columns::full_block(&nodes.used, ix, range.clone())?,
@@ -109,7 +109,7 @@ impl Balanced {
             return None;
         }
         let (cpu, memory) = (load(CPU, self.cpu)?, load(MEMORY, self.memory)?);
-        Some(Plain {
+        Some(BalancedBlock {
             cpu,
             memory,
             weight: self.weight,
@@ -117,7 +117,7 @@ impl Balanced {
     }
 }
 
-impl FullLoad<'_> {
+impl BalancedResource<'_> {
     /// Used fractions with the pod and without it.
     #[inline(always)]
     fn fractions(&self, at: usize) -> (f64, f64) {
@@ -129,7 +129,7 @@ impl FullLoad<'_> {
     }
 }
 
-impl BlockScore for Plain<'_> {
+impl BlockScore for BalancedBlock<'_> {
     #[inline(always)]
     fn at(&self, at: usize) -> i64 {
         let (cpu, memory) = (self.cpu.fractions(at), self.memory.fractions(at));
@@ -149,7 +149,7 @@ fn whole_evenness(one: f64, other: f64) -> f64 {
 }
 
 /// One resource on the nodes of a block.
-struct Load<'a> {
+struct BalancedLoad<'a> {
     request: i64,
     allocatable: &'a [i64],
     used: &'a [i64],
@@ -162,7 +162,7 @@ struct Fractions {
     without: f64,
 }
 
-impl<'a> Load<'a> {
+impl<'a> BalancedLoad<'a> {
     fn of(nodes: &'a Nodes, ix: ResIx, request: i64, range: Range<usize>) -> Self {
         Self {
             request,

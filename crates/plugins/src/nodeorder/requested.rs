@@ -86,29 +86,29 @@ impl NodeScore for Requested {
 const EXACT_WHOLE: i64 = (1 << 53) / 128;
 
 /// A full block of nodes that have both resources in ordinary amounts.
-struct Plain<'a> {
-    cpu: FullLoad<'a>,
-    memory: FullLoad<'a>,
+struct RequestedBlock<'a> {
+    cpu: RequestedResource<'a>,
+    memory: RequestedResource<'a>,
     least: bool,
     weight: i64,
 }
 
 /// One resource on a full block.
-struct FullLoad<'a> {
+struct RequestedResource<'a> {
     request: i64,
     allocatable: &'a Full,
     load: &'a Full,
 }
 
 impl Requested {
-    fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<Plain<'a>> {
+    fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<RequestedBlock<'a>> {
         let load = |ix, request, load: &'a [i64]| {
             let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
             let ordinary = allocatable
                 .iter()
                 .all(|amount| (1..=EXACT_WHOLE).contains(amount));
             let load = load[range.clone()].try_into().ok()?;
-            ordinary.then_some(FullLoad {
+            ordinary.then_some(RequestedResource {
                 request,
                 allocatable,
                 load,
@@ -117,7 +117,7 @@ impl Requested {
         if range.len() < columns::BLOCK {
             return None;
         }
-        Some(Plain {
+        Some(RequestedBlock {
             cpu: load(CPU, self.cpu_milli, &nodes.nonzero_cpu_milli)?,
             memory: load(MEMORY, self.memory_bytes, &nodes.nonzero_memory_bytes)?,
             least: self.prefer == Prefer::Least,
@@ -126,7 +126,7 @@ impl Requested {
     }
 }
 
-impl FullLoad<'_> {
+impl RequestedResource<'_> {
     #[inline(always)]
     fn percent(&self, at: usize, least: bool) -> f64 {
         let whole = self.allocatable[at];
@@ -136,7 +136,7 @@ impl FullLoad<'_> {
     }
 }
 
-impl BlockScore for Plain<'_> {
+impl BlockScore for RequestedBlock<'_> {
     #[inline(always)]
     fn at(&self, at: usize) -> i64 {
         let sum = self.cpu.percent(at, self.least) + self.memory.percent(at, self.least);

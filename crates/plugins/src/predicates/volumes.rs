@@ -12,7 +12,7 @@ use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{CsiNodeObject, Disk, NodeObject, VolumeSource};
 use pumice_model::selector::pair;
 use pumice_model::volume::Conflicts;
-use pumice_model::{Need, NeedIx, NodeIx, Nodes, State, Volumes};
+use pumice_model::{NeedIx, NodeIx, Nodes, State, VolumeNeed, Volumes};
 use rustc_hash::FxHashMap;
 
 /// Which of the filters are on; VolumeRestrictions always is.
@@ -78,7 +78,7 @@ impl VolumeReasons {
 }
 
 /// The first reason against pods of this need on every node.
-pub fn refusal(switches: VolumeSwitches, need: &Need) -> Option<String> {
+pub fn refusal(switches: VolumeSwitches, need: &VolumeNeed) -> Option<String> {
     let by = |plugin: &str, text: &String| format!("plugin {plugin} pre-predicates failed {text}");
     if let Some(text) = &need.missing {
         let plugin = match switches {
@@ -138,7 +138,7 @@ pub fn filters(
         let conflicts = state.volumes().conflicts(need, state.nodes());
         for (conflict, reason) in &reasons.binding {
             let has = conflicts.iter().zip(&settled);
-            let verdict: Verdict = has
+            let verdict: VolumeVerdict = has
                 .map(|(c, settled)| (c.has(*conflict) && !settled).then_some(*reason))
                 .collect();
             if verdict.iter().any(Option::is_some) {
@@ -149,10 +149,14 @@ pub fn filters(
     filters
 }
 
-type Verdict = Vec<Option<ReasonId>>;
+type VolumeVerdict = Vec<Option<ReasonId>>;
 
 /// Adds verdicts that end the search on their nodes, where nothing has ended it yet.
-fn push_known(filters: &mut Vec<Box<dyn NodeFilter>>, mut verdict: Verdict, settled: &mut [bool]) {
+fn push_known(
+    filters: &mut Vec<Box<dyn NodeFilter>>,
+    mut verdict: VolumeVerdict,
+    settled: &mut [bool],
+) {
     for (reason, settled) in verdict.iter_mut().zip(&mut *settled) {
         if *settled {
             *reason = None;
@@ -166,7 +170,7 @@ fn push_known(filters: &mut Vec<Box<dyn NodeFilter>>, mut verdict: Verdict, sett
 
 /// Verdicts that were computed before.
 struct Known {
-    verdict: Verdict,
+    verdict: VolumeVerdict,
 }
 
 impl NodeFilter for Known {
@@ -228,7 +232,7 @@ fn without_driver(
     reason: ReasonId,
     state: &State,
     drivers: &[(&str, Vec<&VolumeSource>)],
-) -> Verdict {
+) -> VolumeVerdict {
     let known = |driver: &&(&str, Vec<&VolumeSource>)| state.volumes().is_csi_driver(driver.0);
     let needed: Vec<_> = drivers.iter().filter(known).collect();
     let lacks = |node: &NodeObject| {
@@ -351,7 +355,7 @@ const ZONE_KEYS: [(&str, &str); 4] = [
 /// Zone and region labels of bound volumes: key, the key that may stand for it, and values.
 fn zone_labels<'a>(
     volumes: &'a Volumes,
-    need: &'a Need,
+    need: &'a VolumeNeed,
 ) -> Vec<(&'static str, &'static str, Vec<&'a str>)> {
     let mut all = Vec::new();
     for volume in need.bound().filter_map(|name| volumes.pv(name)) {
@@ -365,7 +369,7 @@ fn zone_labels<'a>(
 }
 
 /// VolumeZone: nodes that say where they are must be where the volumes are.
-fn zones(reason: ReasonId, state: &State, need: &Need) -> Verdict {
+fn zones(reason: ReasonId, state: &State, need: &VolumeNeed) -> VolumeVerdict {
     let wanted = zone_labels(state.volumes(), need);
     if wanted.is_empty() {
         return vec![None; state.nodes().len()];

@@ -9,7 +9,7 @@ const MAX_ROUNDS: usize = 10_000;
 
 /// One queue; amounts by resource index, all of the same length as the cluster total.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Claim {
+pub(super) struct QueueClaim {
     /// Weight.
     pub weight: f64,
     /// What it holds and wants.
@@ -23,7 +23,7 @@ pub(super) struct Claim {
 }
 
 /// Divides `total` among `claims`. The order of the claims decides about float rounding only.
-pub(super) fn fill(total: &[f64], claims: &mut [Claim]) {
+pub(super) fn fill(total: &[f64], claims: &mut [QueueClaim]) {
     for claim in claims.iter_mut() {
         claim.deserved = vec![0.0; total.len()];
     }
@@ -55,7 +55,7 @@ pub(super) fn fill(total: &[f64], claims: &mut [Claim]) {
 
 /// One queue in one round; whether it is settled. `moved` collects what was added and taken back.
 fn raise(
-    claim: &mut Claim,
+    claim: &mut QueueClaim,
     part: f64,
     total: &[f64],
     remaining: &[f64],

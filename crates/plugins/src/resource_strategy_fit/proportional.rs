@@ -12,7 +12,7 @@ use super::names;
 use crate::columns::value;
 
 /// A listed resource.
-struct Listed {
+struct ListedResource {
     name: String,
     /// Milli-cores and bytes for one unit.
     cpu_milli: f64,
@@ -21,17 +21,17 @@ struct Listed {
 }
 
 /// The arguments.
-pub(super) struct Proportional(Vec<Listed>);
+pub(super) struct Proportional(Vec<ListedResource>);
 
 /// The filter of a class.
-struct Filter {
+struct ProportionalFilter {
     cpu: i64,
     memory: i64,
-    parts: Vec<Part>,
+    parts: Vec<ReservedUnit>,
 }
 
 /// What one unit, as it is stored, has reserved.
-struct Part {
+struct ReservedUnit {
     resource: ResIx,
     cpu_milli: f64,
     memory_bytes: f64,
@@ -48,7 +48,7 @@ impl Proportional {
         let rate = |key: String| rates.float(&key).filter(|rate| *rate >= 0.0).unwrap_or(1.0);
         let listed = names(arguments, "resources").into_iter().map(|name| {
             let text = format!("proportional of resource {name} check failed");
-            Listed {
+            ListedResource {
                 cpu_milli: rate(format!("{name}.cpu")) * 1e3,
                 memory_bytes: rate(format!("{name}.memory")) * 1e9,
                 // As Volcano has it: evicting others of the node is not tried for such a pod.
@@ -72,7 +72,7 @@ impl Proportional {
             }
             let milli = unit_of(&listed.name) == Some(Unit::Milli);
             let units = if milli { 1e3 } else { 1.0 };
-            parts.push(Part {
+            parts.push(ReservedUnit {
                 resource,
                 cpu_milli: listed.cpu_milli / units,
                 memory_bytes: listed.memory_bytes / units,
@@ -82,12 +82,12 @@ impl Proportional {
         // Cpu and memory are what is kept, not what it is kept for.
         parts.retain(|part| part.resource != CPU && part.resource != MEMORY);
         let (cpu, memory) = (request.get(CPU), request.get(MEMORY));
-        let filter = Filter { cpu, memory, parts };
+        let filter = ProportionalFilter { cpu, memory, parts };
         (!filter.parts.is_empty()).then(|| Box::new(filter) as Box<dyn NodeFilter>)
     }
 }
 
-impl NodeFilter for Filter {
+impl NodeFilter for ProportionalFilter {
     fn before_static(&self) -> bool {
         false
     }
@@ -98,7 +98,7 @@ impl NodeFilter for Filter {
             let left = |resource, asked| value(&nodes.idle, resource, node).saturating_sub(asked);
             let cpu = left(CPU, self.cpu) as f64;
             let memory = left(MEMORY, self.memory) as f64;
-            let takes_too_much = |part: &&Part| {
+            let takes_too_much = |part: &&ReservedUnit| {
                 let idle = value(&nodes.idle, part.resource, node) as f64;
                 value(&nodes.total, part.resource, node) > 0
                     && (cpu < idle * part.cpu_milli || memory < idle * part.memory_bytes)

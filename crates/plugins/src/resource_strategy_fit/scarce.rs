@@ -16,7 +16,7 @@ pub(super) struct Scarce {
 }
 
 /// The score of a class.
-pub(super) struct Score {
+pub(super) struct ScarceScore {
     asked: Vec<ResIx>,
     /// Those that any node or pod has.
     listed: Vec<(ResIx, i64)>,
@@ -49,10 +49,10 @@ impl Scarce {
         self.weight > 0 && self.weight_sum > 0
     }
 
-    pub fn score(&self, state: &State, class: &Class) -> Option<Score> {
+    pub fn score(&self, state: &State, class: &Class) -> Option<ScarceScore> {
         let asked = class.shape.request.iter().filter(|(_, amount)| *amount > 0);
         let listed = self.listed.iter();
-        self.is_on().then(|| Score {
+        self.is_on().then(|| ScarceScore {
             asked: asked.map(|(resource, _)| resource).collect(),
             listed: listed
                 .filter_map(|(name, weight)| Some((state.resources().get(name)?, *weight)))
@@ -63,7 +63,7 @@ impl Scarce {
     }
 }
 
-impl Score {
+impl ScarceScore {
     /// The score of a node; 0 where something is asked that it has none of.
     pub fn of(&self, nodes: &Nodes, node: usize) -> f64 {
         let has = |resource: ResIx| value(&nodes.total, resource, node) > 0;

@@ -31,13 +31,13 @@ struct Rule {
 }
 
 /// The score of a class.
-pub(super) struct Score {
-    parts: Vec<Part>,
+pub(super) struct StrategyScore {
+    parts: Vec<StrategyPart>,
     weight_sum: i64,
     weight: i64,
 }
 
-struct Part {
+struct StrategyPart {
     resource: ResIx,
     request: i64,
     rule: Rule,
@@ -100,7 +100,7 @@ impl Strategy {
     }
 
     /// The score of a class; none where it is 0 on every node.
-    pub fn score(&self, state: &State, class: &Class) -> Option<Score> {
+    pub fn score(&self, state: &State, class: &Class) -> Option<StrategyScore> {
         if !self.is_on() {
             return None;
         }
@@ -122,9 +122,9 @@ impl Strategy {
             }),
         };
         let asked = class.shape.request.iter().filter(|(_, amount)| *amount > 0);
-        let mut parts: Vec<Part> = asked
+        let mut parts: Vec<StrategyPart> = asked
             .filter_map(|(resource, request)| {
-                Some(Part {
+                Some(StrategyPart {
                     resource,
                     request,
                     rule: rule(state.resources().name(resource))?,
@@ -135,7 +135,7 @@ impl Strategy {
         parts.sort_by_key(|part| state.resources().name(part.resource));
         let weights = parts.iter().map(|part| part.rule.weight);
         let weight_sum = weights.fold(0_i64, i64::saturating_add);
-        (weight_sum != 0).then_some(Score {
+        (weight_sum != 0).then_some(StrategyScore {
             parts,
             weight_sum,
             weight: self.weight,
@@ -143,7 +143,7 @@ impl Strategy {
     }
 }
 
-impl Score {
+impl StrategyScore {
     /// The score of a node. A resource it lacks, or of weight 0, adds nothing, and its weight still
     /// counts; what does not fit voids all.
     pub fn of(&self, nodes: &Nodes, node: usize) -> f64 {

@@ -35,7 +35,7 @@ struct Binding {
 }
 
 #[derive(Clone, Debug)]
-struct StatusWrite {
+struct StatusInFlight {
     pod_group: (String, String, String),
     /// The newest that is not sent.
     waiting: Option<GroupStatus>,
@@ -46,7 +46,7 @@ struct StatusWrite {
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
     binds: BTreeMap<String, Binding>,
-    statuses: BTreeMap<String, StatusWrite>,
+    statuses: BTreeMap<String, StatusInFlight>,
     evictions: Vec<String>,
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
@@ -111,7 +111,7 @@ impl Writers {
                 status,
                 ..
             } => {
-                let new = || StatusWrite {
+                let new = || StatusInFlight {
                     pod_group: (namespace.clone(), name.clone(), uid),
                     waiting: None,
                     sent: None,

@@ -174,7 +174,7 @@ fn of_cluster_d_it_may_read_what_it_follows_and_only_where_that_is_wanted() {
     assert!(role.contains("verbs: [get, list, watch]"));
     let mut settings = pumice_devices::Settings::default();
     settings.mind_cluster.enabled = true;
-    let followed = pumice_devices::family::report_places(&settings);
+    let followed = pumice_devices::families::report_places(&settings);
     assert_eq!(followed.len(), 11);
     for place in followed {
         assert_eq!(place.namespace, "mindx-dl");

@@ -5,6 +5,7 @@ mod dependencies;
 mod layering;
 mod links;
 mod tests_named;
+mod words;
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 

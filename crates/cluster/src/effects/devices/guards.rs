@@ -23,15 +23,15 @@ use super::WaitsFor;
 
 /// See the module.
 pub(crate) struct InFlightGuards {
-    state: Mutex<State>,
+    state: Mutex<GuardState>,
     /// There is a new time at which somebody stops standing in the way.
     due: Notify,
     patience: Duration,
 }
 
 #[derive(Default)]
-struct State {
-    nodes: FxHashMap<String, Node>,
+struct GuardState {
+    nodes: FxHashMap<String, GuardedNode>,
     /// Pods on their way, by UID.
     pods: FxHashMap<String, PodInFlight>,
     /// Nodes of those that wait, by UID.
@@ -50,7 +50,7 @@ struct PodInFlight {
 }
 
 #[derive(Default)]
-struct Node {
+struct GuardedNode {
     in_flight: Vec<InFlight>,
     queue: VecDeque<Waiter>,
 }
@@ -94,7 +94,7 @@ impl InFlightGuards {
     }
 
     /// A poisoned lock is used on: nothing under it can panic half way.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GuardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -233,7 +233,7 @@ impl InFlight {
     }
 }
 
-impl Node {
+impl GuardedNode {
     /// Whether one can go in beside those in flight, without passing one of its kind.
     fn lets_in<'a>(
         &self,
@@ -245,7 +245,7 @@ impl Node {
     }
 }
 
-impl State {
+impl GuardState {
     /// The pod is on its way. One without `what` stands in nobody's way.
     fn add(&mut self, uid: &str, node: &str, what: Option<(u32, String)>) {
         self.remove(uid);
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    impl State {
+    impl GuardState {
         /// No node has two pods on their way that could be mixed up, and nothing is kept of a node
         /// without any.
         fn check(&self) {

@@ -28,16 +28,16 @@ use crate::effects::verbs::Target;
 use super::Waits;
 
 type Failed = (BindFailure, String);
-type Queue = Arc<tokio::sync::Mutex<()>>;
+type LockQueue = Arc<tokio::sync::Mutex<()>>;
 
 /// Who takes a lock, of the binds of this process: by node and key.
 #[derive(Default)]
 pub(in crate::effects) struct Locks {
-    queues: Mutex<FxHashMap<(String, &'static str), Queue>>,
+    queues: Mutex<FxHashMap<(String, &'static str), LockQueue>>,
 }
 
 impl Locks {
-    fn queue(&self, node: &str, key: &'static str) -> Queue {
+    fn queue(&self, node: &str, key: &'static str) -> LockQueue {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         // Held by nobody but this table: nobody waits.
         queues.retain(|_, queue| Arc::strong_count(queue) > 1);
@@ -57,7 +57,7 @@ pub(in crate::effects) struct Held<'a> {
 
 /// What matters of a node.
 #[derive(Deserialize)]
-struct Node {
+struct LockedNode {
     metadata: Metadata,
 }
 
@@ -69,7 +69,7 @@ struct Metadata {
     annotations: Option<FxHashMap<String, String>>,
 }
 
-enum Step {
+enum LockStep {
     Taken,
     /// Another has it: what to say if it keeps it.
     Theirs(String),
@@ -127,13 +127,13 @@ impl Held<'_> {
                 return Err((BindFailure::Outdated, why));
             }
             let (pause, text) = match self.step().await {
-                Step::Taken => return Ok(()),
-                Step::Failed(failed) => return Err(failed),
-                Step::Theirs(text) => {
+                LockStep::Taken => return Ok(()),
+                LockStep::Failed(failed) => return Err(failed),
+                LockStep::Theirs(text) => {
                     looks += 1;
                     (look_pause(options.lock_pause, looks - 1), text)
                 }
-                Step::Again(pause, text) => {
+                LockStep::Again(pause, text) => {
                     tries += 1;
                     (pause.unwrap_or_else(|| backoff::pause(tries - 1)), text)
                 }
@@ -168,7 +168,7 @@ impl Held<'_> {
         let Reply::Ok(body) = &reply else {
             return Err(reply);
         };
-        match serde_json::from_slice::<Node>(body) {
+        match serde_json::from_slice::<LockedNode>(body) {
             Ok(node) => Ok(node.metadata),
             Err(error) => Err(Reply::Lost(format!("the node cannot be read: {error}"))),
         }
@@ -188,20 +188,20 @@ impl Held<'_> {
         found.is_some_and(|value| self.values.contains(value))
     }
 
-    async fn step(&mut self) -> Step {
+    async fn step(&mut self) -> LockStep {
         let node = match self.read().await {
             Ok(node) => node,
             Err(reply) => return self.refused(reply),
         };
         if self.is_ours(&node) {
-            return Step::Taken;
+            return LockStep::Taken;
         }
         let now = self.shared.now();
         let lasts = self.shared.options.lock_lasts;
         let found = node.annotations.as_ref().and_then(|all| all.get(self.key));
         if let Some(value) = found {
             if holds(value, now, lasts) {
-                return Step::Theirs(format!("another holds it since {value}"));
+                return LockStep::Theirs(format!("another holds it since {value}"));
             }
             tracing::info!(node = self.node, "lock {}={value} is taken over", self.key);
         }
@@ -210,18 +210,18 @@ impl Held<'_> {
         let value = format!("{now:.6}");
         self.values.push(value.clone());
         match self.patch(&node.resource_version, Some(&value)).await {
-            Some(Reply::Ok(_)) => Step::Taken,
+            Some(Reply::Ok(_)) => LockStep::Taken,
             Some(reply) => self.refused(reply),
-            None => Step::Failed((BindFailure::GaveUp, "no longer the leader".to_owned())),
+            None => LockStep::Failed((BindFailure::GaveUp, "no longer the leader".to_owned())),
         }
     }
 
-    fn refused(&self, reply: Reply) -> Step {
+    fn refused(&self, reply: Reply) -> LockStep {
         let text = reply.text();
         let Reply::Refused(refusal) = reply else {
-            return Step::Again(None, text);
+            return LockStep::Again(None, text);
         };
-        let failed = |failure, text| Step::Failed((failure, text));
+        let failed = |failure, text| LockStep::Failed((failure, text));
         match refusal.code {
             404 => failed(
                 BindFailure::PreBind,
@@ -229,8 +229,8 @@ impl Held<'_> {
             ),
             403 => failed(BindFailure::Denied, self.denied(&refusal, &text)),
             // Somebody changed the node, as kubelet often does: look again.
-            409 => Step::Again(Some(Duration::ZERO), text),
-            401 | 408 | 429 | 500.. => Step::Again(refusal.retry_after, text),
+            409 => LockStep::Again(Some(Duration::ZERO), text),
+            401 | 408 | 429 | 500.. => LockStep::Again(refusal.retry_after, text),
             _ => failed(BindFailure::PreBind, format!("lock of the node: {text}")),
         }
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::gauge::{Gauge, GaugeSpec};
-use crate::ledger::{NodeCards, View};
+use crate::ledger::{LedgerTime, NodeCards};
 
 use super::mark::VnpuMark;
 use super::template::Part;
@@ -35,9 +35,9 @@ pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
     for (at, card) in cards.cards.iter().enumerate() {
         let (all, used) = (
             Part::of(cards.capacity(at)),
-            Part::of(cards.used(at, View::Now)),
+            Part::of(cards.used(at, LedgerTime::Now)),
         );
-        let marks = cards.partitions(at, View::Now).map(Some);
+        let marks = cards.partitions(at, LedgerTime::Now).map(Some);
         let vnpus = marks.filter_map(VnpuMark::of).count();
         for (name, value) in [
             (CORES, used.cores),

@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard};
-use crate::ledger::{Allocation, Allocations, NodeCards, Tags, View};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Tags};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::text::Bounded;
 
@@ -108,7 +108,7 @@ impl NpuRequest {
         }
     }
 
-    fn find(&self, cards: &NodeCards, view: View) -> Result<Chosen, u8> {
+    fn find(&self, cards: &NodeCards, view: LedgerTime) -> Result<Chosen, u8> {
         if cards.cards.is_empty() {
             let absent = Absent::of(cards) as u8;
             return Err(Shortage::ALL.len() as u8 + absent);
@@ -123,7 +123,7 @@ impl NpuRequest {
     }
 
     /// Idle chips, in the order of their numbers.
-    fn whole(&self, cards: &NodeCards, view: View) -> Result<SmallVec<[usize; 2]>, Shortage> {
+    fn whole(&self, cards: &NodeCards, view: LedgerTime) -> Result<SmallVec<[usize; 2]>, Shortage> {
         let of_chip = Part::of(cards.capacity(0)).cores.max(1);
         if self.asked.cores % of_chip != 0 {
             return Err(Shortage::Size);
@@ -151,7 +151,7 @@ impl NpuRequest {
         &self,
         template: Template,
         cards: &NodeCards,
-        view: View,
+        view: LedgerTime,
     ) -> Result<(usize, Template), Shortage> {
         let first = match self.best(template, cards, view) {
             Ok(at) => return Ok((at, template)),
@@ -169,7 +169,12 @@ impl NpuRequest {
         }
     }
 
-    fn best(&self, template: Template, cards: &NodeCards, view: View) -> Result<usize, Shortage> {
+    fn best(
+        &self,
+        template: Template,
+        cards: &NodeCards,
+        view: LedgerTime,
+    ) -> Result<usize, Shortage> {
         let mut closest = Shortage::NoUsable;
         let mut best = None;
         for at in 0..cards.cards.len() {
@@ -191,7 +196,7 @@ impl NpuRequest {
         template: Template,
         cards: &NodeCards,
         at: usize,
-        view: View,
+        view: LedgerTime,
     ) -> Result<(), Shortage> {
         let card = &cards.cards[at];
         if !card.is_usable() || (Listing::of(card) == Listing::Unlisted && !is_split(cards, at)) {
@@ -219,7 +224,13 @@ impl NpuRequest {
     /// Whether the plugin could take the pod for another one that is on its way: it knows no more of
     /// a pod than its number of AI cores. Pods of one group may be taken for one another where the
     /// same vNPUs come of it, and where their Bindings wait for each other.
-    fn is_mistakable(&self, template: Template, cards: &NodeCards, at: usize, view: View) -> bool {
+    fn is_mistakable(
+        &self,
+        template: Template,
+        cards: &NodeCards,
+        at: usize,
+        view: LedgerTime,
+    ) -> bool {
         let others = cards.entries(view).filter(|entry| entry.certain);
         let mut others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
         others.any(|(entry, mark)| {
@@ -232,7 +243,7 @@ impl NpuRequest {
     }
 
     /// Nodes without downgrade go first, then those with the fewest free AI cores (spec/05 §2.9).
-    fn score(&self, chosen: &Chosen, cards: &NodeCards, view: View) -> f64 {
+    fn score(&self, chosen: &Chosen, cards: &NodeCards, view: LedgerTime) -> f64 {
         let is_downgraded = match (self.asked.size, chosen.1) {
             (Size::Virtual(asked), Some(given)) => asked != given,
             _ => false,
@@ -247,7 +258,7 @@ impl NpuRequest {
     }
 
     /// What is wrong chip by chip.
-    fn by_chip(&self, cards: &NodeCards, view: View) -> Bounded {
+    fn by_chip(&self, cards: &NodeCards, view: LedgerTime) -> Bounded {
         let mut wrong = Bounded::default();
         for (at, card) in cards.cards.iter().enumerate() {
             let why = match self.asked.size {
@@ -270,7 +281,7 @@ impl NpuRequest {
 /// Points between nodes with and without downgrade; as many free AI cores tell nodes apart.
 const MOST_POINTS: i64 = 64;
 
-fn free(cards: &NodeCards, at: usize, view: View) -> Part {
+fn free(cards: &NodeCards, at: usize, view: LedgerTime) -> Part {
     let (all, used) = (Part::of(cards.capacity(at)), Part::of(cards.used(at, view)));
     Part {
         cores: all.cores - used.cores,
@@ -280,19 +291,19 @@ fn free(cards: &NodeCards, at: usize, view: View) -> Part {
 }
 
 /// A chip nobody has any of, and that the plugin gives out.
-fn is_idle(cards: &NodeCards, at: usize, view: View) -> bool {
+fn is_idle(cards: &NodeCards, at: usize, view: LedgerTime) -> bool {
     let is_listed = Listing::of(&cards.cards[at]) == Listing::Listed;
     is_listed && cards.used(at, view).iter().all(|used| *used == 0)
 }
 
 /// Whether there are vNPUs on a chip.
 fn is_split(cards: &NodeCards, at: usize) -> bool {
-    let mut partitions = cards.partitions(at, View::Now);
+    let mut partitions = cards.partitions(at, LedgerTime::Now);
     partitions.any(|partition| VnpuMark::of(Some(partition)).is_some())
 }
 
 /// Groups in use of a chip. A vNPU that is not made yet may be in one of its own.
-fn groups(cards: &NodeCards, at: usize, view: View) -> usize {
+fn groups(cards: &NodeCards, at: usize, view: LedgerTime) -> usize {
     let mut known: SmallVec<[u16; 8]> = SmallVec::new();
     let mut unknown = 0;
     for partition in cards.partitions(at, view) {
@@ -319,7 +330,7 @@ fn chip_short_of(
     template: Template,
     cards: &NodeCards,
     at: usize,
-    view: View,
+    view: LedgerTime,
 ) -> String {
     let (free, part) = (free(cards, at, view), template.part());
     match shortage {
@@ -337,12 +348,12 @@ impl FamilyRequest for NpuRequest {
         &self.failures
     }
 
-    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8> {
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         let chosen = self.find(cards, view)?;
         Ok(self.score(&chosen, cards, view))
     }
 
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         let (chips, template) = self.find(cards, view).ok()?;
         let mark = template.map(|template| VnpuMark {
             template,
@@ -362,7 +373,7 @@ impl FamilyRequest for NpuRequest {
         Some(chips.into_iter().map(of).collect())
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
         let failure = self.find(cards, view).err()?;
         let mut text = match (&cards.label, cards.cards.is_empty()) {
             (Some(why), true) => format!("{node}: {why}"),

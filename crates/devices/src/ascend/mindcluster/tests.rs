@@ -9,7 +9,7 @@ mod table;
 use super::*;
 use crate::binding::{AnnotationValue, Sent, Sequences};
 use crate::facts::{ContainerFacts, ContainerKind};
-use crate::ledger::{Allocations, Load, View};
+use crate::ledger::{Allocations, LedgerTime, Load};
 
 /// A pod on the node: `huawei.com/npu-core`, `huawei.com/AscendReal`, AI cores.
 type Running<'a> = (&'a str, &'a str, i64);
@@ -117,7 +117,7 @@ fn run(cards: &mut NodeCards, pods: &[Running], load: Load) {
         let records = pairs(&[(CORES, value), (REAL, real)]);
         let held = family.decode(&records, &pod(*cores, &[]), cards);
         assert_eq!(held.problems, Vec::<String>::new());
-        let number = 1000 + cards.entries(View::Now).count() as u32;
+        let number = 1000 + cards.entries(LedgerTime::Now).count() as u32;
         cards.charge(number, Tags::default(), load, &held.allocations);
     }
 }
@@ -159,8 +159,8 @@ fn written(request: &dyn FamilyRequest, cards: &NodeCards, chosen: &Allocations)
 /// What a pod gets on a node now: the annotation, or why nothing and whether evictions help.
 fn place(pod: &PodFacts, cards: &NodeCards) -> Result<String, (String, bool)> {
     let request = request(pod);
-    let chosen = request.choose(cards, View::Now);
-    match request.fit(cards, View::Now) {
+    let chosen = request.choose(cards, LedgerTime::Now);
+    match request.fit(cards, LedgerTime::Now) {
         Ok(_) => Ok(written(
             &*request,
             cards,
@@ -168,7 +168,9 @@ fn place(pod: &PodFacts, cards: &NodeCards) -> Result<String, (String, bool)> {
         )),
         Err(failure) => {
             assert_eq!(chosen, None, "what does not fit is not chosen");
-            let near = request.explain("n", cards, View::Now).expect("a miss");
+            let near = request
+                .explain("n", cards, LedgerTime::Now)
+                .expect("a miss");
             assert!(near.text.starts_with("n: "), "{}", near.text);
             let failure = &request.failures()[usize::from(failure)];
             Err((failure.text.clone(), failure.evictions_help))
@@ -191,7 +193,7 @@ fn full(pod: &PodFacts, cards: &NodeCards) -> String {
 /// Takes what a pod gets.
 fn take(pod: &PodFacts, cards: &mut NodeCards, number: u32, tags: Tags) -> String {
     let request = request_of(&settings(), pod, tags);
-    let chosen = request.choose(cards, View::Now).expect("it fits");
+    let chosen = request.choose(cards, LedgerTime::Now).expect("it fits");
     let value = written(&*request, cards, &chosen);
     cards.charge(number, tags, Load::Held, &chosen);
     value
@@ -199,6 +201,6 @@ fn take(pod: &PodFacts, cards: &mut NodeCards, number: u32, tags: Tags) -> Strin
 
 /// Free AI cores and AI CPUs of a chip.
 fn free(cards: &NodeCards, at: usize) -> (i64, i64) {
-    let (all, used) = (cards.capacity(at), cards.used(at, View::Now));
+    let (all, used) = (cards.capacity(at), cards.used(at, LedgerTime::Now));
     (all[0] - used[0], all[1] - used[1])
 }

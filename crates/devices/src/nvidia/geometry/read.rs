@@ -31,14 +31,14 @@ const NAMES: [NameKey; 4] = [
 ];
 
 pub(super) fn read(reader: &mut Reader, section: &YamlNode<'_>) -> NvidiaConfig {
-    Section { reader }.nvidia(section)
+    GeometrySection { reader }.nvidia(section)
 }
 
-struct Section<'r> {
+struct GeometrySection<'r> {
     reader: &'r mut Reader,
 }
 
-impl Section<'_> {
+impl GeometrySection<'_> {
     fn nvidia(&mut self, section: &YamlNode<'_>) -> NvidiaConfig {
         let mut read = NvidiaConfig::default();
         for (key, target, may_be_empty) in NAMES {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use crate::binding::{BindProtocol, BindingAnnotations};
-use crate::ledger::{Allocations, NodeCards, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{Allocations, LedgerTime, NodeCards};
+use crate::nvidia::part::CardPart;
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
@@ -58,17 +58,18 @@ impl Shared {
     }
 
     /// The best card, by policy and then index.
-    fn best(&self, cards: &NodeCards, view: View) -> Result<usize, u8> {
+    fn best(&self, cards: &NodeCards, view: LedgerTime) -> Result<usize, u8> {
         let candidates = || self.wish.candidates(cards);
         let has_room = |at: &usize| free(cards, *at, view) >= self.request.memory;
         let fitting = candidates().filter(has_room);
-        let used = |at: usize| Part::used(cards, at, view);
+        let used = |at: usize| CardPart::used(cards, at, view);
         let best = match self.policy {
             Policy::None => fitting.min(),
             Policy::Binpack => fitting.min_by_key(|at| (Reverse(used(*at).memory), *at)),
             Policy::Spread => fitting.min_by_key(|at| (used(*at).sharers, used(*at).memory, *at)),
         };
-        let is_large_enough = |at: usize| Part::capacity(cards, at).memory >= self.request.memory;
+        let is_large_enough =
+            |at: usize| CardPart::capacity(cards, at).memory >= self.request.memory;
         best.ok_or_else(|| {
             if cards.cards.is_empty() {
                 NO_CARDS
@@ -82,13 +83,13 @@ impl Shared {
         })
     }
 
-    fn score(&self, cards: &NodeCards, at: usize, view: View) -> f64 {
-        let used = Part::used(cards, at, view);
+    fn score(&self, cards: &NodeCards, at: usize, view: LedgerTime) -> f64 {
+        let used = CardPart::used(cards, at, view);
         match self.policy {
             Policy::None => 0.0,
             Policy::Binpack => {
                 let full = used.memory.saturating_add(self.request.memory);
-                100.0 * full as f64 / Part::capacity(cards, at).memory.max(1) as f64
+                100.0 * full as f64 / CardPart::capacity(cards, at).memory.max(1) as f64
             }
             Policy::Spread if used.sharers == 0 => 100.0,
             Policy::Spread => 0.0,
@@ -101,18 +102,18 @@ impl FamilyRequest for Shared {
         &self.failures
     }
 
-    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8> {
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         let at = self.best(cards, view)?;
         Ok(self.score(cards, at, view))
     }
 
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         let at = self.best(cards, view).ok()?;
         let one = allocation(cards, at, &self.request, self.request.memory, 0);
         Some([one].into_iter().collect())
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
         self.fit(cards, view).err()?;
         let short = |at: usize| self.request.memory.saturating_sub(free(cards, at, view));
         let why = |at: usize| {

@@ -6,7 +6,7 @@ use crate::facts::{NodeFacts, Pairs, PodFacts, lookup};
 use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, Card, FamilyCode, MAX_AMOUNT, NodeCards, UNLIMITED};
 use crate::nvidia::indices::{INDEX, UNHEALTHY, indices, set_aside};
-use crate::nvidia::part::{DIMENSIONS, Part};
+use crate::nvidia::part::{CardPart, DIMENSIONS};
 use crate::text::shorten;
 
 use super::request::{Request, first_that_asks};
@@ -17,7 +17,7 @@ const MOST_CARDS: i64 = 1024;
 
 /// Why a node has no cards: what [`NodeCards::absent`] means for this family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Absent {
+enum NoSharedGpus {
     /// It says nothing of cards. The default, so that a node without cards stores nothing.
     NoCards,
     /// It has cards but does not say how much memory they have.
@@ -26,7 +26,7 @@ enum Absent {
     TooMany,
 }
 
-impl Absent {
+impl NoSharedGpus {
     fn of(cards: &NodeCards) -> Self {
         match cards.absent.get() {
             1 => Self::WithoutMemory,
@@ -41,20 +41,20 @@ impl Absent {
 pub(super) fn cards(node: &NodeFacts, is_shared: bool) -> NodeCards {
     let whole = |name| node.capacity_milli(name).map(|milli| milli / 1000);
     let Some(count) = whole(NUMBER).filter(|count| *count > 0) else {
-        return none(Absent::NoCards, Vec::new());
+        return none(NoSharedGpus::NoCards, Vec::new());
     };
     let memory = whole(MEMORY).map(|memory| memory.max(0));
     if is_shared && memory.is_none() {
-        return none(Absent::WithoutMemory, Vec::new());
+        return none(NoSharedGpus::WithoutMemory, Vec::new());
     }
     if count > MOST_CARDS {
         let problem = format!(
             "capacity {NUMBER} is {count}: more than {MOST_CARDS} GPUs on a node cannot be; none \
              of them is used"
         );
-        return none(Absent::TooMany, vec![problem]);
+        return none(NoSharedGpus::TooMany, vec![problem]);
     }
-    let all = Part {
+    let all = CardPart {
         memory: (memory.unwrap_or(0) / count).min(MAX_AMOUNT),
         sharers: if is_shared { UNLIMITED } else { 1 },
         cores: WHOLE,
@@ -72,7 +72,7 @@ pub(super) fn cards(node: &NodeFacts, is_shared: bool) -> NodeCards {
     cards
 }
 
-fn none(absent: Absent, problems: Vec<String>) -> NodeCards {
+fn none(absent: NoSharedGpus, problems: Vec<String>) -> NodeCards {
     let mut cards = NodeCards::new(DIMENSIONS);
     cards.absent = FamilyCode::new(absent as u16);
     cards.problems = problems;
@@ -81,10 +81,10 @@ fn none(absent: Absent, problems: Vec<String>) -> NodeCards {
 
 /// Why a node has no cards, if it has none.
 pub(super) fn absence(node: &str, cards: &NodeCards) -> Option<String> {
-    let why = match Absent::of(cards) {
-        Absent::WithoutMemory => format!("no {MEMORY} in the capacity of node {node}"),
-        Absent::TooMany => format!("{NUMBER} of node {node} cannot be true"),
-        Absent::NoCards => format!("no {NUMBER} in the capacity of node {node}"),
+    let why = match NoSharedGpus::of(cards) {
+        NoSharedGpus::WithoutMemory => format!("no {MEMORY} in the capacity of node {node}"),
+        NoSharedGpus::TooMany => format!("{NUMBER} of node {node} cannot be true"),
+        NoSharedGpus::NoCards => format!("no {NUMBER} in the capacity of node {node}"),
     };
     cards.cards.is_empty().then_some(why)
 }
@@ -179,17 +179,17 @@ impl Share {
         cards: &NodeCards,
         certain: bool,
     ) -> Allocation {
-        let whole = at.map_or(0, |at| Part::capacity(cards, at).memory);
+        let whole = at.map_or(0, |at| CardPart::capacity(cards, at).memory);
         let id = match at {
             Some(at) => Rc::clone(&cards.cards[at].id),
             None => Rc::from(index.to_string()),
         };
-        let asked = Part {
+        let asked = CardPart {
             memory: self.memory.unwrap_or(0),
             sharers: 1,
             cores: if self.memory.is_none() { WHOLE } else { 0 },
         };
-        let charged = Part {
+        let charged = CardPart {
             memory: self.memory.unwrap_or(whole),
             ..asked
         };

@@ -1,8 +1,8 @@
 //! Cards handed out whole: the pod gets idle cards and shares them with nobody.
 
 use crate::binding::{BindProtocol, BindingAnnotations};
-use crate::ledger::{Allocations, NodeCards, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{Allocations, LedgerTime, NodeCards};
+use crate::nvidia::part::CardPart;
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::settings::Policy;
 
@@ -66,12 +66,16 @@ impl Whole {
     }
 
     /// Idle cards the pod takes, in order.
-    fn idle<'a>(&'a self, cards: &'a NodeCards, view: View) -> impl Iterator<Item = usize> + 'a {
+    fn idle<'a>(
+        &'a self,
+        cards: &'a NodeCards,
+        view: LedgerTime,
+    ) -> impl Iterator<Item = usize> + 'a {
         let candidates = self.wish.candidates(cards);
         candidates.filter(move |at| is_idle(cards, *at, view))
     }
 
-    fn check(&self, cards: &NodeCards, view: View) -> Result<(), u8> {
+    fn check(&self, cards: &NodeCards, view: LedgerTime) -> Result<(), u8> {
         if cards.cards.is_empty() {
             Err(NO_CARDS)
         } else if self.wish.candidates(cards).count() < self.number {
@@ -84,7 +88,7 @@ impl Whole {
     }
 
     /// How full, or how idle, the node is with the pod.
-    fn score(&self, cards: &NodeCards, view: View) -> f64 {
+    fn score(&self, cards: &NodeCards, view: LedgerTime) -> f64 {
         let usable = cards.cards.iter().filter(|card| card.is_usable()).count();
         let any = CardSelector::default();
         let idle = any.candidates(cards).filter(|at| is_idle(cards, *at, view));
@@ -97,8 +101,8 @@ impl Whole {
     }
 }
 
-fn is_idle(cards: &NodeCards, at: usize, view: View) -> bool {
-    Part::used(cards, at, view).sharers == 0
+fn is_idle(cards: &NodeCards, at: usize, view: LedgerTime) -> bool {
+    CardPart::used(cards, at, view).sharers == 0
 }
 
 impl FamilyRequest for Whole {
@@ -106,19 +110,26 @@ impl FamilyRequest for Whole {
         &self.failures
     }
 
-    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8> {
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         self.check(cards, view)?;
         Ok(self.score(cards, view))
     }
 
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         self.check(cards, view).ok()?;
         let request = Request {
             memory: 0,
             ..self.request
         };
-        let whole =
-            |at: usize| allocation(cards, at, &request, Part::capacity(cards, at).memory, WHOLE);
+        let whole = |at: usize| {
+            allocation(
+                cards,
+                at,
+                &request,
+                CardPart::capacity(cards, at).memory,
+                WHOLE,
+            )
+        };
         Some(
             self.idle(cards, view)
                 .take(self.number)
@@ -127,7 +138,7 @@ impl FamilyRequest for Whole {
         )
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
         self.fit(cards, view).err()?;
         let why = |at: usize| {
             let objection = self.wish.objection(cards, at);

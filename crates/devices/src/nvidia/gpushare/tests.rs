@@ -137,8 +137,8 @@ fn outcome(
     request: &dyn FamilyRequest,
     cards: &NodeCards,
 ) -> Result<(String, i64), (String, bool)> {
-    let chosen = request.choose(cards, View::Now);
-    match request.fit(cards, View::Now) {
+    let chosen = request.choose(cards, LedgerTime::Now);
+    match request.fit(cards, LedgerTime::Now) {
         Ok(score) => {
             let allocations = chosen.expect("what fits is chosen");
             let text = index_written(request, cards, &allocations);

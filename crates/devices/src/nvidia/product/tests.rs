@@ -61,12 +61,12 @@ fn type_lists_are_matched_with_the_product_label_of_the_node() {
             .expect("valid");
         let cards = cards(&*family, label);
         assert_eq!(
-            request.fit(&cards, View::Now),
+            request.fit(&cards, LedgerTime::Now),
             expected,
             "{annotation:?} {label:?}"
         );
         assert_eq!(
-            request.choose(&cards, View::Now).is_some(),
+            request.choose(&cards, LedgerTime::Now).is_some(),
             expected.is_ok()
         );
         if let Err(failure) = expected {
@@ -74,7 +74,7 @@ fn type_lists_are_matched_with_the_product_label_of_the_node() {
             assert!(failure.text.contains("nvidia.com/gpu.product"));
             assert!(!failure.evictions_help);
             let miss = request
-                .explain("n1", &cards, View::Now)
+                .explain("n1", &cards, LedgerTime::Now)
                 .expect("a miss")
                 .text;
             assert!(miss.contains("n1") && miss.contains(LABEL), "{miss}");

@@ -5,11 +5,11 @@
 
 use smallvec::SmallVec;
 
-use crate::ledger::{Card, NodeCards, Partition, Tags, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{Card, LedgerTime, NodeCards, Partition, Tags};
+use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::config::{InUse, Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::ContainerRequest;
-use crate::nvidia::vgpu::limits::Limits;
+use crate::nvidia::vgpu::limits::AnnotationLimits;
 use crate::nvidia::vgpu::sharing::{Sharing, mode};
 
 /// A check of a card, in the order they are made.
@@ -73,7 +73,7 @@ impl Check {
 
 /// A card for a container.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Candidate {
+pub struct CardCandidate {
     /// Position of the container.
     pub container: u16,
     /// Position of the card.
@@ -89,7 +89,7 @@ pub struct Candidate {
 }
 
 /// Cards for a pod.
-pub type Candidates = SmallVec<[Candidate; 4]>;
+pub type Candidates = SmallVec<[CardCandidate; 4]>;
 
 /// A node, seen by a pod that has some of its cards already.
 #[derive(Clone, Copy)]
@@ -97,13 +97,13 @@ pub struct PodOnNode<'a> {
     /// Configuration.
     pub config: &'a VgpuConfig,
     /// The pod's.
-    pub limits: &'a Limits,
+    pub limits: &'a AnnotationLimits,
     /// The pod's.
     pub tags: Tags,
     /// The node's.
     pub cards: &'a NodeCards,
     /// When.
-    pub view: View,
+    pub view: LedgerTime,
 }
 
 impl<'a> PodOnNode<'a> {
@@ -114,14 +114,14 @@ impl<'a> PodOnNode<'a> {
 
     /// All of a card.
     #[inline]
-    pub fn capacity(&self, at: usize) -> Part {
-        Part::capacity(self.cards, at)
+    pub fn capacity(&self, at: usize) -> CardPart {
+        CardPart::capacity(self.cards, at)
     }
 
     /// What is in use of a card, the pod's own part included.
     #[inline]
-    pub fn used(&self, at: usize, own: &[Candidate]) -> Part {
-        let mut used = Part::used(self.cards, at, self.view);
+    pub fn used(&self, at: usize, own: &[CardCandidate]) -> CardPart {
+        let mut used = CardPart::used(self.cards, at, self.view);
         for candidate in own.iter().filter(|one| usize::from(one.card) == at) {
             used.memory += candidate.charged;
             used.sharers += 1;
@@ -179,16 +179,16 @@ impl<'a> PodOnNode<'a> {
         &self,
         need: &ContainerRequest,
         at: usize,
-        own: &[Candidate],
+        own: &[CardCandidate],
         group: Option<u16>,
-    ) -> Result<Candidate, Check> {
+    ) -> Result<CardCandidate, Check> {
         let (all, used) = (self.capacity(at), self.used(at, own));
         if used.sharers >= all.sharers {
             return Err(Check::Slots);
         }
         self.shares(at)?;
         let memory = need.of(all.memory);
-        let mut candidate = Candidate {
+        let mut candidate = CardCandidate {
             container: need.container,
             card: at as u16,
             partition: None,
@@ -235,7 +235,7 @@ impl<'a> PodOnNode<'a> {
 
     /// Partitions of a card in use. Whoever holds a card in MIG mode without one holds something
     /// that cannot be told.
-    fn in_use(&self, at: usize, used: Part, own: &[Candidate]) -> InUse {
+    fn in_use(&self, at: usize, used: CardPart, own: &[CardCandidate]) -> InUse {
         if used.sharers == 0 {
             return InUse::new();
         }
@@ -251,7 +251,7 @@ impl<'a> PodOnNode<'a> {
     }
 }
 
-fn cores(asked: i64, used: Part, capacity: i64) -> Result<(), Check> {
+fn cores(asked: i64, used: CardPart, capacity: i64) -> Result<(), Check> {
     if used.cores.saturating_add(asked) > capacity {
         return Err(Check::Cores);
     }

@@ -75,7 +75,7 @@ impl VgpuConfig {
 
 /// Equal partitions of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Run {
+struct PartitionRun {
     memory_mib: i64,
     group: u16,
     start: u16,
@@ -88,7 +88,7 @@ pub struct Table {
     /// Name of each group, and how many partitions it has.
     groups: Vec<(String, u16)>,
     /// By memory, then group, then position: the first that will do is the best fit (spec/04 R19).
-    runs: Vec<Run>,
+    runs: Vec<PartitionRun>,
 }
 
 impl Table {
@@ -104,7 +104,7 @@ impl Table {
             let mut start = 0u16;
             for instance in &group.instances {
                 let count = instance.count.min(u16::MAX - start);
-                runs.push(Run {
+                runs.push(PartitionRun {
                     memory_mib: instance.memory_mib,
                     group: at as u16,
                     start,
@@ -141,7 +141,7 @@ impl Table {
         let position = digits.then(|| position.parse::<u16>().ok()).flatten()?;
         let at = self.groups.iter().position(|(name, _)| name == group)?;
         let group = at as u16;
-        let holds = |run: &&Run| {
+        let holds = |run: &&PartitionRun| {
             run.group == group && position >= run.start && position - run.start < run.count
         };
         let run = self.runs.iter().find(holds)?;
@@ -182,7 +182,7 @@ impl Table {
     }
 }
 
-impl Run {
+impl PartitionRun {
     fn free(&self, in_use: &[Partition]) -> Option<Partition> {
         let units = (0..self.count).map(|at| Partition {
             group: self.group,

@@ -1,7 +1,7 @@
 //! Why a node does not fit, card by card.
 
-use crate::ledger::{Card, NodeCards, View};
-use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
+use crate::ledger::{Card, LedgerTime, NodeCards};
+use crate::nvidia::vgpu::check::{Candidates, CardCandidate, Check, PodOnNode};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::failure::Stop;
 use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
@@ -15,7 +15,7 @@ pub fn explain(
     request: &VgpuRequest,
     node: &str,
     cards: &NodeCards,
-    view: View,
+    view: LedgerTime,
 ) -> Option<NearMiss> {
     let on_node = request.on_node(cards, view);
     let stop = request.choose_cards(cards, view).err()?;
@@ -60,7 +60,7 @@ struct Explanation {
 }
 
 impl Explanation {
-    fn new(on_node: &PodOnNode, need: &ContainerRequest, own: &[Candidate]) -> Self {
+    fn new(on_node: &PodOnNode, need: &ContainerRequest, own: &[CardCandidate]) -> Self {
         let mut fitting = [0u32; MODES];
         let mut short = i64::MAX;
         let mut cards = Bounded::default();
@@ -93,7 +93,7 @@ fn missing(
     on_node: &PodOnNode,
     need: &ContainerRequest,
     at: usize,
-    own: &[Candidate],
+    own: &[CardCandidate],
     check: Check,
 ) -> i64 {
     match check {
@@ -103,7 +103,7 @@ fn missing(
     }
 }
 
-fn short(on_node: &PodOnNode, need: &ContainerRequest, at: usize, own: &[Candidate]) -> i64 {
+fn short(on_node: &PodOnNode, need: &ContainerRequest, at: usize, own: &[CardCandidate]) -> i64 {
     let memory = on_node.capacity(at).memory;
     let free = memory.saturating_sub(on_node.used(at, own).memory).max(0);
     on_node.config.mib(need.of(memory).saturating_sub(free))
@@ -113,7 +113,7 @@ fn why(
     on_node: &PodOnNode,
     need: &ContainerRequest,
     at: usize,
-    own: &[Candidate],
+    own: &[CardCandidate],
     check: Check,
 ) -> String {
     let card = on_node.card(at);

@@ -6,13 +6,13 @@ use crate::ledger::{FamilyCode, NodeCards};
 use crate::nvidia::vgpu::check::{CHECKS, Check};
 use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::register::REGISTER;
-use crate::nvidia::vgpu::sharing::{MODES, Mode};
+use crate::nvidia::vgpu::sharing::{MODES, SharingMode};
 use crate::request::Failure;
 
 /// Why a node has no cards: what [`crate::NodeCards::absent`] means for this family. The first is the
 /// default, so that a node without cards stores nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
+pub enum NoVgpuCards {
     /// No register annotation.
     NotRegistered,
     /// The family is off.
@@ -23,7 +23,7 @@ pub enum Absent {
     NothingAllocatable,
 }
 
-impl Absent {
+impl NoVgpuCards {
     const ALL: [Self; 4] = [
         Self::NotRegistered,
         Self::Off,
@@ -57,7 +57,7 @@ const LATER: u8 = NEVER + CHECKS.len() as u8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The node has no cards, by reason.
-    Absent(Absent),
+    Absent(NoVgpuCards),
     /// The node has fewer cards than one container wants.
     Count,
     /// No card has an allowed UUID.
@@ -85,11 +85,11 @@ impl Stop {
 /// The lists that pods share: without a mode, then by mode.
 pub fn lists(config: &VgpuConfig) -> [Rc<[Failure]>; MODES + 1] {
     let of = |mode| list(config, mode).into();
-    let [hami_core, mps, mig] = Mode::ALL.map(|mode| of(Some(mode)));
+    let [hami_core, mps, mig] = SharingMode::ALL.map(|mode| of(Some(mode)));
     [of(None), hami_core, mps, mig]
 }
 
-fn list(config: &VgpuConfig, mode: Option<Mode>) -> Vec<Failure> {
+fn list(config: &VgpuConfig, mode: Option<SharingMode>) -> Vec<Failure> {
     let mut texts = vec![
         format!("node has no annotation {REGISTER}: run volcano-vgpu-device-plugin on it"),
         "vGPU is off: set deviceshare.VGPUEnable: true".to_owned(),
@@ -113,14 +113,14 @@ fn list(config: &VgpuConfig, mode: Option<Mode>) -> Vec<Failure> {
     fixed.chain(passing).map(failure).collect()
 }
 
-fn mode_text(mode: Option<Mode>, modes: u8) -> String {
-    let names = Mode::ALL
+fn mode_text(mode: Option<SharingMode>, modes: u8) -> String {
+    let names = SharingMode::ALL
         .into_iter()
         .filter(|of| modes & (1 << of.at()) != 0);
-    let names: Vec<&str> = names.map(Mode::name).collect();
+    let names: Vec<&str> = names.map(SharingMode::name).collect();
     format!(
         "pod required sharing mode {} is not the same as the node mode {}",
-        mode.map_or("any", Mode::name),
+        mode.map_or("any", SharingMode::name),
         names.join(", ")
     )
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::gauge::{Gauge, GaugeSpec};
-use crate::ledger::{NodeCards, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{LedgerTime, NodeCards};
+use crate::nvidia::part::CardPart;
 
 const SHARED: &str = "volcano_vgpu_device_shared_number";
 const MEMORY: &str = "volcano_vgpu_device_allocated_memory";
@@ -50,10 +50,10 @@ pub const GAUGES: &[GaugeSpec] = &[
 
 /// The gauges of a node.
 pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
-    let mut pods: BTreeMap<(u16, u32), Part> = BTreeMap::new();
-    for entry in cards.entries(View::Now).filter(|entry| entry.certain) {
+    let mut pods: BTreeMap<(u16, u32), CardPart> = BTreeMap::new();
+    for entry in cards.entries(LedgerTime::Now).filter(|entry| entry.certain) {
         let used = pods.entry((entry.card, entry.pod)).or_default();
-        let part = Part::of(&entry.held);
+        let part = CardPart::of(&entry.held);
         used.memory += part.memory;
         used.cores += part.cores;
     }
@@ -79,7 +79,7 @@ pub fn gauges(cards: &NodeCards) -> Vec<Gauge> {
         gauge(SHARED, None, shared);
         gauge(MEMORY, None, memory);
         gauge(CORES, None, cores);
-        gauge(LIMIT, None, Part::capacity(cards, at).memory as f64);
+        gauge(LIMIT, None, CardPart::capacity(cards, at).memory as f64);
     }
     gauges
 }

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use crate::facts::{Pairs, PodFacts, lookup};
 use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, NodeCards, Partition};
-use crate::nvidia::part::Part;
+use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::allocation::{Read, decode, layout, packed, split_id, unit};
 use crate::nvidia::vgpu::config::{Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory, container_name, needs};
-use crate::nvidia::vgpu::sharing::{Mode, Sharing, mode};
+use crate::nvidia::vgpu::sharing::{Sharing, SharingMode, mode};
 use crate::text::{Bounded, clip};
 
 /// Pod annotation with the cards it has.
@@ -105,12 +105,12 @@ fn known(
 ) -> Option<Allocation> {
     let (uuid, partition) = split_id(device.id);
     let at = cards.find(uuid);
-    let part = Part {
+    let part = CardPart {
         memory: device.memory.map_or(0, i64::from),
         sharers: 1,
         cores: device.cores.map_or(0, i64::from),
     };
-    let mut charge = Charge {
+    let mut charge = DeviceCharge {
         asked: part,
         charged: part,
         partition: partition.map(|_| Partition::UNKNOWN),
@@ -148,13 +148,13 @@ fn known(
 }
 
 /// What a device is charged.
-struct Charge {
-    asked: Part,
-    charged: Part,
+struct DeviceCharge {
+    asked: CardPart,
+    charged: CardPart,
     partition: Option<Partition>,
 }
 
-impl Charge {
+impl DeviceCharge {
     /// Charges a device of a known card; the answer is what could not be read.
     fn of_card(
         &mut self,
@@ -172,9 +172,9 @@ impl Charge {
         let numbers = device.memory.is_some() && device.cores.is_some();
         if !numbers {
             let sharers = 1;
-            self.asked = Part {
+            self.asked = CardPart {
                 sharers,
-                ..Part::capacity(cards, at)
+                ..CardPart::capacity(cards, at)
             };
             self.charged = self.asked;
         }
@@ -194,7 +194,7 @@ impl Charge {
                 self.partition = Some(partition);
                 self.charged.memory = mib / config.factor;
             }
-            None if sharing.mode() == Mode::Mig => {
+            None if sharing.mode() == SharingMode::Mig => {
                 self.partition = Some(Partition::UNKNOWN);
                 problem
                     .get_or_insert("no MIG instance of the card: nothing more of it is given out");
@@ -215,8 +215,8 @@ fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocatio
         if known.contains(&(at as u16)) {
             continue;
         }
-        let part = Part {
-            memory: need.of(Part::capacity(cards, at).memory),
+        let part = CardPart {
+            memory: need.of(CardPart::capacity(cards, at).memory),
             sharers: 1,
             cores: need.cores,
         };
@@ -224,7 +224,7 @@ fn guess(need: &ContainerRequest, cards: &NodeCards, allocations: &mut Allocatio
             container: need.container,
             card: Some(at as u16),
             id: Rc::clone(&card.id),
-            partition: (mode(card) == Mode::Mig).then_some(Partition::UNKNOWN),
+            partition: (mode(card) == SharingMode::Mig).then_some(Partition::UNKNOWN),
             asked: part.portion(),
             charged: part.portion(),
             certain: false,

@@ -4,7 +4,7 @@ use crate::facts::PodFacts;
 use crate::ledger::Card;
 use crate::nvidia::indices::INDEX;
 use crate::nvidia::type_list::TypeLists;
-use crate::nvidia::vgpu::sharing::Mode;
+use crate::nvidia::vgpu::sharing::SharingMode;
 use crate::text::clip;
 
 /// How its cards must be shared.
@@ -24,9 +24,9 @@ pub const NO_UUID_ALIAS: &str = "nvidia.com/nouse-gpuuuid";
 
 /// What the annotations say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct AnnotationLimits {
     /// Its mode.
-    pub mode: Option<Mode>,
+    pub mode: Option<SharingMode>,
     /// Its cards by index; empty: all.
     pub indices: Vec<u32>,
     /// Types of its cards.
@@ -39,7 +39,7 @@ pub struct Limits {
     pub spread: bool,
 }
 
-impl Limits {
+impl AnnotationLimits {
     /// Reads the annotations of a pod.
     ///
     /// # Errors
@@ -91,8 +91,8 @@ fn list(pod: &PodFacts, key: &str) -> Vec<String> {
         .collect()
 }
 
-fn mode(value: &str) -> Result<Mode, String> {
-    match Mode::named(value) {
+fn mode(value: &str) -> Result<SharingMode, String> {
+    match SharingMode::named(value) {
         Some(mode) => Ok(mode),
         None => Err(format!(
             "annotation {MODE} is {value:?}: write hami-core, mig or mps, or remove it"

@@ -44,7 +44,7 @@ use crate::nvidia::indices::{INDEX, UNHEALTHY};
 use crate::nvidia::part::DIMENSIONS;
 use crate::nvidia::type_list;
 use crate::nvidia::vgpu::config::VgpuConfig;
-use crate::nvidia::vgpu::failure::Absent;
+use crate::nvidia::vgpu::failure::NoVgpuCards;
 use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::request::{Failure, FamilyRequest};
@@ -93,7 +93,7 @@ impl Vgpu {
     fn add_cards(
         &self,
         cards: &mut NodeCards,
-        entries: &[register::Entry],
+        entries: &[register::RegisteredCard],
         node: &NodeFacts,
         problems: &mut Bounded,
     ) {
@@ -140,23 +140,23 @@ impl Family for Vgpu {
     fn cards(&self, node: &NodeFacts) -> NodeCards {
         let mut found = NodeCards::new(DIMENSIONS);
         let Some(text) = node.annotation(register::REGISTER) else {
-            found.absent = Absent::NotRegistered.code();
+            found.absent = NoVgpuCards::NotRegistered.code();
             return found;
         };
         if !self.config.enabled {
-            found.absent = Absent::Off.code();
+            found.absent = NoVgpuCards::Off.code();
             return found;
         }
         let mut problems = Bounded::default();
         let entries = register::decode(text, &mut problems);
         if entries.is_empty() {
-            found.absent = Absent::Unreadable.code();
+            found.absent = NoVgpuCards::Unreadable.code();
         } else if node
             .allocatable_milli(&self.config.nvidia.count_name)
             .unwrap_or(0)
             <= 0
         {
-            found.absent = Absent::NothingAllocatable.code();
+            found.absent = NoVgpuCards::NothingAllocatable.code();
         } else {
             self.add_cards(&mut found, &entries, node, &mut problems);
         }

@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
+use crate::nvidia::vgpu::check::{Candidates, CardCandidate, Check, PodOnNode};
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::failure::Stop;
-use crate::nvidia::vgpu::sharing::{MODES, Mode, mode};
+use crate::nvidia::vgpu::sharing::{MODES, SharingMode, mode};
 use crate::settings::Policy;
 
 /// Place of a card in the order of the policy; smaller is earlier.
@@ -41,9 +41,9 @@ impl PodOnNode<'_> {
     pub fn place_one(
         &self,
         need: &ContainerRequest,
-        own: &[Candidate],
-    ) -> Result<(Candidate, f64), Stop> {
-        let mut best: [Option<(Rank, Candidate)>; MODES] = [None; MODES];
+        own: &[CardCandidate],
+    ) -> Result<(CardCandidate, f64), Stop> {
+        let mut best: [Option<(Rank, CardCandidate)>; MODES] = [None; MODES];
         let cards = &self.cards.cards;
         let last_first = self.config.policy == Policy::None;
         for at in 0..cards.len() {
@@ -59,7 +59,7 @@ impl PodOnNode<'_> {
                 *best = Some((rank, candidate));
             }
         }
-        let mut found: Option<(Candidate, f64)> = None;
+        let mut found: Option<(CardCandidate, f64)> = None;
         for (_, candidate) in best.into_iter().flatten() {
             let score = self.worth(&candidate, own);
             if found.is_none_or(|(_, known)| score > known) {
@@ -70,7 +70,7 @@ impl PodOnNode<'_> {
     }
 
     fn place_several(&self, need: &ContainerRequest, own: &mut Candidates) -> Result<f64, Stop> {
-        let mut fitting: SmallVec<[(Mode, Rank, Candidate); 16]> = SmallVec::new();
+        let mut fitting: SmallVec<[(SharingMode, Rank, CardCandidate); 16]> = SmallVec::new();
         for (at, card) in self.cards.cards.iter().enumerate() {
             if self.allows(need, at).is_ok()
                 && let Ok(candidate) = self.admits(need, at, own, None)
@@ -81,7 +81,7 @@ impl PodOnNode<'_> {
         fitting.sort_unstable_by_key(|(mode, rank, _)| (*mode, *rank));
         let count = need.count as usize;
         let mut best: Option<(usize, f64)> = None;
-        for mode in Mode::ALL {
+        for mode in SharingMode::ALL {
             let from = fitting.partition_point(|(known, _, _)| *known < mode);
             let of_mode = fitting[from..]
                 .iter()
@@ -118,7 +118,7 @@ impl PodOnNode<'_> {
     }
 
     /// Place of a card in the order of the policy.
-    pub fn rank(&self, at: usize, own: &[Candidate]) -> Rank {
+    pub fn rank(&self, at: usize, own: &[CardCandidate]) -> Rank {
         let index = at as i64;
         match self.config.policy {
             Policy::None => (0, -index),
@@ -129,7 +129,7 @@ impl PodOnNode<'_> {
 
     /// Score of a card that is taken after `own` ones. With spread a card counts that was idle
     /// before this pod, once.
-    pub fn worth(&self, candidate: &Candidate, own: &[Candidate]) -> f64 {
+    pub fn worth(&self, candidate: &CardCandidate, own: &[CardCandidate]) -> f64 {
         let at = usize::from(candidate.card);
         match self.config.policy {
             Policy::None => 0.0,
@@ -144,7 +144,7 @@ impl PodOnNode<'_> {
 
     /// Why there are not enough cards for a container.
     #[cold]
-    fn stop(&self, need: &ContainerRequest, own: &[Candidate]) -> Stop {
+    fn stop(&self, need: &ContainerRequest, own: &[CardCandidate]) -> Stop {
         let mut tally = Tally::default();
         // On an idle node nobody can be evicted.
         let mut idle = true;

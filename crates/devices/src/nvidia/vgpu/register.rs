@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ledger::{Card, NodeCards};
 use crate::nvidia::indices::{UNHEALTHY, set_aside};
-use crate::nvidia::part::Part;
+use crate::nvidia::part::CardPart;
 use crate::nvidia::type_list::is_part;
 use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::sharing::Sharing;
@@ -23,7 +23,7 @@ pub const REGISTER: &str = "volcano.sh/node-vgpu-register";
 
 /// One card as registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct RegisteredCard<'a> {
     /// Position among all segments, gaps included.
     pub index: u32,
     /// UUID.
@@ -41,7 +41,7 @@ pub struct Entry<'a> {
 }
 
 /// The cards of a register annotation; what is wrong with others is told.
-pub fn decode<'a>(text: &'a str, problems: &mut Bounded) -> Vec<Entry<'a>> {
+pub fn decode<'a>(text: &'a str, problems: &mut Bounded) -> Vec<RegisteredCard<'a>> {
     let mut entries = Vec::new();
     let mut known: FxHashMap<&str, u32> = FxHashMap::default();
     for (index, segment) in text.split(':').enumerate() {
@@ -99,7 +99,7 @@ fn is_true(text: &str) -> bool {
     matches!(text, "1" | "t" | "T" | "TRUE" | "true" | "True")
 }
 
-fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
+fn entry(index: u32, segment: &str) -> Result<RegisteredCard<'_>, String> {
     let mut fields = segment.split(',').map(str::trim);
     let mut next = |name: &str| fields.next().ok_or(format!("field {name} is missing"));
     let uuid = next("uuid")?;
@@ -114,7 +114,7 @@ fn entry(index: u32, segment: &str) -> Result<Entry<'_>, String> {
     let memory = number("memory", next("memory")?)?;
     let kind = next("type")?;
     let health = next("health")?;
-    Ok(Entry {
+    Ok(RegisteredCard {
         index,
         uuid,
         slots,
@@ -136,7 +136,7 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
 }
 
 /// Adds the card of an entry.
-pub fn add(cards: &mut NodeCards, entry: &Entry, config: &VgpuConfig) {
+pub fn add(cards: &mut NodeCards, entry: &RegisteredCard, config: &VgpuConfig) {
     let sharing = match entry.mode {
         "mig" => Sharing::Mig(config.nvidia.geometry_for(entry.kind)),
         "mps" => Sharing::Mps,
@@ -162,7 +162,7 @@ pub fn add(cards: &mut NodeCards, entry: &Entry, config: &VgpuConfig) {
         variant: sharing.code(),
         is_plain: !matches!(sharing, Sharing::Mig(Some(_))) && config.cores <= 100,
     };
-    let all = Part {
+    let all = CardPart {
         memory: i64::from(entry.memory),
         sharers: i64::from(entry.slots),
         cores: i64::from(config.cores),

@@ -3,18 +3,18 @@
 use std::rc::Rc;
 
 use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, PluginProtocol};
-use crate::facts::{Amounts, PodFacts};
-use crate::ledger::{Allocation, Allocations, CardSummary, NodeCards, Tags, View};
+use crate::facts::{MilliAmounts, PodFacts};
+use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::INDEX;
-use crate::nvidia::part::Part;
+use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::allocation::{Device, encode, layout, mig_id};
-use crate::nvidia::vgpu::check::{Candidate, Candidates, PodOnNode};
+use crate::nvidia::vgpu::check::{Candidates, CardCandidate, PodOnNode};
 use crate::nvidia::vgpu::config::VgpuConfig;
 use crate::nvidia::vgpu::containers::{ContainerRequest, Memory};
 use crate::nvidia::vgpu::explain::explain;
-use crate::nvidia::vgpu::failure::{Absent, Stop};
+use crate::nvidia::vgpu::failure::{NoVgpuCards, Stop};
 use crate::nvidia::vgpu::held::IDS;
-use crate::nvidia::vgpu::limits::Limits;
+use crate::nvidia::vgpu::limits::AnnotationLimits;
 use crate::nvidia::vgpu::search::search;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::nvidia::vgpu::summary;
@@ -52,7 +52,7 @@ const NO_COUNT: &str = "the container asks memory of a vGPU and no number: kubel
 pub struct VgpuRequest {
     pub(super) config: Rc<VgpuConfig>,
     pub(super) needs: Vec<ContainerRequest>,
-    pub(super) limits: Limits,
+    pub(super) limits: AnnotationLimits,
     tags: Tags,
     /// Some container asks memory without a number of cards.
     lacks_count: bool,
@@ -73,7 +73,7 @@ impl VgpuRequest {
         pod: &PodFacts,
         tags: Tags,
     ) -> Result<Self, String> {
-        let limits = Limits::read(pod)?;
+        let limits = AnnotationLimits::read(pod)?;
         let most = needs.iter().map(|need| need.count).max().unwrap_or(0);
         if !limits.indices.is_empty() && limits.indices.len() < most as usize {
             return Err(format!(
@@ -98,7 +98,7 @@ impl VgpuRequest {
         })
     }
 
-    pub(super) fn on_node<'a>(&'a self, cards: &'a NodeCards, view: View) -> PodOnNode<'a> {
+    pub(super) fn on_node<'a>(&'a self, cards: &'a NodeCards, view: LedgerTime) -> PodOnNode<'a> {
         PodOnNode {
             config: &self.config,
             limits: &self.limits,
@@ -112,10 +112,10 @@ impl VgpuRequest {
     pub(super) fn choose_cards(
         &self,
         cards: &NodeCards,
-        view: View,
+        view: LedgerTime,
     ) -> Result<(Candidates, f64), Stop> {
         if cards.cards.is_empty() {
-            return Err(Stop::Absent(Absent::of(cards)));
+            return Err(Stop::Absent(NoVgpuCards::of(cards)));
         }
         let on_node = self.on_node(cards, view);
         let mut candidates = Candidates::new();
@@ -133,7 +133,7 @@ impl VgpuRequest {
         }
     }
 
-    fn score(&self, cards: &NodeCards, view: View) -> Result<f64, Stop> {
+    fn score(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, Stop> {
         match self.one() {
             Some(need) if !cards.cards.is_empty() => {
                 let (_, score) = self.on_node(cards, view).place_one(need, &[])?;
@@ -146,7 +146,7 @@ impl VgpuRequest {
     /// The allocation as text.
     fn allocation(&self, cards: &NodeCards, allocations: &Allocations) -> String {
         let device = |allocation: &Allocation| {
-            let asked = Part::of(&allocation.asked);
+            let asked = CardPart::of(&allocation.asked);
             Device {
                 id: self.id(cards, allocation),
                 memory: u32::try_from(asked.memory).unwrap_or(0),
@@ -196,7 +196,7 @@ impl FamilyRequest for VgpuRequest {
         &self.failures
     }
 
-    fn fit(&self, cards: &NodeCards, view: View) -> Result<f64, u8> {
+    fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         self.score(cards, view).map_err(Stop::index)
     }
 
@@ -206,15 +206,15 @@ impl FamilyRequest for VgpuRequest {
         anybody.then(|| summary::place(need, self.limits.mode, self.config.policy, cards))
     }
 
-    fn choose(&self, cards: &NodeCards, view: View) -> Option<Allocations> {
+    fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
         let (candidates, _) = self.choose_cards(cards, view).ok()?;
-        let allocation = |candidate: &Candidate| {
-            let asked = Part {
+        let allocation = |candidate: &CardCandidate| {
+            let asked = CardPart {
                 memory: candidate.memory,
                 sharers: 1,
                 cores: candidate.cores,
             };
-            let charged = Part {
+            let charged = CardPart {
                 memory: candidate.charged,
                 ..asked
             };
@@ -231,7 +231,7 @@ impl FamilyRequest for VgpuRequest {
         Some(candidates.iter().map(allocation).collect())
     }
 
-    fn explain(&self, node: &str, cards: &NodeCards, view: View) -> Option<NearMiss> {
+    fn explain(&self, node: &str, cards: &NodeCards, view: LedgerTime) -> Option<NearMiss> {
         explain(self, node, cards, view)
     }
 
@@ -257,11 +257,11 @@ impl FamilyRequest for VgpuRequest {
         protocol.binding(annotations.into(), allocation)
     }
 
-    fn charge(&self, allocations: Option<&Allocations>) -> Amounts {
+    fn charge(&self, allocations: Option<&Allocations>) -> MilliAmounts {
         let is_known = |all: &&Allocations| all.iter().all(|one| one.certain);
         let (memory, cores) = match allocations.filter(is_known) {
             Some(all) => {
-                let asked = |one: &Allocation| Part::of(&one.asked);
+                let asked = |one: &Allocation| CardPart::of(&one.asked);
                 (
                     Some(milli(all.iter().map(|one| asked(one).memory))),
                     milli(all.iter().map(|one| asked(one).cores)),
@@ -272,7 +272,7 @@ impl FamilyRequest for VgpuRequest {
                 (self.expected_memory(), milli(self.needs.iter().map(cores)))
             }
         };
-        let mut amounts = Amounts::new();
+        let mut amounts = MilliAmounts::new();
         amounts.extend(memory.map(|memory| (self.config.nvidia.memory_name.clone(), memory)));
         if cores > 0 {
             amounts.push((self.config.nvidia.core_name.clone(), cores));

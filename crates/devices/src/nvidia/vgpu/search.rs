@@ -6,11 +6,11 @@
 
 use smallvec::SmallVec;
 
-use crate::nvidia::vgpu::check::{Candidate, Candidates, Check, PodOnNode};
+use crate::nvidia::vgpu::check::{Candidates, CardCandidate, Check, PodOnNode};
 use crate::nvidia::vgpu::config::Table;
 use crate::nvidia::vgpu::containers::ContainerRequest;
 use crate::nvidia::vgpu::place::Rank;
-use crate::nvidia::vgpu::sharing::{Mode, mode};
+use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 
 /// Steps after which a node counts as not fitting.
 const STEPS: u32 = 2_000;
@@ -54,7 +54,7 @@ impl Search<'_> {
             return true;
         };
         let on_node = self.on_node;
-        Mode::ALL.into_iter().any(|of| {
+        SharingMode::ALL.into_iter().any(|of| {
             let cards = on_node.cards.cards.iter().enumerate();
             let cards =
                 cards.filter(|(at, card)| mode(card) == of && on_node.allows(need, *at).is_ok());
@@ -103,7 +103,12 @@ impl Search<'_> {
         false
     }
 
-    fn admits(&self, container: usize, card: usize, only: Option<u16>) -> Result<Candidate, Check> {
+    fn admits(
+        &self,
+        container: usize,
+        card: usize,
+        only: Option<u16>,
+    ) -> Result<CardCandidate, Check> {
         let need = &self.needs[container];
         self.on_node.admits(need, card, &self.candidates, only)
     }
@@ -121,7 +126,7 @@ impl Search<'_> {
 
     /// The score of what was found, as if it had been taken in turn.
     fn score(&self) -> f64 {
-        let worth = |(at, candidate): (usize, &Candidate)| {
+        let worth = |(at, candidate): (usize, &CardCandidate)| {
             // Cards of one container are different ones, so each counts what is before it.
             self.on_node.worth(candidate, &self.candidates[..at])
         };

@@ -4,7 +4,7 @@ use crate::ledger::{Card, FamilyCode};
 
 /// How pods share cards, in the words of node and pod annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
+pub enum SharingMode {
     /// By HAMi-core.
     HamiCore,
     /// By NVIDIA MPS.
@@ -16,7 +16,7 @@ pub enum Mode {
 /// Number of modes.
 pub const MODES: usize = 3;
 
-impl Mode {
+impl SharingMode {
     /// All of them.
     pub const ALL: [Self; MODES] = [Self::HamiCore, Self::Mps, Self::Mig];
 
@@ -69,11 +69,11 @@ impl Sharing {
 
     /// The mode.
     #[inline]
-    pub fn mode(self) -> Mode {
+    pub fn mode(self) -> SharingMode {
         match self {
-            Self::HamiCore => Mode::HamiCore,
-            Self::Mps => Mode::Mps,
-            Self::Mig(_) => Mode::Mig,
+            Self::HamiCore => SharingMode::HamiCore,
+            Self::Mps => SharingMode::Mps,
+            Self::Mig(_) => SharingMode::Mig,
         }
     }
 
@@ -90,6 +90,6 @@ impl Sharing {
 
 /// The mode of a card.
 #[inline]
-pub fn mode(card: &Card) -> Mode {
+pub fn mode(card: &Card) -> SharingMode {
     Sharing::of(card).mode()
 }

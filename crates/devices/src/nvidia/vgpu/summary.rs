@@ -4,13 +4,13 @@
 
 use crate::ledger::CardSummary;
 use crate::nvidia::vgpu::containers::ContainerRequest;
-use crate::nvidia::vgpu::sharing::{MODES, Mode};
+use crate::nvidia::vgpu::sharing::{MODES, SharingMode};
 use crate::settings::Policy;
 
 /// The score of the best card; `None` if there is none.
 pub fn place(
     need: &ContainerRequest,
-    mode: Option<Mode>,
+    mode: Option<SharingMode>,
     policy: Policy,
     cards: &[CardSummary],
 ) -> Option<f64> {

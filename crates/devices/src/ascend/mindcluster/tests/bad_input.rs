@@ -38,7 +38,9 @@ fn one_regular_container_asks() {
     }
     let mut pod = pod(1, &[]);
     pod.containers.insert(0, ContainerFacts::default());
-    let chosen = request(&pod).choose(&node(1), View::Now).expect("it fits");
+    let chosen = request(&pod)
+        .choose(&node(1), LedgerTime::Now)
+        .expect("it fits");
     assert_eq!(chosen[0].container, 1);
 }
 
@@ -124,7 +126,7 @@ fn what_a_pod_holds_counts_as_used_where_it_cannot_be_read() {
         assert_eq!(held.problems.len(), 1, "{value}");
         assert!(held.allocations.iter().all(|one| !one.certain));
         cards.charge(1, Tags::default(), Load::Held, &held.allocations);
-        let cores = [0, 1].map(|at| cards.used(at, View::Now)[0]);
+        let cores = [0, 1].map(|at| cards.used(at, LedgerTime::Now)[0]);
         assert_eq!(cores, used, "{value}");
         cards.discharge(1, Load::Held, &held.allocations);
         assert!(!cards.is_in_use(0) && !cards.is_in_use(1));

@@ -162,7 +162,7 @@ fn e16_groups_of_a_chip() {
 #[test]
 fn e17_and_e18_full_nodes_first_and_nodes_without_downgrade_before_them() {
     let high = request(&vnpu(2, "null", "high"));
-    let score = |cards: &NodeCards| high.fit(cards, View::Now).expect("it fits");
+    let score = |cards: &NodeCards| high.fit(cards, LedgerTime::Now).expect("it fits");
     assert!(score(&node(1)) > score(&node(2)));
     let downgraded = made("vir02", "2c", 2, 3);
     assert!(score(&node(2)) > score(&downgraded));
@@ -230,7 +230,7 @@ fn pods_of_one_gang_may_wait_for_each_other() {
     assert_eq!(take(&low, &mut cards, 1, gang(1)), "0-vir02_1c");
     let fits = |settings: &Settings, group, cards: &NodeCards| {
         request_of(settings, &high, gang(group))
-            .fit(cards, View::Now)
+            .fit(cards, LedgerTime::Now)
             .is_ok()
     };
     assert!(fits(&settings(), 1, &cards));
@@ -247,7 +247,7 @@ fn pods_of_one_gang_may_wait_for_each_other() {
     );
     assert!(!fits(&unguarded, 1, &cards), "another chip");
     let request = request(&low);
-    let chosen = request.choose(&cards, View::Now).expect("it fits");
+    let chosen = request.choose(&cards, LedgerTime::Now).expect("it fits");
     let guard = request
         .annotations("n", &cards, &chosen)
         .guard

@@ -87,10 +87,10 @@ proptest! {
             }
             let pod = vnpu(step.cores, step.dvpp, step.level);
             let request = request(&pod);
-            let fit = request.fit(&cards, View::Now);
-            let chosen = request.choose(&cards, View::Now);
+            let fit = request.fit(&cards, LedgerTime::Now);
+            let chosen = request.choose(&cards, LedgerTime::Now);
             prop_assert_eq!(fit.is_ok(), chosen.is_some());
-            prop_assert_eq!(fit.is_err(), request.explain("n", &cards, View::Now).is_some());
+            prop_assert_eq!(fit.is_err(), request.explain("n", &cards, LedgerTime::Now).is_some());
             prop_assert!(fit.is_ok_and(|score| score >= 0.0) || fit.is_err());
             let Some(allocations) = chosen else { continue };
             let number = number as u32;
@@ -100,7 +100,7 @@ proptest! {
             undone.discharge(number, step.load, &allocations);
             prop_assert_eq!(&undone, &before);
             for at in 0..cards.cards.len() {
-                let (all, used) = (cards.capacity(at), cards.used(at, View::Now));
+                let (all, used) = (cards.capacity(at), cards.used(at, LedgerTime::Now));
                 prop_assert!(all.iter().zip(used).all(|(all, used)| used <= all));
             }
             let value = written(&*request, &cards, &allocations);
@@ -116,7 +116,7 @@ proptest! {
             rebuilt.charge(here.number, Tags::default(), here.load, &held.allocations);
         }
         for at in 0..cards.cards.len() {
-            for view in [View::Now, View::Future] {
+            for view in [LedgerTime::Now, LedgerTime::Future] {
                 prop_assert_eq!(rebuilt.used(at, view), cards.used(at, view));
             }
         }
@@ -133,15 +133,15 @@ proptest! {
         let mut asked = pod(1, &[(DVPP, &real), (LEVEL, &value)]);
         asked.containers[0].amounts[0].1 = milli;
         if let Some(Ok(request)) = family.request(&asked, Tags::default()) {
-            let fits = request.fit(&cards, View::Now).is_ok();
-            prop_assert_eq!(fits, request.choose(&cards, View::Now).is_some());
+            let fits = request.fit(&cards, LedgerTime::Now).is_ok();
+            prop_assert_eq!(fits, request.choose(&cards, LedgerTime::Now).is_some());
         }
         let records = pairs(&[(CORES, &value), (REAL, &real), (LIST, &value)]);
         let held = family.decode(&records, &asked, &cards);
         prop_assert!(milli == 0 || !held.allocations.is_empty());
         cards.charge(1, Tags::default(), Load::Held, &held.allocations);
         cards.discharge(1, Load::Held, &held.allocations);
-        prop_assert_eq!(cards.entries(View::Now).count(), 0);
+        prop_assert_eq!(cards.entries(LedgerTime::Now).count(), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Requests, annotations and nodes that cannot be.
 
 use super::*;
-use crate::nvidia::part::Part;
+use crate::nvidia::part::CardPart;
 
 #[test]
 fn a_request_while_its_mode_is_off_is_refused_by_the_name_of_the_switch() {
@@ -120,7 +120,7 @@ fn what_a_placed_pod_does_not_tell_counts_on_every_card() {
         let idle = cards.clone();
         cards.charge(1, Tags::default(), Load::Held, &held.allocations);
         for at in 0..2 {
-            let now = Part::used(&cards, at, View::Now);
+            let now = CardPart::used(&cards, at, LedgerTime::Now);
             assert_eq!(
                 (now.memory, now.sharers, now.cores),
                 used,
@@ -147,7 +147,7 @@ fn cards_that_are_not_there_are_told_and_the_others_counted() {
     let places: Vec<_> = held
         .allocations
         .iter()
-        .map(|allocation| (allocation.card, Part::of(&allocation.charged).memory))
+        .map(|allocation| (allocation.card, CardPart::of(&allocation.charged).memory))
         .collect();
     assert_eq!(places, [(Some(1), 300), (None, 300)]);
     assert!(held.allocations.iter().all(|allocation| allocation.certain));
@@ -172,7 +172,10 @@ fn nodes_that_cannot_be_give_no_cards_or_say_what_is_wrong() {
     let huge = node(&*family, &[(MEMORY, 100), (NUMBER, 1_000_000_000)], None);
     assert!(huge.cards.is_empty() && huge.problems.len() == 1);
     let none = node(&*family, &[(MEMORY, 0), (NUMBER, 2)], None);
-    assert_eq!((none.cards.len(), Part::capacity(&none, 0).memory), (2, 0));
+    assert_eq!(
+        (none.cards.len(), CardPart::capacity(&none, 0).memory),
+        (2, 0)
+    );
     let request = request(&*family, &pod(&[&[(MEMORY, 1)]], None));
     for cards in [NodeCards::default(), huge, none] {
         assert_eq!(
@@ -181,7 +184,7 @@ fn nodes_that_cannot_be_give_no_cards_or_say_what_is_wrong() {
         );
         assert!(
             request
-                .explain("n1", &cards, View::Now)
+                .explain("n1", &cards, LedgerTime::Now)
                 .expect("a miss")
                 .text
                 .contains("node n1")
@@ -207,7 +210,7 @@ fn unknown_entries_among_unhealthy_cards_are_told_and_the_others_count() {
     );
     let request = request(&*family, &pod(&[&[(MEMORY, 20_000)]], None));
     let text = request
-        .explain("n1", &cards, View::Now)
+        .explain("n1", &cards, LedgerTime::Now)
         .expect("a miss")
         .text;
     assert!(

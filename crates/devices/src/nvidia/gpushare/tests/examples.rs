@@ -1,7 +1,7 @@
 //! Right requests on right nodes.
 
 use super::*;
-use crate::nvidia::part::Part;
+use crate::nvidia::part::CardPart;
 
 fn fits(index: &str, score: i64) -> Result<(String, i64), (String, bool)> {
     Ok((index.to_owned(), score))
@@ -57,7 +57,10 @@ fn row_32_containers_of_a_pod_share_one_card() {
         );
         let expected = fails("GpuShare no enough gpu memory on any idle GPU", false);
         assert_eq!(outcome(&*two, &cards), expected);
-        let text = two.explain("n1", &cards, View::Now).expect("a miss").text;
+        let text = two
+            .explain("n1", &cards, LedgerTime::Now)
+            .expect("a miss")
+            .text;
         assert!(
             text.starts_with("GpuShare no enough gpu memory on node n1"),
             "{text}"
@@ -82,7 +85,7 @@ fn row_33_unhealthy_cards_are_not_given_out() {
     let request = request(&*family, &pod(&[&[(MEMORY, 4096)]], None));
     assert_eq!(outcome(&*request, &cards), fits("1", 37));
     assert_eq!(
-        Part::capacity(&cards, 1).memory,
+        CardPart::capacity(&cards, 1).memory,
         11_178,
         "divided among all cards"
     );
@@ -104,7 +107,7 @@ fn row_34_whole_cards_are_the_lowest_idle_ones() {
         assert_eq!(outcome(&*two, &cards), fits("1,3", score), "{policy:?}");
         let four = request(&*family, &pod(&[&[(NUMBER, 4)]], None));
         assert_eq!(outcome(&*four, &cards), fails(NO_NUMBER, true));
-        let miss = four.explain("n1", &cards, View::Now).expect("a miss");
+        let miss = four.explain("n1", &cards, LedgerTime::Now).expect("a miss");
         assert!(
             miss.text
                 .starts_with("GpuNumber no enough gpu number on node n1")
@@ -190,7 +193,7 @@ fn number_mode_does_not_need_memory_on_the_node() {
         (3, fails(NO_NUMBER, true)),
     ] {
         assert_eq!(outcome(&*one, &cards), expected);
-        if let Some(allocations) = one.choose(&cards, View::Now) {
+        if let Some(allocations) = one.choose(&cards, LedgerTime::Now) {
             cards.charge(number, Tags::default(), Load::Held, &allocations);
         }
     }
@@ -198,7 +201,10 @@ fn number_mode_does_not_need_memory_on_the_node() {
     let cards = node(&*sharing, capacity, None);
     let one = request(&*sharing, &pod(&[&[(MEMORY, 1)]], None));
     assert_eq!(outcome(&*one, &cards).map_err(|(_, help)| help), Err(false));
-    let text = one.explain("n1", &cards, View::Now).expect("a miss").text;
+    let text = one
+        .explain("n1", &cards, LedgerTime::Now)
+        .expect("a miss")
+        .text;
     assert_eq!(text, "no volcano.sh/gpu-memory in the capacity of node n1");
 }
 
@@ -210,7 +216,7 @@ fn what_is_chosen_is_what_its_annotation_tells_after_a_restart() {
         let both = pod(&[&[], &[(MEMORY, 3000), (NUMBER, 2)]], None);
         let request = request(&*family, &both);
         for number in 0..3 {
-            let allocations = request.choose(&cards, View::Now).expect("room");
+            let allocations = request.choose(&cards, LedgerTime::Now).expect("room");
             assert_eq!(allocations[0].container, 1);
             let index = index_written(&*request, &cards, &allocations);
             let held = family.decode(&pairs(&[(INDEX, &index)]), &both, &cards);
@@ -244,14 +250,17 @@ fn terminating_pods_hold_their_cards_now_and_not_in_future() {
     let mut cards = node(&*family, &[(MEMORY, 1000), (NUMBER, 1)], None);
     let all = pod(&[&[(MEMORY, 1000)]], None);
     let request = request(&*family, &all);
-    let allocations = request.choose(&cards, View::Now).expect("room");
+    let allocations = request.choose(&cards, LedgerTime::Now).expect("room");
     cards.charge(7, Tags::default(), Load::Releasing, &allocations);
     assert_eq!(outcome(&*request, &cards), fails(NO_MEMORY, true));
-    assert_eq!(request.fit(&cards, View::Future), Ok(100.0));
-    assert_eq!(request.choose(&cards, View::Future), Some(allocations));
+    assert_eq!(request.fit(&cards, LedgerTime::Future), Ok(100.0));
+    assert_eq!(
+        request.choose(&cards, LedgerTime::Future),
+        Some(allocations)
+    );
     assert_eq!(
         request
-            .explain("n1", &cards, View::Now)
+            .explain("n1", &cards, LedgerTime::Now)
             .expect("a miss")
             .distance,
         (1, 1000)
@@ -269,7 +278,7 @@ fn the_lock_is_taken_for_memory_only_and_only_if_configured() {
             let family = family(&settings);
             let cards = node(&*family, N6, None);
             let request = request(&*family, &pod(&[&[amounts]], None));
-            let allocations = request.choose(&cards, View::Now).expect("room");
+            let allocations = request.choose(&cards, LedgerTime::Now).expect("room");
             assert_eq!(
                 request.annotations("n1", &cards, &allocations).lock,
                 locked.filter(|_| on)

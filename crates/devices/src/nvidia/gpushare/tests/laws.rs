@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::nvidia::part::Part;
+use crate::nvidia::part::CardPart;
 
 /// One step: what the pod asks, its wish, and which earlier pod leaves before it comes.
 #[derive(Clone, Debug)]
@@ -43,8 +43,11 @@ fn can_fit(cards: &NodeCards, step: &Step, resource: &str, amount: i64) -> bool 
         card.is_usable() && wished
     });
     let mut allowed = allowed.map(|(at, _)| {
-        let used = Part::used(cards, at, View::Now);
-        (Part::capacity(cards, at).memory - used.memory, used.sharers)
+        let used = CardPart::used(cards, at, LedgerTime::Now);
+        (
+            CardPart::capacity(cards, at).memory - used.memory,
+            used.sharers,
+        )
     });
     match resource {
         MEMORY => allowed.any(|(free, _)| free >= amount),
@@ -79,9 +82,9 @@ proptest! {
                 prop_assert!(!shares && wish.is_some() && amount > 1, "too few indices");
                 continue;
             };
-            let fits = request.fit(&cards, View::Now).is_ok();
+            let fits = request.fit(&cards, LedgerTime::Now).is_ok();
             prop_assert_eq!(fits, can_fit(&cards, step, resource, amount));
-            let chosen = request.choose(&cards, View::Now);
+            let chosen = request.choose(&cards, LedgerTime::Now);
             prop_assert_eq!(fits, chosen.is_some());
             let Some(allocations) = chosen else { continue };
             let id = number as u32;
@@ -91,7 +94,7 @@ proptest! {
             undone.discharge(id, step.weight, &allocations);
             prop_assert_eq!(&undone, &before);
             for (at, card) in cards.cards.iter().enumerate() {
-                let (all, used) = (Part::capacity(&cards, at), Part::used(&cards, at, View::Now));
+                let (all, used) = (CardPart::capacity(&cards, at), CardPart::used(&cards, at, LedgerTime::Now));
                 prop_assert!(used.memory <= all.memory && used.sharers <= all.sharers);
                 prop_assert!(card.is_usable() || !cards.is_in_use(at));
             }
@@ -106,7 +109,7 @@ proptest! {
             rebuilt.charge(*id, Tags::default(), *weight, &held.allocations);
         }
         for at in 0..cards.cards.len() {
-            for view in [View::Now, View::Future] {
+            for view in [LedgerTime::Now, LedgerTime::Future] {
                 prop_assert_eq!(rebuilt.used(at, view), cards.used(at, view));
             }
         }
@@ -132,11 +135,11 @@ proptest! {
         let request = family.request(&asked, Tags::default());
         prop_assert_eq!(request.is_none(), milli == 0);
         if let Some(Ok(request)) = request {
-            let fits = request.fit(&cards, View::Now);
-            prop_assert_eq!(fits.is_ok(), request.choose(&cards, View::Now).is_some());
+            let fits = request.fit(&cards, LedgerTime::Now);
+            prop_assert_eq!(fits.is_ok(), request.choose(&cards, LedgerTime::Now).is_some());
             if let Err(failure) = fits {
                 prop_assert!(usize::from(failure) < request.failures().len());
-                prop_assert!(request.explain("n1", &cards, View::Now).expect("a miss").text.contains("n1"));
+                prop_assert!(request.explain("n1", &cards, LedgerTime::Now).expect("a miss").text.contains("n1"));
             }
         }
         let held = family.decode(&pairs(&[(INDEX, &index)]), &asked, &cards);
@@ -144,6 +147,6 @@ proptest! {
         prop_assert!(milli == 0 || cards.cards.is_empty() || counted || !held.problems.is_empty());
         cards.charge(1, Tags::default(), Load::Held, &held.allocations);
         cards.discharge(1, Load::Held, &held.allocations);
-        prop_assert_eq!(cards.entries(View::Now).count(), 0);
+        prop_assert_eq!(cards.entries(LedgerTime::Now).count(), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! Which cards are chosen, and what is said when none is.
 
 use super::{Limit, cards_of, config, family, occupy, place, pod, request, settings};
-use crate::ledger::{Load, NodeCards, Tags, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
+use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::tests::with;
 use crate::settings::Policy;
 
@@ -227,9 +227,11 @@ fn a_unit_of_memory_may_be_many_mib() {
         assert_eq!(ids, format!("GPU-m{instance},NVIDIA,{asked},0:"));
         assert_eq!(score, 100.0 * charged as f64 / 40.0);
         occupy(&*family, &mut cards, 1, &ids, Tags::default());
-        assert_eq!(Part::used(&cards, 0, View::Now).memory, charged);
+        assert_eq!(CardPart::used(&cards, 0, LedgerTime::Now).memory, charged);
         let larger = super::request(&*family, &pod(&[&[('n', 1), ('m', 41)]], &[]));
-        let miss = larger.explain("n1", &cards, View::Now).expect("a miss");
+        let miss = larger
+            .explain("n1", &cards, LedgerTime::Now)
+            .expect("a miss");
         assert!(
             miss.text.contains("41,984 MiB asked, 40,960 MiB in all"),
             "{}",
@@ -286,7 +288,7 @@ fn explained(register: &str, on_node: &[&str], asks: &crate::PodFacts) -> crate:
         occupy(&*family, &mut cards, number as u32, ids, Tags::default());
     }
     request(&*family, asks)
-        .explain("n1", &cards, View::Now)
+        .explain("n1", &cards, LedgerTime::Now)
         .expect("a miss")
 }
 
@@ -400,12 +402,12 @@ fn the_future_view_leaves_out_what_is_released_and_counts_what_waits() {
     let family = family(Policy::Binpack);
     let mut cards: NodeCards = cards_of(&*family, TWO_P40, None);
     let request = request(&*family, &pod(&[&[('n', 2)]], &[]));
-    let allocations = request.choose(&cards, View::Now).expect("fits");
+    let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
     cards.charge(1, Tags::default(), Load::Releasing, &allocations);
-    assert!(request.choose(&cards, View::Now).is_none());
+    assert!(request.choose(&cards, LedgerTime::Now).is_none());
     let next = request
-        .choose(&cards, View::Future)
+        .choose(&cards, LedgerTime::Future)
         .expect("fits once it is gone");
     cards.charge(2, Tags::default(), Load::Pipelined, &next);
-    assert!(request.choose(&cards, View::Future).is_none());
+    assert!(request.choose(&cards, LedgerTime::Future).is_none());
 }

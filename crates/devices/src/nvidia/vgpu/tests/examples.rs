@@ -2,7 +2,7 @@
 
 use super::{Limit, cards_of, family, mark, occupy, place, pod};
 use crate::binding::AnnotationValue;
-use crate::ledger::{Tags, View};
+use crate::ledger::{LedgerTime, Tags};
 use crate::settings::Policy::{self, Binpack, None as Any, Spread};
 
 const N1: &str = "GPU-aa,10,24576,NVIDIA-Tesla P40,true,hami-core:\
@@ -185,7 +185,7 @@ fn example_1_writes_the_six_annotations() {
     let family = family(Any);
     let cards = cards_of(&*family, N1, None);
     let request = super::request(&*family, &pod(&[&[('n', 1), ('m', 3000), ('c', 50)]], &[]));
-    let allocations = request.choose(&cards, View::Now).expect("fits");
+    let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
     let marks = request.annotations("n1", &cards, &allocations);
     let text = |text: &str| AnnotationValue::Text(text.to_owned());
     let expected = [

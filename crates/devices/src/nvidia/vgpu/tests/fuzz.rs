@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{cards_of, family, pod};
-use crate::ledger::{Load, Tags, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{LedgerTime, Load, Tags};
+use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::allocation::{Device, decode, encode};
 use crate::nvidia::vgpu::register;
 use crate::settings::Policy;
@@ -67,13 +67,13 @@ proptest! {
         let family = family(Policy::Binpack);
         let cards = cards_of(&*family, &text, Some(&sick));
         for (at, card) in cards.cards.iter().enumerate() {
-            let all = Part::capacity(&cards, at);
+            let all = CardPart::capacity(&cards, at);
             prop_assert!(all.memory > 0 && all.sharers > 0 && !card.id.is_empty());
             prop_assert_eq!(cards.find(&card.id), Some(at));
         }
         let request = super::request(&*family, &pod(&[&[('n', 1), ('p', 10)]], &[]));
-        let fits = request.fit(&cards, View::Now).is_ok();
-        prop_assert_eq!(fits, request.choose(&cards, View::Now).is_some());
+        let fits = request.fit(&cards, LedgerTime::Now).is_ok();
+        prop_assert_eq!(fits, request.choose(&cards, LedgerTime::Now).is_some());
     }
 
     #[test]
@@ -107,8 +107,8 @@ proptest! {
             let asks = pod(&[&[('n', 1), ('m', 10)]], &annotations[at..=at]);
             match family.request(&asks, Tags::default()) {
                 Some(Ok(request)) => {
-                    let miss = request.explain("n1", &cards, View::Now);
-                    prop_assert_eq!(miss.is_none(), request.fit(&cards, View::Now).is_ok());
+                    let miss = request.explain("n1", &cards, LedgerTime::Now);
+                    prop_assert_eq!(miss.is_none(), request.fit(&cards, LedgerTime::Now).is_ok());
                     prop_assert!(miss.is_none_or(|miss| !miss.text.is_empty()));
                 }
                 Some(Err(text)) => prop_assert!(text.contains(annotations[at].0)),
@@ -146,7 +146,7 @@ proptest! {
         let mut problems = Bounded::default();
         let entries = register::decode(&text, &mut problems);
         prop_assert!(problems.into_texts("more problems").is_empty());
-        let line = |entry: &register::Entry| format!(
+        let line = |entry: &register::RegisteredCard| format!(
             "{},{},{},{},{},{}:",
             entry.uuid, entry.slots, entry.memory, entry.kind, entry.healthy, entry.mode
         );

@@ -4,8 +4,8 @@ use super::{Limit, cards_of, container, family, ids, mark, occupy, place, pod, p
 use crate::binding::AnnotationValue;
 use crate::facts::{ContainerKind, PodFacts};
 use crate::family::Decoded;
-use crate::ledger::{Load, NodeCards, Partition, Tags, View};
-use crate::nvidia::part::Part;
+use crate::ledger::{LedgerTime, Load, NodeCards, Partition, Tags};
+use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::tests::with;
 use crate::nvidia::vgpu::{tests::config, tests::settings};
 use crate::settings::{Policy, Settings};
@@ -28,7 +28,7 @@ fn held(ids: Option<&str>, pod: &PodFacts) -> (NodeCards, Decoded) {
 /// Card, memory and cores charged, whether it is certain.
 fn seen(held: &Decoded) -> Vec<(Option<u16>, i64, i64, bool)> {
     let seen = |allocation: &crate::Allocation| {
-        let charged = Part::of(&allocation.charged);
+        let charged = CardPart::of(&allocation.charged);
         (
             allocation.card,
             charged.memory,
@@ -57,7 +57,7 @@ fn every_device_of_every_element_counts() {
         })
     );
     assert_eq!(
-        Part::of(&held.allocations[2].asked).memory,
+        CardPart::of(&held.allocations[2].asked).memory,
         3000,
         "the memory asked is what is written"
     );
@@ -178,7 +178,7 @@ fn a_device_that_is_missing_counts_on_every_card_it_could_be_on() {
     let memory: Vec<i64> = unreadable
         .allocations
         .iter()
-        .map(|allocation| Part::of(&allocation.charged).memory)
+        .map(|allocation| CardPart::of(&allocation.charged).memory)
         .collect();
     assert_eq!(
         memory,
@@ -284,7 +284,7 @@ fn a_sidecar_takes_an_empty_place_before_the_first_container_with_vgpu() {
     ];
     for (asks, expected) in cases {
         let request = request(&*family, &asks);
-        let allocations = request.choose(&cards, View::Now).expect("fits");
+        let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
         let text = ids(&*request, &cards, &allocations);
         assert_eq!(text, expected);
         let records = vec![("volcano.sh/vgpu-ids-new".to_owned(), text)];
@@ -307,7 +307,7 @@ fn bindings_are_guarded_and_locked_as_configured() {
         let family = with(&settings, config());
         let cards = cards_of(&*family, NODE, None);
         let request = request(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
-        let allocations = request.choose(&cards, View::Now).expect("fits");
+        let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
         let marks = request.annotations("n1", &cards, &allocations);
         assert_eq!(marks.lock, node_lock.then_some("hamivgpu"));
         let content = match mark(&marks, "volcano.sh/devices-to-allocate") {

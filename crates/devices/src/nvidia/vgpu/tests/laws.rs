@@ -9,10 +9,10 @@ use super::naive::{self, Ask};
 use super::{Limit, cards_of, config, family, ids, pod};
 use crate::facts::PodFacts;
 use crate::family::Family;
-use crate::ledger::{Allocations, Load, NodeCards, Partition, Tags, View};
+use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Partition, Tags};
 use crate::node::NodeDevices;
-use crate::nvidia::part::Part;
-use crate::nvidia::vgpu::sharing::{Mode, mode};
+use crate::nvidia::part::CardPart;
+use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 use crate::request::FamilyRequest;
 use crate::settings::Policy;
 
@@ -29,7 +29,7 @@ const CARDS: [(&str, u32, &str); 6] = [
 #[derive(Clone, Debug)]
 struct PodLine {
     asks: Vec<Ask>,
-    mode: Option<Mode>,
+    mode: Option<SharingMode>,
     tags: Tags,
     spread: bool,
 }
@@ -92,8 +92,7 @@ fn pods() -> impl Strategy<Value = PodLine> {
         memory,
         cores,
     });
-    let mode =
-        prop_oneof![4 => Just(None), 1 => prop::sample::select(Mode::ALL.to_vec()).prop_map(Some)];
+    let mode = prop_oneof![4 => Just(None), 1 => prop::sample::select(SharingMode::ALL.to_vec()).prop_map(Some)];
     let tags = (
         prop::option::of(0..2u32),
         prop_oneof![4 => Just(0u64), 1 => 1..4u64],
@@ -132,9 +131,12 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 /// Everything a ledger says, in an order that does not depend on how it came to be.
-fn content(cards: &NodeCards) -> (Vec<[Part; 2]>, Vec<String>, bool) {
-    let used = |at| [View::Now, View::Future].map(|view| Part::used(cards, at, view));
-    let holds = cards.entries(View::Now).chain(cards.entries(View::Future));
+fn content(cards: &NodeCards) -> (Vec<[CardPart; 2]>, Vec<String>, bool) {
+    let used =
+        |at| [LedgerTime::Now, LedgerTime::Future].map(|view| CardPart::used(cards, at, view));
+    let holds = cards
+        .entries(LedgerTime::Now)
+        .chain(cards.entries(LedgerTime::Future));
     let mut holds: Vec<String> = holds.map(|entry| format!("{entry:?}")).collect();
     holds.sort();
     (
@@ -144,11 +146,14 @@ fn content(cards: &NodeCards) -> (Vec<[Part; 2]>, Vec<String>, bool) {
     )
 }
 
-fn assert_within_capacity(cards: &NodeCards, view: View) {
+fn assert_within_capacity(cards: &NodeCards, view: LedgerTime) {
     for (at, card) in cards.cards.iter().enumerate() {
-        let (all, used) = (Part::capacity(cards, at), Part::used(cards, at, view));
+        let (all, used) = (
+            CardPart::capacity(cards, at),
+            CardPart::used(cards, at, view),
+        );
         assert!(used.sharers <= all.sharers, "slots of {card:?}");
-        if mode(card) != Mode::Mig {
+        if mode(card) != SharingMode::Mig {
             assert!(used.memory <= all.memory, "memory of {card:?}");
             assert!(used.cores <= all.cores, "cores of {card:?}");
             continue;
@@ -178,7 +183,7 @@ fn assert_agreement(
     line: &PodLine,
     request: &dyn FamilyRequest,
     cards: &NodeCards,
-    view: View,
+    view: LedgerTime,
     empty: &NodeCards,
 ) {
     let fit = request.fit(cards, view);
@@ -189,7 +194,7 @@ fn assert_agreement(
     {
         assert_eq!(
             summarised,
-            request.fit(cards, View::Now).ok(),
+            request.fit(cards, LedgerTime::Now).ok(),
             "by summaries"
         );
     }
@@ -210,7 +215,7 @@ fn assert_agreement(
     };
     let miss = request.explain("n1", cards, view).expect("a miss");
     assert!(miss.text.contains(&failure.text), "{}", miss.text);
-    let ever = request.fit(empty, View::Now).is_ok();
+    let ever = request.fit(empty, LedgerTime::Now).is_ok();
     assert!(
         failure.evictions_help || !ever,
         "evictions would help: {}",
@@ -239,12 +244,12 @@ fn assert_distinct(allocations: &Allocations) {
 fn assert_score(
     policy: Policy,
     cards: &NodeCards,
-    view: View,
+    view: LedgerTime,
     allocations: &Allocations,
     score: f64,
 ) {
-    let mut used: Vec<Part> = (0..cards.cards.len())
-        .map(|at| Part::used(cards, at, view))
+    let mut used: Vec<CardPart> = (0..cards.cards.len())
+        .map(|at| CardPart::used(cards, at, view))
         .collect();
     let mut expected = 0.0;
     for allocation in allocations {
@@ -252,13 +257,13 @@ fn assert_score(
         expected += match policy {
             Policy::None => 0.0,
             Policy::Binpack => {
-                let after = used[at].memory + Part::of(&allocation.charged).memory;
-                100.0 * after as f64 / Part::capacity(cards, at).memory as f64
+                let after = used[at].memory + CardPart::of(&allocation.charged).memory;
+                100.0 * after as f64 / CardPart::capacity(cards, at).memory as f64
             }
             Policy::Spread if used[at].sharers == 0 => 100.0,
             Policy::Spread => 0.0,
         };
-        used[at].memory += Part::of(&allocation.charged).memory;
+        used[at].memory += CardPart::of(&allocation.charged).memory;
         used[at].sharers += 1;
     }
     assert!((expected - score).abs() < 1e-6, "{expected} is not {score}");
@@ -276,16 +281,16 @@ struct World<'a> {
 impl World<'_> {
     fn step(&mut self, step: &Step) {
         match step {
-            Step::Place(line) => self.place(line, View::Now, Load::Held),
-            Step::Pipeline(line) => self.place(line, View::Future, Load::Pipelined),
+            Step::Place(line) => self.place(line, LedgerTime::Now, Load::Held),
+            Step::Pipeline(line) => self.place(line, LedgerTime::Future, Load::Pipelined),
             Step::Evict(at) => self.weigh(*at, Some(Load::Releasing)),
             Step::Remove(at) => self.weigh(*at, None),
         }
     }
 
-    fn place(&mut self, line: &PodLine, view: View, weight: Load) {
+    fn place(&mut self, line: &PodLine, view: LedgerTime, weight: Load) {
         let waiting = self.pods.values().any(|pod| pod.1 == Load::Pipelined);
-        if view == View::Now && waiting {
+        if view == LedgerTime::Now && waiting {
             return; // Whoever waits has what is free.
         }
         let request = line.request(self.family);

@@ -16,7 +16,7 @@ use crate::binding::{AnnotationValue, BindingAnnotations};
 use crate::config::DeviceConfig;
 use crate::facts::{ContainerFacts, ContainerKind, NodeFacts, PodFacts};
 use crate::family::Family;
-use crate::ledger::{Allocations, Load, NodeCards, Tags, View};
+use crate::ledger::{Allocations, LedgerTime, Load, NodeCards, Tags};
 use crate::nvidia::geometry::{Group, Instance, ModelGeometry, NvidiaConfig};
 use crate::nvidia::vgpu::SPEC;
 use crate::request::{Failure, FamilyRequest};
@@ -186,8 +186,8 @@ pub fn ids(request: &dyn FamilyRequest, cards: &NodeCards, allocations: &Allocat
 
 /// The allocation and the score, or why there is none.
 pub fn place(request: &dyn FamilyRequest, cards: &NodeCards) -> Result<(String, f64), Failure> {
-    let allocations = request.choose(cards, View::Now);
-    match request.fit(cards, View::Now) {
+    let allocations = request.choose(cards, LedgerTime::Now);
+    match request.fit(cards, LedgerTime::Now) {
         Ok(score) => {
             let allocations = allocations.expect("what fits has cards");
             Ok((ids(request, cards, &allocations), score))

@@ -1,9 +1,9 @@
 //! Whether a pod fits, by trying everything: written from spec/04 alone, slow and plain.
 
-use crate::ledger::{NodeCards, View};
+use crate::ledger::{LedgerTime, NodeCards};
 use crate::nvidia::geometry::NvidiaConfig;
-use crate::nvidia::part::Part;
-use crate::nvidia::vgpu::sharing::{Mode, mode};
+use crate::nvidia::part::CardPart;
+use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 
 /// What a container asks; memory of each card in MiB, or percent.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct Ask {
 
 #[derive(Clone)]
 struct State {
-    mode: Mode,
+    mode: SharingMode,
     memory: i64,
     slots: i64,
     used: (i64, i64, i64),
@@ -28,9 +28,9 @@ struct State {
 pub fn fits(
     config: &NvidiaConfig,
     cards: &NodeCards,
-    view: View,
+    view: LedgerTime,
     asks: &[Ask],
-    mode: Option<Mode>,
+    mode: Option<SharingMode>,
 ) -> bool {
     let states: Vec<State> = (0..cards.cards.len())
         .map(|at| state(config, cards, view, at))
@@ -38,7 +38,7 @@ pub fn fits(
     container(&states, asks, mode)
 }
 
-fn state(config: &NvidiaConfig, cards: &NodeCards, view: View, at: usize) -> State {
+fn state(config: &NvidiaConfig, cards: &NodeCards, view: LedgerTime, at: usize) -> State {
     let card = &cards.cards[at];
     let mut used = (0, 0, 0);
     let mut taken = Vec::new();
@@ -46,7 +46,7 @@ fn state(config: &NvidiaConfig, cards: &NodeCards, view: View, at: usize) -> Sta
         .entries(view)
         .filter(|entry| usize::from(entry.card) == at)
     {
-        let part = Part::of(&entry.held);
+        let part = CardPart::of(&entry.held);
         used.0 += part.memory;
         used.1 += part.sharers;
         used.2 += part.cores;
@@ -69,8 +69,8 @@ fn state(config: &NvidiaConfig, cards: &NodeCards, view: View, at: usize) -> Sta
     };
     State {
         mode: mode(card),
-        memory: Part::capacity(cards, at).memory,
-        slots: Part::capacity(cards, at).sharers,
+        memory: CardPart::capacity(cards, at).memory,
+        slots: CardPart::capacity(cards, at).sharers,
         used,
         groups: model.map_or(Vec::new(), |model| {
             model.groups.iter().map(memories).collect()
@@ -79,11 +79,11 @@ fn state(config: &NvidiaConfig, cards: &NodeCards, view: View, at: usize) -> Sta
     }
 }
 
-fn container(states: &[State], asks: &[Ask], mode: Option<Mode>) -> bool {
+fn container(states: &[State], asks: &[Ask], mode: Option<SharingMode>) -> bool {
     let Some((ask, rest)) = asks.split_first() else {
         return true;
     };
-    Mode::ALL
+    SharingMode::ALL
         .into_iter()
         .filter(|of| mode.is_none_or(|mode| mode == *of))
         .any(|of| {
@@ -99,7 +99,7 @@ fn cards(
     at: usize,
     left: usize,
     ask: &Ask,
-    mode: Mode,
+    mode: SharingMode,
     then: &dyn Fn(&[State]) -> bool,
 ) -> bool {
     if left == 0 {
@@ -133,7 +133,7 @@ fn ways(card: &State, ask: &Ask) -> Vec<State> {
         used: (memory + charged, slots + 1, cores + ask.cores),
         ..card.clone()
     };
-    if card.mode == Mode::Mig {
+    if card.mode == SharingMode::Mig {
         let all = card.groups.iter().flatten();
         let largest = all.max().copied().unwrap_or(0);
         if need > card.memory.max(largest) {

@@ -2,9 +2,9 @@
 
 use super::{cards_of, family, pod, request, settings};
 use crate::facts::NodeFacts;
-use crate::ledger::View;
-use crate::nvidia::part::Part;
-use crate::nvidia::vgpu::sharing::{Mode, mode};
+use crate::ledger::LedgerTime;
+use crate::nvidia::part::CardPart;
+use crate::nvidia::vgpu::sharing::{SharingMode, mode};
 use crate::nvidia::vgpu::tests::config;
 use crate::nvidia::vgpu::tests::with;
 use crate::settings::{Policy, Settings};
@@ -18,7 +18,7 @@ fn cards_are_read_in_all_known_forms() {
                     GPU-d,7,40960,NVIDIA-NVIDIA A100-PCIE-40GB,true,whatever";
     let cards = cards_of(&*family, register, None);
     let seen = |(at, card): (usize, &crate::Card)| {
-        let sharers = Part::capacity(&cards, at).sharers;
+        let sharers = CardPart::capacity(&cards, at).sharers;
         (card.id.to_string(), card.index, sharers, mode(card))
     };
     let seen: Vec<_> = cards.cards.iter().enumerate().map(seen).collect();
@@ -26,15 +26,15 @@ fn cards_are_read_in_all_known_forms() {
     assert_eq!(
         seen,
         [
-            row("GPU-a", 0, 10, Mode::HamiCore),
-            row("GPU-b", 2, 2, Mode::Mps),
-            row("GPU-c", 3, 7, Mode::Mig),
-            row("GPU-d", 4, 7, Mode::HamiCore),
+            row("GPU-a", 0, 10, SharingMode::HamiCore),
+            row("GPU-b", 2, 2, SharingMode::Mps),
+            row("GPU-c", 3, 7, SharingMode::Mig),
+            row("GPU-d", 4, 7, SharingMode::HamiCore),
         ],
         "five fields and six, gaps count, unknown modes are hami-core"
     );
     let full = |(at, card): (usize, &crate::Card)| {
-        card.is_usable() && Part::capacity(&cards, at).cores == 100
+        card.is_usable() && CardPart::capacity(&cards, at).cores == 100
     };
     assert!(cards.cards.iter().enumerate().all(full));
     assert_eq!(cards.problems, Vec::<String>::new());
@@ -157,7 +157,9 @@ fn cards_that_cannot_be_given_out_say_why() {
         assert!(problems.contains(told), "{problems}");
     }
     let request = request(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
-    let miss = request.explain("n1", &cards, View::Now).expect("a miss");
+    let miss = request
+        .explain("n1", &cards, LedgerTime::Now)
+        .expect("a miss");
     assert!(
         miss.text.contains("GPU-a: unhealthy; GPU-b: type"),
         "{}",
@@ -208,7 +210,7 @@ fn a_node_without_cards_says_what_is_missing() {
         assert!(failure.text.contains(told), "{}", failure.text);
         assert!(!failure.evictions_help);
         let miss = request(&*family, &pod(&[&[('n', 1)]], &[]))
-            .explain("n1", &cards, View::Now)
+            .explain("n1", &cards, LedgerTime::Now)
             .expect("a miss");
         assert!(miss.text.starts_with("n1: node "), "{}", miss.text);
         assert_eq!(miss.distance, (1, i64::MAX), "no node is further away");
@@ -239,7 +241,7 @@ fn cores_of_cards_follow_a_scaling_above_one() {
         config.core_scaling = scaling;
         let family = with(&settings(Policy::None), config);
         let cards = cards_of(&*family, "GPU-a,10,24576,NVIDIA-P40,true:", None);
-        assert_eq!(Part::capacity(&cards, 0).cores, cores, "{scaling}");
+        assert_eq!(CardPart::capacity(&cards, 0).cores, cores, "{scaling}");
     }
 }
 

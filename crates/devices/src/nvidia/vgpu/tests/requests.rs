@@ -191,7 +191,7 @@ fn while_the_family_is_off_its_pods_are_told_which_argument_is_missing() {
 #[test]
 fn queues_are_charged_for_all_cards() {
     use super::{cards_of, request};
-    use crate::ledger::View;
+    use crate::ledger::LedgerTime;
     let register = "GPU-v0,10,32768,NVIDIA-V100,true:GPU-t1,10,15360,NVIDIA-T4,true:";
     let family = family(Policy::Binpack);
     let cards = cards_of(&*family, register, None);
@@ -217,7 +217,7 @@ fn queues_are_charged_for_all_cards() {
     ];
     for (limits, before, after) in cases {
         let request = request(&*family, &pod(&[limits], &[]));
-        let allocations = request.choose(&cards, View::Now).expect("fits");
+        let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
         assert_eq!(request.charge(None), amounts(before), "{limits:?}");
         assert_eq!(
             request.charge(Some(&allocations)),

@@ -1,0 +1,83 @@
+//! Dense indices: small numbers that stand for objects of the state. They are here together, for the
+//! tables they point into point at each other.
+//!
+//! An index says nothing once its object is gone: those of tasks, jobs and queues are used again, those
+//! of nodes move with their names.
+
+/// Dense index of a task; reused after the pod is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskIx(pub u32);
+
+impl TaskIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Dense index of a job; reused after the job is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobIx(pub u32);
+
+impl JobIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Dense index of a queue; reused after the queue is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueIx(pub u32);
+
+impl QueueIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Dense index of a node, in name order once sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeIx(pub u32);
+
+impl NodeIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Dense index of a [`crate::Shape`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShapeIx(pub u32);
+
+/// Dense index of [`crate::Rules`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RulesIx(pub u32);
+
+/// Dense index of an `Appearance`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AppearanceIx(pub u32);
+
+/// Dense index of a `Counter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CounterIx(pub u32);
+
+/// Dense index of a [`crate::VolumeNeed`]; 0 belongs to pods without volumes that matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NeedIx(pub u32);
+
+impl NeedIx {
+    /// The pod has no volumes that matter.
+    pub const NONE: Self = Self(0);
+}
+
+/// Dense index of what a pod asks of devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceRequestIx(pub u32);
+
+impl DeviceRequestIx {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+}
