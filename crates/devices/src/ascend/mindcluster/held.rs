@@ -15,7 +15,7 @@ use crate::family::Decoded;
 use crate::ledger::{Allocation, Allocations, Card, NodeCards};
 use crate::text::shorten;
 
-use super::mark::{Progress, VnpuMark};
+use super::mark::{VnpuMark, VnpuProgress};
 use super::node::id;
 use super::request::{Request, Size, first_that_asks};
 use super::template::{Part, Template};
@@ -102,12 +102,12 @@ fn read(text: &str) -> Option<Value> {
 }
 
 /// How far the plugin is, by what it has written.
-fn progress(real: &str) -> Progress {
+fn progress(real: &str) -> VnpuProgress {
     if real.is_empty() {
-        return Progress::InFlight;
+        return VnpuProgress::InFlight;
     }
     let group = real.rsplit_once('_').map(|(_, group)| group.parse());
-    Progress::Made(group.and_then(Result::ok))
+    VnpuProgress::Made(group.and_then(Result::ok))
 }
 
 fn chip(id: u32, cards: &NodeCards) -> Option<usize> {
@@ -156,7 +156,7 @@ fn anywhere(pod: &PodFacts, container: u16, cards: &NodeCards) -> Allocations {
     let request = Request::of(pod).and_then(Result::ok);
     let on = |card: &Card| match request.map(|request| request.size) {
         Some(Size::Virtual(template)) => {
-            let progress = Progress::Made(None);
+            let progress = VnpuProgress::Made(None);
             let mark = VnpuMark { template, progress };
             vnpu(container, card.index, mark, cards, false)
         }

@@ -11,7 +11,7 @@ const NO_GROUP: u16 = u16::MAX - 2;
 
 /// How far the device plugin is with a vNPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum VnpuProgress {
     /// It has not made it yet.
     InFlight,
     /// It has, in this group of the chip (vGroup), if it tells one.
@@ -24,16 +24,16 @@ pub struct VnpuMark {
     /// Its template.
     pub template: Template,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: VnpuProgress,
 }
 
 impl VnpuMark {
     /// As an entry of the ledger has it.
     pub fn partition(self) -> Partition {
         let group = match self.progress {
-            Progress::InFlight => IN_FLIGHT,
-            Progress::Made(None) => NO_GROUP,
-            Progress::Made(Some(group)) => group.min(NO_GROUP - 1),
+            VnpuProgress::InFlight => IN_FLIGHT,
+            VnpuProgress::Made(None) => NO_GROUP,
+            VnpuProgress::Made(Some(group)) => group.min(NO_GROUP - 1),
         };
         Partition {
             group,
@@ -47,9 +47,9 @@ impl VnpuMark {
         Some(Self {
             template: Template::coded(partition.position)?,
             progress: match partition.group {
-                IN_FLIGHT => Progress::InFlight,
-                NO_GROUP => Progress::Made(None),
-                group => Progress::Made(Some(group)),
+                IN_FLIGHT => VnpuProgress::InFlight,
+                NO_GROUP => VnpuProgress::Made(None),
+                group => VnpuProgress::Made(Some(group)),
             },
         })
     }

@@ -45,7 +45,7 @@ const MOST_CHIPS: usize = 1024;
 
 /// Why a node has no chips: what [`NodeCards::absent`] means for this family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
+pub enum NoChips {
     /// It says nothing of NPUs. The default, so that a node without NPUs stores nothing.
     NoNpus,
     /// Its labels are missing or contradict each other.
@@ -60,7 +60,7 @@ pub enum Absent {
     OutOfService,
 }
 
-impl Absent {
+impl NoChips {
     /// All of them, by number.
     pub const ALL: [Self; 6] = [
         Self::NoNpus,
@@ -110,7 +110,7 @@ impl Listing {
 }
 
 /// Why a node has none, in short and in full.
-struct Refusal(Absent, String);
+struct Refusal(NoChips, String);
 
 /// The chips of a node.
 pub fn cards(node: &NodeFacts, params: &MindCluster) -> NodeCards {
@@ -124,7 +124,7 @@ pub fn cards(node: &NodeFacts, params: &MindCluster) -> NodeCards {
         cards = NodeCards::new(DIMENSIONS);
         cards.absent = FamilyCode::new(absent as u16);
         cards.label = Some(Rc::from(why.as_str()));
-        if matches!(absent, Absent::Labels | Absent::BadReport) {
+        if matches!(absent, NoChips::Labels | NoChips::BadReport) {
             problems.tell(|| format!("its NPUs cannot be given out: {why}"));
         }
     }
@@ -193,7 +193,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
         let found = names
             .iter()
             .find_map(|name| Some((*name, node.label(name)?)));
-        let missing = || Refusal(Absent::Labels, format!("label {} is missing", names[0]));
+        let missing = || Refusal(NoChips::Labels, format!("label {} is missing", names[0]));
         found.ok_or_else(missing)
     };
     let (_, accelerator) = label([ACCELERATOR, ACCELERATOR])?;
@@ -204,7 +204,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
                 "label {ACCELERATOR} is {}, not huawei-{CHIP}",
                 shorten(accelerator)
             );
-            return Err(Refusal(Absent::OtherKind, why));
+            return Err(Refusal(NoChips::OtherKind, why));
         }
         None => {
             let accelerator = shorten(accelerator);
@@ -212,7 +212,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
                 "label {ACCELERATOR} is \"{accelerator}\", which names no kind of NPU as in \
                  huawei-{CHIP}"
             );
-            return Err(Refusal(Absent::Labels, why));
+            return Err(Refusal(NoChips::Labels, why));
         }
     }
     label(CHIP_NAME)?;
@@ -221,7 +221,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
     let known = cores.filter(|cores| CHIP_CORES.contains(cores));
     let contradicts = |what: &str| {
         let why = format!("label {name} is \"{}\", {what}", shorten(server));
-        Refusal(Absent::Labels, why)
+        Refusal(NoChips::Labels, why)
     };
     let cores = known.ok_or_else(|| {
         contradicts("which does not tell 8 or 10 AI cores a chip as in Ascend310P-8")
@@ -250,9 +250,9 @@ fn told_devices(node: &NodeFacts, params: &MindCluster) -> Result<DeviceReport, 
             "no {writer} tells of it; see that it runs, and that init-params has the right \
              useClusterInfoManager"
         );
-        Refusal(Absent::NoReport, why)
+        Refusal(NoChips::NoReport, why)
     })?;
-    let unreadable = |why: String| Refusal(Absent::BadReport, format!("{writer}: {why}"));
+    let unreadable = |why: String| Refusal(NoChips::BadReport, format!("{writer}: {why}"));
     let told = report::devices(topic, report).map_err(unreadable)?;
     match told.list(LIST) {
         Some(_) => Ok(told),
@@ -282,7 +282,7 @@ fn check_health(
     };
     match OUT_OF_SERVICE.contains(&status.as_str()) {
         true => Err(Refusal(
-            Absent::OutOfService,
+            NoChips::OutOfService,
             format!("NodeD reports status {status}"),
         )),
         false => Ok(()),

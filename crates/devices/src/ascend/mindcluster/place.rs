@@ -9,8 +9,8 @@ use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::text::Bounded;
 
 use super::held::allocation;
-use super::mark::{Progress, VnpuMark};
-use super::node::{Absent, Listing};
+use super::mark::{VnpuMark, VnpuProgress};
+use super::node::{Listing, NoChips};
 use super::request::{Request, Size};
 use super::template::{Part, Template};
 use super::{CORES, TIME};
@@ -95,7 +95,7 @@ impl NpuRequest {
             text: shortage.text(&asked),
             evictions_help: shortage.evictions_help(),
         });
-        let absences = Absent::ALL.iter().map(|absent| Failure {
+        let absences = NoChips::ALL.iter().map(|absent| Failure {
             text: absent.text().to_owned(),
             evictions_help: false,
         });
@@ -110,7 +110,7 @@ impl NpuRequest {
 
     fn find(&self, cards: &NodeCards, view: LedgerTime) -> Result<Chosen, u8> {
         if cards.cards.is_empty() {
-            let absent = Absent::of(cards) as u8;
+            let absent = NoChips::of(cards) as u8;
             return Err(Shortage::ALL.len() as u8 + absent);
         }
         let found = match self.asked.size {
@@ -234,7 +234,7 @@ impl NpuRequest {
         let others = cards.entries(view).filter(|entry| entry.certain);
         let mut others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
         others.any(|(entry, mark)| {
-            let is_alike = mark.progress == Progress::InFlight
+            let is_alike = mark.progress == VnpuProgress::InFlight
                 && mark.template != template
                 && mark.template.part().cores == template.part().cores;
             let of_group = self.tags.group.is_some() && self.tags.group == entry.tags.group;
@@ -308,8 +308,8 @@ fn groups(cards: &NodeCards, at: usize, view: LedgerTime) -> usize {
     let mut unknown = 0;
     for partition in cards.partitions(at, view) {
         match VnpuMark::of(Some(partition)).map(|mark| mark.progress) {
-            Some(Progress::InFlight) => unknown += 1,
-            Some(Progress::Made(Some(group))) if !known.contains(&group) => known.push(group),
+            Some(VnpuProgress::InFlight) => unknown += 1,
+            Some(VnpuProgress::Made(Some(group))) if !known.contains(&group) => known.push(group),
             _ => {}
         }
     }
@@ -357,7 +357,7 @@ impl FamilyRequest for NpuRequest {
         let (chips, template) = self.find(cards, view).ok()?;
         let mark = template.map(|template| VnpuMark {
             template,
-            progress: Progress::InFlight,
+            progress: VnpuProgress::InFlight,
         });
         let of = |at: usize| {
             let part = match template {

@@ -1,7 +1,7 @@
 //! Chips of a node: labels, annotations, and what ConfigMaps tell.
 
 use super::*;
-use crate::ascend::mindcluster::node::Absent;
+use crate::ascend::mindcluster::node::NoChips;
 use crate::ascend::mindcluster::report::split;
 use crate::facts::NodeReport;
 use crate::sha256;
@@ -54,12 +54,12 @@ impl Told<'_> {
 }
 
 /// The reason why a node has no chips; it is told to who explains, and the family refuses with it.
-fn absence(told: &Told, says: &str) -> Absent {
+fn absence(told: &Told, says: &str) -> NoChips {
     let cards = told.cards();
     assert!(cards.cards.is_empty(), "{says}");
     let why = cards.label.as_deref().unwrap_or_default();
     assert!(why.contains(says), "`{why}` does not say `{says}`");
-    let absent = Absent::of(&cards);
+    let absent = NoChips::of(&cards);
     let (text, evictions_help) = place(&pod(1, &[]), &cards).expect_err("no chips");
     assert_eq!((text.as_str(), evictions_help), (absent.text(), false));
     absent
@@ -91,7 +91,7 @@ fn labels_that_are_missing_or_contradict_each_other_are_told() {
         "servertype",
         "node.kubernetes.io/npu.chip.name",
     ] {
-        assert_eq!(without(label), Absent::Labels);
+        assert_eq!(without(label), NoChips::Labels);
     }
     for (server, says) in [
         ("Ascend310P", "8 or 10 AI cores"),
@@ -102,13 +102,13 @@ fn labels_that_are_missing_or_contradict_each_other_are_told() {
         let mut told = Told::default();
         told.labels.retain(|(key, _)| *key != "servertype");
         told.labels.push(("servertype", server));
-        assert_eq!(absence(&told, says), Absent::Labels);
+        assert_eq!(absence(&told, says), NoChips::Labels);
     }
     let mut told = Told::default();
     told.labels[0].1 = "huawei-Ascend910";
-    assert_eq!(absence(&told, "huawei-Ascend910"), Absent::OtherKind);
+    assert_eq!(absence(&told, "huawei-Ascend910"), NoChips::OtherKind);
     told.labels[0].1 = "Ascend310P";
-    assert_eq!(absence(&told, "names no kind"), Absent::Labels);
+    assert_eq!(absence(&told, "names no kind"), NoChips::Labels);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn reports_of_device_plugins_are_believed_with_the_right_check_code() {
     let lower = device_info(INFO, None).replace("DeviceInfo", "deviceinfo");
     assert_eq!(of_plugin(&lower).usable(), (vec![0], vec![1]));
     let wrong = of_plugin(&device_info(INFO, Some("4f00")));
-    assert_eq!(absence(&wrong, "CheckCode"), Absent::BadReport);
+    assert_eq!(absence(&wrong, "CheckCode"), NoChips::BadReport);
     assert!(wrong.cards().problems[0].contains("CheckCode"));
 }
 
@@ -236,7 +236,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
     for text in ["", "  "] {
         assert_eq!(
             absence(&of_plugin(text), "mindx-dl-deviceinfo-*"),
-            Absent::NoReport
+            NoChips::NoReport
         );
     }
     for text in [
@@ -247,7 +247,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
         "{\"DeviceInfo\":{}}",
         "{\"DeviceInfo\":null}",
     ] {
-        assert_eq!(absence(&of_plugin(text), ""), Absent::BadReport, "{text}");
+        assert_eq!(absence(&of_plugin(text), ""), NoChips::BadReport, "{text}");
     }
     let other_source = Told {
         settings: of_plugin("").settings,
@@ -255,7 +255,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
     };
     assert_eq!(
         absence(&other_source, "useClusterInfoManager"),
-        Absent::NoReport
+        NoChips::NoReport
     );
     for (info, says) in [
         (
@@ -270,7 +270,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
     ] {
         assert_eq!(
             absence(&of_plugin(&device_info(info, None)), says),
-            Absent::BadReport
+            NoChips::BadReport
         );
     }
 }
@@ -327,7 +327,7 @@ fn nodes_that_noded_takes_out_of_service_are_not_used() {
         let told = with(&format!(
             "{{\"FaultDevList\":[],\"NodeStatus\":\"{status}\"}}"
         ));
-        assert_eq!(absence(&told, status), Absent::OutOfService);
+        assert_eq!(absence(&told, status), NoChips::OutOfService);
     }
     for text in [
         "{\"NodeStatus\":\"Healthy\"}",
