@@ -20,6 +20,8 @@ pub enum AnnotationValue {
     Sequence,
     /// Unix nanoseconds when the Binding is sent.
     Nanos,
+    /// As [`AnnotationValue::Sequence`], counted in nanoseconds.
+    NanoSequence,
 }
 
 /// The moment a Binding is sent.
@@ -31,6 +33,8 @@ pub struct Sent {
     pub nanos: i64,
     /// The value of [`AnnotationValue::Sequence`] for its node.
     pub sequence: u64,
+    /// The value of [`AnnotationValue::NanoSequence`] for its node.
+    pub nano_sequence: u64,
 }
 
 impl AnnotationValue {
@@ -41,6 +45,7 @@ impl AnnotationValue {
             Self::Seconds => sent.seconds.to_string(),
             Self::Sequence => sent.sequence.to_string(),
             Self::Nanos => sent.nanos.to_string(),
+            Self::NanoSequence => sent.nano_sequence.to_string(),
         }
     }
 }
@@ -52,18 +57,28 @@ const LARGEST_SEQUENCE: u64 = i64::MAX as u64;
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
     last: FxHashMap<String, u64>,
+    last_nanos: FxHashMap<String, u64>,
+}
+
+fn next_of(last: &mut FxHashMap<String, u64>, node: &str, now: i64) -> u64 {
+    let now = u64::try_from(now).unwrap_or(0);
+    let next = match last.get(node) {
+        Some(last) => now.max(last.saturating_add(1)),
+        None => now,
+    };
+    last.insert(node.to_owned(), next);
+    next
 }
 
 impl Sequences {
     /// The next sequence of a node: `now_s`, or one more than the last.
     pub fn next(&mut self, node: &str, now_s: i64) -> u64 {
-        let now = u64::try_from(now_s).unwrap_or(0);
-        let sequence = match self.last.get(node) {
-            Some(last) => now.max(last.saturating_add(1)),
-            None => now,
-        };
-        self.last.insert(node.to_owned(), sequence);
-        sequence
+        next_of(&mut self.last, node, now_s)
+    }
+
+    /// The next sequence of a node that counts nanoseconds: `now_ns`, or one more than the last.
+    pub fn next_nanos(&mut self, node: &str, now_ns: i64) -> u64 {
+        next_of(&mut self.last_nanos, node, now_ns)
     }
 
     /// A sequence somebody took on a node. The end of all numbers (`u64::MAX`) is none, nor is anything
@@ -79,6 +94,7 @@ impl Sequences {
     /// A node is gone.
     pub fn forget(&mut self, node: &str) {
         self.last.remove(node);
+        self.last_nanos.remove(node);
     }
 }
 

@@ -29,16 +29,18 @@ pub mod node;
 pub mod nvidia;
 pub mod request;
 pub mod settings;
+mod sha256;
 mod text;
-mod unbuilt;
 
 pub use binding::{
     Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, NodeLock,
     PluginProtocol,
 };
-pub use facts::{ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, Pairs, PodFacts};
+pub use facts::{
+    ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, NodeReport, Pairs, PodFacts,
+};
 pub use families::{Devices, FAMILIES};
-pub use family::{Decoded, Family, FamilySpec};
+pub use family::{Decoded, Family, FamilySpec, ReportPlace, ReportSpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,
@@ -46,4 +48,4 @@ pub use ledger::{
 };
 pub use node::NodeDevices;
 pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};
-pub use settings::{Policy, Settings};
+pub use settings::{MindCluster, Policy, Settings};

@@ -12,7 +12,7 @@ use pumice_conf::{
     ArgKind, ArgRule, ArgSpec, Arguments, PluginConf, PluginSpec, Value, arg, arg_from,
 };
 use pumice_devices::settings::CONFIG_MAP;
-use pumice_devices::{Policy, Settings};
+use pumice_devices::{MindCluster, Policy, Settings};
 use pumice_framework::points::{LedgerCheck, Ledgers};
 use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
 
@@ -32,6 +32,13 @@ const WEIGHT: &str = "deviceshare.ScheduleWeight";
 const MAP_NAME: &str = "deviceshare.KnownGeometriesCMName";
 const MAP_NAMESPACE: &str = "deviceshare.KnownGeometriesCMNamespace";
 const RULES: &str = "deviceshare.GPUExclusiveRules";
+
+/// Entry of `configurations` with what MindCluster's NPUs need, and what is read of it.
+const INIT_PARAMS: &str = "init-params";
+const PRESET: &str = "presetVirtualDevice";
+const CLUSTER_INFO: &str = "useClusterInfoManager";
+const SELF_MAINTAIN: &str = "self-maintain-available-card";
+const GRACE: &str = "grace-over-time";
 
 const BINPACK: &str = "binpack";
 const SPREAD: &str = "spread";
@@ -55,7 +62,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)));
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)))
+    .with_configuration(INIT_PARAMS);
 
 const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
     arg(name, ArgKind::Bool, default, doc)
@@ -90,7 +98,7 @@ const ARGS: &[ArgSpec] = &[
     switch(
         MIND_CLUSTER,
         "false",
-        "Accepted; no effect until Ascend devices of MindCluster are supported.",
+        "Hand out Ascend 310P NPUs as MindCluster does, whole or as vNPUs: huawei.com/npu-core.",
     ),
     switch(
         ASCEND_HAMI,
@@ -109,7 +117,7 @@ const ARGS: &[ArgSpec] = &[
             WEIGHT,
             ArgKind::Int,
             "10",
-            "Weight of the device score when a policy is set; 0 switches it off.",
+            "Weight of the device score when a policy is set or NPUs of MindCluster are on; 0 switches it off.",
         ),
     ),
     arg(
@@ -132,8 +140,6 @@ const ARGS: &[ArgSpec] = &[
     ),
 ];
 
-const NO_NPU: &str = "pods that ask for NPUs stay pending; the other devices are served";
-
 const ARG_RULES: &[ArgRule] = &[
     ArgRule::Exclusive {
         one: GPU_MEMORY,
@@ -149,10 +155,6 @@ const ARG_RULES: &[ArgRule] = &[
         one: GPU_NUMBER,
         other: VGPU,
         help: "the same GPUs cannot be managed twice: keep one of them",
-    },
-    ArgRule::NotBuilt {
-        name: MIND_CLUSTER,
-        help: NO_NPU,
     },
     ArgRule::OneOf {
         name: POLICY,
@@ -179,7 +181,9 @@ fn read(arguments: &Arguments) -> Settings {
         Some(SPREAD) => Policy::Spread,
         _ => Policy::None,
     };
+    let mind_cluster = mind_cluster(arguments);
     let default_weight = match policy {
+        Policy::None if mind_cluster.enabled => DEFAULT_WEIGHT,
         Policy::None => default.weight,
         Policy::Binpack | Policy::Spread => DEFAULT_WEIGHT,
     };
@@ -189,6 +193,7 @@ fn read(arguments: &Arguments) -> Settings {
         gpu_memory: switch(GPU_MEMORY, default.gpu_memory),
         gpu_number: switch(GPU_NUMBER, default.gpu_number),
         vgpu: switch(VGPU, default.vgpu),
+        mind_cluster,
         ascend_hami: switch(ASCEND_HAMI, default.ascend_hami),
         node_lock: switch(NODE_LOCK, default.node_lock),
         in_flight_guard: switch(IN_FLIGHT_GUARD, default.in_flight_guard),
@@ -196,6 +201,36 @@ fn read(arguments: &Arguments) -> Settings {
         weight: weight.clamp(0, MOST_WEIGHT),
         config_map: (text(MAP_NAMESPACE, namespace), text(MAP_NAME, name)),
         exclusive_rules: exclusive_rules(arguments.get(RULES)),
+    }
+}
+
+/// The switch, and `init-params` (spec/05 §2.2). An entry with a list or a map in it says nothing, as
+/// MindCluster has it.
+fn mind_cluster(arguments: &Arguments) -> MindCluster {
+    let default = MindCluster {
+        enabled: arguments.bool(MIND_CLUSTER).unwrap_or(false),
+        ..MindCluster::default()
+    };
+    let own = |name: &str| name.starts_with("deviceshare.");
+    let mut params = arguments.iter().filter(|(name, _)| !own(name));
+    if params.any(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))) {
+        return default;
+    }
+    let is_true = |name, default| match arguments.get(name) {
+        Some(_) => arguments.bool(name).unwrap_or(false),
+        None => default,
+    };
+    let grace = arguments
+        .int(GRACE)
+        .and_then(|seconds| u32::try_from(seconds).ok());
+    MindCluster {
+        preset_virtual_device: is_true(PRESET, default.preset_virtual_device),
+        use_cluster_info_manager: is_true(CLUSTER_INFO, default.use_cluster_info_manager),
+        self_maintain_available_card: is_true(SELF_MAINTAIN, default.self_maintain_available_card),
+        grace_over_time_s: grace
+            .filter(|seconds| (2..=3600).contains(seconds))
+            .unwrap_or(default.grace_over_time_s),
+        ..default
     }
 }
 

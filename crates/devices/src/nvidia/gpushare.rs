@@ -53,6 +53,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     name: "gpushare",
     node_annotations: &[UNHEALTHY],
     asks: &[INDEX],
+    labels: &[],
     records: &[INDEX],
     protocol: Some(PluginProtocol {
         bound_key: TIME,
@@ -64,6 +65,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     dimensions: DIMENSIONS,
     gauges: &[],
     section: None,
+    reports: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(GpuShare {
             settings: settings.clone(),

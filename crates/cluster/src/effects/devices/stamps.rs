@@ -36,14 +36,17 @@ impl Stamps {
         now: Timestamp,
     ) -> Vec<(Cow<'static, str>, String)> {
         let seconds = now.as_second();
-        let is_numbered = written
-            .iter()
-            .any(|annotation| annotation.value == AnnotationValue::Sequence);
+        let nanos = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
+        let has = |value| written.iter().any(|annotation| annotation.value == value);
         let sent = Sent {
             seconds,
-            nanos: i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX),
-            sequence: match is_numbered {
+            nanos,
+            sequence: match has(AnnotationValue::Sequence) {
                 true => self.last().next(node, seconds),
+                false => 0,
+            },
+            nano_sequence: match has(AnnotationValue::NanoSequence) {
+                true => self.last().next_nanos(node, nanos),
                 false => 0,
             },
         };

@@ -57,11 +57,13 @@ pub const SPEC: FamilySpec = FamilySpec {
     name: "ascend-hami",
     node_annotations: &["hami.io/node-register-*", register::SOFT],
     asks: &[needs::MODE, "hami.io/use-*-uuid", "hami.io/no-use-*-uuid"],
+    labels: &[],
     records: &["hami.io/*-devices-allocated"],
     protocol: Some(request::PROTOCOL),
     dimensions: DIMENSIONS,
     gauges: &[],
     section: Some(SectionSpec::of::<VnpuConfig>()),
+    reports: None,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(AscendHami::new(settings, config)),
 };
 

@@ -54,6 +54,7 @@ fn node(family: &dyn Family, capacity: &[(&str, i64)], unhealthy: Option<&str>) 
         annotations: &annotations,
         allocatable: &[],
         capacity: &capacity,
+        reports: &[],
     })
 }
 
@@ -83,6 +84,7 @@ fn pod_of(containers: &[(ContainerKind, &[(&str, i64)])]) -> PodFacts {
     PodFacts {
         containers: containers.iter().map(container).collect(),
         annotations: Pairs::new(),
+        labels: Pairs::new(),
     }
 }
 

@@ -75,6 +75,7 @@ impl NodeLine {
         }
         let allocatable = [(format!("huawei.com/{}", self.word), 56_000)];
         family.cards(&NodeFacts {
+            reports: &[],
             name: "H1",
             labels: &[],
             annotations: &annotations,
@@ -112,6 +113,7 @@ pub fn pod(word: &str, containers: &[&[Limit]], annotations: &[(&str, &str)]) ->
     let mut annotations: Vec<_> = annotations.iter().map(pair).collect();
     annotations.sort();
     PodFacts {
+        labels: Vec::new(),
         containers: containers.iter().map(container).collect(),
         annotations,
     }

@@ -21,6 +21,7 @@ fn cards(register: &str, allocatable: i64, others: &[(&str, &str)]) -> NodeCards
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
         .collect();
     family(Policy::None).cards(&NodeFacts {
+        reports: &[],
         name: "H1",
         labels: &[],
         annotations: &annotations,
