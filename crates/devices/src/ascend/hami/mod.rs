@@ -10,7 +10,7 @@
 //!  held ◄── allocation::decode ◄── annotations of the pod ◄── allocation ◄── annotations ─┘
 //! ```
 //!
-//! One family for all types of chips: which there are says the device configuration ([`chips`]).
+//! One family for all types of chips: which there are says the device configuration (`chips`).
 //!
 //! Invariants: what is written can be read back to exactly what was charged; no chip gives more
 //! memory, cores, AI cores, AI CPUs or slots than it has to pods placed here.

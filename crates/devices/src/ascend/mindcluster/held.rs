@@ -17,8 +17,8 @@ use crate::text::shorten;
 
 use super::mark::{VnpuMark, VnpuProgress};
 use super::node::id;
-use super::request::{Request, Size, first_that_asks};
-use super::template::{Part, Template};
+use super::request::{CoreRequest, Size, first_that_asks};
+use super::template::{Part, VnpuTemplate};
 use super::{CORES, LIST, REAL};
 
 /// What a pod on a node holds.
@@ -28,18 +28,18 @@ pub fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
     let container = asking.map_or(0, |(container, _)| container);
     let mut decoded = Decoded::default();
     match value(CORES).map(|text| (text, read(text))) {
-        Some((_, Some(Value::Chips(ids)))) => {
+        Some((_, Some(RecordedNpus::Chips(ids)))) => {
             let whole = ids.iter().map(|id| whole(container, *id, cards));
             decoded.allocations.extend(whole);
         }
-        Some((_, Some(Value::Vnpu(chip, template)))) => {
+        Some((_, Some(RecordedNpus::Vnpu(chip, template)))) => {
             let progress = progress(value(REAL).unwrap_or_default());
             let mark = VnpuMark { template, progress };
             decoded
                 .allocations
                 .push(vnpu(container, chip, mark, cards, true));
         }
-        Some((text, Some(Value::Unknown(chip)))) => {
+        Some((text, Some(RecordedNpus::Unknown(chip)))) => {
             decoded.allocations.push(Allocation {
                 certain: false,
                 ..whole(container, chip, cards)
@@ -75,14 +75,14 @@ pub fn held(records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
 
 /// What `huawei.com/npu-core` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Value {
-    Vnpu(u32, Template),
+enum RecordedNpus {
+    Vnpu(u32, VnpuTemplate),
     Chips(Vec<u32>),
     /// A chip, with a template nobody knows.
     Unknown(u32),
 }
 
-fn read(text: &str) -> Option<Value> {
+fn read(text: &str) -> Option<RecordedNpus> {
     let number = |text: &str| {
         let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse()
@@ -91,14 +91,16 @@ fn read(text: &str) -> Option<Value> {
     };
     if let Some((chip, template)) = text.split_once('-') {
         let chip = number(chip)?;
-        let found = Template::named(template);
-        return Some(found.map_or(Value::Unknown(chip), |found| Value::Vnpu(chip, found)));
+        let found = VnpuTemplate::named(template);
+        return Some(found.map_or(RecordedNpus::Unknown(chip), |found| {
+            RecordedNpus::Vnpu(chip, found)
+        }));
     }
     let ids: Option<Vec<u32>> = text.split(',').map(|id| number(id.trim())).collect();
     let mut ids = ids?;
     ids.sort_unstable();
     ids.dedup();
-    Some(Value::Chips(ids))
+    Some(RecordedNpus::Chips(ids))
 }
 
 /// How far the plugin is, by what it has written.
@@ -153,7 +155,7 @@ pub fn allocation(
 
 /// What a pod asks, on every chip. What cannot be read may be anything.
 fn anywhere(pod: &PodFacts, container: u16, cards: &NodeCards) -> Allocations {
-    let request = Request::of(pod).and_then(Result::ok);
+    let request = CoreRequest::of(pod).and_then(Result::ok);
     let on = |card: &Card| match request.map(|request| request.size) {
         Some(Size::Virtual(template)) => {
             let progress = VnpuProgress::Made(None);

@@ -2,7 +2,7 @@
 
 use crate::ledger::Partition;
 
-use super::template::Template;
+use super::template::VnpuTemplate;
 
 /// The plugin has not made the vNPU yet.
 const IN_FLIGHT: u16 = u16::MAX - 1;
@@ -22,7 +22,7 @@ pub enum VnpuProgress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VnpuMark {
     /// Its template.
-    pub template: Template,
+    pub template: VnpuTemplate,
     /// How far it is.
     pub progress: VnpuProgress,
 }
@@ -45,7 +45,7 @@ impl VnpuMark {
     pub fn of(partition: Option<Partition>) -> Option<Self> {
         let partition = partition?;
         Some(Self {
-            template: Template::coded(partition.position)?,
+            template: VnpuTemplate::coded(partition.position)?,
             progress: match partition.group {
                 IN_FLIGHT => VnpuProgress::InFlight,
                 NO_GROUP => VnpuProgress::Made(None),

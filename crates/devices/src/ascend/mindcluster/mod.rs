@@ -35,7 +35,7 @@ use crate::request::FamilyRequest;
 use crate::settings::Settings;
 
 use place::NpuRequest;
-use request::{Request, Size};
+use request::{CoreRequest, Size};
 use template::DIMENSIONS;
 
 /// Resource: AI cores. Pod annotation: chips and template.
@@ -93,7 +93,7 @@ struct MindClusterFamily {
 }
 
 impl MindClusterFamily {
-    fn compile(&self, asked: Request, tags: Tags) -> Result<Rc<dyn FamilyRequest>, String> {
+    fn compile(&self, asked: CoreRequest, tags: Tags) -> Result<Rc<dyn FamilyRequest>, String> {
         let is_virtual = matches!(asked.size, Size::Virtual(_));
         if is_virtual && self.settings.mind_cluster.preset_virtual_device {
             return Err(format!(
@@ -117,7 +117,7 @@ impl Family for MindClusterFamily {
     }
 
     fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
-        let asked = Request::of(pod)?;
+        let asked = CoreRequest::of(pod)?;
         Some(
             match (self.settings.configured, self.settings.mind_cluster.enabled) {
                 (true, true) => asked.and_then(|asked| self.compile(asked, tags)),
@@ -141,7 +141,7 @@ impl Family for MindClusterFamily {
     }
 
     fn depends_on_group(&self, pod: &PodFacts) -> bool {
-        let asked = Request::of(pod)
+        let asked = CoreRequest::of(pod)
             .and_then(Result::ok)
             .map(|asked| asked.size);
         self.settings.mind_cluster.enabled && matches!(asked, Some(Size::Virtual(_)))

@@ -45,7 +45,7 @@ const MOST_CHIPS: usize = 1024;
 
 /// Why a node has no chips: what [`NodeCards::absent`] means for this family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoChips {
+pub enum NodeWithoutNpus {
     /// It says nothing of NPUs. The default, so that a node without NPUs stores nothing.
     NoNpus,
     /// Its labels are missing or contradict each other.
@@ -60,7 +60,7 @@ pub enum NoChips {
     OutOfService,
 }
 
-impl NoChips {
+impl NodeWithoutNpus {
     /// All of them, by number.
     pub const ALL: [Self; 6] = [
         Self::NoNpus,
@@ -110,7 +110,7 @@ impl Listing {
 }
 
 /// Why a node has none, in short and in full.
-struct Refusal(NoChips, String);
+struct NodeRefusal(NodeWithoutNpus, String);
 
 /// The chips of a node.
 pub fn cards(node: &NodeFacts, params: &MindCluster) -> NodeCards {
@@ -120,11 +120,11 @@ pub fn cards(node: &NodeFacts, params: &MindCluster) -> NodeCards {
         return cards;
     }
     let mut problems = Bounded::default();
-    if let Err(Refusal(absent, why)) = read(node, params, capacity, &mut cards, &mut problems) {
+    if let Err(NodeRefusal(absent, why)) = read(node, params, capacity, &mut cards, &mut problems) {
         cards = NodeCards::new(DIMENSIONS);
         cards.absent = FamilyCode::new(absent as u16);
         cards.label = Some(Rc::from(why.as_str()));
-        if matches!(absent, NoChips::Labels | NoChips::BadReport) {
+        if matches!(absent, NodeWithoutNpus::Labels | NodeWithoutNpus::BadReport) {
             problems.tell(|| format!("its NPUs cannot be given out: {why}"));
         }
     }
@@ -138,7 +138,7 @@ fn read(
     capacity: i64,
     cards: &mut NodeCards,
     problems: &mut Bounded,
-) -> Result<(), Refusal> {
+) -> Result<(), NodeRefusal> {
     let cores = cores_of_chips(node, capacity)?;
     let told = told_devices(node, params)?;
     check_health(node, params, problems)?;
@@ -188,12 +188,17 @@ fn read(
 }
 
 /// AI cores of each chip.
-fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
+fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, NodeRefusal> {
     let label = |names: [&'static str; 2]| {
         let found = names
             .iter()
             .find_map(|name| Some((*name, node.label(name)?)));
-        let missing = || Refusal(NoChips::Labels, format!("label {} is missing", names[0]));
+        let missing = || {
+            NodeRefusal(
+                NodeWithoutNpus::Labels,
+                format!("label {} is missing", names[0]),
+            )
+        };
         found.ok_or_else(missing)
     };
     let (_, accelerator) = label([ACCELERATOR, ACCELERATOR])?;
@@ -204,7 +209,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
                 "label {ACCELERATOR} is {}, not huawei-{CHIP}",
                 shorten(accelerator)
             );
-            return Err(Refusal(NoChips::OtherKind, why));
+            return Err(NodeRefusal(NodeWithoutNpus::OtherKind, why));
         }
         None => {
             let accelerator = shorten(accelerator);
@@ -212,7 +217,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
                 "label {ACCELERATOR} is \"{accelerator}\", which names no kind of NPU as in \
                  huawei-{CHIP}"
             );
-            return Err(Refusal(NoChips::Labels, why));
+            return Err(NodeRefusal(NodeWithoutNpus::Labels, why));
         }
     }
     label(CHIP_NAME)?;
@@ -221,7 +226,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
     let known = cores.filter(|cores| CHIP_CORES.contains(cores));
     let contradicts = |what: &str| {
         let why = format!("label {name} is \"{}\", {what}", shorten(server));
-        Refusal(NoChips::Labels, why)
+        NodeRefusal(NodeWithoutNpus::Labels, why)
     };
     let cores = known.ok_or_else(|| {
         contradicts("which does not tell 8 or 10 AI cores a chip as in Ascend310P-8")
@@ -234,7 +239,7 @@ fn cores_of_chips(node: &NodeFacts, capacity: i64) -> Result<i64, Refusal> {
     }
 }
 
-fn told_devices(node: &NodeFacts, params: &MindCluster) -> Result<DeviceReport, Refusal> {
+fn told_devices(node: &NodeFacts, params: &MindCluster) -> Result<DeviceReport, NodeRefusal> {
     let (topic, writer) = match params.use_cluster_info_manager {
         true => (
             DEVICES_OF_CLUSTER,
@@ -250,9 +255,10 @@ fn told_devices(node: &NodeFacts, params: &MindCluster) -> Result<DeviceReport, 
             "no {writer} tells of it; see that it runs, and that init-params has the right \
              useClusterInfoManager"
         );
-        Refusal(NoChips::NoReport, why)
+        NodeRefusal(NodeWithoutNpus::NoReport, why)
     })?;
-    let unreadable = |why: String| Refusal(NoChips::BadReport, format!("{writer}: {why}"));
+    let unreadable =
+        |why: String| NodeRefusal(NodeWithoutNpus::BadReport, format!("{writer}: {why}"));
     let told = report::devices(topic, report).map_err(unreadable)?;
     match told.list(LIST) {
         Some(_) => Ok(told),
@@ -265,7 +271,7 @@ fn check_health(
     node: &NodeFacts,
     params: &MindCluster,
     problems: &mut Bounded,
-) -> Result<(), Refusal> {
+) -> Result<(), NodeRefusal> {
     let topic = match params.use_cluster_info_manager {
         true => HEALTH_OF_CLUSTER,
         false => HEALTH_OF_NODE,
@@ -281,8 +287,8 @@ fn check_health(
         }
     };
     match OUT_OF_SERVICE.contains(&status.as_str()) {
-        true => Err(Refusal(
-            NoChips::OutOfService,
+        true => Err(NodeRefusal(
+            NodeWithoutNpus::OutOfService,
             format!("NodeD reports status {status}"),
         )),
         false => Ok(()),

@@ -10,14 +10,14 @@ use crate::text::Bounded;
 
 use super::held::allocation;
 use super::mark::{VnpuMark, VnpuProgress};
-use super::node::{Listing, NoChips};
-use super::request::{Request, Size};
-use super::template::{Part, Template};
+use super::node::{Listing, NodeWithoutNpus};
+use super::request::{CoreRequest, Size};
+use super::template::{Part, VnpuTemplate};
 use super::{CORES, TIME};
 
 /// Why no chip of a node will do; of several chips the one that comes closest tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Shortage {
+enum NpuShortage {
     /// No chip may be given out.
     NoUsable,
     /// The chips have a number of AI cores of which the request is no multiple.
@@ -38,7 +38,7 @@ enum Shortage {
     InFlight,
 }
 
-impl Shortage {
+impl NpuShortage {
     const ALL: [Self; 9] = [
         Self::NoUsable,
         Self::Size,
@@ -51,7 +51,7 @@ impl Shortage {
         Self::InFlight,
     ];
 
-    fn text(self, request: &Request) -> String {
+    fn text(self, request: &CoreRequest) -> String {
         let cores = request.cores;
         match self {
             Self::NoUsable => "node(s) had no NPU that may be given out".to_owned(),
@@ -78,7 +78,7 @@ impl Shortage {
 
 /// What a pod asks of a node.
 pub struct NpuRequest {
-    asked: Request,
+    asked: CoreRequest,
     tags: Tags,
     /// The effects layer keeps pods apart that the plugin could mix up.
     is_guarded: bool,
@@ -86,16 +86,16 @@ pub struct NpuRequest {
 }
 
 /// Chips with the template each is split by, if it is.
-type Chosen = (SmallVec<[usize; 2]>, Option<Template>);
+type Chosen = (SmallVec<[usize; 2]>, Option<VnpuTemplate>);
 
 impl NpuRequest {
     /// Compiles a request.
-    pub fn new(asked: Request, tags: Tags, is_guarded: bool) -> Self {
-        let shortages = Shortage::ALL.iter().map(|shortage| Failure {
+    pub fn new(asked: CoreRequest, tags: Tags, is_guarded: bool) -> Self {
+        let shortages = NpuShortage::ALL.iter().map(|shortage| Failure {
             text: shortage.text(&asked),
             evictions_help: shortage.evictions_help(),
         });
-        let absences = NoChips::ALL.iter().map(|absent| Failure {
+        let absences = NodeWithoutNpus::ALL.iter().map(|absent| Failure {
             text: absent.text().to_owned(),
             evictions_help: false,
         });
@@ -110,8 +110,8 @@ impl NpuRequest {
 
     fn find(&self, cards: &NodeCards, view: LedgerTime) -> Result<Chosen, u8> {
         if cards.cards.is_empty() {
-            let absent = NoChips::of(cards) as u8;
-            return Err(Shortage::ALL.len() as u8 + absent);
+            let absent = NodeWithoutNpus::of(cards) as u8;
+            return Err(NpuShortage::ALL.len() as u8 + absent);
         }
         let found = match self.asked.size {
             Size::Whole => self.whole(cards, view).map(|chips| (chips, None)),
@@ -123,10 +123,14 @@ impl NpuRequest {
     }
 
     /// Idle chips, in the order of their numbers.
-    fn whole(&self, cards: &NodeCards, view: LedgerTime) -> Result<SmallVec<[usize; 2]>, Shortage> {
+    fn whole(
+        &self,
+        cards: &NodeCards,
+        view: LedgerTime,
+    ) -> Result<SmallVec<[usize; 2]>, NpuShortage> {
         let of_chip = Part::of(cards.capacity(0)).cores.max(1);
         if self.asked.cores % of_chip != 0 {
-            return Err(Shortage::Size);
+            return Err(NpuShortage::Size);
         }
         let number = usize::try_from(self.asked.cores / of_chip).unwrap_or(usize::MAX);
         let usable = |at: &usize| cards.cards[*at].is_usable();
@@ -140,23 +144,23 @@ impl NpuRequest {
         }
         match (able, chosen.len()) {
             (_, idle) if idle == number => Ok(chosen),
-            (0, _) => Err(Shortage::NoUsable),
-            (able, _) if able < number => Err(Shortage::TooFew),
-            _ => Err(Shortage::Busy),
+            (0, _) => Err(NpuShortage::NoUsable),
+            (able, _) if able < number => Err(NpuShortage::TooFew),
+            _ => Err(NpuShortage::Busy),
         }
     }
 
     /// The fullest chip with room; with fewer AI CPUs where no chip of the node has them all.
     fn vnpu(
         &self,
-        template: Template,
+        template: VnpuTemplate,
         cards: &NodeCards,
         view: LedgerTime,
-    ) -> Result<(usize, Template), Shortage> {
+    ) -> Result<(usize, VnpuTemplate), NpuShortage> {
         let first = match self.best(template, cards, view) {
             Ok(at) => return Ok((at, template)),
             // There is room, and it will be this pod's.
-            Err(Shortage::InFlight) => return Err(Shortage::InFlight),
+            Err(NpuShortage::InFlight) => return Err(NpuShortage::InFlight),
             Err(shortage) => shortage,
         };
         let Some(lesser) = template.downgrade() else {
@@ -164,18 +168,18 @@ impl NpuRequest {
         };
         match self.best(lesser, cards, view) {
             Ok(at) => Ok((at, lesser)),
-            Err(Shortage::InFlight) => Err(Shortage::InFlight),
+            Err(NpuShortage::InFlight) => Err(NpuShortage::InFlight),
             Err(_) => Err(first),
         }
     }
 
     fn best(
         &self,
-        template: Template,
+        template: VnpuTemplate,
         cards: &NodeCards,
         view: LedgerTime,
-    ) -> Result<usize, Shortage> {
-        let mut closest = Shortage::NoUsable;
+    ) -> Result<usize, NpuShortage> {
+        let mut closest = NpuShortage::NoUsable;
         let mut best = None;
         for at in 0..cards.cards.len() {
             match self.check(template, cards, at, view) {
@@ -193,30 +197,30 @@ impl NpuRequest {
     /// Whether a chip has room for a vNPU.
     fn check(
         &self,
-        template: Template,
+        template: VnpuTemplate,
         cards: &NodeCards,
         at: usize,
         view: LedgerTime,
-    ) -> Result<(), Shortage> {
+    ) -> Result<(), NpuShortage> {
         let card = &cards.cards[at];
         if !card.is_usable() || (Listing::of(card) == Listing::Unlisted && !is_split(cards, at)) {
-            return Err(Shortage::NoUsable);
+            return Err(NpuShortage::NoUsable);
         }
         let (part, free) = (template.part(), free(cards, at, view));
         if free.cores < part.cores {
-            return Err(Shortage::Cores);
+            return Err(NpuShortage::Cores);
         }
         if free.ai_cpus < part.ai_cpus {
-            return Err(Shortage::AiCpus);
+            return Err(NpuShortage::AiCpus);
         }
         if free.dvpp < part.dvpp {
-            return Err(Shortage::Dvpp);
+            return Err(NpuShortage::Dvpp);
         }
         if groups(cards, at, view) >= most_groups(part.cores) {
-            return Err(Shortage::Groups);
+            return Err(NpuShortage::Groups);
         }
         match self.is_mistakable(template, cards, at, view) {
-            true => Err(Shortage::InFlight),
+            true => Err(NpuShortage::InFlight),
             false => Ok(()),
         }
     }
@@ -226,7 +230,7 @@ impl NpuRequest {
     /// same vNPUs come of it, and where their Bindings wait for each other.
     fn is_mistakable(
         &self,
-        template: Template,
+        template: VnpuTemplate,
         cards: &NodeCards,
         at: usize,
         view: LedgerTime,
@@ -326,19 +330,19 @@ fn most_groups(cores: i64) -> usize {
 }
 
 fn chip_short_of(
-    shortage: Shortage,
-    template: Template,
+    shortage: NpuShortage,
+    template: VnpuTemplate,
     cards: &NodeCards,
     at: usize,
     view: LedgerTime,
 ) -> String {
     let (free, part) = (free(cards, at, view), template.part());
     match shortage {
-        Shortage::Cores => format!("{} of {} AI cores free", free.cores.max(0), part.cores),
-        Shortage::AiCpus => format!("{} of {} AI CPUs free", free.ai_cpus.max(0), part.ai_cpus),
-        Shortage::Dvpp => "its DVPP is taken".to_owned(),
-        Shortage::Groups => format!("{} vGroups in use", groups(cards, at, view)),
-        Shortage::InFlight => "waits for another vNPU of the node to be made".to_owned(),
+        NpuShortage::Cores => format!("{} of {} AI cores free", free.cores.max(0), part.cores),
+        NpuShortage::AiCpus => format!("{} of {} AI CPUs free", free.ai_cpus.max(0), part.ai_cpus),
+        NpuShortage::Dvpp => "its DVPP is taken".to_owned(),
+        NpuShortage::Groups => format!("{} vGroups in use", groups(cards, at, view)),
+        NpuShortage::InFlight => "waits for another vNPU of the node to be made".to_owned(),
         _ => "not given out by the device plugin".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::facts::{ContainerKind, PodFacts};
 use crate::text::shorten;
 
-use super::template::{Dvpp, Template};
+use super::template::{Dvpp, VnpuTemplate};
 use super::{CORES, DVPP, KIND, LEVEL, RING};
 
 /// AI cores that are handed out as vNPUs.
@@ -17,14 +17,14 @@ const MOST_CORES: i64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// A vNPU.
-    Virtual(Template),
+    Virtual(VnpuTemplate),
     /// Whole chips.
     Whole,
 }
 
 /// What a pod asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct CoreRequest {
     /// The container that asks.
     pub container: u16,
     /// AI cores.
@@ -35,7 +35,7 @@ pub struct Request {
     pub odd_level: bool,
 }
 
-impl Request {
+impl CoreRequest {
     /// What a pod asks; `None` if nothing.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Request {
         }
         let dvpp = dvpp(pod, cores)?;
         let level = pod.label(LEVEL).unwrap_or("low");
-        let template = Template::select(cores, dvpp, level == "high").ok_or_else(|| {
+        let template = VnpuTemplate::select(cores, dvpp, level == "high").ok_or_else(|| {
             let value = pod.label(DVPP).unwrap_or_default();
             wrong_dvpp(value, cores)
         })?;

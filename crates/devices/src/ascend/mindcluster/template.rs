@@ -82,7 +82,7 @@ pub enum Dvpp {
 
 /// A template of vNPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Template {
+pub enum VnpuTemplate {
     /// `vir01`.
     Vir01,
     /// `vir02`.
@@ -99,7 +99,7 @@ pub enum Template {
     Vir04Dvpp,
 }
 
-impl Template {
+impl VnpuTemplate {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Vir01,
@@ -139,7 +139,7 @@ impl Template {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// The template with a number ([`Template::code`]).
+    /// The template with a number ([`VnpuTemplate::code`]).
     pub fn coded(code: u16) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }

@@ -1,7 +1,7 @@
 //! Chips of a node: labels, annotations, and what ConfigMaps tell.
 
 use super::*;
-use crate::ascend::mindcluster::node::NoChips;
+use crate::ascend::mindcluster::node::NodeWithoutNpus;
 use crate::ascend::mindcluster::report::split;
 use crate::facts::NodeReport;
 use crate::sha256;
@@ -54,12 +54,12 @@ impl Told<'_> {
 }
 
 /// The reason why a node has no chips; it is told to who explains, and the family refuses with it.
-fn absence(told: &Told, says: &str) -> NoChips {
+fn absence(told: &Told, says: &str) -> NodeWithoutNpus {
     let cards = told.cards();
     assert!(cards.cards.is_empty(), "{says}");
     let why = cards.label.as_deref().unwrap_or_default();
     assert!(why.contains(says), "`{why}` does not say `{says}`");
-    let absent = NoChips::of(&cards);
+    let absent = NodeWithoutNpus::of(&cards);
     let (text, evictions_help) = place(&pod(1, &[]), &cards).expect_err("no chips");
     assert_eq!((text.as_str(), evictions_help), (absent.text(), false));
     absent
@@ -91,7 +91,7 @@ fn labels_that_are_missing_or_contradict_each_other_are_told() {
         "servertype",
         "node.kubernetes.io/npu.chip.name",
     ] {
-        assert_eq!(without(label), NoChips::Labels);
+        assert_eq!(without(label), NodeWithoutNpus::Labels);
     }
     for (server, says) in [
         ("Ascend310P", "8 or 10 AI cores"),
@@ -102,13 +102,16 @@ fn labels_that_are_missing_or_contradict_each_other_are_told() {
         let mut told = Told::default();
         told.labels.retain(|(key, _)| *key != "servertype");
         told.labels.push(("servertype", server));
-        assert_eq!(absence(&told, says), NoChips::Labels);
+        assert_eq!(absence(&told, says), NodeWithoutNpus::Labels);
     }
     let mut told = Told::default();
     told.labels[0].1 = "huawei-Ascend910";
-    assert_eq!(absence(&told, "huawei-Ascend910"), NoChips::OtherKind);
+    assert_eq!(
+        absence(&told, "huawei-Ascend910"),
+        NodeWithoutNpus::OtherKind
+    );
     told.labels[0].1 = "Ascend310P";
-    assert_eq!(absence(&told, "names no kind"), NoChips::Labels);
+    assert_eq!(absence(&told, "names no kind"), NodeWithoutNpus::Labels);
 }
 
 #[test]
@@ -226,7 +229,7 @@ fn reports_of_device_plugins_are_believed_with_the_right_check_code() {
     let lower = device_info(INFO, None).replace("DeviceInfo", "deviceinfo");
     assert_eq!(of_plugin(&lower).usable(), (vec![0], vec![1]));
     let wrong = of_plugin(&device_info(INFO, Some("4f00")));
-    assert_eq!(absence(&wrong, "CheckCode"), NoChips::BadReport);
+    assert_eq!(absence(&wrong, "CheckCode"), NodeWithoutNpus::BadReport);
     assert!(wrong.cards().problems[0].contains("CheckCode"));
 }
 
@@ -235,7 +238,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
     for text in ["", "  "] {
         assert_eq!(
             absence(&of_plugin(text), "mindx-dl-deviceinfo-*"),
-            NoChips::NoReport
+            NodeWithoutNpus::NoReport
         );
     }
     for text in [
@@ -246,7 +249,11 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
         "{\"DeviceInfo\":{}}",
         "{\"DeviceInfo\":null}",
     ] {
-        assert_eq!(absence(&of_plugin(text), ""), NoChips::BadReport, "{text}");
+        assert_eq!(
+            absence(&of_plugin(text), ""),
+            NodeWithoutNpus::BadReport,
+            "{text}"
+        );
     }
     let other_source = Told {
         settings: of_plugin("").settings,
@@ -254,7 +261,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
     };
     assert_eq!(
         absence(&other_source, "useClusterInfoManager"),
-        NoChips::NoReport
+        NodeWithoutNpus::NoReport
     );
     for (info, says) in [
         (
@@ -269,7 +276,7 @@ fn what_is_told_of_devices_may_be_missing_or_unreadable() {
     ] {
         assert_eq!(
             absence(&of_plugin(&device_info(info, None)), says),
-            NoChips::BadReport
+            NodeWithoutNpus::BadReport
         );
     }
 }
@@ -326,7 +333,7 @@ fn nodes_that_noded_takes_out_of_service_are_not_used() {
         let told = with(&format!(
             "{{\"FaultDevList\":[],\"NodeStatus\":\"{status}\"}}"
         ));
-        assert_eq!(absence(&told, status), NoChips::OutOfService);
+        assert_eq!(absence(&told, status), NodeWithoutNpus::OutOfService);
     }
     for text in [
         "{\"NodeStatus\":\"Healthy\"}",

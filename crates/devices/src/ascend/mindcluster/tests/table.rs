@@ -24,7 +24,7 @@ fn values(cell: &str) -> Vec<Option<&str>> {
     match cell {
         "Any value" => ANY.into_iter().map(Some).chain([None]).collect(),
         "low / other values" => vec![Some("low"), Some("other"), Some(""), Some("High"), None],
-        // NoChips counts as null.
+        // An absent label counts as null.
         "null" => vec![Some("null"), None],
         value => vec![Some(value)],
     }
