@@ -1,6 +1,6 @@
 //! The one list of actions: every action of Volcano, and what it does if it is built here.
 
-use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Arguments, arg, arg_from};
+use pumice_conf::{ActionSpec, Arg, ArgSpec, Arguments};
 use pumice_framework::Session;
 
 use crate::kernel::Kernel;
@@ -58,36 +58,21 @@ const LIST: [Action; 8] = [
             summary: "Evicts pods of lower priority in the same queue.",
             args: &[
                 ERROR_CACHE,
-                arg(
+                Arg::switch(
                     "enableTopologyAwarePreemption",
-                    ArgKind::Bool,
-                    "false",
+                    false,
                     "Simulates evictions.",
-                ),
-                arg(
-                    "topologyAwarePreemptWorkerNum",
-                    ArgKind::Int,
-                    "16",
-                    "Parallel simulations.",
-                ),
-                arg(
+                )
+                .spec(),
+                Arg::int("topologyAwarePreemptWorkerNum", 16, "Parallel simulations.").spec(),
+                Arg::int(
                     "minCandidateNodesPercentage",
-                    ArgKind::Int,
-                    "10",
+                    10,
                     "Fewest nodes, in percent.",
-                ),
-                arg(
-                    "minCandidateNodesAbsolute",
-                    ArgKind::Int,
-                    "1",
-                    "Fewest nodes.",
-                ),
-                arg(
-                    "maxCandidateNodesAbsolute",
-                    ArgKind::Int,
-                    "100",
-                    "Most nodes.",
-                ),
+                )
+                .spec(),
+                Arg::int("minCandidateNodesAbsolute", 1, "Fewest nodes.").spec(),
+                Arg::int("maxCandidateNodesAbsolute", 100, "Most nodes.").spec(),
             ],
             built: false,
         },
@@ -146,29 +131,23 @@ pub fn find(name: &str) -> Option<&'static Action> {
     ACTIONS.iter().find(|action| action.spec.name == name)
 }
 
-const ERROR_CACHE: ArgSpec = arg(
+const ERROR_CACHE: ArgSpec = Arg::switch(
     "predicateErrorCacheEnable",
-    ArgKind::Bool,
-    "true",
+    true,
     "Accepted without effect: filter verdicts are always shared between equal pods, exactly.",
-);
+)
+.spec();
 
 const GANG_EVICTION: &[ArgSpec] = &[
-    arg_from(
-        1.0,
-        arg(
-            "maxDomains",
-            ArgKind::Int,
-            "8",
-            "Most topology domains looked at.",
-        ),
-    ),
-    arg(
+    Arg::int("maxDomains", 8, "Most topology domains looked at.")
+        .min(1)
+        .spec(),
+    Arg::switch(
         "allowWholeBundle",
-        ArgKind::Bool,
-        "true",
+        true,
         "Whether whole gangs may be evicted.",
-    ),
+    )
+    .spec(),
 ];
 
 #[cfg(test)]

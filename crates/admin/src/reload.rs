@@ -82,9 +82,7 @@ mod tests {
         plugins: &[PluginSpec {
             name: "gang",
             summary: "All or nothing.",
-            args: &[],
-            rules: &[],
-            built: true,
+            ..PluginSpec::PLAIN
         }],
         actions: &[ActionSpec {
             name: "allocate",

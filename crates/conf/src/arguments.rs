@@ -2,7 +2,6 @@
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::duration::parse_go_duration;
 use pumice_yaml::scalar::{Scalar, parse_bool_text, resolve_plain};
 
 /// The value of an argument.
@@ -37,13 +36,62 @@ impl Value {
             _ => None,
         }
     }
+
+    /// A whole number, also one within a text.
+    #[must_use]
+    pub fn int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            Self::Str(text) => match resolve_plain(text) {
+                Scalar::Int(number) => Some(number),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A number, also one within a text; a whole one is converted.
+    #[must_use]
+    pub fn float(&self) -> Option<f64> {
+        match self {
+            Self::Int(number) => Some(*number as f64),
+            Self::Float(number) => Some(*number),
+            Self::Str(text) => match resolve_plain(text) {
+                Scalar::Int(number) => Some(number as f64),
+                Scalar::Uint(number) => Some(number as f64),
+                Scalar::Float(number) => Some(number),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A truth value, also one within a text.
+    #[must_use]
+    pub fn bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            Self::Str(text) => parse_bool_text(text),
+            _ => None,
+        }
+    }
+
+    /// A text.
+    #[must_use]
+    pub fn str(&self) -> Option<&str> {
+        match self {
+            Self::Str(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// Arguments by name, in file order; names are unique.
 ///
 /// An argument with a spec has the kind its spec names: quoted numbers and booleans have become
 /// numbers and booleans. Arguments without a spec are as written, so the getters also read a
-/// number or boolean out of a text.
+/// number or boolean out of a text. Plugins read theirs with an [`Arg`](crate::Arg), which has the default
+/// and the range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments {
     pairs: Vec<(String, Value)>,
@@ -62,55 +110,25 @@ impl Arguments {
     /// A whole number.
     #[must_use]
     pub fn int(&self, name: &str) -> Option<i64> {
-        match self.get(name)? {
-            Value::Int(number) => Some(*number),
-            Value::Str(text) => match resolve_plain(text) {
-                Scalar::Int(number) => Some(number),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.get(name)?.int()
     }
 
     /// A number; a whole one is converted.
     #[must_use]
     pub fn float(&self, name: &str) -> Option<f64> {
-        match self.get(name)? {
-            Value::Int(number) => Some(*number as f64),
-            Value::Float(number) => Some(*number),
-            Value::Str(text) => match resolve_plain(text) {
-                Scalar::Int(number) => Some(number as f64),
-                Scalar::Uint(number) => Some(number as f64),
-                Scalar::Float(number) => Some(number),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.get(name)?.float()
     }
 
     /// A truth value.
     #[must_use]
     pub fn bool(&self, name: &str) -> Option<bool> {
-        match self.get(name)? {
-            Value::Bool(value) => Some(*value),
-            Value::Str(text) => parse_bool_text(text),
-            _ => None,
-        }
+        self.get(name)?.bool()
     }
 
     /// A text.
     #[must_use]
     pub fn str(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
-            Value::Str(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// A Go duration in nanoseconds.
-    #[must_use]
-    pub fn duration_ns(&self, name: &str) -> Option<i64> {
-        parse_go_duration(self.str(name)?).ok()
+        self.get(name)?.str()
     }
 
     /// The values of a map, as arguments of their own; none when there is no such map.

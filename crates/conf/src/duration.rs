@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DurationError {
     /// No number where one must stand.
-    #[error("not a duration")]
+    #[error("there is no number where one must stand")]
     Invalid,
     /// A number without its unit.
     #[error("the unit is missing")]

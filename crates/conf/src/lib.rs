@@ -12,6 +12,7 @@
 //! if and only if no diagnostic is an error. The crate knows no plugin: names, arguments and
 //! defaults come from the [`Registry`] the caller passes.
 
+mod arg;
 mod arguments;
 mod check;
 mod config;
@@ -21,6 +22,7 @@ mod file;
 mod nearest;
 mod registry;
 
+pub use arg::{AnyValue, Arg, ArgMap, GoDuration, OneOf, ReadArg, Text, TextMaps};
 pub use arguments::{Arguments, Value};
 pub use check::METRIC_KEYS;
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
@@ -28,7 +30,10 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
 pub use nearest::nearest;
-pub use registry::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry, arg, arg_from};
+pub use registry::{
+    ActionSpec, ArgDefault, ArgKind, ArgRule, ArgSpec, OutOfRange, PluginConflict, PluginMissed,
+    PluginSpec, Registry,
+};
 
 /// The key of the ConfigMap under which the configuration text is stored.
 pub const CONF_KEY: &str = "volcano-scheduler.conf";

@@ -1,12 +1,12 @@
-//! What exists: the names, arguments and defaults of plugins and actions.
+//! What exists: the names, arguments and rules of plugins and actions.
 //!
 //! The crates that implement plugins and actions own the entries; this crate only checks a file
 //! against them. The reference pages and the JSON schema are made from the same list.
 
-use serde::Serialize;
+use std::fmt;
 
 /// The kind of value an argument takes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArgKind {
     /// A whole number within 64 signed bits.
     Int,
@@ -16,10 +16,25 @@ pub enum ArgKind {
     Bool,
     /// A text; a number or truth value is taken as it is written.
     Str,
+    /// One of some texts. The empty text says the same as none at all; any other is warned about and
+    /// counts as the default.
+    Choice {
+        /// The texts.
+        values: &'static [&'static str],
+        /// What any other text means, for messages.
+        otherwise: &'static str,
+    },
     /// A Go duration such as `1h30m` (package `time`, `ParseDuration`).
     Duration,
     /// A map, of which these are the keys.
     Map(&'static [ArgSpec]),
+    /// A list of maps from text to text; anything else is an error. An empty map is warned about.
+    TextMaps {
+        /// Most entries.
+        most: usize,
+        /// An entry as it should be written.
+        example: &'static str,
+    },
     /// Any YAML value, not looked into.
     Any,
 }
@@ -32,27 +47,79 @@ impl ArgKind {
             Self::Int => "a whole number",
             Self::Float => "a number",
             Self::Bool => "a boolean",
-            Self::Str => "a string",
+            Self::Str | Self::Choice { .. } => "a string",
             Self::Duration => "a duration",
             Self::Map(_) => "a map",
+            Self::TextMaps { .. } => "a list of maps",
             Self::Any => "any value",
         }
     }
 }
 
-/// One argument of a plugin or action.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The default of an argument. Displayed as it would be written in the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArgDefault {
+    /// There is none.
+    None,
+    /// Of a whole number.
+    Int(i64),
+    /// Of a number.
+    Float(f64),
+    /// Of a truth value.
+    Bool(bool),
+    /// Of a text or choice; the empty text stands for none.
+    Str(&'static str),
+}
+
+impl ArgDefault {
+    /// True when there is nothing to show.
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Str(text) => text.is_empty(),
+            Self::Int(_) | Self::Float(_) | Self::Bool(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for ArgDefault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Int(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+            Self::Bool(value) => value.fmt(f),
+            Self::Str(text) => f.write_str(text),
+        }
+    }
+}
+
+/// What a number out of range is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutOfRange {
+    /// The nearest number of the range.
+    Nearest,
+    /// The default.
+    Default,
+}
+
+/// One argument of a plugin or action, as lists of different kinds hold it. Made from an
+/// [`Arg`](crate::Arg), with which the value is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArgSpec {
     /// The exact key; a trailing `*` makes it a prefix, as in `binpack.resources.*`, or any key.
     pub name: &'static str,
     /// The kind of value.
     pub kind: ArgKind,
-    /// The default as it would be written in the file; empty when there is none.
-    pub default: &'static str,
-    /// Smallest sensible value. A smaller one is warned about and passed on as it is.
+    /// What counts when nothing is given.
+    pub default: ArgDefault,
+    /// Smallest number that counts as it is; a smaller one is warned about.
     pub min: Option<f64>,
-    /// Largest sensible value. A larger one is warned about and passed on as it is.
+    /// Largest number that counts as it is; a larger one is warned about.
     pub max: Option<f64>,
+    /// What a number out of range is taken for.
+    pub out_of_range: OutOfRange,
     /// One sentence for the reference page.
     pub doc: &'static str,
 }
@@ -65,35 +132,8 @@ impl ArgSpec {
     }
 }
 
-/// An argument without limits.
-#[must_use]
-pub const fn arg(
-    name: &'static str,
-    kind: ArgKind,
-    default: &'static str,
-    doc: &'static str,
-) -> ArgSpec {
-    ArgSpec {
-        name,
-        kind,
-        default,
-        min: None,
-        max: None,
-        doc,
-    }
-}
-
-/// The argument with a smallest sensible value.
-#[must_use]
-pub const fn arg_from(min: f64, spec: ArgSpec) -> ArgSpec {
-    ArgSpec {
-        min: Some(min),
-        ..spec
-    }
-}
-
-/// What holds for arguments beyond their kinds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// What holds for several arguments together, or for one beyond its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArgRule {
     /// Two switches of which one at most may be on; both on are an error.
     Exclusive {
@@ -111,30 +151,37 @@ pub enum ArgRule {
         /// What that means for the user.
         help: &'static str,
     },
-    /// A text of which only some values have a meaning; others are warned about and passed on. The
-    /// empty text is never warned about.
-    OneOf {
-        /// The argument.
-        name: &'static str,
-        /// Values with a meaning.
-        values: &'static [&'static str],
-        /// What happens instead.
-        otherwise: &'static str,
-    },
-    /// A list of maps from text to text, of [`ArgKind::Any`]; anything else is an error. An empty
-    /// map is warned about.
-    TextMaps {
-        /// The argument.
-        name: &'static str,
-        /// Most entries.
-        most: usize,
-        /// An entry as it should be written.
-        example: &'static str,
-    },
+}
+
+/// A plugin that may not be configured together with the one whose spec has this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PluginConflict {
+    /// The other plugin.
+    pub with: &'static str,
+    /// The key of the switch of this plugin that has to be on for it; none: they never go together.
+    pub when_on: Option<&'static str>,
+    /// Stable code of the error.
+    pub code: &'static str,
+    /// What to do.
+    pub help: &'static str,
+}
+
+/// What it means that a configuration for a whole cluster does not name a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PluginMissed {
+    /// A configuration that names this plugin and others is one for a whole cluster; shorter ones
+    /// are pieces, as in examples.
+    pub beside: &'static str,
+    /// Stable code of the warning.
+    pub code: &'static str,
+    /// What happens without it.
+    pub message: &'static str,
+    /// What to do.
+    pub help: &'static str,
 }
 
 /// One plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PluginSpec {
     /// The name used in the file.
     pub name: &'static str,
@@ -144,12 +191,29 @@ pub struct PluginSpec {
     pub args: &'static [ArgSpec],
     /// What holds for them beyond their kinds.
     pub rules: &'static [ArgRule],
+    /// Plugins that exclude it. Of a pair one names the other.
+    pub conflicts: &'static [PluginConflict],
+    /// What to tell people who leave it out.
+    pub missed: Option<PluginMissed>,
     /// False when Volcano has it and this version of Pumice does not.
     pub built: bool,
 }
 
+impl PluginSpec {
+    /// A plugin that is built, without arguments and rules; the rest of a spec that names some.
+    pub const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        args: &[],
+        rules: &[],
+        conflicts: &[],
+        missed: None,
+        built: true,
+    };
+}
+
 /// One action.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActionSpec {
     /// The name used in the file.
     pub name: &'static str,
@@ -162,7 +226,7 @@ pub struct ActionSpec {
 }
 
 /// All plugins and actions a file may name.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Registry {
     /// The plugins.
     pub plugins: &'static [PluginSpec],

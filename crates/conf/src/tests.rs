@@ -10,26 +10,15 @@ mod part_diagnostics;
 mod rules;
 mod switches;
 
-use crate::{ActionSpec, ArgKind, ArgSpec, Config, PluginSpec, Registry, parse};
-
-const fn arg(name: &'static str, kind: ArgKind, default: &'static str) -> ArgSpec {
-    ArgSpec {
-        name,
-        kind,
-        default,
-        min: None,
-        max: None,
-        doc: "",
-    }
-}
+use crate::{
+    ActionSpec, Arg, ArgSpec, Config, PluginConflict, PluginMissed, PluginSpec, Registry, parse,
+};
 
 const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
     PluginSpec {
         name,
-        summary: "",
         args,
-        rules: &[],
-        built: true,
+        ..PluginSpec::PLAIN
     }
 }
 
@@ -42,74 +31,112 @@ const fn action(name: &'static str, args: &'static [ArgSpec]) -> ActionSpec {
     }
 }
 
-const OVERCOMMIT: &[ArgSpec] = &[ArgSpec {
-    name: "overcommit-factor",
-    kind: ArgKind::Float,
-    default: "1.2",
-    min: Some(1.0),
-    max: Some(100.0),
-    doc: "",
-}];
+const fn int(name: &'static str, default: i64) -> ArgSpec {
+    Arg::int(name, default, "").spec()
+}
+
+const fn switch(name: &'static str, default: bool) -> ArgSpec {
+    Arg::switch(name, default, "").spec()
+}
+
+const fn text(name: &'static str, default: &'static str) -> ArgSpec {
+    Arg::text(name, default, "").spec()
+}
+
+const OVERCOMMIT: &[ArgSpec] = &[Arg::float("overcommit-factor", 1.2, "")
+    .min_or_default(1.0)
+    .spec()];
 const BINPACK: &[ArgSpec] = &[
-    arg("binpack.weight", ArgKind::Int, "1"),
-    arg("binpack.cpu", ArgKind::Int, "1"),
-    arg("binpack.resources", ArgKind::Str, ""),
-    arg("binpack.resources.*", ArgKind::Int, "1"),
+    int("binpack.weight", 1),
+    int("binpack.cpu", 1),
+    Arg::int("binpack.memory", 1, "").min(0).max(100).spec(),
+    text("binpack.resources", ""),
+    int("binpack.resources.*", 1),
 ];
-const PREDICATES: &[ArgSpec] = &[arg("predicate.CacheEnable", ArgKind::Bool, "true")];
-const SLA: &[ArgSpec] = &[arg("sla-waiting-time", ArgKind::Duration, "")];
-const STRATEGY: &[ArgSpec] = &[arg("resources", ArgKind::Any, "")];
-const MAP: &[ArgSpec] = &[arg("a", ArgKind::Map(&[arg("*", ArgKind::Int, "1")]), "")];
+const PREDICATES: &[ArgSpec] = &[switch("predicate.CacheEnable", true)];
+const SLA: &[ArgSpec] = &[Arg::duration("sla-waiting-time", "").spec()];
+const STRATEGY: &[ArgSpec] = &[Arg::any("resources", "").spec()];
+const KIND: ArgSpec = Arg::choice(
+    "type",
+    &["LeastAllocated", "MostAllocated"],
+    "LeastAllocated",
+    "LeastAllocated is used",
+    "",
+)
+.spec();
+const MAP: &[ArgSpec] = &[
+    Arg::map("a", &[int("*", 1)], "").spec(),
+    Arg::map("b", &[Arg::map("*", &[KIND], "").spec()], "").spec(),
+];
 const DEVICESHARE: &[ArgSpec] = &[
-    arg("deviceshare.GPUSharingEnable", ArgKind::Bool, "false"),
-    arg("deviceshare.VGPUEnable", ArgKind::Bool, "false"),
-    arg(
-        "deviceshare.AscendMindClusterVNPUEnable",
-        ArgKind::Bool,
-        "false",
-    ),
-    arg("deviceshare.AscendHAMiVNPUEnable", ArgKind::Bool, "false"),
-    arg("deviceshare.SchedulePolicy", ArgKind::Str, ""),
-    arg("deviceshare.ScheduleWeight", ArgKind::Int, "10"),
-    arg(
-        "deviceshare.KnownGeometriesCMNamespace",
-        ArgKind::Str,
-        "kube-system",
-    ),
-    arg(
+    switch("deviceshare.GPUSharingEnable", false),
+    switch("deviceshare.VGPUEnable", false),
+    switch("deviceshare.AscendMindClusterVNPUEnable", false),
+    switch("deviceshare.AscendHAMiVNPUEnable", false),
+    text("deviceshare.SchedulePolicy", ""),
+    int("deviceshare.ScheduleWeight", 10),
+    text("deviceshare.KnownGeometriesCMNamespace", "kube-system"),
+    text(
         "deviceshare.KnownGeometriesCMName",
-        ArgKind::Str,
         "volcano-vgpu-device-config",
     ),
 ];
-const CACHE: &[ArgSpec] = &[arg("predicateErrorCacheEnable", ArgKind::Bool, "true")];
+const CACHE: &[ArgSpec] = &[switch("predicateErrorCacheEnable", true)];
 const PREEMPT: &[ArgSpec] = &[
-    arg("enableTopologyAwarePreemption", ArgKind::Bool, "false"),
-    arg("minCandidateNodesPercentage", ArgKind::Int, "10"),
+    switch("enableTopologyAwarePreemption", false),
+    int("minCandidateNodesPercentage", 10),
 ];
+const GANG: PluginSpec = PluginSpec {
+    name: "gang",
+    missed: Some(PluginMissed {
+        beside: "predicates",
+        code: "W0111-no-gang",
+        message: "without plugin `gang` pods are placed one by one",
+        help: "add `- name: gang` to the first tier",
+    }),
+    ..PluginSpec::PLAIN
+};
+const DRF: PluginSpec = PluginSpec {
+    name: "drf",
+    conflicts: &[PluginConflict {
+        with: "proportion",
+        when_on: Some("enableHierarchy"),
+        code: "E0109-drf-hierarchy-and-proportion",
+        help: "remove proportion, or `enableHierarchy` of drf",
+    }],
+    ..PluginSpec::PLAIN
+};
+const CAPACITY: PluginSpec = PluginSpec {
+    name: "capacity",
+    conflicts: &[PluginConflict {
+        with: "proportion",
+        when_on: None,
+        code: "E0110-capacity-and-proportion",
+        help: "both decide what a queue deserves: keep one of them",
+    }],
+    ..PluginSpec::PLAIN
+};
 
 const REGISTRY: Registry = Registry {
     plugins: &[
         plugin("priority", &[]),
-        plugin("gang", &[]),
+        GANG,
         plugin("conformance", &[]),
         plugin("overcommit", OVERCOMMIT),
-        plugin("drf", &[]),
+        DRF,
         plugin("predicates", PREDICATES),
         plugin("proportion", &[]),
         plugin("nodeorder", &[]),
         plugin("binpack", BINPACK),
-        plugin("capacity", &[]),
+        CAPACITY,
         plugin("sla", SLA),
         plugin("map", MAP),
         plugin("resource-strategy-fit", STRATEGY),
         plugin("deviceshare", DEVICESHARE),
         PluginSpec {
             name: "extender",
-            summary: "",
-            args: &[],
-            rules: &[],
             built: false,
+            ..PluginSpec::PLAIN
         },
     ],
     actions: &[

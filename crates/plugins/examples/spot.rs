@@ -4,7 +4,7 @@
 //! It lives in an example so that it is compiled and run by the tests, and nobody gets it by accident.
 //! `cargo run -p pumice-plugins --example spot` prints the verdicts and scores.
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec, arg};
+use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::plugins::Member;
 use pumice_framework::points::{
     ClassSignature, NodeFilters, NodeScores, Signature, StaticClass, StaticPart,
@@ -15,29 +15,20 @@ use pumice_model::{Delta, NodeIx, State, TaskIx};
 use std::rc::Rc;
 
 const LABEL: &str = "example.com/spot";
-const PROTECTED_FROM: &str = "spot.protectedFrom";
-const WEIGHT: &str = "spot.weight";
+/// Key, kind, default, range and sentence of an argument stand here and nowhere else.
+const PROTECTED_FROM: Arg<i64> = Arg::int(
+    "spot.protectedFrom",
+    1000,
+    "Jobs of this priority and above stay off spot nodes.",
+);
+const WEIGHT: Arg<i64> = Arg::int("spot.weight", 10, "Score of a spot node for the others.").min(0);
 
 /// What the configuration may say; `pumice check`, the reference page and the schema read it.
 const SPEC: PluginSpec = PluginSpec {
     name: "spot",
     summary: "Keeps important jobs off spot nodes, and puts the others there.",
-    args: &[
-        arg(
-            PROTECTED_FROM,
-            ArgKind::Int,
-            "1000",
-            "Jobs of this priority and above stay off spot nodes.",
-        ),
-        arg(
-            WEIGHT,
-            ArgKind::Int,
-            "10",
-            "Score of a spot node for the others.",
-        ),
-    ],
-    rules: &[],
-    built: true,
+    args: &[PROTECTED_FROM.spec(), WEIGHT.spec()],
+    ..PluginSpec::PLAIN
 };
 
 struct Spot {
@@ -51,8 +42,8 @@ impl Spot {
     fn new(arguments: &Arguments, reasons: &mut ReasonTable) -> Self {
         let text = "node(s) were spot nodes, which the job's priority forbids";
         Self {
-            protected_from: arguments.int(PROTECTED_FROM).unwrap_or(1000),
-            weight: arguments.int(WEIGHT).unwrap_or(10),
+            protected_from: PROTECTED_FROM.read(arguments),
+            weight: WEIGHT.read(arguments),
             // No eviction would make it another node.
             reason: reasons.intern(text, ReasonKind::Unresolvable),
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
+use pumice_conf::{Arg, Arguments, PluginSpec, Text};
 use pumice_framework::points::{NodeScore, NodeScores};
 use pumice_framework::{Class, Extensions, Plugin};
 use pumice_model::resource::{CPU, MEMORY};
@@ -12,58 +12,38 @@ use smallvec::SmallVec;
 use crate::columns;
 use crate::registry::PluginEntry;
 
-const WEIGHT: &str = "binpack.weight";
-const WEIGHT_CPU: &str = "binpack.cpu";
-const WEIGHT_MEMORY: &str = "binpack.memory";
-const LISTED: &str = "binpack.resources";
+const WEIGHT: Arg<i64> = Arg::int(
+    "binpack.weight",
+    1,
+    "Weight of the whole score; 0 switches it off.",
+);
+const WEIGHT_CPU: Arg<i64> = Arg::int("binpack.cpu", 1, "Weight of cpu; 0 ignores it.")
+    .min(0)
+    .or_default();
+const WEIGHT_MEMORY: Arg<i64> = Arg::int("binpack.memory", 1, "Weight of memory; 0 ignores it.")
+    .min(0)
+    .or_default();
+const LISTED: Arg<Text> = Arg::text(
+    "binpack.resources",
+    "",
+    "Further resources that count, separated by commas.",
+);
+const WEIGHT_LISTED: Arg<i64> = Arg::int("binpack.resources.*", 1, "Weight of a listed resource.")
+    .min(0)
+    .or_default();
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "binpack",
     summary: "Prefers nodes that end up fuller.",
     args: &[
-        arg(
-            WEIGHT,
-            ArgKind::Int,
-            "1",
-            "Weight of the whole score; 0 switches it off.",
-        ),
-        arg_from(
-            0.0,
-            arg(
-                WEIGHT_CPU,
-                ArgKind::Int,
-                "1",
-                "Weight of cpu; 0 ignores it.",
-            ),
-        ),
-        arg_from(
-            0.0,
-            arg(
-                WEIGHT_MEMORY,
-                ArgKind::Int,
-                "1",
-                "Weight of memory; 0 ignores it.",
-            ),
-        ),
-        arg(
-            LISTED,
-            ArgKind::Str,
-            "",
-            "Further resources that count, separated by commas.",
-        ),
-        arg_from(
-            0.0,
-            arg(
-                "binpack.resources.*",
-                ArgKind::Int,
-                "1",
-                "Weight of a listed resource.",
-            ),
-        ),
+        WEIGHT.spec(),
+        WEIGHT_CPU.spec(),
+        WEIGHT_MEMORY.spec(),
+        LISTED.spec(),
+        WEIGHT_LISTED.spec(),
     ],
-    rules: &[],
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -82,26 +62,19 @@ pub struct Binpack {
 impl Binpack {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let weight_of = |key: &str| {
-            arguments
-                .int(key)
-                .filter(|weight| *weight >= 0)
-                .unwrap_or(1)
-        };
-        let mut listed: Vec<(String, i64)> = arguments
-            .str(LISTED)
-            .unwrap_or_default()
+        let mut listed: Vec<(String, i64)> = LISTED
+            .read(arguments)
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty() && !matches!(*name, "cpu" | "memory"))
-            .map(|name| (name.to_owned(), weight_of(&format!("{LISTED}.{name}"))))
+            .map(|name| (name.to_owned(), WEIGHT_LISTED.read_for(arguments, name)))
             .collect();
         listed.sort();
         listed.dedup();
         Self {
-            weight: arguments.int(WEIGHT).unwrap_or(1),
-            cpu: weight_of(WEIGHT_CPU),
-            memory: weight_of(WEIGHT_MEMORY),
+            weight: WEIGHT.read(arguments),
+            cpu: WEIGHT_CPU.read(arguments),
+            memory: WEIGHT_MEMORY.read(arguments),
             listed,
         }
     }

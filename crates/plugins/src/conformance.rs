@@ -18,9 +18,7 @@ use crate::registry::PluginEntry;
 pub const SPEC: PluginSpec = PluginSpec {
     name: "conformance",
     summary: "Protects critical pods and those of kube-system from eviction.",
-    args: &[],
-    rules: &[],
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.

@@ -9,7 +9,7 @@
 mod check;
 
 use pumice_conf::{
-    ArgKind, ArgRule, ArgSpec, Arguments, PluginConf, PluginSpec, Value, arg, arg_from,
+    Arg, ArgRule, ArgSpec, Arguments, OneOf, PluginConf, PluginSpec, Text, TextMaps, Value,
 };
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{MindCluster, Policy, Settings};
@@ -19,19 +19,6 @@ use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
 use check::DeviceCheck;
 
 use crate::registry::PluginEntry;
-
-const GPU_MEMORY: &str = "deviceshare.GPUSharingEnable";
-const GPU_NUMBER: &str = "deviceshare.GPUNumberEnable";
-const VGPU: &str = "deviceshare.VGPUEnable";
-const NODE_LOCK: &str = "deviceshare.NodeLockEnable";
-const IN_FLIGHT_GUARD: &str = "deviceshare.InFlightGuard";
-const MIND_CLUSTER: &str = "deviceshare.AscendMindClusterVNPUEnable";
-const ASCEND_HAMI: &str = "deviceshare.AscendHAMiVNPUEnable";
-const POLICY: &str = "deviceshare.SchedulePolicy";
-const WEIGHT: &str = "deviceshare.ScheduleWeight";
-const MAP_NAME: &str = "deviceshare.KnownGeometriesCMName";
-const MAP_NAMESPACE: &str = "deviceshare.KnownGeometriesCMNamespace";
-const RULES: &str = "deviceshare.GPUExclusiveRules";
 
 /// Entry of `configurations` with what MindCluster's NPUs need, and what is read of it.
 const INIT_PARAMS: &str = "init-params";
@@ -43,14 +30,78 @@ const GRACE: &str = "grace-over-time";
 const BINPACK: &str = "binpack";
 const SPREAD: &str = "spread";
 
-/// Weight when a policy is set and no weight (decided in spec/00; the peer's is 0).
-const DEFAULT_WEIGHT: i64 = 10;
-
 /// Largest weight that is used, so that sums of scores stay exact.
 const MOST_WEIGHT: i64 = 1_000_000;
 
 /// Most exclusivity rules: a pod remembers those it matches in 64 bits.
 const MOST_RULES: usize = 64;
+
+const GPU_MEMORY: Arg<bool> = Arg::switch(
+    "deviceshare.GPUSharingEnable",
+    false,
+    "Share GPUs by memory: volcano.sh/gpu-memory.",
+);
+const GPU_NUMBER: Arg<bool> = Arg::switch(
+    "deviceshare.GPUNumberEnable",
+    false,
+    "Hand out whole GPUs: volcano.sh/gpu-number.",
+);
+const VGPU: Arg<bool> = Arg::switch(
+    "deviceshare.VGPUEnable",
+    false,
+    "Share GPUs as vGPUs of HAMi: hami-core, dynamic MIG and MPS.",
+);
+const NODE_LOCK: Arg<bool> = Arg::switch(
+    "deviceshare.NodeLockEnable",
+    false,
+    "Take the lock annotation of a node before a Binding with devices is sent to it.",
+);
+const IN_FLIGHT_GUARD: Arg<bool> = Arg::switch(
+    "deviceshare.InFlightGuard",
+    true,
+    "Hold a Binding back while the device plugin could take its pod for another one.",
+);
+const MIND_CLUSTER: Arg<bool> = Arg::switch(
+    "deviceshare.AscendMindClusterVNPUEnable",
+    false,
+    "Hand out Ascend 310P NPUs as MindCluster does, whole or as vNPUs: huawei.com/npu-core.",
+);
+const ASCEND_HAMI: Arg<bool> = Arg::switch(
+    "deviceshare.AscendHAMiVNPUEnable",
+    false,
+    "Share Ascend NPUs as HAMi does: huawei.com/Ascend… and its -memory.",
+);
+const POLICY: Arg<OneOf> = Arg::choice(
+    "deviceshare.SchedulePolicy",
+    &[BINPACK, SPREAD],
+    "",
+    "no card and no node is preferred",
+    "Which cards and nodes are preferred: binpack, spread, or none when empty.",
+);
+/// Without a policy and NPUs of MindCluster the default is 0 (decided in spec/00; the peer's is always 0).
+const WEIGHT: Arg<i64> = Arg::int(
+    "deviceshare.ScheduleWeight",
+    10,
+    "Weight of the device score when a policy is set or NPUs of MindCluster are on; 0 switches it off.",
+)
+.min(0)
+.max(MOST_WEIGHT);
+const MAP_NAME: Arg<Text> = Arg::text(
+    "deviceshare.KnownGeometriesCMName",
+    CONFIG_MAP.1,
+    "Name of the ConfigMap with device-config.yaml.",
+);
+const MAP_NAMESPACE: Arg<Text> = Arg::text(
+    "deviceshare.KnownGeometriesCMNamespace",
+    CONFIG_MAP.0,
+    "Namespace of the ConfigMap with device-config.yaml.",
+);
+const RULES: Arg<TextMaps> = Arg::text_maps(
+    "deviceshare.GPUExclusiveRules",
+    MOST_RULES,
+    "team: research",
+    "Lists of labels: pods that have all labels of the same list never share a card.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -58,149 +109,71 @@ pub const SPEC: PluginSpec = PluginSpec {
     summary: "Shares accelerators among pods.",
     args: ARGS,
     rules: ARG_RULES,
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
 pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)))
     .with_configuration(INIT_PARAMS);
 
-const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
-    arg(name, ArgKind::Bool, default, doc)
-}
-
 const ARGS: &[ArgSpec] = &[
-    switch(
-        GPU_MEMORY,
-        "false",
-        "Share GPUs by memory: volcano.sh/gpu-memory.",
-    ),
-    switch(
-        GPU_NUMBER,
-        "false",
-        "Hand out whole GPUs: volcano.sh/gpu-number.",
-    ),
-    switch(
-        VGPU,
-        "false",
-        "Share GPUs as vGPUs of HAMi: hami-core, dynamic MIG and MPS.",
-    ),
-    switch(
-        NODE_LOCK,
-        "false",
-        "Take the lock annotation of a node before a Binding with devices is sent to it.",
-    ),
-    switch(
-        IN_FLIGHT_GUARD,
-        "true",
-        "Hold a Binding back while the device plugin could take its pod for another one.",
-    ),
-    switch(
-        MIND_CLUSTER,
-        "false",
-        "Hand out Ascend 310P NPUs as MindCluster does, whole or as vNPUs: huawei.com/npu-core.",
-    ),
-    switch(
-        ASCEND_HAMI,
-        "false",
-        "Share Ascend NPUs as HAMi does: huawei.com/Ascend… and its -memory.",
-    ),
-    arg(
-        POLICY,
-        ArgKind::Str,
-        "",
-        "Which cards and nodes are preferred: binpack, spread, or none when empty.",
-    ),
-    arg_from(
-        0.0,
-        arg(
-            WEIGHT,
-            ArgKind::Int,
-            "10",
-            "Weight of the device score when a policy is set or NPUs of MindCluster are on; 0 switches it off.",
-        ),
-    ),
-    arg(
-        MAP_NAME,
-        ArgKind::Str,
-        CONFIG_MAP.1,
-        "Name of the ConfigMap with device-config.yaml.",
-    ),
-    arg(
-        MAP_NAMESPACE,
-        ArgKind::Str,
-        CONFIG_MAP.0,
-        "Namespace of the ConfigMap with device-config.yaml.",
-    ),
-    arg(
-        RULES,
-        ArgKind::Any,
-        "",
-        "Lists of labels: pods that have all labels of the same list never share a card.",
-    ),
+    GPU_MEMORY.spec(),
+    GPU_NUMBER.spec(),
+    VGPU.spec(),
+    NODE_LOCK.spec(),
+    IN_FLIGHT_GUARD.spec(),
+    MIND_CLUSTER.spec(),
+    ASCEND_HAMI.spec(),
+    POLICY.spec(),
+    WEIGHT.spec(),
+    MAP_NAME.spec(),
+    MAP_NAMESPACE.spec(),
+    RULES.spec(),
 ];
 
 const ARG_RULES: &[ArgRule] = &[
     ArgRule::Exclusive {
-        one: GPU_MEMORY,
-        other: GPU_NUMBER,
+        one: GPU_MEMORY.name(),
+        other: GPU_NUMBER.name(),
         help: "GPUs are either shared by memory or handed out whole: keep one of them",
     },
     ArgRule::Exclusive {
-        one: GPU_MEMORY,
-        other: VGPU,
+        one: GPU_MEMORY.name(),
+        other: VGPU.name(),
         help: "the same GPUs cannot be managed twice: keep one of them",
     },
     ArgRule::Exclusive {
-        one: GPU_NUMBER,
-        other: VGPU,
+        one: GPU_NUMBER.name(),
+        other: VGPU.name(),
         help: "the same GPUs cannot be managed twice: keep one of them",
-    },
-    ArgRule::OneOf {
-        name: POLICY,
-        values: &[BINPACK, SPREAD],
-        otherwise: "no card and no node is preferred",
-    },
-    ArgRule::TextMaps {
-        name: RULES,
-        most: MOST_RULES,
-        example: "team: research",
     },
 ];
 
 fn read(arguments: &Arguments) -> Settings {
-    let default = Settings::default();
-    let switch = |key, default| arguments.bool(key).unwrap_or(default);
-    let text = |key, default: String| match arguments.str(key).map(str::trim) {
-        Some(text) if !text.is_empty() => text.to_owned(),
-        _ => default,
-    };
-    let (namespace, name) = default.config_map;
-    let policy = match arguments.str(POLICY) {
-        Some(BINPACK) => Policy::Binpack,
-        Some(SPREAD) => Policy::Spread,
+    let policy = match POLICY.read(arguments) {
+        BINPACK => Policy::Binpack,
+        SPREAD => Policy::Spread,
         _ => Policy::None,
     };
     let mind_cluster = mind_cluster(arguments);
-    let default_weight = match policy {
-        Policy::None if mind_cluster.enabled => DEFAULT_WEIGHT,
-        Policy::None => default.weight,
-        Policy::Binpack | Policy::Spread => DEFAULT_WEIGHT,
+    let weight = match policy {
+        Policy::None if !mind_cluster.enabled => WEIGHT.given(arguments).unwrap_or(0),
+        Policy::None | Policy::Binpack | Policy::Spread => WEIGHT.read(arguments),
     };
-    let weight = arguments.int(WEIGHT).unwrap_or(default_weight);
+    let text = |arg: Arg<Text>| arg.read(arguments).to_owned();
     Settings {
         configured: true,
-        gpu_memory: switch(GPU_MEMORY, default.gpu_memory),
-        gpu_number: switch(GPU_NUMBER, default.gpu_number),
-        vgpu: switch(VGPU, default.vgpu),
+        gpu_memory: GPU_MEMORY.read(arguments),
+        gpu_number: GPU_NUMBER.read(arguments),
+        vgpu: VGPU.read(arguments),
         mind_cluster,
-        ascend_hami: switch(ASCEND_HAMI, default.ascend_hami),
-        node_lock: switch(NODE_LOCK, default.node_lock),
-        in_flight_guard: switch(IN_FLIGHT_GUARD, default.in_flight_guard),
+        ascend_hami: ASCEND_HAMI.read(arguments),
+        node_lock: NODE_LOCK.read(arguments),
+        in_flight_guard: IN_FLIGHT_GUARD.read(arguments),
         policy,
-        weight: weight.clamp(0, MOST_WEIGHT),
-        config_map: (text(MAP_NAMESPACE, namespace), text(MAP_NAME, name)),
-        exclusive_rules: exclusive_rules(arguments.get(RULES)),
+        weight,
+        config_map: (text(MAP_NAMESPACE), text(MAP_NAME)),
+        exclusive_rules: RULES.read(arguments),
     }
 }
 
@@ -208,7 +181,7 @@ fn read(arguments: &Arguments) -> Settings {
 /// MindCluster has it.
 fn mind_cluster(arguments: &Arguments) -> MindCluster {
     let default = MindCluster {
-        enabled: arguments.bool(MIND_CLUSTER).unwrap_or(false),
+        enabled: MIND_CLUSTER.read(arguments),
         ..MindCluster::default()
     };
     let own = |name: &str| name.starts_with("deviceshare.");
@@ -232,25 +205,6 @@ fn mind_cluster(arguments: &Arguments) -> MindCluster {
             .unwrap_or(default.grace_over_time_s),
         ..default
     }
-}
-
-/// The rules; a checked configuration has nothing in them but maps from text to text.
-fn exclusive_rules(value: Option<&Value>) -> Vec<Vec<(String, String)>> {
-    let Some(Value::List(rules)) = value else {
-        return Vec::new();
-    };
-    let labels = |rule: &Value| -> Vec<(String, String)> {
-        let Value::Map(pairs) = rule else {
-            return Vec::new();
-        };
-        let text = |(key, value): &(String, Value)| match value {
-            Value::Str(value) => Some((key.clone(), value.clone())),
-            _ => None,
-        };
-        pairs.iter().filter_map(text).collect()
-    };
-    let rules = rules.iter().take(MOST_RULES).map(labels);
-    rules.filter(|rule| !rule.is_empty()).collect()
 }
 
 /// The plugin. Where the configuration does not name it no device is shared, and pods that ask for

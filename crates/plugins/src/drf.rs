@@ -8,7 +8,7 @@ mod tree;
 
 use std::cmp::Ordering;
 
-use pumice_conf::PluginSpec;
+use pumice_conf::{PluginConflict, PluginSpec};
 use pumice_framework::points::{JobOrder, JobShares, QueueOrder};
 use pumice_framework::{CycleInfo, Extensions, Plugin, Step};
 use pumice_model::{Job, JobIx, QueueIx, State};
@@ -21,9 +21,13 @@ use crate::registry::PluginEntry;
 pub const SPEC: PluginSpec = PluginSpec {
     name: "drf",
     summary: "Orders jobs by dominant share, and with enableHierarchy queues by a tree of shares.",
-    args: &[],
-    rules: &[],
-    built: true,
+    conflicts: &[PluginConflict {
+        with: "proportion",
+        when_on: Some("enableHierarchy"),
+        code: "E0109-drf-hierarchy-and-proportion",
+        help: "both order queues by what they deserve: remove proportion, or `enableHierarchy` of drf",
+    }],
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.

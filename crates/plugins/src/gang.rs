@@ -8,7 +8,7 @@ mod newcomers;
 
 use std::cmp::Ordering;
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
+use pumice_conf::{Arg, Arguments, PluginMissed, PluginSpec};
 use pumice_framework::points::{
     Allocatable, Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
 };
@@ -19,25 +19,27 @@ use pumice_model::{Job, JobIx, QueueIx, State, TaskIx, TaskStatus};
 use crate::registry::PluginEntry;
 use newcomers::Newcomers;
 
-const HOLD_MINIMUM: &str = "gang.hold-minimum-seconds";
-const DEFAULT_HOLD_S: i64 = 5;
+const HOLD_MINIMUM_S: Arg<i64> = Arg::int(
+    "gang.hold-minimum-seconds",
+    5,
+    "Seconds after its admission for which pods beyond the minMember of other PodGroups leave a PodGroup \
+     its minResources while its pods are still being made; 0: not at all.",
+)
+.min(0);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "gang",
     summary: "Starts a job with minMember pods or not at all.",
-    args: &[arg_from(
-        0.0,
-        arg(
-            HOLD_MINIMUM,
-            ArgKind::Int,
-            "5",
-            "Seconds after its admission for which pods beyond the minMember of other PodGroups leave \
-             a PodGroup its minResources while its pods are still being made; 0: not at all.",
-        ),
-    )],
-    rules: &[],
-    built: true,
+    args: &[HOLD_MINIMUM_S.spec()],
+    missed: Some(PluginMissed {
+        beside: "predicates",
+        code: "W0111-no-gang",
+        message: "without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a group are \
+                  placed one by one",
+        help: "add `- name: gang` to the first tier, unless no workload needs several pods at once",
+    }),
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -52,9 +54,8 @@ pub struct Gang {
 impl Gang {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let hold_s = arguments.int(HOLD_MINIMUM).unwrap_or(DEFAULT_HOLD_S);
         Self {
-            newcomers: Newcomers::new(hold_s),
+            newcomers: Newcomers::new(HOLD_MINIMUM_S.read(arguments)),
         }
     }
 }

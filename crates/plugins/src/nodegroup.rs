@@ -14,7 +14,7 @@ mod limits;
 
 use std::ops::Range;
 
-use pumice_conf::{ArgKind, PluginConf, PluginSpec, arg};
+use pumice_conf::{Arg, PluginConf, PluginSpec};
 use pumice_framework::points::{
     ClassSignature, Counting, DomainFilter, DomainFilters, NodeFilters, NodeScore, NodeScores,
     StaticClass, StaticPart,
@@ -29,29 +29,23 @@ use crate::registry::PluginEntry;
 /// Label that names the group of a node.
 const LABEL: &str = "volcano.sh/nodegroup-name";
 
-const STRICT: &str = "strict";
-const ORDERED: &str = "enablePreferredOrder";
+const STRICT: Arg<bool> = Arg::switch(
+    "strict",
+    true,
+    "Whether queues without affinity may not use nodes without a group either.",
+);
+const ORDERED: Arg<bool> = Arg::switch(
+    "enablePreferredOrder",
+    false,
+    "Whether the order of preferred groups counts.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "nodegroup",
     summary: "Ties queues to groups of nodes.",
-    args: &[
-        arg(
-            STRICT,
-            ArgKind::Bool,
-            "true",
-            "Whether queues without affinity may not use nodes without a group either.",
-        ),
-        arg(
-            ORDERED,
-            ArgKind::Bool,
-            "false",
-            "Whether the order of preferred groups counts.",
-        ),
-    ],
-    rules: &[],
-    built: true,
+    args: &[STRICT.spec(), ORDERED.spec()],
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -97,10 +91,9 @@ impl NodeGroupReasons {
 
 impl NodeGroup {
     fn new(conf: &PluginConf, reasons: &mut ReasonTable) -> Self {
-        let switch = |key, default| conf.arguments.bool(key).unwrap_or(default);
         Self {
-            strict: switch(STRICT, true),
-            ordered: switch(ORDERED, false),
+            strict: STRICT.read(&conf.arguments),
+            ordered: ORDERED.read(&conf.arguments),
             hierarchy: conf.enabled.hierarchy,
             reasons: NodeGroupReasons::new(reasons),
             queue_of: Vec::new(),

@@ -14,7 +14,7 @@ mod balanced;
 mod images;
 mod requested;
 
-use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec, arg};
+use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, Counting, NodeScore, NodeScores, Normalised,
     StaticClass, StaticPart,
@@ -29,58 +29,67 @@ use crate::{inter_pod_affinity, topology_spread};
 use balanced::Balanced;
 use requested::{Prefer, Requested};
 
-const LEAST: &str = "leastrequested.weight";
-const MOST: &str = "mostrequested.weight";
-const BALANCED: &str = "balancedresource.weight";
-const NODE_AFFINITY: &str = "nodeaffinity.weight";
-const POD_AFFINITY: &str = "podaffinity.weight";
-const TAINTS: &str = "tainttoleration.weight";
-const SPREAD: &str = "podtopologyspread.weight";
-const IMAGES: &str = "imagelocality.weight";
-
 /// Weights are cut to this size, so that a sum of scores stays an exact integer in a float.
 const MAX_WEIGHT: i64 = 1 << 40;
 
-const fn weight(name: &'static str, default: &'static str, doc: &'static str) -> ArgSpec {
-    arg(name, ArgKind::Int, default, doc)
+const fn weight(name: &'static str, default: i64, doc: &'static str) -> Arg<i64> {
+    Arg::int(name, default, doc)
+        .min(-MAX_WEIGHT)
+        .max(MAX_WEIGHT)
 }
+
+const LEAST: Arg<i64> = weight(
+    "leastrequested.weight",
+    1,
+    "Prefers nodes with much free cpu and memory; 0 switches it off.",
+);
+const MOST: Arg<i64> = weight(
+    "mostrequested.weight",
+    0,
+    "Prefers nodes with little free cpu and memory; 0 switches it off.",
+);
+const BALANCED: Arg<i64> = weight(
+    "balancedresource.weight",
+    1,
+    "Prefers nodes on which cpu, memory and GPUs end up evenly used.",
+);
+const NODE_AFFINITY: Arg<i64> = weight("nodeaffinity.weight", 2, "Preferred node affinity.");
+const POD_AFFINITY: Arg<i64> = weight(
+    "podaffinity.weight",
+    2,
+    "Preferred inter-pod affinity and anti-affinity.",
+);
+const TAINTS: Arg<i64> = weight(
+    "tainttoleration.weight",
+    3,
+    "Avoids untolerated PreferNoSchedule taints.",
+);
+const SPREAD: Arg<i64> = weight(
+    "podtopologyspread.weight",
+    2,
+    "Topology spread constraints with ScheduleAnyway.",
+);
+const IMAGES: Arg<i64> = weight(
+    "imagelocality.weight",
+    1,
+    "Prefers nodes that have the images.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "nodeorder",
     summary: "The Kubernetes scorers, weighted and summed.",
     args: &[
-        weight(
-            LEAST,
-            "1",
-            "Prefers nodes with much free cpu and memory; 0 switches it off.",
-        ),
-        weight(
-            MOST,
-            "0",
-            "Prefers nodes with little free cpu and memory; 0 switches it off.",
-        ),
-        weight(
-            BALANCED,
-            "1",
-            "Prefers nodes on which cpu, memory and GPUs end up evenly used.",
-        ),
-        weight(NODE_AFFINITY, "2", "Preferred node affinity."),
-        weight(
-            POD_AFFINITY,
-            "2",
-            "Preferred inter-pod affinity and anti-affinity.",
-        ),
-        weight(TAINTS, "3", "Avoids untolerated PreferNoSchedule taints."),
-        weight(
-            SPREAD,
-            "2",
-            "Topology spread constraints with ScheduleAnyway.",
-        ),
-        weight(IMAGES, "1", "Prefers nodes that have the images."),
+        LEAST.spec(),
+        MOST.spec(),
+        BALANCED.spec(),
+        NODE_AFFINITY.spec(),
+        POD_AFFINITY.spec(),
+        TAINTS.spec(),
+        SPREAD.spec(),
+        IMAGES.spec(),
     ],
-    rules: &[],
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -102,21 +111,15 @@ pub struct NodeOrder {
 impl NodeOrder {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let weight = |key: &str, default: i64| {
-            arguments
-                .int(key)
-                .unwrap_or(default)
-                .clamp(-MAX_WEIGHT, MAX_WEIGHT)
-        };
         Self {
-            least: weight(LEAST, 1),
-            most: weight(MOST, 0),
-            balanced: weight(BALANCED, 1),
-            node_affinity: weight(NODE_AFFINITY, 2),
-            pod_affinity: weight(POD_AFFINITY, 2),
-            taints: weight(TAINTS, 3),
-            spread: weight(SPREAD, 2),
-            images: weight(IMAGES, 1),
+            least: LEAST.read(arguments),
+            most: MOST.read(arguments),
+            balanced: BALANCED.read(arguments),
+            node_affinity: NODE_AFFINITY.read(arguments),
+            pod_affinity: POD_AFFINITY.read(arguments),
+            taints: TAINTS.read(arguments),
+            spread: SPREAD.read(arguments),
+            images: IMAGES.read(arguments),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Plugin `overcommit`: limits how much may be admitted beyond the cluster's size (spec/02 §4).
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, arg_from};
+use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::points::Admission;
 use pumice_framework::{Bound, CycleInfo, Extensions, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
@@ -8,24 +8,19 @@ use pumice_model::{JobIx, ResIx, ResVec, State};
 use crate::registry::PluginEntry;
 use crate::reservation::{self, amount, is_within};
 
-const FACTOR: &str = "overcommit-factor";
-const DEFAULT_FACTOR: f64 = 1.2;
+const FACTOR: Arg<f64> = Arg::float(
+    "overcommit-factor",
+    1.2,
+    "Size the cluster is taken to have, as a multiple of its real size.",
+)
+.min_or_default(1.0);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "overcommit",
     summary: "Limits how many jobs are admitted compared with the size of the cluster.",
-    args: &[arg_from(
-        1.0,
-        arg(
-            FACTOR,
-            ArgKind::Float,
-            "1.2",
-            "Size the cluster is taken to have, as a multiple of its real size; below 1 means 1.2.",
-        ),
-    )],
-    rules: &[],
-    built: true,
+    args: &[FACTOR.spec()],
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -46,10 +41,8 @@ pub struct Overcommit {
 impl Overcommit {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let given = arguments.float(FACTOR).filter(|factor| *factor >= 1.0);
-        let factor = given.unwrap_or(DEFAULT_FACTOR);
         Self {
-            factor,
+            factor: FACTOR.read(arguments),
             used: ResVec::default(),
             idle: Vec::new(),
             inqueue: ResVec::default(),

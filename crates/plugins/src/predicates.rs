@@ -8,7 +8,7 @@ mod volumes;
 
 use std::ops::Range;
 
-use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginSpec, arg, arg_from};
+use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::points::{
     BindSteps, Class, Counting, DomainFilter, DomainFilters, NodeFilter, NodeFilters, StaticClass,
     StaticPart,
@@ -26,85 +26,71 @@ use volumes::{VolumeReasons, VolumeSwitches};
 use crate::registry::PluginEntry;
 use crate::{columns, inter_pod_affinity, topology_spread};
 
-const NODE_AFFINITY: &str = "predicate.NodeAffinityEnable";
-const NODE_PORTS: &str = "predicate.NodePortsEnable";
-const TAINTS: &str = "predicate.TaintTolerationEnable";
-const POD_AFFINITY: &str = "predicate.PodAffinityEnable";
-const SPREAD: &str = "predicate.PodTopologySpreadEnable";
+const fn filter(name: &'static str, doc: &'static str) -> Arg<bool> {
+    Arg::switch(name, true, doc)
+}
 
-const LIMITS: &str = "predicate.NodeVolumeLimitsEnable";
-const ZONE: &str = "predicate.VolumeZoneEnable";
-const BINDING: &str = "predicate.VolumeBindingEnable";
-const BIND_TIMEOUT: &str = "volumebinding.bindTimeoutSeconds";
-
-/// Default of [`BIND_TIMEOUT`].
-const BIND_TIMEOUT_S: i64 = 600;
+const NODE_AFFINITY: Arg<bool> = filter(
+    "predicate.NodeAffinityEnable",
+    "Filter by node selector and required node affinity.",
+);
+const NODE_PORTS: Arg<bool> = filter("predicate.NodePortsEnable", "Filter by free host ports.");
+const TAINTS: Arg<bool> = filter("predicate.TaintTolerationEnable", "Filter by taints.");
+const POD_AFFINITY: Arg<bool> = filter(
+    "predicate.PodAffinityEnable",
+    "Filter by required inter-pod affinity and anti-affinity.",
+);
+const SPREAD: Arg<bool> = filter(
+    "predicate.PodTopologySpreadEnable",
+    "Filter by topology spread constraints with DoNotSchedule.",
+);
+const LIMITS: Arg<bool> = filter(
+    "predicate.NodeVolumeLimitsEnable",
+    "Filter by the CSI drivers of nodes and their limits.",
+);
+const ZONE: Arg<bool> = filter(
+    "predicate.VolumeZoneEnable",
+    "Filter by zone and region labels of bound volumes.",
+);
+const BINDING: Arg<bool> = filter(
+    "predicate.VolumeBindingEnable",
+    "Filter by volumes a pod has or could get, and bind its claims before the pod.",
+);
+const BIND_TIMEOUT_S: Arg<i64> = Arg::int(
+    "volumebinding.bindTimeoutSeconds",
+    600,
+    "How long the claims of a pod may take to be bound, in seconds.",
+)
+.min(0);
 
 const NOT_YET: &str = "Accepted; no effect until resource claims are supported.";
 const NO_SCORE: &str = "Accepted without effect: Kubernetes gate StorageCapacityScoring is off.";
-
-const fn switch(name: &'static str, doc: &'static str) -> ArgSpec {
-    arg(name, ArgKind::Bool, "true", doc)
-}
+const NO_CACHE: &str =
+    "Accepted without effect: verdicts are always shared between equal pods, exactly.";
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "predicates",
     summary: "The Kubernetes filters: taints, affinity, ports, volumes, spread, pod count.",
     args: &[
-        switch(
-            NODE_AFFINITY,
-            "Filter by node selector and required node affinity.",
-        ),
-        switch(NODE_PORTS, "Filter by free host ports."),
-        switch(TAINTS, "Filter by taints."),
-        switch(
-            POD_AFFINITY,
-            "Filter by required inter-pod affinity and anti-affinity.",
-        ),
-        switch(
-            SPREAD,
-            "Filter by topology spread constraints with DoNotSchedule.",
-        ),
-        switch(
-            LIMITS,
-            "Filter by the CSI drivers of nodes and their limits.",
-        ),
-        switch(ZONE, "Filter by zone and region labels of bound volumes."),
-        switch(
-            BINDING,
-            "Filter by volumes a pod has or could get, and bind its claims before the pod.",
-        ),
-        switch("predicate.DynamicResourceAllocationEnable", NOT_YET),
-        arg(
-            "predicate.CacheEnable",
-            ArgKind::Bool,
-            "false",
-            "Accepted without effect: verdicts are always shared between equal pods, exactly.",
-        ),
-        arg_from(
-            0.0,
-            arg(
-                BIND_TIMEOUT,
-                ArgKind::Int,
-                "600",
-                "How long the claims of a pod may take to be bound, in seconds.",
-            ),
-        ),
-        arg("volumebinding.weight", ArgKind::Int, "1", NO_SCORE),
-        arg("volumebinding.shape", ArgKind::Any, "", NO_SCORE),
-        arg_from(
-            0.0,
-            arg(
-                "dynamicresources.filterTimeoutSeconds",
-                ArgKind::Int,
-                "10",
-                NOT_YET,
-            ),
-        ),
+        NODE_AFFINITY.spec(),
+        NODE_PORTS.spec(),
+        TAINTS.spec(),
+        POD_AFFINITY.spec(),
+        SPREAD.spec(),
+        LIMITS.spec(),
+        ZONE.spec(),
+        BINDING.spec(),
+        filter("predicate.DynamicResourceAllocationEnable", NOT_YET).spec(),
+        Arg::switch("predicate.CacheEnable", false, NO_CACHE).spec(),
+        BIND_TIMEOUT_S.spec(),
+        Arg::int("volumebinding.weight", 1, NO_SCORE).spec(),
+        Arg::any("volumebinding.shape", NO_SCORE).spec(),
+        Arg::int("dynamicresources.filterTimeoutSeconds", 10, NOT_YET)
+            .min(0)
+            .spec(),
     ],
-    rules: &[],
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -153,7 +139,7 @@ impl PredicateReasons {
 impl Predicates {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments, table: &mut ReasonTable) -> Self {
-        let is_on = |key| arguments.bool(key).unwrap_or(true);
+        let is_on = |filter: Arg<bool>| filter.read(arguments);
         Self {
             node_affinity: is_on(NODE_AFFINITY),
             node_ports: is_on(NODE_PORTS),
@@ -165,7 +151,7 @@ impl Predicates {
                 zone: is_on(ZONE),
                 binding: is_on(BINDING),
             },
-            bind_timeout_s: arguments.int(BIND_TIMEOUT).unwrap_or(BIND_TIMEOUT_S),
+            bind_timeout_s: BIND_TIMEOUT_S.read(arguments),
             reasons: PredicateReasons::new(table),
             volume_reasons: VolumeReasons::new(table),
             affinity_reasons: inter_pod_affinity::AffinityReasons::new(table),

@@ -16,9 +16,7 @@ use crate::registry::PluginEntry;
 pub const SPEC: PluginSpec = PluginSpec {
     name: "priority",
     summary: "Orders jobs and tasks by priority.",
-    args: &[],
-    rules: &[],
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.

@@ -12,7 +12,7 @@ mod filling;
 
 use std::cmp::Ordering;
 
-use pumice_conf::PluginSpec;
+use pumice_conf::{PluginConflict, PluginSpec};
 use pumice_framework::points::{Admission, Allocatable, Overused, QueueOrder, QueueViews};
 use pumice_framework::{
     Bound, CycleInfo, Extensions, Overrun, Plugin, QueueShare, Refusal, Step, Vote,
@@ -32,9 +32,13 @@ pub(crate) const EPSILON: f64 = 0.1;
 pub const SPEC: PluginSpec = PluginSpec {
     name: "proportion",
     summary: "Divides the cluster among queues by weight.",
-    args: &[],
-    rules: &[],
-    built: true,
+    conflicts: &[PluginConflict {
+        with: "capacity",
+        when_on: None,
+        code: "E0110-capacity-and-proportion",
+        help: "both decide what a queue deserves: keep one of them",
+    }],
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.

@@ -62,9 +62,8 @@ impl PluginEntry {
         let spec = PluginSpec {
             name,
             summary,
-            args: &[],
-            rules: &[],
             built: false,
+            ..PluginSpec::PLAIN
         };
         Self {
             spec,

@@ -13,7 +13,7 @@ mod strategy;
 
 use std::ops::Range;
 
-use pumice_conf::{ArgKind, ArgSpec, Arguments, PluginConf, PluginSpec, arg, arg_from};
+use pumice_conf::{Arg, ArgMap, PluginConf, PluginSpec};
 use pumice_framework::points::{
     ClassSignature, NodeFilter, NodeFilters, NodeScore, NodeScores, Signature,
 };
@@ -29,119 +29,29 @@ use strategy::Strategy;
 const SCORING_TYPE: &str = "volcano.sh/resource-strategy-scoring-type";
 const WEIGHTS: &str = "volcano.sh/resource-strategy-weight";
 
-const RESOURCE: &[ArgSpec] = &[
-    arg(
-        "type",
-        ArgKind::Str,
-        strategy::LEAST,
-        "`LeastAllocated` prefers nodes where more of it stays free, `MostAllocated` where less does.",
-    ),
-    arg_from(
-        1.0,
-        arg(
-            "weight",
-            ArgKind::Int,
-            "1",
-            "Its weight; 0 and less mean 1.",
-        ),
-    ),
-];
-
-const SRA: &[ArgSpec] = &[
-    arg(
-        "enable",
-        ArgKind::Bool,
-        "false",
-        "Prefer nodes that have fewer of the scarce resources.",
-    ),
-    arg(
-        "resources",
-        ArgKind::Str,
-        "",
-        "The scarce resources, separated by commas.",
-    ),
-    arg(
-        "weight",
-        ArgKind::Int,
-        "0",
-        "Weight of this score; 0 switches it off.",
-    ),
-    arg(
-        "resourceWeight",
-        ArgKind::Map(&[arg_from(
-            0.0,
-            arg("*", ArgKind::Int, "1", "Weight of a scarce resource."),
-        )]),
-        "",
-        "Weights of the scarce resources.",
-    ),
-];
-
-const PROPORTIONAL: &[ArgSpec] = &[
-    arg(
-        "enable",
-        ArgKind::Bool,
-        "false",
-        "Pods that ask for none of the listed resources leave cpu and memory for them.",
-    ),
-    arg(
-        "resources",
-        ArgKind::Str,
-        "",
-        "The resources for which something is left, separated by commas.",
-    ),
-    arg(
-        "resourceProportion",
-        ArgKind::Map(&[arg_from(
-            0.0,
-            arg(
-                "*",
-                ArgKind::Float,
-                "1",
-                "Left for each idle unit: `<resource>.cpu` in cpus, `<resource>.memory` in GB (10⁹ \
-                 bytes).",
-            ),
-        )]),
-        "",
-        "How much is left.",
-    ),
-];
+const RESOURCES: Arg<ArgMap> = Arg::map(
+    "resources",
+    &[strategy::RESOURCE.spec()],
+    "The resources that count; when there are none cpu and memory, LeastAllocated.",
+);
+const SCARCE: Arg<ArgMap> = Arg::map("sra", scarce::ARGS, "Scarce resources.");
+const PROPORTIONAL: Arg<ArgMap> = Arg::map(
+    "proportional",
+    proportional::ARGS,
+    "Cpu and memory that stay free for other resources.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "resource-strategy-fit",
     summary: "Scores nodes by a strategy per resource.",
     args: &[
-        arg_from(
-            0.0,
-            arg(
-                "resourceStrategyFitWeight",
-                ArgKind::Int,
-                "10",
-                "Weight of the score by strategy; 0 switches it off, less means 10.",
-            ),
-        ),
-        arg(
-            "resources",
-            ArgKind::Map(&[arg(
-                "*",
-                ArgKind::Map(RESOURCE),
-                "",
-                "A resource, or all whose name begins with what stands before a final `*`.",
-            )]),
-            "",
-            "The resources that count; when there are none cpu and memory, LeastAllocated.",
-        ),
-        arg("sra", ArgKind::Map(SRA), "", "Scarce resources."),
-        arg(
-            "proportional",
-            ArgKind::Map(PROPORTIONAL),
-            "",
-            "Cpu and memory that stay free for other resources.",
-        ),
+        strategy::WEIGHT.spec(),
+        RESOURCES.spec(),
+        SCARCE.spec(),
+        PROPORTIONAL.spec(),
     ],
-    rules: &[],
-    built: true,
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -162,16 +72,15 @@ impl ResourceStrategyFit {
     pub fn new(conf: &PluginConf, reasons: &mut ReasonTable) -> Self {
         let arguments = &conf.arguments;
         Self {
-            strategy: Strategy::new(arguments),
-            scarce: Scarce::new(&arguments.map("sra")),
-            proportional: Proportional::new(&arguments.map("proportional"), reasons),
+            strategy: Strategy::new(arguments, &RESOURCES.read(arguments)),
+            scarce: Scarce::new(&SCARCE.read(arguments)),
+            proportional: Proportional::new(&PROPORTIONAL.read(arguments), reasons),
         }
     }
 }
 
 /// Names separated by commas, each once.
-fn names(arguments: &Arguments, key: &str) -> Vec<String> {
-    let text = arguments.str(key).unwrap_or_default();
+fn names(text: &str) -> Vec<String> {
     let names = text.split(',').map(str::trim);
     let mut names: Vec<String> = names
         .filter(|name| !name.is_empty())

@@ -7,14 +7,18 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use pumice_conf::{ArgKind, Arguments, PluginSpec, arg, parse_go_duration};
+use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec, parse_go_duration};
 use pumice_framework::points::{Admission, JobOrder, JobPipelined};
 use pumice_framework::{CycleInfo, Extensions, Plugin, Refusal, Vote};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
 use crate::registry::PluginEntry;
 
-const WAITING_TIME: &str = "sla-waiting-time";
+const WAITING_TIME: Arg<GoDuration> = Arg::duration(
+    "sla-waiting-time",
+    "How long a job may wait, from the creation of its PodGroup on, whose annotation of this name goes \
+     first; 0 or less, and by default: no limit.",
+);
 /// Of a PodGroup, in the order in which they are looked at.
 const ANNOTATIONS: [&str; 2] = ["volcano.sh/sla-waiting-time", "sla-waiting-time"];
 const NANOS_PER_S: i128 = 1_000_000_000;
@@ -23,15 +27,8 @@ const NANOS_PER_S: i128 = 1_000_000_000;
 pub const SPEC: PluginSpec = PluginSpec {
     name: "sla",
     summary: "Moves jobs forward that have waited longer than their SLA.",
-    args: &[arg(
-        WAITING_TIME,
-        ArgKind::Duration,
-        "",
-        "How long a job may wait, from the creation of its PodGroup on, whose annotation of this name \
-         goes first; 0 or less, and by default: no limit.",
-    )],
-    rules: &[],
-    built: true,
+    args: &[WAITING_TIME.spec()],
+    ..PluginSpec::PLAIN
 };
 
 /// Entry of the list of plugins.
@@ -53,7 +50,7 @@ impl Sla {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
         Self {
-            default_ns: arguments.duration_ns(WAITING_TIME).filter(|ns| *ns > 0),
+            default_ns: WAITING_TIME.read(arguments).filter(|ns| *ns > 0),
             now_s: 0,
             deadline_ns: Vec::new(),
             due_s: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! Small clusters for the tests of this crate, written in the words of the specification.
 
-use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Registry, arg};
+use pumice_conf::{ActionSpec, Arg, ArgSpec, Registry};
 use pumice_framework::{Class, CycleInfo, Plugin};
 use pumice_model::object::{
     Amounts, GroupObject, GroupPhase, GroupStatus, NodeObject, Pairs, PodObject, PodPhase,
@@ -8,12 +8,12 @@ use pumice_model::object::{
 };
 use pumice_model::{Delta, JobIx, QueueIx, State, TaskIx};
 
-const ARGUMENTS: &[ArgSpec] = &[arg(
+const ARGUMENTS: &[ArgSpec] = &[Arg::switch(
     "predicateErrorCacheEnable",
-    ArgKind::Bool,
-    "true",
+    true,
     "Any argument of an action.",
-)];
+)
+.spec()];
 
 const fn action(name: &'static str) -> ActionSpec {
     ActionSpec {

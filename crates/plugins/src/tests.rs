@@ -1,6 +1,9 @@
 //! The static list, and configurations built from it.
 
-use pumice_conf::{CHART_CONF, Config, DEFAULT_CONF, PluginConf};
+use pumice_conf::{
+    ArgDefault, ArgKind, ArgRule, ArgSpec, CHART_CONF, Config, DEFAULT_CONF, ENABLE_KEYS,
+    PluginConf,
+};
 use pumice_framework::ReasonTable;
 use rustc_hash::FxHashSet;
 
@@ -115,5 +118,111 @@ fn enable_hierarchy_makes_drf_order_queues() {
         let config = outcome.config.expect("a configuration");
         let plugins = build(&config, &mut ReasonTable::default());
         assert_eq!(plugins.queue_order_is_entangled(), entangled, "{switch}");
+    }
+}
+
+/// The findings on a configuration with these entries of plugins.
+fn briefs(entries: &str) -> Vec<String> {
+    let text = format!("actions: allocate\ntiers:\n- plugins: [{entries}]\n");
+    let outcome = pumice_conf::parse(&text, &REGISTRY);
+    outcome
+        .diagnostics
+        .iter()
+        .map(|found| {
+            let brief = found.brief();
+            let (_, said) = brief.split_once(": ").expect("a place");
+            said.to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_plugin_takes_for_what_is_written_is_told() {
+    for (entry, expected) in [
+        (
+            "{name: resource-strategy-fit, arguments: {resources: {cpu: {type: MostAlocated}}}}",
+            "warning: `type`: `MostAlocated` is unknown; LeastAllocated is used (did you mean \
+             `MostAllocated`?)",
+        ),
+        (
+            "{name: resource-strategy-fit, arguments: {resources: {cpu: {type: binpack}}}}",
+            "warning: `type`: `binpack` is unknown; LeastAllocated is used (write one of \
+             `LeastAllocated`, `MostAllocated`)",
+        ),
+        (
+            "{name: binpack, arguments: {binpack.cpu: -3}}",
+            "warning: `binpack.cpu`: -3 is below 0; the default 1 is used (write 0 or more)",
+        ),
+        (
+            "{name: nodeorder, arguments: {imagelocality.weight: 2000000000000}}",
+            "warning: `imagelocality.weight`: 2000000000000 is above 1099511627776; 1099511627776 is \
+             used (write 1099511627776 or less)",
+        ),
+        (
+            "{name: sla, arguments: {sla-waiting-time: tomorrow}}",
+            "`sla-waiting-time`: `tomorrow` is no duration: there is no number where one must stand \
+             (write a number with its unit, as in `30s`, `5m` or `1h30m`)",
+        ),
+        (
+            "{name: drf, enableHierarchy: true}, {name: proportion}",
+            "drf with `enableHierarchy` and proportion exclude each other (the other one is listed at \
+             line 3; both order queues by what they deserve: remove proportion, or `enableHierarchy` \
+             of drf)",
+        ),
+    ] {
+        assert_eq!(briefs(entry), [expected], "{entry}");
+    }
+    let capacity = briefs("{name: proportion}, {name: capacity}");
+    assert!(
+        capacity
+            .iter()
+            .any(|said| said.starts_with("proportion and capacity exclude each other")),
+        "{capacity:?}"
+    );
+}
+
+/// The arguments of a list and of the maps in it.
+fn all(args: &'static [ArgSpec]) -> Vec<&'static ArgSpec> {
+    let below = |arg: &'static ArgSpec| match arg.kind {
+        ArgKind::Map(keys) => all(keys),
+        _ => Vec::new(),
+    };
+    args.iter()
+        .flat_map(|arg| [vec![arg], below(arg)].concat())
+        .collect()
+}
+
+#[test]
+fn defaults_are_what_may_be_written_and_rules_name_what_there_is() {
+    for spec in REGISTRY.plugins {
+        for arg in all(spec.args) {
+            let default = match arg.default {
+                ArgDefault::Int(number) => Some(number as f64),
+                ArgDefault::Float(number) => Some(number),
+                _ => None,
+            };
+            let is_within = |number: f64| {
+                arg.min.is_none_or(|min| min <= number) && arg.max.is_none_or(|max| number <= max)
+            };
+            assert!(default.is_none_or(is_within), "{}", arg.name);
+            if let ArgKind::Choice { values, .. } = arg.kind {
+                let default = arg.default.to_string();
+                let known = default.is_empty() || values.contains(&default.as_str());
+                assert!(known, "{}: {default}", arg.name);
+            }
+        }
+        let names: Vec<&str> = spec.args.iter().map(|arg| arg.name).collect();
+        for rule in spec.rules {
+            let named = match *rule {
+                ArgRule::Exclusive { one, other, .. } => vec![one, other],
+                ArgRule::NotBuilt { name, .. } => vec![name],
+            };
+            assert!(named.iter().all(|name| names.contains(name)), "{rule:?}");
+        }
+        for conflict in spec.conflicts {
+            assert!(REGISTRY.plugin(conflict.with).is_some(), "{conflict:?}");
+            let is_switch = |key| ENABLE_KEYS.iter().any(|switch| switch.name == key);
+            assert!(conflict.when_on.is_none_or(is_switch), "{conflict:?}");
+        }
     }
 }

@@ -17,8 +17,8 @@ use super::values::read_arguments;
 struct Listed {
     /// Place of each name's first entry.
     names: HashMap<String, TextRange>,
-    /// Place of drf's `enableHierarchy: true`.
-    drf_hierarchy: Option<TextRange>,
+    /// Place of each switch that is on: plugin and key.
+    switched_on: HashMap<(String, &'static str), TextRange>,
 }
 
 /// The tiers in file order.
@@ -50,8 +50,10 @@ pub(super) fn read_tiers(
         let plugins = read_tier(tier, registry, &mut listed, found);
         read.push(Tier { plugins });
     }
-    check_conflicts(&listed, found);
-    check_gang(key, &listed, registry, found);
+    for plugin in registry.plugins {
+        check_conflicts(plugin, &listed, found);
+        check_missed(key, plugin, &listed, found);
+    }
     read
 }
 
@@ -274,8 +276,9 @@ fn read_switch(
     match value {
         Some(value) => {
             *(key.field)(&mut plugin.enabled) = value;
-            if value && key.name == "enableHierarchy" && plugin.name == "drf" {
-                listed.drf_hierarchy = Some(field.key.into());
+            if value {
+                let switch = (plugin.name.clone(), key.name);
+                listed.switched_on.insert(switch, field.key.into());
             }
         }
         None => {
@@ -286,43 +289,39 @@ fn read_switch(
     }
 }
 
-/// Warns that nothing holds gangs together.
-fn check_gang(key: &YamlNode<'_>, listed: &Listed, registry: &Registry, found: &mut Findings) {
-    let has_gangs = listed.names.contains_key("gang") || registry.plugin("gang").is_none();
-    // A file with one plugin is a piece of one, not what a cluster runs with.
-    let is_whole = listed.names.len() > 1 && listed.names.contains_key("predicates");
-    if has_gangs || !is_whole {
-        return;
-    }
-    let message = "without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a \
-                   group are placed one by one";
-    found.warn("W0111-no-gang", key, message).help(
-        "add `- name: gang` to the first tier, unless no workload needs several pods at once",
-    );
-}
-
-/// Pairs of plugins that would both own the queues' shares (spec/01 §2.3, spec/02 §0.4).
-fn check_conflicts(listed: &Listed, found: &mut Findings) {
-    let Some(proportion) = listed.names.get("proportion") else {
+/// Warns of a plugin that is left out of a configuration for a whole cluster.
+fn check_missed(key: &YamlNode<'_>, plugin: &PluginSpec, listed: &Listed, found: &mut Findings) {
+    let Some(missed) = plugin.missed else {
         return;
     };
-    if let Some(hierarchy) = listed.drf_hierarchy {
-        let message = "drf with `enableHierarchy` and proportion exclude each other";
+    let is_whole = listed.names.len() > 1 && listed.names.contains_key(missed.beside);
+    if is_whole && !listed.names.contains_key(plugin.name) {
         found
-            .error("E0109-drf-hierarchy-and-proportion", hierarchy, message)
-            .see("proportion is listed at", proportion.start)
-            .help("remove proportion, or `enableHierarchy` of drf");
+            .warn(missed.code, key, missed.message)
+            .help(missed.help);
     }
-    if let Some(capacity) = listed.names.get("capacity") {
-        let (later, earlier) = if capacity.start > proportion.start {
-            (capacity, proportion)
-        } else {
-            (proportion, capacity)
+}
+
+/// Pairs of plugins that exclude each other (spec/01 §2.3, spec/02 §0.4).
+fn check_conflicts(plugin: &PluginSpec, listed: &Listed, found: &mut Findings) {
+    for conflict in plugin.conflicts {
+        let switch = |key| listed.switched_on.get(&(plugin.name.to_owned(), key));
+        let place = match conflict.when_on {
+            Some(key) => switch(key),
+            None => listed.names.get(plugin.name),
         };
-        let message = "capacity and proportion exclude each other";
+        let (Some(one), Some(other)) = (place, listed.names.get(conflict.with)) else {
+            continue;
+        };
+        let (subject, later, earlier) = match conflict.when_on {
+            Some(key) => (format!("{} with `{key}`", plugin.name), one, other),
+            None if one.start > other.start => (plugin.name.to_owned(), one, other),
+            None => (plugin.name.to_owned(), other, one),
+        };
+        let message = format!("{subject} and {} exclude each other", conflict.with);
         found
-            .error("E0110-capacity-and-proportion", *later, message)
+            .error(conflict.code, *later, message)
             .see("the other one is listed at", earlier.start)
-            .help("both decide what a queue deserves: keep one of them");
+            .help(conflict.help);
     }
 }

@@ -1,10 +1,11 @@
 //! `arguments`: values checked against the specs of a plugin or action.
 
+use crate::arg::in_range;
 use crate::arguments::{Arguments, Value, last_wins};
 use crate::diagnostic::Findings;
 use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
-use crate::registry::{ArgKind, ArgSpec, Registry, find_arg};
+use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, find_arg};
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
 use pumice_yaml::tree::{Data, YamlNode};
 
@@ -108,6 +109,10 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
         ArgKind::Map(specs) if !field.value.is_null() => {
             return read_map(field, spec, specs, found);
         }
+        ArgKind::TextMaps { most, example } if !field.value.is_null() => {
+            check_text_maps(field, most, example, found);
+            return free_value(field.value, found);
+        }
         _ => {}
     }
     let scalar = match resolve(field.value) {
@@ -141,6 +146,10 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
             None => return report_kind(field, spec, found),
         },
         (ArgKind::Str, ..) => Value::Str(text.to_owned()),
+        (ArgKind::Choice { values, otherwise }, ..) => {
+            check_choice(field, (values, text), otherwise, found);
+            Value::Str(text.to_owned())
+        }
         (ArgKind::Duration, ..) => match parse_go_duration(text) {
             Ok(_) => Value::Str(text.to_owned()),
             Err(error) => {
@@ -185,12 +194,16 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
     let example = match (spec.kind, resolve(field.value)) {
         (ArgKind::Bool, Some(Ok(Scalar::Int(0)))) => "false".to_owned(),
         (ArgKind::Bool, Some(Ok(Scalar::Int(1)))) => "true".to_owned(),
-        (_, _) if !spec.default.is_empty() => spec.default.to_owned(),
+        (_, _) if !spec.default.is_none() => spec.default.to_string(),
+        (ArgKind::Choice { values, .. }, _) => {
+            values.first().copied().unwrap_or_default().to_owned()
+        }
         (ArgKind::Int, _) => "10".to_owned(),
         (ArgKind::Float, _) => "1.5".to_owned(),
         (ArgKind::Bool, _) => "true".to_owned(),
         (ArgKind::Duration, _) => "30s".to_owned(),
         (ArgKind::Map(_), _) => "{}".to_owned(),
+        (ArgKind::TextMaps { example, .. }, _) => format!("[{{{example}}}]"),
         (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
     };
     let help = format!("write it as in `{}: {example}`", shorten(field.name));
@@ -218,23 +231,88 @@ fn report_tag(node: &YamlNode<'_>, mismatch: &TagMismatch, found: &mut Findings)
     None
 }
 
-/// Whether a value outside the sensible range is clamped is the plugin's decision.
+/// Tells what a number out of range counts as: `Arg::read` takes it into its range.
 fn warn_range(field: &Field<'_, '_>, spec: &ArgSpec, value: &Value, found: &mut Findings) {
-    let number = match value {
-        Value::Int(number) => *number as f64,
-        Value::Float(number) => *number,
+    let Some(number) = value.float().filter(|_| value.str().is_none()) else {
+        return;
+    };
+    let (side, bound, help) = match (spec.min, spec.max) {
+        (Some(min), _) if number < min => ("below", min, format!("write {min} or more")),
+        (_, Some(max)) if number > max => ("above", max, format!("write {max} or less")),
         _ => return,
     };
-    let (bound, limit) = match (spec.min, spec.max) {
-        (Some(min), _) if number < min => ("below the least sensible value", min),
-        (_, Some(max)) if number > max => ("above the greatest sensible value", max),
-        _ => return,
+    let counts = match spec.out_of_range {
+        OutOfRange::Nearest => String::new(),
+        OutOfRange::Default => "the default ".to_owned(),
     };
     let text = shorten(field.value.text().unwrap_or_default());
-    let message = format!("`{}`: {text} is {bound} {limit}", shorten(field.name));
+    let message = format!(
+        "`{}`: {text} is {side} {bound}; {counts}{} is used",
+        shorten(field.name),
+        in_range(spec, number)
+    );
     let finding = found.warn("W0303-unusual-value", field.value, message);
-    if !spec.default.is_empty() {
-        finding.help(format!("the default is {}", spec.default));
+    finding.help(help);
+}
+
+fn check_choice(
+    field: &Field<'_, '_>,
+    (values, text): (&[&'static str], &str),
+    otherwise: &str,
+    found: &mut Findings,
+) {
+    if text.is_empty() || values.contains(&text) {
+        return;
+    }
+    let message = format!(
+        "`{}`: `{}` is unknown; {otherwise}",
+        shorten(field.name),
+        shorten(text)
+    );
+    let finding = found.warn("W0308-unknown-choice", field.value, message);
+    match nearest(text, values.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help(format!("write one of `{}`", values.join("`, `"))),
+    };
+}
+
+fn check_text_maps(field: &Field<'_, '_>, most: usize, example: &str, found: &mut Findings) {
+    let name = shorten(field.name);
+    let help = format!("write its entries as in `- {example}`");
+    let Some(items) = field.value.items() else {
+        let what = field.value.describe();
+        let message = format!("`{name}` must be a list of maps, not {what}");
+        let finding = found.error("E0301-wrong-type", field.value, message);
+        finding.help(help);
+        return;
+    };
+    if let Some(first) = items.get(most) {
+        let message = format!("`{name}` has {} entries", items.len());
+        let finding = found.error("E0309-too-many-entries", first, message);
+        finding.help(format!("keep at most {most}"));
+    }
+    for item in items.iter().take(most) {
+        let Some(pairs) = item.entries() else {
+            let what = item.describe();
+            let message = format!("an entry of `{name}` must be a map, not {what}");
+            let finding = found.error("E0301-wrong-type", item, message);
+            finding.help(help.clone());
+            continue;
+        };
+        if pairs.is_empty() {
+            let message = format!("an empty entry of `{name}` has no effect");
+            let finding = found.warn("W0310-empty-entry", item, message);
+            finding.help("remove it, or give it keys and values");
+        }
+        for pair in pairs {
+            if !matches!(resolve(&pair.value), Some(Ok(Scalar::Str(_)))) {
+                let key = shorten(pair.key.text().unwrap_or_default());
+                let what = pair.value.describe();
+                let message = format!("`{key}` in `{name}` must be a string, not {what}");
+                let finding = found.error("E0301-wrong-type", &pair.value, message);
+                finding.help("put the value into quotes");
+            }
+        }
     }
 }
 

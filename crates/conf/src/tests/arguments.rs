@@ -1,6 +1,6 @@
 //! Arguments of plugins and actions.
 
-use crate::{Arguments, Value, parse};
+use crate::{Arg, ArgMap, Arguments, GoDuration, OneOf, Text, TextMaps, Value, parse};
 
 use super::{REGISTRY, clean, codes, with_arguments};
 
@@ -98,6 +98,7 @@ fn values_of_another_kind_are_errors_at_the_value() {
         ("map", "a: {b: lots}", "E0301 6:14"),
         ("sla", "sla-waiting-time: 30", "E0305 6:25"),
         ("sla", "sla-waiting-time: soon", "E0305 6:25"),
+        ("sla", "sla-waiting-time: 1.2.3s", "E0305 6:25"),
         ("sla", "sla-waiting-time: [1h]", "E0301 6:25"),
     ];
     for (plugin, line, expected) in table {
@@ -106,20 +107,100 @@ fn values_of_another_kind_are_errors_at_the_value() {
 }
 
 #[test]
-fn a_value_outside_the_sensible_range_is_warned_about_and_passed_on() {
+fn a_value_out_of_range_is_warned_about_passed_on_and_read_as_what_the_warning_says() {
+    const FACTOR: Arg<f64> = Arg::float("overcommit-factor", 1.2, "").min_or_default(1.0);
+    const MEMORY: Arg<i64> = Arg::int("binpack.memory", 1, "").min(0).max(100);
+    let read = |plugin: &str, line: &str, code: &str| {
+        let text = with_arguments(plugin, line);
+        let outcome = parse(&text, &REGISTRY);
+        let [found] = &outcome.diagnostics[..] else {
+            panic!("{line}: {:?}", outcome.diagnostics);
+        };
+        assert_eq!(codes(&text), [code], "{line}");
+        let arguments = outcome.config.unwrap().tiers.remove(0).plugins.remove(0);
+        let used = found.message.split("; ").nth(1).unwrap().to_owned();
+        (arguments.arguments, used)
+    };
+    let (arguments, used) = read("overcommit", "overcommit-factor: 0.5", "W0303 6:26");
+    assert_eq!(arguments.float("overcommit-factor"), Some(0.5));
+    assert_eq!(FACTOR.read(&arguments), 1.2);
+    assert_eq!(used, "the default 1.2 is used");
+    for (line, counts) in [("binpack.memory: -1", 0), ("binpack.memory: 101", 100)] {
+        let (arguments, used) = read("binpack", line, "W0303 6:23");
+        assert_eq!(MEMORY.read(&arguments), counts);
+        assert_eq!(used, format!("{counts} is used"));
+    }
+}
+
+#[test]
+fn what_is_read_is_of_its_kind_and_the_default_otherwise() {
+    const WEIGHT: Arg<i64> = Arg::int("w", 3, "");
+    const LISTED: Arg<i64> = Arg::int("r.*", 4, "").min(0).or_default();
+    const SWITCH: Arg<bool> = Arg::switch("s", true, "");
+    const NAME: Arg<Text> = Arg::text("n", "none", "");
+    const KIND: Arg<OneOf> = Arg::choice("k", &["a", "b"], "a", "a is used", "");
+    const TIME: Arg<GoDuration> = Arg::duration("t", "");
+    const MAP: Arg<ArgMap> = Arg::map("m", &[], "");
+    const RULES: Arg<TextMaps> = Arg::text_maps("l", 2, "", "");
+    let pair = |(name, value): (&str, Value)| (name.to_owned(), value);
+    let text = |text: &str| Value::Str(text.to_owned());
+    let team = Value::Map(vec![pair(("team", text("a")))]);
+    let none = Arguments::default();
+    let other: Arguments = ["w", "r.x", "s", "n", "k", "t", "m", "l"]
+        .map(|name| pair((name, Value::Null)))
+        .into_iter()
+        .collect();
+    for arguments in [&none, &other] {
+        assert_eq!(WEIGHT.read(arguments), 3);
+        assert_eq!(LISTED.read_for(arguments, "x"), 4);
+        assert!(SWITCH.read(arguments));
+        assert_eq!(NAME.read(arguments), "none");
+        assert_eq!(KIND.read(arguments), "a");
+        assert_eq!(TIME.read(arguments), None);
+        assert!(MAP.read(arguments).is_empty());
+        assert_eq!(RULES.read(arguments), Vec::<Vec<_>>::new());
+    }
+    let given: Arguments = [
+        ("w", Value::Int(i64::MAX)),
+        ("r.x", text("7")),
+        ("r.y", Value::Int(-7)),
+        ("s", text("off")),
+        ("n", text(" x ")),
+        ("k", text("b")),
+        ("t", text("1m")),
+        ("m", Value::Map(vec![pair(("w", Value::Int(5)))])),
+        (
+            "l",
+            Value::List(vec![team.clone(), Value::Map(vec![]), team]),
+        ),
+    ]
+    .map(pair)
+    .into_iter()
+    .collect();
+    assert_eq!(WEIGHT.read(&given), i64::MAX);
+    assert_eq!(LISTED.read_for(&given, "x"), 7);
+    assert_eq!(LISTED.read_for(&given, "y"), 4);
+    assert!(!SWITCH.read(&given));
+    assert_eq!((NAME.read(&given), KIND.read(&given)), ("x", "b"));
+    assert_eq!(TIME.read(&given), Some(60_000_000_000));
+    assert_eq!(WEIGHT.read(&MAP.read(&given)), 5);
+    assert_eq!(
+        RULES.read(&given),
+        [[("team".to_owned(), "a".to_owned())]],
+        "two entries, of which one is empty"
+    );
+}
+
+#[test]
+fn a_choice_within_a_map_is_checked() {
     for (line, expected) in [
-        ("overcommit-factor: 0.5", 0.5),
-        ("overcommit-factor: 101", 101.0),
+        ("b: {cpu: {type: MostAllocated}}", &[][..]),
+        ("b: {cpu: {type: }}", &[]),
+        ("b: {cpu: {type: ''}}", &[]),
+        ("b: {cpu: {type: MostAlocated}}", &["W0308 6:23"]),
+        ("b: {cpu: {tpye: MostAllocated}}", &["W0302 6:17"]),
     ] {
-        let text = with_arguments("overcommit", line);
-        assert_eq!(codes(&text), ["W0303 6:26"]);
-        let config = parse(&text, &REGISTRY).config.unwrap();
-        let read = config
-            .plugin("overcommit")
-            .unwrap()
-            .arguments
-            .float("overcommit-factor");
-        assert_eq!(read, Some(expected));
+        assert_eq!(codes(&with_arguments("map", line)), expected, "{line}");
     }
 }
 

@@ -385,12 +385,12 @@ fn a_configuration_without_gangs_is_warned_about() {
     check(
         &format!("{ACTIONS}tiers:\n{plugins}"),
         expect![[r#"
-            warning[W0111-no-gang]: without plugin `gang`, `minMember` and `minAvailable` mean nothing: pods of a group are placed one by one
+            warning[W0111-no-gang]: without plugin `gang` pods are placed one by one
              --> conf:2:1
               |
             2 | tiers:
               | ^^^^^
-              = help: add `- name: gang` to the first tier, unless no workload needs several pods at once
+              = help: add `- name: gang` to the first tier
         "#]],
     );
     check(

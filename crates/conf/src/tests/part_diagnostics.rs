@@ -58,13 +58,13 @@ fn plugins_that_exclude_each_other_are_found_across_tiers() {
     check(
         &format!("{ACTIONS}{hierarchy}"),
         expect![[r#"
-        error[E0109-drf-hierarchy-and-proportion]: drf with `enableHierarchy` and proportion exclude each other
-         --> conf:5:5
-          |
-        5 |     enableHierarchy: "true"
-          |     ^^^^^^^^^^^^^^^
-          = help: proportion is listed at line 7; remove proportion, or `enableHierarchy` of drf
-    "#]],
+            error[E0109-drf-hierarchy-and-proportion]: drf with `enableHierarchy` and proportion exclude each other
+             --> conf:5:5
+              |
+            5 |     enableHierarchy: "true"
+              |     ^^^^^^^^^^^^^^^
+              = help: the other one is listed at line 7; remove proportion, or `enableHierarchy` of drf
+        "#]],
     );
     let both = "tiers:\n- plugins:\n  - name: proportion\n- plugins:\n  - name: capacity\n";
     check(
@@ -183,49 +183,49 @@ fn wrong_kinds_name_what_is_expected_found_and_how_to_fix_it() {
     check(
         text,
         expect![[r#"
-        error[E0013-wrong-type]: `enableNodeOrder` must be a boolean, not the whole number `1`
-         --> conf:5:22
-          |
-        5 |     enableNodeOrder: 1
-          |                      ^
-          = help: write `enableNodeOrder: true` or `enableNodeOrder: false`
-        error[E0301-wrong-type]: `binpack.weight` must be a whole number, not the number `10.5`
-         --> conf:7:23
-          |
-        7 |       binpack.weight: 10.5
-          |                       ^^^^
-          = help: write it as in `binpack.weight: 1`
-        error[E0301-wrong-type]: `binpack.cpu` must be a whole number, not a list
-         --> conf:8:20
-          |
-        8 |       binpack.cpu: [1]
-          |                    ^
-          = help: write it as in `binpack.cpu: 1`
-        warning[W0303-unusual-value]: `overcommit-factor`: 0.5 is below the least sensible value 1
-          --> conf:11:26
-           |
-        11 |       overcommit-factor: 0.5
-           |                          ^^^
-           = help: the default is 1.2
-        error[E0301-wrong-type]: `predicate.CacheEnable` must be a boolean, not the whole number `1`
-          --> conf:13:40
-           |
-        13 |     arguments: {predicate.CacheEnable: 1}
-           |                                        ^
-           = help: write it as in `predicate.CacheEnable: true`
-        error[E0305-bad-duration]: `sla-waiting-time`: `30` is no duration: the unit is missing
-          --> conf:15:35
-           |
-        15 |     arguments: {sla-waiting-time: 30}
-           |                                   ^^
-           = help: write a number with its unit, as in `30s`, `5m` or `1h30m`
-        error[E0013-wrong-type]: `arguments` must be a map, not the string "none"
-          --> conf:17:16
-           |
-        17 |     arguments: none
-           |                ^^^^
-           = help: write `key: value` lines below `arguments:`
-    "#]],
+            error[E0013-wrong-type]: `enableNodeOrder` must be a boolean, not the whole number `1`
+             --> conf:5:22
+              |
+            5 |     enableNodeOrder: 1
+              |                      ^
+              = help: write `enableNodeOrder: true` or `enableNodeOrder: false`
+            error[E0301-wrong-type]: `binpack.weight` must be a whole number, not the number `10.5`
+             --> conf:7:23
+              |
+            7 |       binpack.weight: 10.5
+              |                       ^^^^
+              = help: write it as in `binpack.weight: 1`
+            error[E0301-wrong-type]: `binpack.cpu` must be a whole number, not a list
+             --> conf:8:20
+              |
+            8 |       binpack.cpu: [1]
+              |                    ^
+              = help: write it as in `binpack.cpu: 1`
+            warning[W0303-unusual-value]: `overcommit-factor`: 0.5 is below 1; the default 1.2 is used
+              --> conf:11:26
+               |
+            11 |       overcommit-factor: 0.5
+               |                          ^^^
+               = help: write 1 or more
+            error[E0301-wrong-type]: `predicate.CacheEnable` must be a boolean, not the whole number `1`
+              --> conf:13:40
+               |
+            13 |     arguments: {predicate.CacheEnable: 1}
+               |                                        ^
+               = help: write it as in `predicate.CacheEnable: true`
+            error[E0305-bad-duration]: `sla-waiting-time`: `30` is no duration: the unit is missing
+              --> conf:15:35
+               |
+            15 |     arguments: {sla-waiting-time: 30}
+               |                                   ^^
+               = help: write a number with its unit, as in `30s`, `5m` or `1h30m`
+            error[E0013-wrong-type]: `arguments` must be a map, not the string "none"
+              --> conf:17:16
+               |
+            17 |     arguments: none
+               |                ^^^^
+               = help: write `key: value` lines below `arguments:`
+        "#]],
     );
 }
 

@@ -1,45 +1,44 @@
-//! Rules on arguments beyond their kinds.
+//! Rules on arguments, choices, lists of maps.
 
 use expect_test::{Expect, expect};
 
-use super::{arg, with_arguments};
-use crate::{ActionSpec, ArgKind, ArgRule, ArgSpec, PluginSpec, Registry, parse};
+use super::with_arguments;
+use crate::{ActionSpec, Arg, ArgRule, OneOf, PluginSpec, Registry, TextMaps, parse};
 
-const ARGS: &[ArgSpec] = &[
-    arg("share.Memory", ArgKind::Bool, "false"),
-    arg("share.Number", ArgKind::Bool, "false"),
-    arg("share.Later", ArgKind::Bool, "false"),
-    arg("share.Policy", ArgKind::Str, ""),
-    arg("share.Maps", ArgKind::Any, ""),
-];
+const MEMORY: Arg<bool> = Arg::switch("share.Memory", false, "");
+const NUMBER: Arg<bool> = Arg::switch("share.Number", false, "");
+const LATER: Arg<bool> = Arg::switch("share.Later", false, "");
+const POLICY: Arg<OneOf> = Arg::choice(
+    "share.Policy",
+    &["binpack", "spread"],
+    "",
+    "no node is preferred",
+    "",
+);
+const MAPS: Arg<TextMaps> = Arg::text_maps("share.Maps", 2, "team: blue", "");
 
 const REGISTRY: Registry = Registry {
     plugins: &[PluginSpec {
         name: "share",
-        summary: "",
-        args: ARGS,
+        args: &[
+            MEMORY.spec(),
+            NUMBER.spec(),
+            LATER.spec(),
+            POLICY.spec(),
+            MAPS.spec(),
+        ],
         rules: &[
             ArgRule::Exclusive {
-                one: "share.Memory",
-                other: "share.Number",
+                one: MEMORY.name(),
+                other: NUMBER.name(),
                 help: "keep one of them",
             },
             ArgRule::NotBuilt {
-                name: "share.Later",
+                name: LATER.name(),
                 help: "pods that need it stay pending",
             },
-            ArgRule::OneOf {
-                name: "share.Policy",
-                values: &["binpack", "spread"],
-                otherwise: "no node is preferred",
-            },
-            ArgRule::TextMaps {
-                name: "share.Maps",
-                most: 2,
-                example: "team: blue",
-            },
         ],
-        built: true,
+        ..PluginSpec::PLAIN
     }],
     actions: &[ActionSpec {
         name: "allocate",

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use pumice_conf::{ArgKind, ArgRule, ArgSpec, CHART_CONF, DEFAULT_CONF, ENABLE_KEYS, METRIC_KEYS};
+use pumice_conf::{
+    ArgKind, ArgRule, ArgSpec, CHART_CONF, DEFAULT_CONF, ENABLE_KEYS, METRIC_KEYS, OutOfRange,
+    PluginConflict,
+};
 use pumice_engine::REGISTRY;
 
 use super::{cell, code, head, hold};
@@ -48,12 +51,16 @@ fn actions(page: &mut String) {
 }
 
 fn plugins(page: &mut String) {
-    *page += "\n## Plugins\n";
+    *page += "\n## Plugins\n\nA number out of its range is warned about and counts as the nearest one of the range, if \
+              the column does not say otherwise.\n";
     for plugin in REGISTRY.plugins.iter().filter(|plugin| plugin.built) {
         let _ = write!(page, "\n### {}\n\n{}\n", plugin.name, plugin.summary);
         arguments(page, plugin.args);
         for rule in plugin.rules {
             let _ = writeln!(page, "\n* {}", rule_text(rule));
+        }
+        for conflict in plugin.conflicts {
+            let _ = writeln!(page, "\n* {}", conflict_text(plugin.name, conflict));
         }
     }
     let missing = REGISTRY.plugins.iter().filter(|plugin| !plugin.built);
@@ -90,27 +97,47 @@ fn rows(page: &mut String, above: &str, arguments: &[ArgSpec]) {
             ArgKind::Int => "whole number",
             ArgKind::Float => "number",
             ArgKind::Bool => "boolean",
-            ArgKind::Str => "text",
+            ArgKind::Str | ArgKind::Choice { .. } => "text",
             ArgKind::Duration => "duration",
             ArgKind::Map(_) => "map",
+            ArgKind::TextMaps { .. } => "list of maps",
             ArgKind::Any => "any",
-        };
-        let range = match (argument.min, argument.max) {
-            (Some(min), Some(max)) => format!("{min} … {max}"),
-            (Some(min), None) => format!("from {min}"),
-            (None, Some(max)) => format!("to {max}"),
-            (None, None) => String::new(),
         };
         let _ = writeln!(
             page,
-            "| `{above}{}` | {kind} | {} | {range} | {} |",
+            "| `{above}{}` | {kind} | {} | {} | {} |",
             argument.name,
-            code(argument.default),
+            code(&argument.default.to_string()),
+            range(argument),
             cell(argument.doc)
         );
         if let ArgKind::Map(below) = argument.kind {
             rows(page, &format!("{above}{}: ", argument.name), below);
         }
+    }
+}
+
+/// What values there are, and what another one means.
+fn range(argument: &ArgSpec) -> String {
+    match argument.kind {
+        ArgKind::Choice { values, otherwise } => {
+            let values: Vec<String> = values.iter().map(|value| code(value)).collect();
+            return format!("{}; otherwise {otherwise}", values.join(", "));
+        }
+        ArgKind::TextMaps { most, example } => {
+            return format!("at most {most} maps of texts, such as `{example}`");
+        }
+        _ => {}
+    }
+    let range = match (argument.min, argument.max) {
+        (Some(min), Some(max)) => format!("{min} … {max}"),
+        (Some(min), None) => format!("from {min}"),
+        (None, Some(max)) => format!("to {max}"),
+        (None, None) => return String::new(),
+    };
+    match argument.out_of_range {
+        OutOfRange::Nearest => range,
+        OutOfRange::Default => format!("{range}; otherwise {}", argument.default),
     }
 }
 
@@ -120,22 +147,14 @@ fn rule_text(rule: &ArgRule) -> String {
             format!("`{one}` and `{other}` exclude each other.")
         }
         ArgRule::NotBuilt { name, help } => format!("`{name}` is not built yet: {help}."),
-        ArgRule::OneOf {
-            name,
-            values,
-            otherwise,
-        } => {
-            let values: Vec<String> = values.iter().map(|value| code(value)).collect();
-            format!(
-                "`{name}` is one of {}; otherwise {otherwise}.",
-                values.join(", ")
-            )
-        }
-        ArgRule::TextMaps {
-            name,
-            most,
-            example,
-        } => format!("`{name}` is a list of at most {most} maps of texts, such as `{example}`."),
+    }
+}
+
+fn conflict_text(name: &str, conflict: &PluginConflict) -> String {
+    let with = conflict.with;
+    match conflict.when_on {
+        Some(switch) => format!("`{name}` with `{switch}` and `{with}` exclude each other."),
+        None => format!("`{name}` and `{with}` exclude each other."),
     }
 }
 

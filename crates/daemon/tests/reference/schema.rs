@@ -1,7 +1,7 @@
 //! `config/schema.json`: a JSON schema of `volcano-scheduler.conf`, for editors.
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use pumice_conf::{ArgKind, ArgRule, ArgSpec, ENABLE_KEYS, METRIC_KEYS};
+use pumice_conf::{ArgDefault, ArgKind, ArgRule, ArgSpec, ENABLE_KEYS, METRIC_KEYS};
 use pumice_engine::REGISTRY;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ fn boolean() -> Value {
     json!({"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": BOOLEAN}]})
 }
 
-fn argument(spec: &ArgSpec, rules: &[ArgRule]) -> Value {
+fn argument(spec: &ArgSpec) -> Value {
     let mut schema = match spec.kind {
         ArgKind::Int => json!({"anyOf": [
             {"type": "integer"}, {"type": "string", "pattern": "^[-+]?[0-9][0-9_]*$"},
@@ -26,32 +26,31 @@ fn argument(spec: &ArgSpec, rules: &[ArgRule]) -> Value {
         ]}),
         ArgKind::Bool => boolean(),
         ArgKind::Str => json!({"type": ["string", "number", "boolean"]}),
+        ArgKind::Choice { values, .. } => {
+            let values = values.iter().copied().chain([""]);
+            json!({"enum": values.collect::<Vec<_>>()})
+        }
         ArgKind::Duration => json!({"type": "string"}),
-        ArgKind::Map(below) => arguments(below, rules),
+        ArgKind::Map(below) => arguments(below, &[]),
+        ArgKind::TextMaps { most, .. } => {
+            json!({"type": "array", "maxItems": most, "items": {
+                "type": "object", "additionalProperties": {"type": "string"},
+            }})
+        }
         ArgKind::Any => json!({}),
     };
-    for rule in rules {
-        match rule {
-            ArgRule::OneOf { name, values, .. } if *name == spec.name => {
-                let values = values.iter().copied().chain([""]);
-                schema = json!({"enum": values.collect::<Vec<_>>()});
-            }
-            ArgRule::TextMaps { name, most, .. } if *name == spec.name => {
-                schema = json!({"type": "array", "maxItems": most, "items": {
-                    "type": "object", "additionalProperties": {"type": "string"},
-                }});
-            }
-            _ => {}
-        }
-    }
     if let Some(min) = spec.min {
         schema["minimum"] = json!(min);
     }
     if let Some(max) = spec.max {
         schema["maximum"] = json!(max);
     }
-    if !spec.default.is_empty() {
-        schema["default"] = json!(spec.default);
+    match spec.default {
+        ArgDefault::Int(number) => schema["default"] = json!(number),
+        ArgDefault::Float(number) => schema["default"] = json!(number),
+        ArgDefault::Bool(value) => schema["default"] = json!(value),
+        ArgDefault::Str(text) if !text.is_empty() => schema["default"] = json!(text),
+        ArgDefault::Str(_) | ArgDefault::None => {}
     }
     schema["description"] = json!(spec.doc);
     schema
@@ -61,7 +60,7 @@ fn arguments(specs: &[ArgSpec], rules: &[ArgRule]) -> Value {
     let mut exact = Map::new();
     let mut patterns = Map::new();
     for spec in specs {
-        let schema = argument(spec, rules);
+        let schema = argument(spec);
         match spec.prefix() {
             Some(prefix) => patterns.insert(format!("^{}.", prefix.replace('.', "\\.")), schema),
             None => exact.insert(spec.name.to_owned(), schema),
@@ -258,6 +257,13 @@ fn the_schema_accepts_what_a_strict_check_accepts() {
         with("name: overcommit\n    arguments: {overcommit-factor: 0.5}"),
         with("name: deviceshare\n    arguments: {deviceshare.SchedulePolicy: fullest}"),
         with("name: deviceshare\n    arguments: {deviceshare.GPUExclusiveRules: train}"),
+        with(
+            "name: resource-strategy-fit\n    arguments: {resources: {cpu: {type: MostAllocated}}}",
+        ),
+        with(
+            "name: resource-strategy-fit\n    arguments: {resources: {cpu: {type: MostAlocated}}}",
+        ),
+        with("name: resource-strategy-fit\n    arguments: {resources: {cpu: {weight: 0}}}"),
         with(
             "name: deviceshare\n    arguments: {deviceshare.GPUSharingEnable: true, deviceshare.VGPUEnable: true}",
         ),

@@ -235,13 +235,14 @@ fn what_means_nothing_is_told() {
 #[test]
 fn init_params_are_read_quoted_and_not_and_nonsense_leaves_the_defaults() {
     let read = |params: &str| {
+        let switch = MIND_CLUSTER.name();
         let text = format!(
             "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gang\n  - name: deviceshare\n    \
-             arguments: {{{MIND_CLUSTER}: true}}\nconfigurations:\n- name: init-params\n  \
+             arguments: {{{switch}: true}}\nconfigurations:\n- name: init-params\n  \
              arguments: {params}\n"
         );
         let settings = accepted(&parse(&text, &REGISTRY));
-        assert_eq!(settings.weight, DEFAULT_WEIGHT);
+        assert_eq!(settings.weight, 10);
         settings.mind_cluster
     };
     let default = MindCluster {

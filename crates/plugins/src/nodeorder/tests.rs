@@ -6,7 +6,7 @@ use pumice_conf::Value;
 use pumice_model::object::{NodeOp, NodeRequirement, NodeTerm, PodObject};
 use pumice_model::{NodeIx, TaskStatus};
 
-const ALL: [&str; 8] = [
+const ALL: [Arg<i64>; 8] = [
     LEAST,
     MOST,
     BALANCED,
@@ -18,11 +18,11 @@ const ALL: [&str; 8] = [
 ];
 
 /// The plugin with only these scorers on.
-fn only(weights: &[(&str, i64)]) -> NodeOrder {
-    let zero = ALL.iter().map(|key| ((*key).to_owned(), Value::Int(0)));
+fn only(weights: &[(Arg<i64>, i64)]) -> NodeOrder {
+    let zero = ALL.iter().map(|key| (key.to_string(), Value::Int(0)));
     let given = weights
         .iter()
-        .map(|(key, weight)| ((*key).to_owned(), Value::Int(*weight)));
+        .map(|(key, weight)| (key.to_string(), Value::Int(*weight)));
     NodeOrder::new(&zero.chain(given).collect())
 }
 

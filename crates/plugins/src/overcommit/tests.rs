@@ -6,7 +6,7 @@ use pumice_conf::Value;
 use pumice_model::object::{Gates, GroupPhase, PodObject};
 
 fn plugin(factor: Option<Value>) -> Overcommit {
-    let pairs = factor.map(|factor| (FACTOR.to_owned(), factor));
+    let pairs = factor.map(|factor| (FACTOR.to_string(), factor));
     Overcommit::new(&pairs.into_iter().collect())
 }
 

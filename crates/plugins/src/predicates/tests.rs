@@ -10,17 +10,17 @@ use pumice_model::object::{
 };
 
 /// The plugin with these arguments set to `false`, and its reasons.
-fn plugin(off: &[&str]) -> (Predicates, ReasonTable) {
+fn plugin(off: &[Arg<bool>]) -> (Predicates, ReasonTable) {
     let mut table = ReasonTable::default();
     let arguments = off
         .iter()
-        .map(|key| ((*key).to_owned(), Value::Bool(false)))
+        .map(|key| (key.to_string(), Value::Bool(false)))
         .collect();
     (Predicates::new(&arguments, &mut table), table)
 }
 
 /// First static reason against each node for the pod `x`.
-fn static_verdicts(state: &State, off: &[&str]) -> Vec<Option<String>> {
+fn static_verdicts(state: &State, off: &[Arg<bool>]) -> Vec<Option<String>> {
     let (plugin, table) = plugin(off);
     let count = state.nodes().len();
     let mut part = StaticPart {
@@ -36,7 +36,7 @@ fn static_verdicts(state: &State, off: &[&str]) -> Vec<Option<String>> {
 
 /// Reasons of the filters on node load for the pod `x` against the first node, each with whether it
 /// is asked before the static ones.
-fn load_verdicts(state: &State, off: &[&str]) -> Vec<(bool, String)> {
+fn load_verdicts(state: &State, off: &[Arg<bool>]) -> Vec<(bool, String)> {
     let (plugin, table) = plugin(off);
     let mut found = Vec::new();
     for filter in plugin.node_filters(state, &class(state, "x")) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_conf::Arguments;
+use pumice_conf::{Arg, ArgMap, ArgSpec, Arguments, Text};
 use pumice_framework::points::NodeFilter;
 use pumice_framework::{Class, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::resource::{CPU, MEMORY, Unit, unit_of};
@@ -10,6 +10,27 @@ use pumice_model::{ResIx, State};
 
 use super::names;
 use crate::columns::value;
+
+const ENABLE: Arg<bool> = Arg::switch(
+    "enable",
+    false,
+    "Pods that ask for none of the listed resources leave cpu and memory for them.",
+);
+const RESOURCES: Arg<Text> = Arg::text(
+    "resources",
+    "",
+    "The resources for which something is left, separated by commas.",
+);
+const RATES: Arg<ArgMap> = Arg::map("resourceProportion", &[RATE.spec()], "How much is left.");
+const RATE: Arg<f64> = Arg::float(
+    "*",
+    1.0,
+    "Left for each idle unit: `<resource>.cpu` in cpus, `<resource>.memory` in GB (10⁹ bytes).",
+)
+.min_or_default(0.0);
+
+/// What the map may say.
+pub(super) const ARGS: &[ArgSpec] = &[ENABLE.spec(), RESOURCES.spec(), RATES.spec()];
 
 /// A listed resource.
 struct ListedResource {
@@ -41,12 +62,12 @@ struct ReservedUnit {
 impl Proportional {
     /// None where it is off.
     pub fn new(arguments: &Arguments, reasons: &mut ReasonTable) -> Option<Self> {
-        if !arguments.bool("enable").unwrap_or(false) {
+        if !ENABLE.read(arguments) {
             return None;
         }
-        let rates = arguments.map("resourceProportion");
-        let rate = |key: String| rates.float(&key).filter(|rate| *rate >= 0.0).unwrap_or(1.0);
-        let listed = names(arguments, "resources").into_iter().map(|name| {
+        let rates = RATES.read(arguments);
+        let rate = |key: String| RATE.read_for(&rates, &key);
+        let listed = names(RESOURCES.read(arguments)).into_iter().map(|name| {
             let text = format!("proportional of resource {name} check failed");
             ListedResource {
                 cpu_milli: rate(format!("{name}.cpu")) * 1e3,

@@ -1,11 +1,39 @@
 //! Nodes with scarce resources are kept for those that ask for them.
 
-use pumice_conf::Arguments;
+use pumice_conf::{Arg, ArgMap, ArgSpec, Arguments, Text};
 use pumice_framework::Class;
 use pumice_model::{Nodes, ResIx, State};
 
 use super::names;
 use crate::columns::value;
+
+const ENABLE: Arg<bool> = Arg::switch(
+    "enable",
+    false,
+    "Prefer nodes that have fewer of the scarce resources.",
+);
+const RESOURCES: Arg<Text> = Arg::text(
+    "resources",
+    "",
+    "The scarce resources, separated by commas.",
+);
+const WEIGHT: Arg<i64> = Arg::int("weight", 0, "Weight of this score; 0 switches it off.").min(0);
+const RESOURCE_WEIGHTS: Arg<ArgMap> = Arg::map(
+    "resourceWeight",
+    &[RESOURCE_WEIGHT.spec()],
+    "Weights of the scarce resources.",
+);
+const RESOURCE_WEIGHT: Arg<i64> = Arg::int("*", 1, "Weight of a scarce resource.")
+    .min(0)
+    .or_default();
+
+/// What the map may say.
+pub(super) const ARGS: &[ArgSpec] = &[
+    ENABLE.spec(),
+    RESOURCES.spec(),
+    WEIGHT.spec(),
+    RESOURCE_WEIGHTS.spec(),
+];
 
 /// The arguments.
 pub(super) struct Scarce {
@@ -26,20 +54,18 @@ pub(super) struct ScarceScore {
 
 impl Scarce {
     pub fn new(arguments: &Arguments) -> Self {
-        let weights = arguments.map("resourceWeight");
-        let weight_of =
-            |name: &String| weights.int(name).filter(|weight| *weight >= 0).unwrap_or(1);
-        let listed = names(arguments, "resources").into_iter();
+        let weights = RESOURCE_WEIGHTS.read(arguments);
+        let listed = names(RESOURCES.read(arguments)).into_iter();
         let listed: Vec<(String, i64)> = listed
             .map(|name| {
-                let weight = weight_of(&name);
+                let weight = RESOURCE_WEIGHT.read_for(&weights, &name);
                 (name, weight)
             })
             .collect();
         let weight_sum = listed.iter().map(|(_, weight)| *weight);
-        let is_on = arguments.bool("enable").unwrap_or(false);
+        let weight = WEIGHT.read(arguments);
         Self {
-            weight: arguments.int("weight").filter(|_| is_on).unwrap_or(0),
+            weight: if ENABLE.read(arguments) { weight } else { 0 },
             weight_sum: weight_sum.fold(0, i64::saturating_add),
             listed,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_conf::Arguments;
+use pumice_conf::{Arg, ArgMap, Arguments, OneOf};
 use pumice_framework::Class;
 use pumice_model::{Nodes, ResIx, State};
 
@@ -13,7 +13,28 @@ use crate::columns::value;
 pub(super) const LEAST: &str = "LeastAllocated";
 /// Less of it stays free: better.
 const MOST: &str = "MostAllocated";
-const DEFAULT_WEIGHT: i64 = 10;
+
+pub(super) const WEIGHT: Arg<i64> = Arg::int(
+    "resourceStrategyFitWeight",
+    10,
+    "Weight of the score by strategy; 0 switches it off.",
+)
+.min(0)
+.or_default();
+/// By name of a resource, in the map of resources.
+pub(super) const RESOURCE: Arg<ArgMap> = Arg::map(
+    "*",
+    &[KIND.spec(), RESOURCE_WEIGHT.spec()],
+    "A resource, or all whose name begins with what stands before a final `*`.",
+);
+const KIND: Arg<OneOf> = Arg::choice(
+    "type",
+    &[LEAST, MOST],
+    LEAST,
+    "LeastAllocated is used",
+    "`LeastAllocated` prefers nodes where more of it stays free, `MostAllocated` where less does.",
+);
+const RESOURCE_WEIGHT: Arg<i64> = Arg::int("weight", 1, "Its weight.").min(1);
 
 /// The arguments.
 pub(super) struct Strategy {
@@ -44,24 +65,17 @@ struct StrategyPart {
 }
 
 impl Strategy {
-    pub fn new(arguments: &Arguments) -> Self {
-        let weight = arguments.int("resourceStrategyFitWeight");
+    pub fn new(arguments: &Arguments, resources: &Arguments) -> Self {
         let mut strategy = Self {
-            weight: weight
-                .filter(|weight| *weight >= 0)
-                .unwrap_or(DEFAULT_WEIGHT),
+            weight: WEIGHT.read(arguments),
             exact: BTreeMap::new(),
             patterns: BTreeMap::new(),
         };
-        let resources = arguments.map("resources");
         for (name, _) in resources.iter() {
-            let given = resources.map(name);
+            let given = RESOURCE.read_for(resources, name);
             let rule = Rule {
-                most: given.str("type") == Some(MOST),
-                weight: given
-                    .int("weight")
-                    .filter(|weight| *weight > 0)
-                    .unwrap_or(1),
+                most: KIND.read(&given) == MOST,
+                weight: RESOURCE_WEIGHT.read(&given),
             };
             match name.strip_suffix('*') {
                 // A `*` anywhere else, or alone, means nothing.

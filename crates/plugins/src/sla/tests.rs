@@ -22,7 +22,7 @@ fn with_limit(name: &str, age_s: i64, limit: Option<&str>) -> GroupObject {
 }
 
 fn plugin(limit: Option<&str>) -> Sla {
-    let pair = |text: &str| (WAITING_TIME.to_owned(), Value::Str(text.to_owned()));
+    let pair = |text: &str| (WAITING_TIME.to_string(), Value::Str(text.to_owned()));
     Sla::new(&limit.map(pair).into_iter().collect())
 }
 

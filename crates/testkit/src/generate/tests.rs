@@ -4,7 +4,7 @@ mod influence;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_conf::{ActionSpec, ArgKind, ArgSpec, Config, PluginSpec, Registry, parse};
+use pumice_conf::{ActionSpec, Arg, ArgSpec, Config, PluginSpec, Registry, parse};
 use pumice_model::delta::Delta;
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
 
@@ -12,24 +12,15 @@ use super::devices::PERCENTAGE;
 use super::{amount, cluster, conf_text};
 use crate::naive::{Outcome, schedule};
 
-const fn arg(name: &'static str, kind: ArgKind) -> ArgSpec {
-    ArgSpec {
-        name,
-        kind,
-        default: "",
-        min: None,
-        max: None,
-        doc: "",
-    }
+const fn int(name: &'static str) -> ArgSpec {
+    Arg::int(name, 0, "").spec()
 }
 
 const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
     PluginSpec {
         name,
-        summary: "",
         args,
-        rules: &[],
-        built: true,
+        ..PluginSpec::PLAIN
     }
 }
 
@@ -47,58 +38,64 @@ static REGISTRY: Registry = Registry {
         plugin("priority", &[]),
         plugin("gang", &[]),
         plugin("conformance", &[]),
-        plugin("overcommit", &[arg("overcommit-factor", ArgKind::Float)]),
+        plugin(
+            "overcommit",
+            &[Arg::float("overcommit-factor", 0.0, "").spec()],
+        ),
         plugin("drf", &[]),
-        plugin("predicates", &[arg("predicate.*", ArgKind::Bool)]),
+        plugin(
+            "predicates",
+            &[Arg::switch("predicate.*", false, "").spec()],
+        ),
         plugin("proportion", &[]),
         plugin(
             "nodeorder",
             &[
-                arg("leastrequested.weight", ArgKind::Int),
-                arg("mostrequested.weight", ArgKind::Int),
-                arg("balancedresource.weight", ArgKind::Int),
-                arg("nodeaffinity.weight", ArgKind::Int),
-                arg("podaffinity.weight", ArgKind::Int),
-                arg("tainttoleration.weight", ArgKind::Int),
-                arg("podtopologyspread.weight", ArgKind::Int),
-                arg("imagelocality.weight", ArgKind::Int),
+                int("leastrequested.weight"),
+                int("mostrequested.weight"),
+                int("balancedresource.weight"),
+                int("nodeaffinity.weight"),
+                int("podaffinity.weight"),
+                int("tainttoleration.weight"),
+                int("podtopologyspread.weight"),
+                int("imagelocality.weight"),
             ],
         ),
         plugin(
             "binpack",
             &[
-                arg("binpack.weight", ArgKind::Int),
-                arg("binpack.cpu", ArgKind::Int),
-                arg("binpack.memory", ArgKind::Int),
-                arg("binpack.resources", ArgKind::Str),
-                arg("binpack.resources.*", ArgKind::Int),
+                int("binpack.weight"),
+                int("binpack.cpu"),
+                int("binpack.memory"),
+                Arg::text("binpack.resources", "", "").spec(),
+                int("binpack.resources.*"),
             ],
         ),
         plugin(
             "deviceshare",
             &[
-                arg("deviceshare.VGPUEnable", ArgKind::Bool),
-                arg("deviceshare.SchedulePolicy", ArgKind::Str),
-                arg("deviceshare.ScheduleWeight", ArgKind::Int),
+                Arg::switch("deviceshare.VGPUEnable", false, "").spec(),
+                Arg::text("deviceshare.SchedulePolicy", "", "").spec(),
+                int("deviceshare.ScheduleWeight"),
             ],
         ),
         plugin(
             "nodegroup",
             &[
-                arg("strict", ArgKind::Bool),
-                arg("enablePreferredOrder", ArgKind::Bool),
+                Arg::switch("strict", false, "").spec(),
+                Arg::switch("enablePreferredOrder", false, "").spec(),
             ],
         ),
         plugin(
             "resource-strategy-fit",
             &[
-                arg("resourceStrategyFitWeight", ArgKind::Int),
-                arg("resources", ArgKind::Any),
-                arg("sra", ArgKind::Any),
-                arg("proportional", ArgKind::Any),
+                int("resourceStrategyFitWeight"),
+                Arg::any("resources", "").spec(),
+                Arg::any("sra", "").spec(),
+                Arg::any("proportional", "").spec(),
             ],
         ),
-        plugin("sla", &[arg("sla-waiting-time", ArgKind::Duration)]),
+        plugin("sla", &[Arg::duration("sla-waiting-time", "").spec()]),
     ],
     actions: &[action("enqueue"), action("allocate"), action("backfill")],
 };
