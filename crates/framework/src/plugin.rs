@@ -79,4 +79,10 @@ pub trait Plugin {
     fn wake_at_s(&self) -> Option<i64> {
         None
     }
+
+    /// What the owner of a PodGroup should know of what is written on it: an annotation that cannot be
+    /// read and is passed over. Told as an event; nothing is decided by it.
+    fn job_warning(&self, _state: &State, _job: JobIx) -> Option<String> {
+        None
+    }
 }
