@@ -281,7 +281,7 @@ fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
 
 #[test]
 fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_again() {
-    let in_queue = |name: &str, queue: &str| pumice_model::object::GroupObject {
+    let in_queue = |name: &str, queue: &str| GroupObject {
         queue: queue.to_owned(),
         ..group(name, 1)
     };
