@@ -142,9 +142,13 @@ pub struct BindingAnnotations {
 }
 
 impl BindingAnnotations {
-    /// Adds what another family writes. A key that is there already stays as it is.
+    /// Adds what another family writes, each key once. A key that is there already stays as it is.
     pub fn merge(&mut self, other: Self) {
-        for mark in other.annotations {
+        let mut more = other.annotations;
+        if self.annotations.is_empty() {
+            self.annotations = std::mem::take(&mut more);
+        }
+        for mark in more {
             if self.annotations.iter().all(|known| known.key != mark.key) {
                 self.annotations.push(mark);
             }

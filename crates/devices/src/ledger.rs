@@ -335,7 +335,7 @@ impl NodeCards {
                 pod,
                 card,
                 partition: allocation.partition,
-                held: allocation.charged.clone(),
+                held: Portion::from_slice(&allocation.charged),
                 tags,
                 load,
                 certain: allocation.certain,
@@ -395,25 +395,33 @@ impl NodeCards {
         }
     }
 
-    /// Whether what is in use of a card is the sum of what pods hold of it, in both views.
+    /// Whether what is in use of a card is the sum of what pods hold of it, in both views. Asked at
+    /// every decision, so it goes through the entries once.
     pub fn is_balanced(&self, card: usize) -> bool {
-        [LedgerTime::Now, LedgerTime::Future]
-            .into_iter()
-            .all(|view| {
-                let mut sums: Portion = self.used(card, LedgerTime::Idle).into();
-                let of_card = |entry: &&LedgerEntry| usize::from(entry.card) == card;
-                for entry in self.entries(view).filter(of_card) {
-                    for (sum, part) in sums.iter_mut().zip(&entry.held) {
-                        *sum += part;
-                    }
-                }
-                sums[..] == *self.used(card, view)
-            })
+        let (mut now, mut future) = ([0; MAX_DIMENSIONS], [0; MAX_DIMENSIONS]);
+        let of_card = |entry: &&LedgerEntry| usize::from(entry.card) == card;
+        for entry in self.entries.iter().filter(of_card) {
+            if entry.load.counts(LedgerTime::Now) {
+                add(&mut now, &entry.held);
+            }
+            if entry.load.counts(LedgerTime::Future) {
+                add(&mut future, &entry.held);
+            }
+        }
+        let width = self.dimensions.len();
+        now[..width] == *self.used(card, LedgerTime::Now)
+            && future[..width] == *self.used(card, LedgerTime::Future)
     }
 
     fn are_balanced(&self, allocations: &[Allocation]) -> bool {
         let mut cards = allocations.iter().filter_map(|one| one.card);
         cards.all(|card| self.is_balanced(usize::from(card)))
+    }
+}
+
+fn add(sums: &mut [i64], parts: &[i64]) {
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        *sum += part;
     }
 }
 

@@ -43,5 +43,5 @@ pub use ledger::{
     Load, NodeCards, Partition, Portion, Tags, UNLIMITED,
 };
 pub use node::NodeDevices;
-pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss};
+pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss, QueueAmounts};
 pub use settings::{Policy, Settings};

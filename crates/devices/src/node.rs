@@ -34,9 +34,12 @@ impl NodeDevices {
         self.families.as_ref()?.get(usize::from(family))
     }
 
-    /// The cards of a family, or `nothing` where it has none to tell of.
-    pub fn cards<'a>(&'a self, family: u8, nothing: &'a NodeCards) -> &'a NodeCards {
-        self.family(family).unwrap_or(nothing)
+    /// Asks about the cards of a family, or about none where it has none to tell of.
+    pub fn with_cards<A>(&self, family: u8, ask: impl FnOnce(&NodeCards) -> A) -> A {
+        match self.family(family) {
+            Some(cards) => ask(cards),
+            None => ask(&NodeCards::default()),
+        }
     }
 
     /// Summaries of the cards of a family as they are now; `None` where they do not tell enough.
@@ -65,23 +68,39 @@ impl NodeDevices {
         load: Load,
         allocations: &mut Allocations,
     ) {
-        self.change(family, |cards| {
+        if let Some(cards) = self.family_mut(family) {
             cards.resolve(allocations);
             cards.charge(pod, tags, load, allocations);
-        });
+            self.follow(family, allocations);
+        }
     }
 
     /// Takes a charge back.
     pub fn discharge(&mut self, family: u8, pod: u32, load: Load, allocations: &[Allocation]) {
-        self.change(family, |cards| cards.discharge(pod, load, allocations));
+        if let Some(cards) = self.family_mut(family) {
+            cards.discharge(pod, load, allocations);
+            self.follow(family, allocations);
+        }
     }
 
-    fn change(&mut self, family: u8, change: impl FnOnce(&mut NodeCards)) {
-        let families = self.families.as_mut();
-        let found = families.and_then(|all| all.get_mut(usize::from(family)));
-        if let Some(cards) = found {
-            change(cards);
-            self.renew_summaries(family);
+    fn family_mut(&mut self, family: u8) -> Option<&mut NodeCards> {
+        self.families.as_mut()?.get_mut(usize::from(family))
+    }
+
+    /// Brings the summaries in step with what was charged or discharged: those of the cards it was
+    /// on, as long as every card has one.
+    fn follow(&mut self, family: u8, allocations: &[Allocation]) {
+        let families = self.families.as_ref();
+        let cards = families.and_then(|all| all.get(usize::from(family)));
+        let Some(cards) = cards.filter(|_| family == self.summary_family) else {
+            return;
+        };
+        for card in allocations.iter().filter_map(|allocation| allocation.card) {
+            let at = usize::from(card);
+            match (self.summaries.get_mut(at), CardSummary::of(cards, at)) {
+                (Some(summary), Some(now)) => *summary = now,
+                _ => return self.renew_summaries(family),
+            }
         }
     }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::binding::BindingAnnotations;
-use crate::facts::MilliAmounts;
 use crate::ledger::{Allocations, CardSummary, LedgerTime, NodeCards};
 use crate::node::NodeDevices;
 
@@ -27,6 +26,9 @@ pub struct NearMiss {
     /// them.
     pub distance: (u32, i64),
 }
+
+/// Amounts that count for a queue: resource and milli-units, sorted by name.
+pub type QueueAmounts<'a> = SmallVec<[(&'a str, i64); 2]>;
 
 /// What a pod asks of one family.
 ///
@@ -63,9 +65,9 @@ pub trait FamilyRequest {
     ) -> BindingAnnotations;
 
     /// Amounts that count for the pod's queue instead of those of its containers: exact for the
-    /// cards it has, as far as it can be told before it has some. Resource and milli-units.
-    fn charge(&self, _picks: Option<&Allocations>) -> MilliAmounts {
-        MilliAmounts::new()
+    /// cards it has, as far as it can be told before it has some.
+    fn charge(&self, _picks: Option<&Allocations>) -> QueueAmounts<'_> {
+        QueueAmounts::new()
     }
 
     /// What the owner of the pod should know although it can be placed.
@@ -104,7 +106,7 @@ impl DeviceRequest {
         let mut sum = 0.0;
         let mut first = 0;
         for (family, request) in &self.parts {
-            match request.fit(devices.cards(*family, &NodeCards::default()), view) {
+            match devices.with_cards(*family, |cards| request.fit(cards, view)) {
                 Ok(score) => sum += score,
                 Err(failure) => return Err(first + usize::from(failure)),
             }
@@ -129,11 +131,8 @@ impl DeviceRequest {
         view: LedgerTime,
     ) -> Option<SmallVec<[(u8, Allocations); 1]>> {
         let allocation = |(family, request): &(u8, Rc<dyn FamilyRequest>)| {
-            let cards = NodeCards::default();
-            Some((
-                *family,
-                request.choose(devices.cards(*family, &cards), view)?,
-            ))
+            let found = devices.with_cards(*family, |cards| request.choose(cards, view));
+            Some((*family, found?))
         };
         self.parts.iter().map(allocation).collect()
     }
@@ -141,7 +140,7 @@ impl DeviceRequest {
     /// Why the pod does not fit the devices of a node; `None` if it does.
     pub fn explain(&self, node: &str, devices: &NodeDevices, view: LedgerTime) -> Option<NearMiss> {
         self.parts.iter().find_map(|(family, request)| {
-            request.explain(node, devices.cards(*family, &NodeCards::default()), view)
+            devices.with_cards(*family, |cards| request.explain(node, cards, view))
         })
     }
 

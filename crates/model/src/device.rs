@@ -300,7 +300,7 @@ pub(crate) fn charge_of(
     for (family, request) in &demand.parts {
         let allocations = parts.and_then(|parts| parts.iter().find(|(known, _)| known == family));
         for (name, amount) in request.charge(allocations.map(|(_, allocations)| allocations)) {
-            charge.push((resources.intern(&name), amount));
+            charge.push((resources.intern(name), amount));
         }
     }
     charge

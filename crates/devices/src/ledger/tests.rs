@@ -106,6 +106,26 @@ fn families_make_cards_of_the_dimensions_they_name() {
     }
 }
 
+const PLAIN: &[Dimension] = &[physical("memory"), physical("sharers"), physical("cores")];
+
+/// More memory than a summary tells.
+const BIG: i64 = 3 << 30;
+
+/// A node of one family with plain cards.
+fn plain_cards(count: u32) -> NodeDevices {
+    let mut cards = NodeCards::new(PLAIN);
+    for index in 0..count {
+        let card = Card {
+            index,
+            id: Rc::from(format!("chip-{index}")),
+            is_plain: true,
+            ..Card::default()
+        };
+        cards.add(card, &[16_384, 10, 100]);
+    }
+    NodeDevices::new(vec![cards])
+}
+
 fn load() -> impl Strategy<Value = Load> {
     prop::sample::select(vec![Load::Held, Load::Releasing, Load::Pipelined])
 }
@@ -133,5 +153,42 @@ proptest! {
             prop_assert!((0..3).all(|card| cards.is_balanced(card)));
         }
         prop_assert_eq!(cards, idle);
+    }
+
+    #[test]
+    fn summaries_follow_what_is_charged_and_discharged(
+        pods in prop::collection::vec(
+            (load(), prop::collection::vec((0..5u16, 0..100i64), 0..3), any::<bool>()),
+            1..12,
+        ),
+    ) {
+        let idle = plain_cards(4);
+        let mut devices = idle.clone();
+        let mut charged: Vec<(u32, Load, Allocations)> = Vec::new();
+        for (pod, (load, parts, goes)) in pods.into_iter().enumerate() {
+            let part = |(card, amount): (u16, i64)| {
+                // Sometimes more than a summary tells: then there is none until it is given back.
+                let memory = if amount > 90 { BIG } else { amount };
+                Allocation {
+                    charged: [memory, 1, amount].into_iter().collect(),
+                    ..allocation(card, [0; 5])
+                }
+            };
+            let mut own: Allocations = parts.into_iter().map(part).collect();
+            devices.charge(0, pod as u32, Tags::default(), load, &mut own);
+            charged.push((pod as u32, load, own));
+            if goes {
+                let (pod, load, own) = charged.swap_remove(0);
+                devices.discharge(0, pod, load, &own);
+            }
+            let cards = devices.family(0).expect("cards");
+            let all: Option<Vec<CardSummary>> =
+                (0..4).map(|at| CardSummary::of(cards, at)).collect();
+            prop_assert_eq!(devices.summaries(0), all.as_deref());
+        }
+        for (pod, load, own) in charged {
+            devices.discharge(0, pod, load, &own);
+        }
+        prop_assert_eq!(devices, idle);
     }
 }

@@ -7,9 +7,11 @@
 //!
 //! * `request`: what a pod asks, and its wish.
 //! * `node`: cards of a node, and what a placed pod holds of them.
-//! * `memory`, `number`: fit, choice and score of the two modes.
+//! * `mode`: what the two modes have in common.
+//! * `memory`, `number`: fit, choice and score of each.
 
 mod memory;
+mod mode;
 mod node;
 mod number;
 mod request;
@@ -32,6 +34,7 @@ use crate::request::{Failure, FamilyRequest};
 use crate::settings::Settings;
 use crate::text::{Bounded, shorten};
 
+use mode::{AskingPod, GpuRequest};
 use request::Request;
 
 /// Resource of pods that share cards.
@@ -110,19 +113,19 @@ impl Family for GpuShare {
 impl GpuShare {
     fn compile(&self, request: Request, pod: &PodFacts) -> Result<Rc<dyn FamilyRequest>, String> {
         let settings = &self.settings;
-        let wish = CardSelector::of(pod)?;
-        let protocol = BindProtocol::of(settings, LOCK);
+        let mut pod = AskingPod {
+            request,
+            wish: CardSelector::of(pod)?,
+            policy: settings.policy,
+            protocol: BindProtocol::of(settings, LOCK),
+        };
         if settings.gpu_memory && request.memory > 0 {
-            let shared = memory::Shared::new(request, wish, settings.policy, protocol);
-            return Ok(Rc::new(shared));
+            return Ok(Rc::new(GpuRequest::new(pod, memory::Shared)));
         }
         if settings.gpu_number && request.number > 0 {
-            let protocol = BindProtocol {
-                lock: None,
-                ..protocol
-            };
-            let whole = number::Whole::new(request, wish, settings.policy, protocol)?;
-            return Ok(Rc::new(whole));
+            pod.protocol.lock = None;
+            let whole = number::Whole::of(&pod)?;
+            return Ok(Rc::new(GpuRequest::new(pod, whole)));
         }
         let (resource, switch) = match request.memory > 0 {
             true => (MEMORY, "deviceshare.GPUSharingEnable"),

@@ -45,8 +45,8 @@ impl State {
     }
 
     /// Moves a task's share to the status and node it has now. What stays the same is left alone: all
-    /// amounts, when a placement becomes a decision. Not for tasks that have to do with devices, whose
-    /// amounts depend on where they are.
+    /// amounts, when a placement becomes a decision. Not for tasks with devices that came from another
+    /// place: their amounts depend on where they are.
     pub(super) fn account_move(
         &mut self,
         ix: TaskIx,

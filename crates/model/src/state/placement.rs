@@ -104,8 +104,9 @@ impl State {
         if !same_place {
             self.leave_node(ix, &shape, entry.keeps);
         }
-        let plain = !self.task(ix).involves_devices();
-        if !plain {
+        // With devices a task counts other amounts on a node than before it, and on another.
+        let same_amounts = same_place || !self.task(ix).involves_devices();
+        if !same_amounts {
             self.account(ix, old_status, old_node, -1);
         }
         let task = &mut self.tasks[ix.at()];
@@ -118,7 +119,7 @@ impl State {
         if !same_place {
             self.enter_node(ix, &shape, entry);
         }
-        match plain {
+        match same_amounts {
             true => self.account_move(ix, old_status, old_node),
             false => self.account(ix, status, node, 1),
         }

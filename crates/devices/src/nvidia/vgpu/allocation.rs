@@ -14,6 +14,9 @@
 //! regular ones. So the element of a regular container has its number, and elements of sidecars
 //! take empty places before that of the first regular container with vGPU ([`layout`]).
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 use crate::facts::{ContainerFacts, ContainerKind};
 use crate::ledger::Partition;
 use crate::nvidia::vgpu::config::Table;
@@ -24,9 +27,9 @@ pub const VENDOR: &str = "NVIDIA";
 
 /// One device of an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct Device<'a> {
     /// UUID, or partition of it.
-    pub id: String,
+    pub id: Cow<'a, str>,
     /// Memory in units of the register annotation, as asked.
     pub memory: u32,
     /// Percent of a card.
@@ -48,13 +51,20 @@ pub struct Read<'a> {
     pub cores: Option<u32>,
 }
 
+/// Room for the text of one device, which most pods have.
+const DEVICE_BYTES: usize = 64;
+
 /// Writes an allocation; empty elements at the end are left out.
-pub fn encode(elements: &[Vec<Device>]) -> String {
-    let mut text = String::new();
+pub fn encode<'a, Element>(elements: impl IntoIterator<Item = Element>) -> String
+where
+    Element: IntoIterator<Item = Device<'a>>,
+{
+    let mut text = String::with_capacity(DEVICE_BYTES);
     for element in elements {
-        for device in element {
-            let Device { id, memory, cores } = device;
-            text.push_str(&format!("{id},{VENDOR},{memory},{cores}:"));
+        for Device { id, memory, cores } in element {
+            text.push_str(&id);
+            // Writing to a string does not fail.
+            let _ = write!(text, ",{VENDOR},{memory},{cores}:");
         }
         text.push(';');
     }

@@ -3,9 +3,11 @@
 //! Checks that no eviction changes come first, so that the check a card fails tells whether
 //! evictions could help.
 
+use std::rc::Rc;
+
 use smallvec::SmallVec;
 
-use crate::ledger::{Card, LedgerTime, NodeCards, Partition, Tags};
+use crate::ledger::{Allocation, Card, LedgerTime, NodeCards, Partition, Tags};
 use crate::nvidia::part::CardPart;
 use crate::nvidia::vgpu::config::{InUse, Table, VgpuConfig};
 use crate::nvidia::vgpu::containers::ContainerRequest;
@@ -88,6 +90,30 @@ pub struct CardCandidate {
     pub cores: i64,
 }
 
+impl CardCandidate {
+    /// What the container gets, of the card with this identity.
+    pub fn allocation(&self, id: Rc<str>) -> Allocation {
+        let asked = CardPart {
+            memory: self.memory,
+            sharers: 1,
+            cores: self.cores,
+        };
+        let charged = CardPart {
+            memory: self.charged,
+            ..asked
+        };
+        Allocation {
+            container: self.container,
+            card: Some(self.card),
+            id,
+            partition: self.partition,
+            asked: asked.portion(),
+            charged: charged.portion(),
+            certain: true,
+        }
+    }
+}
+
 /// Cards for a pod.
 pub type Candidates = SmallVec<[CardCandidate; 4]>;
 
@@ -133,16 +159,14 @@ impl<'a> PodOnNode<'a> {
     /// The checks that no eviction changes.
     pub fn allows(&self, need: &ContainerRequest, at: usize) -> Result<(), Check> {
         let (limits, card) = (self.limits, self.card(at));
-        let checks = [
-            (Check::Usable, card.is_usable()),
-            (
-                Check::Mode,
-                limits.mode.is_none_or(|asked| asked == mode(card)),
-            ),
-            (Check::Index, limits.allow_index(card)),
-        ];
-        if let Some((check, _)) = checks.iter().find(|(_, passed)| !passed) {
-            return Err(*check);
+        if !card.is_usable() {
+            return Err(Check::Usable);
+        }
+        if limits.mode.is_some_and(|asked| asked != mode(card)) {
+            return Err(Check::Mode);
+        }
+        if !limits.allow_index(card) {
+            return Err(Check::Index);
         }
         if limits.by_uuid() && !limits.allow_uuid(card) {
             return Err(Check::Uuid);

@@ -1,9 +1,12 @@
 //! What a pod asks of the family, compiled.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
+use smallvec::smallvec;
+
 use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, PluginProtocol};
-use crate::facts::{MilliAmounts, PodFacts};
+use crate::facts::PodFacts;
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, Tags};
 use crate::nvidia::indices::INDEX;
 use crate::nvidia::part::CardPart;
@@ -18,7 +21,7 @@ use crate::nvidia::vgpu::limits::AnnotationLimits;
 use crate::nvidia::vgpu::search::search;
 use crate::nvidia::vgpu::sharing::{MODES, Sharing};
 use crate::nvidia::vgpu::summary;
-use crate::request::{Failure, FamilyRequest, NearMiss};
+use crate::request::{Failure, FamilyRequest, NearMiss, QueueAmounts};
 
 /// Pod annotation: node it is bound to.
 const NODE: &str = "volcano.sh/vgpu-node";
@@ -145,25 +148,17 @@ impl VgpuRequest {
 
     /// The allocation as text.
     fn allocation(&self, cards: &NodeCards, allocations: &Allocations) -> String {
-        let device = |allocation: &Allocation| {
-            let asked = CardPart::of(&allocation.asked);
-            Device {
-                id: self.id(cards, allocation),
-                memory: u32::try_from(asked.memory).unwrap_or(0),
-                cores: u32::try_from(asked.cores).unwrap_or(0),
-            }
-        };
-        let element = |container: &Option<u16>| -> Vec<Device> {
+        let element = |container: &Option<u16>| {
+            let container = *container;
             let own = allocations
                 .iter()
-                .filter(|allocation| Some(allocation.container) == *container);
-            own.map(device).collect()
+                .filter(move |allocation| Some(allocation.container) == container);
+            own.map(|allocation| self.device(cards, allocation))
         };
-        let elements: Vec<Vec<Device>> = self.layout.iter().map(element).collect();
-        encode(&elements)
+        encode(self.layout.iter().map(element))
     }
 
-    fn id(&self, cards: &NodeCards, allocation: &Allocation) -> String {
+    fn device<'a>(&self, cards: &NodeCards, allocation: &'a Allocation) -> Device<'a> {
         let partition = || {
             let card = cards.cards.get(usize::from(allocation.card?))?;
             let Sharing::Mig(Some(table)) = Sharing::of(card) else {
@@ -172,7 +167,12 @@ impl VgpuRequest {
             let table = self.config.tables.get(usize::from(table))?;
             mig_id(&allocation.id, table, allocation.partition?)
         };
-        partition().unwrap_or_else(|| allocation.id.to_string())
+        let asked = CardPart::of(&allocation.asked);
+        Device {
+            id: partition().map_or(Cow::Borrowed(&allocation.id), Cow::Owned),
+            memory: u32::try_from(asked.memory).unwrap_or(0),
+            cores: u32::try_from(asked.cores).unwrap_or(0),
+        }
     }
 
     /// Memory of all cards before they are known, in milli-units.
@@ -207,27 +207,17 @@ impl FamilyRequest for VgpuRequest {
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
-        let (candidates, _) = self.choose_cards(cards, view).ok()?;
         let allocation = |candidate: &CardCandidate| {
-            let asked = CardPart {
-                memory: candidate.memory,
-                sharers: 1,
-                cores: candidate.cores,
-            };
-            let charged = CardPart {
-                memory: candidate.charged,
-                ..asked
-            };
-            Allocation {
-                container: candidate.container,
-                card: Some(candidate.card),
-                id: Rc::clone(&cards.cards[usize::from(candidate.card)].id),
-                partition: candidate.partition,
-                asked: asked.portion(),
-                charged: charged.portion(),
-                certain: true,
-            }
+            let card = &cards.cards[usize::from(candidate.card)];
+            candidate.allocation(Rc::clone(&card.id))
         };
+        if let Some(need) = self.one()
+            && !cards.cards.is_empty()
+        {
+            let (candidate, _) = self.on_node(cards, view).place_one(need, &[]).ok()?;
+            return Some(smallvec![allocation(&candidate)]);
+        }
+        let (candidates, _) = self.choose_cards(cards, view).ok()?;
         Some(candidates.iter().map(allocation).collect())
     }
 
@@ -257,7 +247,7 @@ impl FamilyRequest for VgpuRequest {
         protocol.binding(annotations.into(), allocation)
     }
 
-    fn charge(&self, allocations: Option<&Allocations>) -> MilliAmounts {
+    fn charge(&self, allocations: Option<&Allocations>) -> QueueAmounts<'_> {
         let is_known = |all: &&Allocations| all.iter().all(|one| one.certain);
         let (memory, cores) = match allocations.filter(is_known) {
             Some(all) => {
@@ -272,10 +262,11 @@ impl FamilyRequest for VgpuRequest {
                 (self.expected_memory(), milli(self.needs.iter().map(cores)))
             }
         };
-        let mut amounts = MilliAmounts::new();
-        amounts.extend(memory.map(|memory| (self.config.nvidia.memory_name.clone(), memory)));
+        let names = &self.config.nvidia;
+        let mut amounts = QueueAmounts::new();
+        amounts.extend(memory.map(|memory| (names.memory_name.as_str(), memory)));
         if cores > 0 {
-            amounts.push((self.config.nvidia.core_name.clone(), cores));
+            amounts.push((names.core_name.as_str(), cores));
         }
         amounts.sort();
         amounts

@@ -33,13 +33,17 @@ fn texts(good: &'static str) -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[,:;\\[\\]0-9A-Z-]{0,60}", mutated]
 }
 
-fn devices() -> impl Strategy<Value = Device> {
+fn devices() -> impl Strategy<Value = Device<'static>> {
     let parts = (
         "[A-Za-z0-9-]{1,12}(\\[g1-[0-9]\\])?",
         0..=i32::MAX as u32,
         0..=100u32,
     );
-    parts.prop_map(|(id, memory, cores)| Device { id, memory, cores })
+    parts.prop_map(|(id, memory, cores)| Device {
+        id: id.into(),
+        memory,
+        cores,
+    })
 }
 
 /// A card as registered, without its UUID.
@@ -121,9 +125,9 @@ proptest! {
     fn an_allocation_is_read_as_it_was_written(
         mut elements in prop::collection::vec(prop::collection::vec(devices(), 0..3), 1..4),
     ) {
-        let text = encode(&elements);
+        let text = encode(elements.clone());
         let read = |read: &crate::nvidia::vgpu::allocation::Read| Device {
-            id: read.id.to_owned(),
+            id: read.id.to_owned().into(),
             memory: read.memory.expect("a number"),
             cores: read.cores.expect("a number"),
         };

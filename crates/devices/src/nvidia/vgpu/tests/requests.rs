@@ -218,12 +218,14 @@ fn queues_are_charged_for_all_cards() {
     for (limits, before, after) in cases {
         let request = request(&*family, &pod(&[limits], &[]));
         let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
-        assert_eq!(request.charge(None), amounts(before), "{limits:?}");
-        assert_eq!(
-            request.charge(Some(&allocations)),
-            amounts(after),
-            "{limits:?}"
-        );
+        let charge = |allocations| -> Vec<(String, i64)> {
+            let charge = request.charge(allocations).into_iter();
+            charge
+                .map(|(name, milli)| (name.to_owned(), milli))
+                .collect()
+        };
+        assert_eq!(charge(None), amounts(before), "{limits:?}");
+        assert_eq!(charge(Some(&allocations)), amounts(after), "{limits:?}");
     }
 }
 
