@@ -33,17 +33,23 @@ fn create(lab: &LabGuard, name: &str, pods: i64, cpu: i64, limit: Option<&str>) 
         json!({}),
         |limit| json!({"volcano.sh/sla-waiting-time": limit}),
     );
+    let spec = json!({"minMember": pods, "minResources": {"cpu": (pods * cpu).to_string()}});
+    create_group(lab, name, &annotations, &spec)?;
+    create_members(lab, name, pods, cpu)
+}
+
+fn create_group(lab: &LabGuard, name: &str, annotations: &Value, spec: &Value) -> Result<()> {
     let group = json!({
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name, "annotations": annotations},
-        "spec": {
-            "minMember": pods,
-            "queue": "default",
-            "minResources": {"cpu": (pods * cpu).to_string()},
-        },
+        "spec": spec,
     });
     lab.rest().create(GROUPS, &group)?;
+    Ok(())
+}
+
+fn create_members(lab: &LabGuard, name: &str, pods: i64, cpu: i64) -> Result<()> {
     for at in 0..pods {
         let mut pod = bare_pod(&format!("{name}-{at}"), Some(&cpu.to_string()));
         pod["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": name});
@@ -104,12 +110,14 @@ fn what_a_job_could_have_is_kept_for_it_once_its_time_has_run_out() -> Result<()
         "too big to be admitted"
     );
     wait_phase(&lab, &scheduler, "big", "Inqueue")?;
-    // Outside any reservation, and it fits on the idle node only.
-    lab.rest().create(PODS, &bare_pod("late", Some("3")))?;
-    stays_pending(&lab, "late")?;
+    // It asks for no reservation, so it is admitted, and it fits on the idle node only.
+    create_group(&lab, "late", &json!({}), &json!({"minMember": 1}))?;
+    create_members(&lab, "late", 1, 3)?;
+    wait_phase(&lab, &scheduler, "late", "Inqueue")?;
+    stays_pending(&lab, "late-")?;
     lab.delete(&format!("{PODS}/service"))?;
     wait_running(&lab, &scheduler, "big-", 2)?;
-    stays_pending(&lab, "late")?;
+    stays_pending(&lab, "late-")?;
     no_node_is_overfull(&lab)
 }
 
