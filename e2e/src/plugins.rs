@@ -140,6 +140,18 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Pods whose plugins have not answered do not run, whatever the kubelet of the lab says.
+    fn hold_back(&self, pods: &mut [ListedPod], call: &AllocateCall) {
+        let state = self.state();
+        let waiting = state.waiting.values().flatten();
+        let waiting: BTreeSet<&str> = waiting.map(|pod| pod.pod.uid.as_str()).collect();
+        for pod in pods.iter_mut().filter(|pod| pod.phase == "Running") {
+            if pod.uid == call.pod || waiting.contains(pod.uid.as_str()) {
+                pod.phase = "Pending".to_owned();
+            }
+        }
+    }
+
     /// A kubelet has learnt of a pod. A node's worker starts with its first pod.
     fn learn(self: &Arc<Self>, pod: &Pod) {
         let view = view(pod);
@@ -297,13 +309,9 @@ async fn allocate(
     call: &AllocateCall,
 ) -> Result<Option<Service>> {
     let pods: Api<Pod> = Api::all(shared.client.clone());
-    let pods: Vec<ListedPod> = pods
-        .list(&ListParams::default())
-        .await?
-        .items
-        .iter()
-        .map(view)
-        .collect();
+    let listed = pods.list(&ListParams::default()).await?;
+    let mut pods: Vec<ListedPod> = listed.items.iter().map(view).collect();
+    shared.hold_back(&mut pods, call);
     let caller = pods.iter().find(|pod| pod.uid == call.pod);
     let ended = |pod: &ListedPod| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
     let Some(caller) = caller.filter(|pod| !pod.deleting && !ended(pod)) else {

@@ -11,6 +11,7 @@ use pumice_e2e::{
 };
 use serde_json::json;
 
+use crate::deploying::grant_mindcluster;
 use crate::{LIMIT, QUIET};
 
 /// Shows a single cycle of the simulator; its continuation is the sample `pipelining-then-bound`.
@@ -65,6 +66,9 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     let client = lab.cluster().client(Identity::Admin)?;
     let plugins = DevicePlugins::start(client, PluginSetup::default());
     lab.create_sample(&sample)?;
+    if name == "npu-mindcluster" {
+        grant_mindcluster(lab.cluster())?;
+    }
     wait_complete(&lab)?;
     let before = lab.bound("")?;
     let mut setup = Setup::default();
