@@ -138,14 +138,14 @@ impl ClassIndex {
     }
 
     /// Nodes touched since it was last asked; `None` when they are so many that all are looked at.
-    fn touched(&self, state: &State) -> Option<Vec<NodeIx>> {
+    fn touched(&self, state: &State) -> Option<SmallVec<[NodeIx; 16]>> {
         let cursor = self.cursor.checked_sub(1)?;
         let many = self.verdict.len().div_ceil(4);
         let count = state.nodes().touched_since(cursor)?.take(many).count();
         if count == many {
             return None;
         }
-        let mut touched = Vec::with_capacity(count);
+        let mut touched = SmallVec::with_capacity(count);
         touched.extend(state.nodes().touched_since(cursor)?);
         Some(touched)
     }
