@@ -12,7 +12,8 @@ use pumice_admin::metrics::Metrics;
 use pumice_admin::reload::{self, Reload};
 use pumice_cluster::config_map;
 use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
-use pumice_decider::{DeviceConfigPlace, device_config_place};
+use pumice_decider::{DeviceConfigPlace, device_config_place, report_places};
+use pumice_devices::ReportPlace;
 use pumice_engine::REGISTRY;
 use tokio::sync::{mpsc, watch as cell};
 
@@ -78,6 +79,8 @@ pub struct ConfFollower {
     pub core: mpsc::Sender<DecideCommand>,
     /// Where the device configuration of the configuration in use is.
     pub devices: cell::Sender<DeviceConfigPlace>,
+    /// ConfigMaps about the devices of nodes that the configuration in use has need of.
+    pub reports: cell::Sender<Vec<ReportPlace>>,
     /// For the probes.
     pub status: Arc<DaemonStatus>,
     /// For `/configz`.
@@ -177,7 +180,7 @@ impl ConfFollower {
                 }
                 tracing::info!(%hash, "configuration in use: {}", self.name);
                 let json = serde_json::to_value(&config).unwrap_or_default();
-                let place = device_config_place(&config);
+                let (place, reports) = (device_config_place(&config), report_places(&config));
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let command = DecideCommand::Configure { config, text };
                 if self.core.send(command).await.is_err() {
@@ -187,6 +190,11 @@ impl ConfFollower {
                 self.devices.send_if_modified(|known| {
                     let moved = *known != place;
                     *known = place;
+                    moved
+                });
+                self.reports.send_if_modified(|known| {
+                    let moved = *known != reports;
+                    *known = reports;
                     moved
                 });
                 self.used(hash, json, before.is_some());

@@ -25,6 +25,7 @@ use crate::conf::{self, ConfFollower, ConfInUse};
 use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
 use crate::journal::Journal;
+use crate::node_reports;
 use crate::notices::{self, Notice, Notices};
 use crate::publish::{Meters, Out, Publisher};
 use crate::settings::DaemonSettings;
@@ -399,6 +400,9 @@ impl Daemon {
         let (devices, places) = cell::channel(None);
         let reads = self.clients.reads.clone();
         tokio::spawn(device_config::follow(reads, places, core.clone()));
+        let (reports, places) = cell::channel(Vec::new());
+        let reads = self.clients.reads.clone();
+        tokio::spawn(node_reports::follow(reads, places, core.clone()));
         let follower = ConfFollower {
             name: conf::name(source),
             strict: self
@@ -408,6 +412,7 @@ impl Daemon {
                 .disable_default_scheduler_config,
             core,
             devices,
+            reports,
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             metrics: Arc::clone(&self.metrics),

@@ -16,6 +16,7 @@ use pumice_cluster::lease::TermWatch;
 use pumice_cluster::watch::{Picture, WatchInput};
 use pumice_conf::Config;
 use pumice_decider::{Clock as _, Decider, DeciderOptions};
+use pumice_devices::ReportPlace;
 use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
@@ -61,6 +62,13 @@ pub enum DecideCommand {
         /// Its name.
         name: String,
         /// `device-config.yaml`.
+        text: Option<String>,
+    },
+    /// What a ConfigMap tells of the devices of nodes, or that there is none.
+    NodeReports {
+        /// The ConfigMap.
+        place: ReportPlace,
+        /// What it has under its key.
         text: Option<String>,
     },
     /// Decide nothing any more. The answer comes after all outcomes sent before were taken in.
@@ -236,6 +244,9 @@ impl DecideLoop {
                 name,
                 text,
             } => self.decider.set_device_config(namespace, name, text),
+            DecideCommand::NodeReports { place, text } => {
+                self.decider.set_node_reports(place, text);
+            }
             DecideCommand::Rest(reply) => {
                 self.decider.rest();
                 // What the outcomes before it asked for goes out before the answer.

@@ -22,6 +22,7 @@ mod dump;
 mod flags;
 mod identity;
 mod journal;
+mod node_reports;
 mod notices;
 mod publish;
 mod settings;

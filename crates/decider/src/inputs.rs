@@ -1,7 +1,10 @@
 //! What a decider is told.
 
+use std::collections::BTreeSet;
+
 use pumice_conf::Config;
 use pumice_controllers::shard::ShardView;
+use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
 use pumice_model::object::{NodeObject, Shard};
 use pumice_model::{Delta, NoteAbout};
@@ -16,6 +19,11 @@ pub type DeviceConfigPlace = Option<(String, String)>;
 pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
     let settings = pumice_plugins::device_settings(config);
     settings.reads_config_map().then_some(settings.config_map)
+}
+
+/// ConfigMaps that tell of the devices of nodes, of which a configuration has need.
+pub fn report_places(config: &Config) -> Vec<ReportPlace> {
+    families::report_places(&pumice_plugins::device_settings(config))
 }
 
 impl Decider {
@@ -99,6 +107,44 @@ impl Decider {
         } else if is_there {
             let text = format!("device configuration in use: {whose}");
             self.log(LogLevel::Info, text);
+        }
+        self.changed = true;
+    }
+
+    /// What a ConfigMap tells of the devices of nodes, or that there is none.
+    pub fn set_node_reports(&mut self, place: ReportPlace, text: Option<String>) {
+        let ReportPlace {
+            namespace,
+            name,
+            key,
+        } = place;
+        let data: Vec<(String, String)> =
+            text.into_iter().map(|text| (key.clone(), text)).collect();
+        let reports = families::node_reports(&namespace, &name, &data).unwrap_or_else(|why| {
+            let text =
+                format!("ConfigMap {namespace}/{name}: what it tells of nodes is not taken: {why}");
+            self.log(LogLevel::Warning, text);
+            Vec::new()
+        });
+        let told = reports
+            .iter()
+            .map(|report| (report.node.clone(), report.topic));
+        let told: BTreeSet<_> = told.collect();
+        let before = self.reports.insert((namespace, name), told.clone());
+        let gone = before.unwrap_or_default();
+        for (node, topic) in gone.difference(&told) {
+            self.engine.apply(Delta::NodeReport {
+                node: node.clone(),
+                topic: (*topic).to_owned(),
+                text: None,
+            });
+        }
+        for report in reports {
+            self.engine.apply(Delta::NodeReport {
+                node: report.node,
+                topic: report.topic.to_owned(),
+                text: Some(report.text),
+            });
         }
         self.changed = true;
     }

@@ -25,7 +25,7 @@ mod report;
 mod status_retries;
 mod step;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use pumice_conf::Config;
@@ -35,7 +35,7 @@ use pumice_model::Delta;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
-pub use inputs::{DeviceConfigPlace, device_config_place};
+pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use step::StepResult;
 
 use pending_cleanups::PendingCleanups;
@@ -93,6 +93,8 @@ pub struct Decider {
     configured: bool,
     /// Where the device configuration is, and whether it was read since.
     device_config: (DeviceConfigPlace, bool),
+    /// Nodes and topics that ConfigMaps about nodes tell of, by ConfigMap.
+    reports: BTreeMap<(String, String), BTreeSet<(String, &'static str)>>,
     /// Every first list is complete.
     synced: bool,
     leader: bool,
@@ -132,6 +134,7 @@ impl Decider {
             dry_run: options.dry_run,
             configured: false,
             device_config: (None, true),
+            reports: BTreeMap::new(),
             synced: false,
             leader: false,
             followed: true,

@@ -514,7 +514,11 @@ fn the_arguments_say_where_it_is_if_devices_are_shared_at_all() {
     let cases: [(&str, &[Pair], Option<Pair>); 6] = [
         ("gang", &[(name, "x")], None),
         ("deviceshare", &[(name, "x")], None),
-        ("deviceshare", &[npu, (name, "x")], None),
+        (
+            "deviceshare",
+            &[npu, (name, "x")],
+            Some(("kube-system", "x")),
+        ),
         (
             "deviceshare",
             &[vgpu],

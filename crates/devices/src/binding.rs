@@ -2,6 +2,8 @@
 //!
 //! Times are stamped when the Binding is sent, so they are not known here.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::settings::Settings;
@@ -18,6 +20,8 @@ pub enum AnnotationValue {
     Sequence,
     /// Unix nanoseconds when the Binding is sent.
     Nanos,
+    /// As [`AnnotationValue::Sequence`], counted in nanoseconds.
+    NanoSequence,
 }
 
 /// The moment a Binding is sent.
@@ -29,6 +33,8 @@ pub struct Sent {
     pub nanos: i64,
     /// The value of [`AnnotationValue::Sequence`] for its node.
     pub sequence: u64,
+    /// The value of [`AnnotationValue::NanoSequence`] for its node.
+    pub nano_sequence: u64,
 }
 
 impl AnnotationValue {
@@ -39,6 +45,7 @@ impl AnnotationValue {
             Self::Seconds => sent.seconds.to_string(),
             Self::Sequence => sent.sequence.to_string(),
             Self::Nanos => sent.nanos.to_string(),
+            Self::NanoSequence => sent.nano_sequence.to_string(),
         }
     }
 }
@@ -50,18 +57,28 @@ const LARGEST_SEQUENCE: u64 = i64::MAX as u64;
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
     last: FxHashMap<String, u64>,
+    last_nanos: FxHashMap<String, u64>,
+}
+
+fn next_of(last: &mut FxHashMap<String, u64>, node: &str, now: i64) -> u64 {
+    let now = u64::try_from(now).unwrap_or(0);
+    let next = match last.get(node) {
+        Some(last) => now.max(last.saturating_add(1)),
+        None => now,
+    };
+    last.insert(node.to_owned(), next);
+    next
 }
 
 impl Sequences {
     /// The next sequence of a node: `now_s`, or one more than the last.
     pub fn next(&mut self, node: &str, now_s: i64) -> u64 {
-        let now = u64::try_from(now_s).unwrap_or(0);
-        let sequence = match self.last.get(node) {
-            Some(last) => now.max(last.saturating_add(1)),
-            None => now,
-        };
-        self.last.insert(node.to_owned(), sequence);
-        sequence
+        next_of(&mut self.last, node, now_s)
+    }
+
+    /// The next sequence of a node that counts nanoseconds: `now_ns`, or one more than the last.
+    pub fn next_nanos(&mut self, node: &str, now_ns: i64) -> u64 {
+        next_of(&mut self.last_nanos, node, now_ns)
     }
 
     /// A sequence somebody took on a node. The end of all numbers (`u64::MAX`) is none, nor is anything
@@ -77,6 +94,7 @@ impl Sequences {
     /// A node is gone.
     pub fn forget(&mut self, node: &str) {
         self.last.remove(node);
+        self.last_nanos.remove(node);
     }
 }
 
@@ -84,9 +102,19 @@ impl Sequences {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     /// Key.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// Value.
     pub value: AnnotationValue,
+}
+
+impl Annotation {
+    /// An annotation.
+    pub fn new(key: impl Into<Cow<'static, str>>, value: AnnotationValue) -> Self {
+        Self {
+            key: key.into(),
+            value,
+        }
+    }
 }
 
 /// How the device plugin of a family tells, in annotations of a pod, how far it is with it.
@@ -130,6 +158,33 @@ pub struct InFlightGuard {
     pub content: String,
 }
 
+/// An annotation of a node by which device plugin and schedulers take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeLock {
+    /// Its key.
+    pub key: &'static str,
+    /// Its value names the pod besides the time: `<time>,<namespace>,<name>`.
+    pub names_pod: bool,
+}
+
+impl NodeLock {
+    /// One whose value is the time alone.
+    pub const fn new(key: &'static str) -> Self {
+        Self {
+            key,
+            names_pod: false,
+        }
+    }
+
+    /// One that names the pod, so that the plugin need not guess.
+    pub const fn naming_pod(key: &'static str) -> Self {
+        Self {
+            key,
+            names_pod: true,
+        }
+    }
+}
+
 /// Everything a decision writes for its devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindingAnnotations {
@@ -137,8 +192,8 @@ pub struct BindingAnnotations {
     pub annotations: Vec<Annotation>,
     /// When it may be sent.
     pub guard: Option<InFlightGuard>,
-    /// Node annotation that must be taken before the Binding is sent.
-    pub lock: Option<&'static str>,
+    /// What of the node must be taken before the Binding is sent.
+    pub lock: Option<NodeLock>,
 }
 
 impl BindingAnnotations {
@@ -163,13 +218,13 @@ impl BindingAnnotations {
 pub struct BindProtocol {
     /// Pods that look alike wait for each other.
     pub waits: bool,
-    /// Node annotation that must be taken before.
-    pub lock: Option<&'static str>,
+    /// What of the node must be taken before.
+    pub lock: Option<NodeLock>,
 }
 
 impl BindProtocol {
-    /// As the settings want it, of a family whose lock of a node is this annotation.
-    pub fn of(settings: &Settings, lock: &'static str) -> Self {
+    /// As the settings want it, of a family with this lock.
+    pub fn of(settings: &Settings, lock: NodeLock) -> Self {
         Self {
             waits: settings.in_flight_guard,
             lock: settings.node_lock.then_some(lock),

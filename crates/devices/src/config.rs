@@ -81,7 +81,7 @@ impl DeviceConfig {
         let document = reader.map(&document, DOCUMENT);
         for spec in specs {
             let section = document.and_then(|document| field(document, spec.key));
-            if let Some(section) = section.and_then(|section| reader.map(section, spec.key)) {
+            if let Some(section) = section {
                 config.sections.push((spec.read)(&mut reader, section));
             }
         }

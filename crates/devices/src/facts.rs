@@ -50,13 +50,31 @@ pub struct PodFacts {
     pub containers: Vec<ContainerFacts>,
     /// Annotations some family reads when it places a pod ([`crate::FamilySpec::asks`]).
     pub annotations: Pairs,
+    /// Labels some family reads when it places a pod ([`crate::FamilySpec::labels`]).
+    pub labels: Pairs,
 }
 
 impl PodFacts {
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        lookup(&self.labels, key).map(String::as_str)
+    }
+
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         lookup(&self.annotations, key).map(String::as_str)
     }
+}
+
+/// What something else than the node itself tells of a node in a ConfigMap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeReport {
+    /// Name of the node.
+    pub node: String,
+    /// What is told, and by whom; a word of the family that reads it.
+    pub topic: &'static str,
+    /// What is told, in the words of the writer.
+    pub text: String,
 }
 
 /// What a node says of its devices.
@@ -72,6 +90,8 @@ pub struct NodeFacts<'a> {
     pub allocatable: &'a [(String, i64)],
     /// `status.capacity`, extended resources only, in milli-units.
     pub capacity: &'a [(String, i64)],
+    /// What ConfigMaps tell of it, by topic ([`NodeReport::topic`]).
+    pub reports: &'a [(String, String)],
 }
 
 impl<'a> NodeFacts<'a> {
@@ -83,6 +103,11 @@ impl<'a> NodeFacts<'a> {
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&'a str> {
         lookup(self.labels, key).map(String::as_str)
+    }
+
+    /// What a ConfigMap tells of it.
+    pub fn report(&self, topic: &str) -> Option<&'a str> {
+        lookup(self.reports, topic).map(String::as_str)
     }
 
     /// Milli-units of an extended resource that can be given out.
@@ -100,4 +125,14 @@ impl<'a> NodeFacts<'a> {
 pub(crate) fn lookup<'a, T>(pairs: &'a [(String, T)], key: &str) -> Option<&'a T> {
     let found = pairs.iter().find(|(known, _)| known == key)?;
     Some(&found.1)
+}
+
+/// How a container is called: init containers stand before the others, and each kind counts from 1.
+pub(crate) fn container_name(containers: &[ContainerFacts], at: usize) -> String {
+    let regular = |container: &&ContainerFacts| container.kind == ContainerKind::Regular;
+    if containers.get(at).as_ref().is_some_and(|c| !regular(c)) {
+        return format!("init container {}", at + 1);
+    }
+    let inits = containers.iter().filter(|c| !regular(c)).count();
+    format!("container {}", at.saturating_sub(inits) + 1)
 }

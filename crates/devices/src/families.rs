@@ -1,19 +1,25 @@
 //! The families there are, and the set of them that a configuration makes.
 
+use crate::ascend::{hami, mindcluster};
 use crate::binding::PluginProtocol;
 use crate::config::DeviceConfig;
-use crate::facts::{NodeFacts, Pairs, PodFacts};
-use crate::family::{Decoded, Family, FamilySpec};
+use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
+use crate::family::{Decoded, Family, FamilySpec, ReportPlace};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::node::NodeDevices;
 use crate::nvidia::{gpushare, product, vgpu};
 use crate::request::DeviceRequest;
 use crate::settings::Settings;
-use crate::unbuilt;
 
 /// All families, in the order they are asked (spec/04 §3.3).
-pub static FAMILIES: &[FamilySpec] = &[gpushare::SPEC, vgpu::SPEC, product::SPEC];
+pub static FAMILIES: &[FamilySpec] = &[
+    gpushare::SPEC,
+    vgpu::SPEC,
+    product::SPEC,
+    mindcluster::SPEC,
+    hami::SPEC,
+];
 
 /// The families of a configuration.
 pub struct Devices {
@@ -69,7 +75,6 @@ impl Devices {
                 None => {}
             }
         }
-        demand.refusal = demand.refusal.or_else(|| unbuilt::refusal(pod));
         demand
     }
 
@@ -125,20 +130,57 @@ pub fn read_config(text: &str) -> Result<DeviceConfig, Vec<String>> {
     DeviceConfig::parse(text, FAMILIES.iter().filter_map(|spec| spec.section))
 }
 
+/// Whether one of the keys of a [`FamilySpec`] is this one.
+fn names(keys: &[&str], key: &str) -> bool {
+    keys.iter().any(|known| match known.split_once('*') {
+        Some((start, end)) => {
+            key.len() > start.len() + end.len() && key.starts_with(start) && key.ends_with(end)
+        }
+        None => *known == key,
+    })
+}
+
 /// Whether some family reads this annotation of a node.
 pub fn reads_of_node(key: &str) -> bool {
-    let reads = |spec: &FamilySpec| spec.node_annotations.contains(&key);
-    FAMILIES.iter().any(reads)
+    let mut all = FAMILIES.iter();
+    all.any(|spec| names(spec.node_annotations, key))
 }
 
 /// Whether some family reads this annotation when it places a pod.
 pub fn asks(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.asks.contains(&key))
+    FAMILIES.iter().any(|spec| names(spec.asks, key))
+}
+
+/// Whether some family reads this label of a pod when it places it.
+pub fn reads_label(key: &str) -> bool {
+    FAMILIES.iter().any(|spec| spec.labels.contains(&key))
+}
+
+/// What a ConfigMap tells of nodes, as all families read it.
+///
+/// # Errors
+/// What is wrong with the whole of it.
+pub fn node_reports(
+    namespace: &str,
+    name: &str,
+    data: &[(String, String)],
+) -> Result<Vec<NodeReport>, String> {
+    let mut reports = Vec::new();
+    for spec in FAMILIES.iter().filter_map(|spec| spec.reports.as_ref()) {
+        reports.extend((spec.read)(namespace, name, data)?);
+    }
+    Ok(reports)
+}
+
+/// The ConfigMaps about nodes to follow with these settings.
+pub fn report_places(settings: &Settings) -> Vec<ReportPlace> {
+    let specs = FAMILIES.iter().filter_map(|spec| spec.reports.as_ref());
+    specs.flat_map(|spec| (spec.places)(settings)).collect()
 }
 
 /// Whether this annotation tells what a placed pod holds.
 pub fn records(key: &str) -> bool {
-    FAMILIES.iter().any(|spec| spec.records.contains(&key))
+    FAMILIES.iter().any(|spec| names(spec.records, key))
 }
 
 /// How device plugins tell how far they are.

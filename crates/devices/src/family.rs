@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::binding::PluginProtocol;
 use crate::config::{DeviceConfig, SectionSpec};
-use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
 use crate::gauge::{Gauge, GaugeSpec};
 use crate::ledger::{Allocations, Card, Dimension, NodeCards, Tags};
 use crate::request::FamilyRequest;
@@ -56,7 +56,31 @@ pub trait Family {
     }
 }
 
-/// A built family: what it reads, and how it is made.
+/// A ConfigMap of which one key is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReportPlace {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// The key.
+    pub key: String,
+}
+
+/// Reads what a ConfigMap tells of nodes: namespace, name, data; nothing if the family does not know
+/// it. The error says what is wrong with all of it.
+pub type ReadReports = fn(&str, &str, &[(String, String)]) -> Result<Vec<NodeReport>, String>;
+
+/// ConfigMaps in which something else than the node itself tells of its devices.
+pub struct ReportSpec {
+    /// Those that are followed with these settings.
+    pub places: fn(&Settings) -> Vec<ReportPlace>,
+    /// Reads one.
+    pub read: ReadReports,
+}
+
+/// A family: what it reads, and how it is made. In keys of annotations a `*` stands for a part of the
+/// name that the device configuration decides, such as the type of a chip.
 pub struct FamilySpec {
     /// Name, for messages.
     pub name: &'static str,
@@ -64,6 +88,8 @@ pub struct FamilySpec {
     pub node_annotations: &'static [&'static str],
     /// Pod annotations that decide where a pod may go.
     pub asks: &'static [&'static str],
+    /// Pod labels that decide where a pod may go.
+    pub labels: &'static [&'static str],
     /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
     /// What is counted of each of its cards.
@@ -74,6 +100,8 @@ pub struct FamilySpec {
     pub gauges: &'static [GaugeSpec],
     /// The section of the device configuration it reads, if it reads one. Families may share one.
     pub section: Option<SectionSpec>,
+    /// ConfigMaps about nodes it reads, if it reads such.
+    pub reports: Option<ReportSpec>,
     /// Makes it.
     pub make: fn(&Settings, &DeviceConfig) -> Box<dyn Family>,
 }

@@ -227,6 +227,15 @@ impl NodeCards {
         self.cards.is_empty() && silent && self.absent == FamilyCode::default()
     }
 
+    /// Whether these are the same cards, whoever holds them.
+    pub fn has_cards_of(&self, other: &Self) -> bool {
+        self.cards == other.cards
+            && self.capacity == other.capacity
+            && self.absent == other.absent
+            && self.label == other.label
+            && self.problems == other.problems
+    }
+
     /// What is counted of each card.
     pub fn dimensions(&self) -> &'static [Dimension] {
         self.dimensions

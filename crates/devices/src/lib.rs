@@ -17,6 +17,7 @@
 //! Invariants: pure and deterministic; a pod is charged for everything its annotations say, once per
 //! element; what cannot be read counts as used.
 
+pub mod ascend;
 pub mod binding;
 pub mod config;
 pub mod facts;
@@ -28,15 +29,18 @@ pub mod node;
 pub mod nvidia;
 pub mod request;
 pub mod settings;
+mod sha256;
 mod text;
-mod unbuilt;
 
 pub use binding::{
-    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, PluginProtocol,
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, InFlightGuard, NodeLock,
+    PluginProtocol,
 };
-pub use facts::{ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, Pairs, PodFacts};
+pub use facts::{
+    ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, NodeReport, Pairs, PodFacts,
+};
 pub use families::{Devices, FAMILIES};
-pub use family::{Decoded, Family, FamilySpec};
+pub use family::{Decoded, Family, FamilySpec, ReportPlace, ReportSpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,
@@ -44,4 +48,4 @@ pub use ledger::{
 };
 pub use node::NodeDevices;
 pub use request::{DeviceRequest, Failure, FamilyRequest, NearMiss, QueueAmounts};
-pub use settings::{Policy, Settings};
+pub use settings::{MindCluster, Policy, Settings};

@@ -54,6 +54,14 @@ impl NodeDevices {
         families.enumerate().map(|(at, cards)| (at as u8, cards))
     }
 
+    /// Whether these are the same cards, whoever holds them.
+    pub fn has_cards_of(&self, other: &Self) -> bool {
+        let same = |(own, other): (&NodeCards, &NodeCards)| own.has_cards_of(other);
+        let (own, other) = (self.families.as_deref(), other.families.as_deref());
+        let (own, other) = (own.unwrap_or_default(), other.unwrap_or_default());
+        own.len() == other.len() && own.iter().zip(other).all(same)
+    }
+
     /// Whether the two views may differ.
     pub fn is_in_transit(&self) -> bool {
         self.families().any(|(_, cards)| cards.is_in_transit())

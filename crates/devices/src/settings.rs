@@ -12,6 +12,35 @@ pub enum Policy {
     Spread,
 }
 
+/// What the configuration says of MindCluster's NPUs: the switch of the plugin `deviceshare`, and the
+/// entry `init-params` of `configurations` (spec/05 §2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MindCluster {
+    /// `deviceshare.AscendMindClusterVNPUEnable`.
+    pub enabled: bool,
+    /// `presetVirtualDevice`: vNPUs are made by hand, none is made for a pod.
+    pub preset_virtual_device: bool,
+    /// `useClusterInfoManager`: ClusterD tells of all nodes; else each node's own components do.
+    pub use_cluster_info_manager: bool,
+    /// `self-maintain-available-card`: chips are free unless pods hold them or they are not well;
+    /// else the device plugin tells which are.
+    pub self_maintain_available_card: bool,
+    /// `grace-over-time`: seconds a pod has to end that is evicted from an NPU which is not well.
+    pub grace_over_time_s: u32,
+}
+
+impl Default for MindCluster {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            preset_virtual_device: false,
+            use_cluster_info_manager: true,
+            self_maintain_available_card: true,
+            grace_over_time_s: 900,
+        }
+    }
+}
+
 /// Arguments of the plugin `deviceshare` (spec/04 §3.1), already checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -23,6 +52,10 @@ pub struct Settings {
     pub gpu_number: bool,
     /// `deviceshare.VGPUEnable`.
     pub vgpu: bool,
+    /// NPUs of MindCluster.
+    pub mind_cluster: MindCluster,
+    /// `deviceshare.AscendHAMiVNPUEnable`.
+    pub ascend_hami: bool,
     /// `deviceshare.NodeLockEnable`.
     pub node_lock: bool,
     /// `deviceshare.InFlightGuard`.
@@ -47,6 +80,8 @@ impl Default for Settings {
             gpu_memory: false,
             gpu_number: false,
             vgpu: false,
+            mind_cluster: MindCluster::default(),
+            ascend_hami: false,
             node_lock: false,
             in_flight_guard: true,
             policy: Policy::None,
@@ -60,7 +95,7 @@ impl Default for Settings {
 impl Settings {
     /// Whether a family is on that depends on what `config_map` has.
     pub fn reads_config_map(&self) -> bool {
-        self.configured && self.vgpu
+        self.configured && (self.vgpu || self.ascend_hami)
     }
 
     /// Exclusivity rules whose labels a pod has, one bit each.

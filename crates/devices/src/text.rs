@@ -52,3 +52,16 @@ fn clip_at(text: &str, most: usize, show: impl Fn(&str) -> String) -> String {
         None => show(text),
     }
 }
+
+/// A number with commas between thousands.
+pub(crate) fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::from(if number < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -37,7 +37,9 @@ impl Suspects {
     pub fn note(&mut self, state: &State, delta: &Delta) {
         match delta {
             Delta::NodeApply(node) => self.note_node(state, &node.name),
-            Delta::NodeDelete(name) => self.note_node(state, name),
+            Delta::NodeDelete(name) | Delta::NodeReport { node: name, .. } => {
+                self.note_node(state, name);
+            }
             Delta::PodApply(pod) => {
                 self.note_pod(state, &pod.uid);
                 if let Some(name) = &pod.node {

@@ -30,6 +30,7 @@ pub(crate) fn fill_pod(out: &mut PodObject, meta: &ObjectMeta, spec: &PodSpec) {
     if containers.iter().any(|facts| !facts.amounts.is_empty()) {
         out.facts.containers = containers;
         out.facts.annotations = annotations(meta, families::asks);
+        out.facts.labels = labels(meta);
     }
 }
 
@@ -49,6 +50,13 @@ pub(crate) fn fill_node(
 fn annotations(meta: &ObjectMeta, keep: impl Fn(&str) -> bool) -> Pairs {
     let all = meta.annotations.iter().flatten();
     all.filter(|(key, _)| keep(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+fn labels(meta: &ObjectMeta) -> Pairs {
+    let all = meta.labels.iter().flatten();
+    all.filter(|(key, _)| families::reads_label(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

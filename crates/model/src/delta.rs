@@ -78,6 +78,15 @@ pub enum Delta {
         /// Text under its key `device-config.yaml`.
         text: Option<String>,
     },
+    /// What a ConfigMap tells of the devices of a node: new, changed, or not told any more (`None`).
+    NodeReport {
+        /// Node name.
+        node: String,
+        /// Who tells what; a word of the family of devices that reads it.
+        topic: String,
+        /// What is told, in the words of the writer.
+        text: Option<String>,
+    },
     /// Whether a controller is at work that makes PodGroups for pods that name none: the sign of it
     /// for messages (`lease NAMESPACE/NAME`, `pod NAMESPACE/NAME`), or `None`.
     GroupController(Option<String>),

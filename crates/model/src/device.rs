@@ -4,7 +4,7 @@
 //! node. What a request means, which card is taken and what annotations say is decided by
 //! `pumice-devices`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use pumice_devices::config::DeviceConfig;
@@ -96,6 +96,8 @@ struct Compiled {
 pub struct DeviceTable {
     devices: Devices,
     maps: FxHashMap<(String, String), Option<String>>,
+    /// What ConfigMaps tell of nodes, known or not: topic and text, by name of the node.
+    pub(crate) reports: BTreeMap<String, Pairs>,
     asked: Pool<AskedDevices>,
     compiled: Vec<Compiled>,
     pub(crate) notes: VecDeque<DeviceNote>,
@@ -107,6 +109,7 @@ impl Default for DeviceTable {
         let mut books = Self {
             devices: Devices::default(),
             maps: FxHashMap::default(),
+            reports: BTreeMap::new(),
             asked: Pool::default(),
             compiled: Vec::new(),
             notes: VecDeque::new(),
@@ -216,6 +219,20 @@ impl DeviceTable {
         used && old != Some(text)
     }
 
+    /// Takes what is told of a node, or that nothing is; true if that is new.
+    pub(crate) fn set_report(&mut self, node: &str, topic: String, text: Option<String>) -> bool {
+        let mut reports = self.reports.remove(node).unwrap_or_default();
+        let known = reports.iter().position(|(told, _)| *told == topic);
+        let old = known.map(|at| reports.remove(at).1);
+        let is_new = old != text;
+        reports.extend(text.map(|text| (topic, text)));
+        reports.sort();
+        if !reports.is_empty() {
+            self.reports.insert(node.to_owned(), reports);
+        }
+        is_new
+    }
+
     /// Known ConfigMaps by namespace and name.
     pub(crate) fn maps(&self) -> Vec<(&(String, String), &Option<String>)> {
         let mut maps: Vec<_> = self.maps.iter().collect();
@@ -265,6 +282,7 @@ impl DeviceTable {
             annotations: &node.device_annotations,
             allocatable: &node.allocatable,
             capacity: &node.device_capacity,
+            reports: self.reports.get(&node.name).map_or(&[], Vec::as_slice),
         })
     }
 

@@ -9,16 +9,23 @@
 mod check;
 
 use pumice_conf::{
-    Arg, ArgRule, ArgSpec, Arguments, OneOf, PluginConf, PluginSpec, Text, TextMaps,
+    Arg, ArgRule, ArgSpec, Arguments, OneOf, PluginConf, PluginSpec, Text, TextMaps, Value,
 };
 use pumice_devices::settings::CONFIG_MAP;
-use pumice_devices::{Policy, Settings};
+use pumice_devices::{MindCluster, Policy, Settings};
 use pumice_framework::points::{LedgerCheck, Ledgers};
 use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
 
 use check::DeviceCheck;
 
 use crate::registry::PluginEntry;
+
+/// Entry of `configurations` with what MindCluster's NPUs need, and what is read of it.
+const INIT_PARAMS: &str = "init-params";
+const PRESET: &str = "presetVirtualDevice";
+const CLUSTER_INFO: &str = "useClusterInfoManager";
+const SELF_MAINTAIN: &str = "self-maintain-available-card";
+const GRACE: &str = "grace-over-time";
 
 const BINPACK: &str = "binpack";
 const SPREAD: &str = "spread";
@@ -57,12 +64,12 @@ const IN_FLIGHT_GUARD: Arg<bool> = Arg::switch(
 const MIND_CLUSTER: Arg<bool> = Arg::switch(
     "deviceshare.AscendMindClusterVNPUEnable",
     false,
-    "Accepted; no effect until Ascend devices of MindCluster are supported.",
+    "Hand out Ascend 310P NPUs as MindCluster does, whole or as vNPUs: huawei.com/npu-core.",
 );
 const ASCEND_HAMI: Arg<bool> = Arg::switch(
     "deviceshare.AscendHAMiVNPUEnable",
     false,
-    "Accepted; no effect until Ascend devices of HAMi are supported.",
+    "Share Ascend NPUs as HAMi does: huawei.com/Ascend… and its -memory.",
 );
 const POLICY: Arg<OneOf> = Arg::choice(
     "deviceshare.SchedulePolicy",
@@ -71,11 +78,11 @@ const POLICY: Arg<OneOf> = Arg::choice(
     "no card and no node is preferred",
     "Which cards and nodes are preferred: binpack, spread, or none when empty.",
 );
-/// Without a policy the default is 0 (decided in spec/00; the peer's is always 0).
+/// Without a policy and NPUs of MindCluster the default is 0 (decided in spec/00; the peer's is always 0).
 const WEIGHT: Arg<i64> = Arg::int(
     "deviceshare.ScheduleWeight",
     10,
-    "Weight of the device score when a policy is set; 0 switches it off.",
+    "Weight of the device score when a policy is set or NPUs of MindCluster are on; 0 switches it off.",
 )
 .min(0)
 .max(MOST_WEIGHT);
@@ -106,7 +113,8 @@ pub const SPEC: PluginSpec = PluginSpec {
 };
 
 /// Entry of the list of plugins.
-pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)));
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| Box::new(DeviceShare::new(conf)))
+    .with_configuration(INIT_PARAMS);
 
 const ARGS: &[ArgSpec] = &[
     GPU_MEMORY.spec(),
@@ -122,8 +130,6 @@ const ARGS: &[ArgSpec] = &[
     MAP_NAMESPACE.spec(),
     RULES.spec(),
 ];
-
-const NO_NPU: &str = "pods that ask for NPUs stay pending; the other devices are served";
 
 const ARG_RULES: &[ArgRule] = &[
     ArgRule::Exclusive {
@@ -141,14 +147,6 @@ const ARG_RULES: &[ArgRule] = &[
         other: VGPU.name(),
         help: "the same GPUs cannot be managed twice: keep one of them",
     },
-    ArgRule::NotBuilt {
-        name: MIND_CLUSTER.name(),
-        help: NO_NPU,
-    },
-    ArgRule::NotBuilt {
-        name: ASCEND_HAMI.name(),
-        help: NO_NPU,
-    },
 ];
 
 fn read(arguments: &Arguments) -> Settings {
@@ -157,9 +155,10 @@ fn read(arguments: &Arguments) -> Settings {
         SPREAD => Policy::Spread,
         _ => Policy::None,
     };
+    let mind_cluster = mind_cluster(arguments);
     let weight = match policy {
-        Policy::None => WEIGHT.given(arguments).unwrap_or(0),
-        Policy::Binpack | Policy::Spread => WEIGHT.read(arguments),
+        Policy::None if !mind_cluster.enabled => WEIGHT.given(arguments).unwrap_or(0),
+        Policy::None | Policy::Binpack | Policy::Spread => WEIGHT.read(arguments),
     };
     let text = |arg: Arg<Text>| arg.read(arguments).to_owned();
     Settings {
@@ -167,12 +166,44 @@ fn read(arguments: &Arguments) -> Settings {
         gpu_memory: GPU_MEMORY.read(arguments),
         gpu_number: GPU_NUMBER.read(arguments),
         vgpu: VGPU.read(arguments),
+        mind_cluster,
+        ascend_hami: ASCEND_HAMI.read(arguments),
         node_lock: NODE_LOCK.read(arguments),
         in_flight_guard: IN_FLIGHT_GUARD.read(arguments),
         policy,
         weight,
         config_map: (text(MAP_NAMESPACE), text(MAP_NAME)),
         exclusive_rules: RULES.read(arguments),
+    }
+}
+
+/// The switch, and `init-params` (spec/05 §2.2). An entry with a list or a map in it says nothing, as
+/// MindCluster has it.
+fn mind_cluster(arguments: &Arguments) -> MindCluster {
+    let default = MindCluster {
+        enabled: MIND_CLUSTER.read(arguments),
+        ..MindCluster::default()
+    };
+    let own = |name: &str| name.starts_with("deviceshare.");
+    let mut params = arguments.iter().filter(|(name, _)| !own(name));
+    if params.any(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))) {
+        return default;
+    }
+    let is_true = |name, default| match arguments.get(name) {
+        Some(_) => arguments.bool(name).unwrap_or(false),
+        None => default,
+    };
+    let grace = arguments
+        .int(GRACE)
+        .and_then(|seconds| u32::try_from(seconds).ok());
+    MindCluster {
+        preset_virtual_device: is_true(PRESET, default.preset_virtual_device),
+        use_cluster_info_manager: is_true(CLUSTER_INFO, default.use_cluster_info_manager),
+        self_maintain_available_card: is_true(SELF_MAINTAIN, default.self_maintain_available_card),
+        grace_over_time_s: grace
+            .filter(|seconds| (2..=3600).contains(seconds))
+            .unwrap_or(default.grace_over_time_s),
+        ..default
     }
 }
 

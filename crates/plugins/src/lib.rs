@@ -47,7 +47,7 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
         let members = tier
             .plugins
             .iter()
-            .filter_map(|plugin| Some(Member::new(make(plugin, reasons)?, &plugin.enabled)));
+            .filter_map(|plugin| Some(Member::new(make(conf, plugin, reasons)?, &plugin.enabled)));
         tiers.push(members.collect());
     }
     let unnamed = MANDATORY
@@ -67,9 +67,24 @@ pub fn device_settings(conf: &Config) -> Settings {
 }
 
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.
-fn make(conf: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
-    let build = registry::find(&conf.name)?.build?;
-    Some(build(conf, reasons))
+fn make(conf: &Config, plugin: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
+    let entry = registry::find(&plugin.name)?;
+    let build = entry.build?;
+    let beside = entry
+        .configuration
+        .and_then(|name| conf.configuration(name));
+    let Some(beside) = beside else {
+        return Some(build(plugin, reasons));
+    };
+    let is_own = |name: &str| entry.spec.args.iter().any(|arg| arg.name == name);
+    let beside = beside.iter().filter(|(name, _)| !is_own(name));
+    let own = plugin.arguments.iter().chain(beside);
+    let arguments = own.map(|(name, value)| (name.to_owned(), value.clone()));
+    let plugin = PluginConf {
+        arguments: arguments.collect(),
+        ..plugin.clone()
+    };
+    Some(build(&plugin, reasons))
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub struct PluginEntry {
     pub build: Option<Build>,
     /// Annotations of pods and PodGroups it asks for by key; no others are kept.
     pub annotations: &'static [&'static str],
+    /// The entry of `configurations` whose arguments it gets beside its own.
+    pub configuration: Option<&'static str>,
 }
 
 impl PluginEntry {
@@ -35,6 +37,7 @@ impl PluginEntry {
             },
             build: Some(build),
             annotations: &[],
+            configuration: None,
         }
     }
 
@@ -43,6 +46,14 @@ impl PluginEntry {
     pub(crate) const fn reading(self, annotations: &'static [&'static str]) -> Self {
         Self {
             annotations,
+            ..self
+        }
+    }
+
+    /// The plugin gets the arguments of an entry of `configurations` beside its own.
+    pub(crate) const fn with_configuration(self, name: &'static str) -> Self {
+        Self {
+            configuration: Some(name),
             ..self
         }
     }
@@ -58,6 +69,7 @@ impl PluginEntry {
             spec,
             build: None,
             annotations: &[],
+            configuration: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The static list, and configurations built from it.
 
 use pumice_conf::{
-    ArgDefault, ArgKind, ArgRule, ArgSpec, CHART_CONF, DEFAULT_CONF, ENABLE_KEYS, PluginConf,
+    ArgDefault, ArgKind, ArgRule, ArgSpec, CHART_CONF, Config, DEFAULT_CONF, ENABLE_KEYS,
+    PluginConf,
 };
 use pumice_framework::ReasonTable;
 use rustc_hash::FxHashSet;
@@ -16,7 +17,7 @@ fn what_is_listed_as_built_is_what_can_be_made() {
             name: spec.name.to_owned(),
             ..PluginConf::default()
         };
-        let made = make(&conf, &mut ReasonTable::default());
+        let made = make(&Config::default(), &conf, &mut ReasonTable::default());
         assert_eq!(
             made.map(|plugin| plugin.name()),
             spec.built.then_some(spec.name)

@@ -15,6 +15,8 @@
 //!
 //! * [`vgpu`]: volcano-vgpu-device-plugin in its generations (spec/04 §13).
 //! * [`gpushare`]: the older plugin behind gpu-memory and gpu-number (spec/04 §14).
+//! * [`ascend`]: ascend-device-plugin of HAMi (spec/05 §3.9).
+//! * [`mindcluster`]: the Ascend device plugin of MindCluster (spec/05 §2.11).
 //! * [`register`]: what a plugin says of its node.
 //! * [`kubelet`]: which calls a pod causes, and the admission of one pod.
 //! * [`wire`]: the texts in annotations, read as the plugin reads them. On purpose not the
@@ -22,8 +24,10 @@
 //!
 //! Plugins keep nothing in memory that would be lost by a restart but the health of their cards.
 
+pub mod ascend;
 pub mod gpushare;
 pub mod kubelet;
+pub mod mindcluster;
 pub mod register;
 pub mod vgpu;
 pub mod wire;
@@ -115,13 +119,15 @@ pub struct AllocateAnswer {
     pub unlocks: Option<&'static str>,
 }
 
-/// Annotations of a bound pod after both plugins have answered for all of its containers, without
+/// Annotations of a bound pod after all plugins have answered for all of its containers, without
 /// any guessing: for simulations in which every plugin answers at once. Annotations that mean
 /// nothing to a plugin, or that it cannot read, stay as they are.
 pub fn answer_at_once(annotations: &Pairs) -> Pairs {
     let mut all: BTreeMap<String, String> = annotations.iter().cloned().collect();
     vgpu::serve_all(&mut all);
     gpushare::serve_all(&mut all);
+    ascend::serve_all(&mut all);
+    mindcluster::serve_all(&mut all);
     all.into_iter().collect()
 }
 

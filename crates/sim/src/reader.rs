@@ -7,8 +7,9 @@ mod text;
 use std::collections::BTreeMap;
 
 use pumice_conf::CONF_KEY;
+use pumice_devices::NodeReport;
 use pumice_devices::config::CONFIG_KEY as DEVICE_KEY;
-use pumice_yaml::tree::{Budget, Data, Location, YamlNode, documents};
+use pumice_yaml::tree::{Budget, Data, Location, MapEntry, YamlNode, documents};
 
 use crate::decode::{Mismatch, locate_dotted};
 use crate::manifest::{Manifest, ManifestKind, read};
@@ -66,6 +67,8 @@ pub struct InputObjects {
     pub dumped: Option<Dumped>,
     /// Device configurations found in ConfigMaps, each namespace and name once.
     pub device_maps: Vec<DeviceMap>,
+    /// What ConfigMaps tell of the devices of nodes.
+    pub node_reports: Vec<NodeReport>,
     /// Kinds that have no effect, with their number.
     pub ignored: BTreeMap<String, u64>,
     /// What was set aside, or is odd.
@@ -230,7 +233,34 @@ impl InputObjects {
         if let Some(devices) = devices {
             self.device_map(file, node, devices);
         }
-        conf.is_some() || devices.is_some()
+        conf.is_some() || devices.is_some() || self.node_report(file, node)
+    }
+
+    /// Takes what a device plugin, or who collects it, tells of nodes.
+    fn node_report(&mut self, file: &str, node: &YamlNode) -> bool {
+        let meta = |key| node.get("metadata")?.get(key)?.text();
+        let data = node.get("data").and_then(YamlNode::entries);
+        let text = |entry: &MapEntry| {
+            let (key, value) = (entry.key.text()?, entry.value.text()?);
+            Some((key.to_owned(), value.to_owned()))
+        };
+        let data: Vec<(String, String)> = data.into_iter().flatten().filter_map(text).collect();
+        let (namespace, name) = (meta("namespace"), meta("name"));
+        let (namespace, name) = (namespace.unwrap_or("default"), name.unwrap_or_default());
+        match pumice_devices::families::node_reports(namespace, name, &data) {
+            Ok(reports) => {
+                let is_one = !reports.is_empty();
+                self.node_reports.extend(reports);
+                is_one
+            }
+            Err(why) => {
+                let object = object_name("ConfigMap", node);
+                let help = "write what its device plugin writes; nothing of it is read";
+                let message = format!("what it tells of nodes cannot be read: {why}");
+                self.problem(file, node.location, &object, message, help);
+                true
+            }
+        }
     }
 
     fn device_map(&mut self, file: &str, node: &YamlNode, value: &YamlNode) {

@@ -88,6 +88,13 @@ pub fn simulate(
             text: Some(map.text.clone()),
         });
     }
+    for report in &input.node_reports {
+        engine.apply(Delta::NodeReport {
+            node: report.node.clone(),
+            topic: report.topic.to_owned(),
+            text: Some(report.text.clone()),
+        });
+    }
     world
         .take_deltas()
         .into_iter()
@@ -139,14 +146,16 @@ fn record(
     for bind in &decisions.binds {
         let pod = state.task_key(bind.task);
         let node = state.nodes().object(bind.node).name.clone();
+        let nanos = now_s.saturating_mul(1_000_000_000);
         let sent = Sent {
             seconds: now_s,
-            nanos: now_s.saturating_mul(1_000_000_000),
+            nanos,
             sequence: sequences.next(&node, now_s),
+            nano_sequence: sequences.next_nanos(&node, nanos),
         };
         let written = bind.devices.iter().flat_map(|written| &written.annotations);
         let mut annotations: Pairs = written
-            .map(|annotation| (annotation.key.to_owned(), annotation.value.text(sent)))
+            .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
             .collect();
         annotations.sort();
         world.bind(&pod, &node, &bind.volumes, &annotations);

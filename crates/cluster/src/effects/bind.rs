@@ -171,9 +171,9 @@ impl<'a> BindInFlight<'a> {
     /// Binds under the lock of the node, where there is one. The device plugin gives it back.
     async fn locked(&mut self) -> Result<(), FailedBind> {
         let held = match self.request.devices.lock {
-            Some(key) => {
-                let whose = (self.request.pod.uid.as_str(), self.request.node.as_str());
-                let held = lock::take(self.shared, whose, key, &self.recall).await?;
+            Some(lock) => {
+                let whose = (&self.request.pod, self.request.node.as_str());
+                let held = lock::take(self.shared, whose, lock, &self.recall).await?;
                 self.wait_is_over().await;
                 Some(held)
             }
@@ -369,7 +369,7 @@ impl<'a> BindInFlight<'a> {
             let pairs = stamps.stamp(&request.node, &request.devices.annotations, shared.now());
             let pairs = pairs
                 .into_iter()
-                .map(|(key, value)| (key.to_owned(), value.into()));
+                .map(|(key, value)| (key.into_owned(), value.into()));
             Value::Object(pairs.collect())
         })
     }

@@ -27,6 +27,7 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         strict,
         core,
         devices,
+        reports: cell::channel(Vec::new()).0,
         status: Arc::clone(&status),
         in_use: Arc::default(),
         metrics: Arc::clone(&metrics),

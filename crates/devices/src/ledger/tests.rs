@@ -97,6 +97,7 @@ fn families_make_cards_of_the_dimensions_they_name() {
         annotations: &[],
         allocatable: &[],
         capacity: &[],
+        reports: &[],
     };
     for spec in FAMILIES {
         assert!(spec.dimensions.len() <= MAX_DIMENSIONS, "{}", spec.name);

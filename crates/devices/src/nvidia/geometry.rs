@@ -135,6 +135,9 @@ impl Section for NvidiaConfig {
     const KEY: &'static str = "nvidia";
 
     fn read(reader: &mut Reader, section: &YamlNode<'_>) -> Self {
-        read::read(reader, section)
+        match reader.map(section, Self::KEY) {
+            Some(section) => read::read(reader, section),
+            None => Self::default(),
+        }
     }
 }

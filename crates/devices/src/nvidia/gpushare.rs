@@ -22,7 +22,7 @@ mod tests;
 use std::rc::Rc;
 
 use crate::binding::{
-    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, PluginProtocol,
+    Annotation, AnnotationValue, BindProtocol, BindingAnnotations, NodeLock, PluginProtocol,
 };
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, Pairs, PodFacts};
@@ -46,7 +46,7 @@ const TIME: &str = "volcano.sh/predicate-time";
 /// Pod annotation by which the device plugin answers.
 const ASSIGNED: &str = "volcano.sh/gpu-assigned";
 /// Node annotation taken before the Binding, where settings say so.
-const LOCK: &str = "gpu";
+const LOCK: NodeLock = NodeLock::new("gpu");
 
 /// Cores of a pick that leaves nothing of its card, whatever the memory of the card is.
 const WHOLE: i64 = 100;
@@ -56,6 +56,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     name: "gpushare",
     node_annotations: &[UNHEALTHY],
     asks: &[INDEX],
+    labels: &[],
     records: &[INDEX],
     protocol: Some(PluginProtocol {
         bound_key: TIME,
@@ -67,6 +68,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     dimensions: DIMENSIONS,
     gauges: &[],
     section: None,
+    reports: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(GpuShare {
             settings: settings.clone(),
@@ -247,14 +249,8 @@ fn annotations(allocations: &Allocations, protocol: BindProtocol) -> BindingAnno
         .collect();
     let indices = indices.join(",");
     let annotations = vec![
-        Annotation {
-            key: INDEX,
-            value: AnnotationValue::Text(indices.clone()),
-        },
-        Annotation {
-            key: TIME,
-            value: AnnotationValue::Nanos,
-        },
+        Annotation::new(INDEX, AnnotationValue::Text(indices.clone())),
+        Annotation::new(TIME, AnnotationValue::Nanos),
     ];
     protocol.binding(annotations, indices)
 }

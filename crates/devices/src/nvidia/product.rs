@@ -24,11 +24,13 @@ pub const SPEC: FamilySpec = FamilySpec {
     name: "product",
     node_annotations: &[],
     asks: &[USE_TYPES, REFUSE_TYPES],
+    labels: &[],
     records: &[],
     protocol: None,
     dimensions: &[],
     gauges: &[],
     section: None,
+    reports: None,
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(Product {
             is_on: settings.configured,

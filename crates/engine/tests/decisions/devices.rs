@@ -532,12 +532,33 @@ fn cards_that_are_too_small_or_too_few_never_fit_whatever_the_queue_says() {
 
 #[test]
 fn npus_are_not_handed_out_as_bare_numbers() {
-    for resource in [
-        "huawei.com/npu-core",
-        "huawei.com/Ascend310P",
-        "huawei.com/Ascend910B3-memory",
+    let mind_cluster = [
+        "for huawei.com/npu-core, which is switched off; set \
+         deviceshare.AscendMindClusterVNPUEnable: true",
+        "for huawei.com/npu-core, but the plugin deviceshare is not configured; add it with the \
+         argument deviceshare.AscendMindClusterVNPUEnable: true",
+    ];
+    let ascend = |resource: &str| {
+        [
+            format!(
+                "{resource}, but NPUs of HAMi are off: set the argument \
+                 deviceshare.AscendHAMiVNPUEnable: true"
+            ),
+            format!(
+                "{resource}, but plugin deviceshare is not configured: add it with the argument \
+                 deviceshare.AscendHAMiVNPUEnable: true"
+            ),
+        ]
+    };
+    for (resource, why) in [
+        ("huawei.com/npu-core", mind_cluster.map(str::to_owned)),
+        ("huawei.com/Ascend310P", ascend("huawei.com/Ascend310P")),
+        (
+            "huawei.com/Ascend910B3-memory",
+            ascend("huawei.com/Ascend910B3-memory"),
+        ),
     ] {
-        for conf in [CONF, NO_QUEUE_PLUGIN] {
+        for (conf, why) in [CONF, NO_QUEUE_PLUGIN].into_iter().zip(why) {
             let allocatable = format!("8c 64Gi pods=20 {resource}=16");
             let mut cluster = Cluster::under(conf)
                 .node(node("npu-1", &allocatable))
@@ -546,10 +567,7 @@ fn npus_are_not_handed_out_as_bare_numbers() {
             assert_eq!(cluster.cycle(), ["plain npu-1"]);
             let (reason, message) = cluster.why("p");
             assert_eq!(reason, "Unschedulable");
-            let expected = format!(
-                "no node can serve the pod: the pod asks {resource}, but this version of Pumice \
-                 cannot hand out Ascend NPUs yet"
-            );
+            let expected = format!("no node can serve the pod: the pod asks {why}");
             assert!(message.contains(&expected), "{message}");
         }
     }

@@ -42,6 +42,7 @@ impl State {
                 name,
                 text,
             } => self.set_device_config(&namespace, &name, text),
+            Delta::NodeReport { node, topic, text } => self.set_node_report(node, topic, text),
             Delta::PodHeld {
                 uid,
                 message,

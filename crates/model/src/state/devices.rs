@@ -28,6 +28,23 @@ impl State {
         }
     }
 
+    /// Takes what a ConfigMap tells of a node. Writers repeat themselves with a new time: only what
+    /// makes other cards is a change.
+    pub(super) fn set_node_report(&mut self, node: String, topic: String, text: Option<String>) {
+        if !self.devices.set_report(&node, topic, text) {
+            return;
+        }
+        let Some(node) = self.nodes.find(&node) else {
+            return;
+        };
+        let cards = self.devices.cards(self.nodes.object(node));
+        if !cards.has_cards_of(&self.nodes.devices[node.at()]) {
+            self.generation += 1;
+            self.read_cards(node);
+            self.nodes.forget_verdicts();
+        }
+    }
+
     fn remake_devices(&mut self, settings: Settings) {
         self.generation += 1;
         let minds = self.tasks().filter(|(_, task)| task.involves_devices());
@@ -104,9 +121,9 @@ impl State {
         }
         let written = self.binding_annotations(ix).annotations.into_iter();
         let mut records: Pairs = written
-            .filter(|annotation| pumice_devices::families::records(annotation.key))
+            .filter(|annotation| pumice_devices::families::records(&annotation.key))
             .filter_map(|annotation| match annotation.value {
-                AnnotationValue::Text(text) => Some((annotation.key.to_owned(), text)),
+                AnnotationValue::Text(text) => Some((annotation.key.into_owned(), text)),
                 _ => None,
             })
             .collect();

@@ -33,6 +33,13 @@ impl State {
                 text: text.clone(),
             });
         }
+        for (node, reports) in &self.devices.reports {
+            out.extend(reports.iter().map(|(topic, text)| Delta::NodeReport {
+                node: node.clone(),
+                topic: topic.clone(),
+                text: Some(text.clone()),
+            }));
+        }
         for node in self.nodes.known() {
             out.push(Delta::NodeApply(Box::new(node.clone())));
         }

@@ -93,6 +93,8 @@ fn every_argument_is_read_plain_and_quoted() {
         gpu_memory: false,
         gpu_number: false,
         vgpu: true,
+        mind_cluster: MindCluster::default(),
+        ascend_hami: false,
         node_lock: true,
         in_flight_guard: false,
         policy: Policy::Spread,
@@ -231,14 +233,47 @@ fn what_means_nothing_is_told() {
 }
 
 #[test]
-fn ascend_switches_are_accepted_with_a_warning_and_leave_the_rest_working() {
-    for switch in [MIND_CLUSTER, ASCEND_HAMI] {
-        assert_eq!(arguments(&[&format!("{switch}: false")]).diagnostics, []);
-        let outcome = arguments(&[&format!("{switch}: true"), "deviceshare.VGPUEnable: true"]);
-        let [(Severity::Warning, "W0307", message)] = findings(&outcome)[..] else {
-            panic!("{:?}", outcome.diagnostics);
-        };
-        assert!(message.contains(switch.name()), "{message}");
-        assert!(settings(&outcome.config.expect("usable")).vgpu);
+fn init_params_are_read_quoted_and_not_and_nonsense_leaves_the_defaults() {
+    let read = |params: &str| {
+        let switch = MIND_CLUSTER.name();
+        let text = format!(
+            "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: gang\n  - name: deviceshare\n    \
+             arguments: {{{switch}: true}}\nconfigurations:\n- name: init-params\n  \
+             arguments: {params}\n"
+        );
+        let settings = accepted(&parse(&text, &REGISTRY));
+        assert_eq!(settings.weight, 10);
+        settings.mind_cluster
+    };
+    let default = MindCluster {
+        enabled: true,
+        ..MindCluster::default()
+    };
+    let changed = MindCluster {
+        preset_virtual_device: true,
+        use_cluster_info_manager: false,
+        self_maintain_available_card: false,
+        grace_over_time_s: 60,
+        ..default.clone()
+    };
+    for params in [
+        "{\"presetVirtualDevice\":\"true\",\"useClusterInfoManager\":\"false\",\
+         \"self-maintain-available-card\":\"false\",\"grace-over-time\":\"60\"}",
+        "{presetVirtualDevice: true, useClusterInfoManager: false, \
+         self-maintain-available-card: no, grace-over-time: 60}",
+        "{presetVirtualDevice: true, useClusterInfoManager: sometimes, \
+         self-maintain-available-card: \"\", grace-over-time: 60, super-pod-size: 48}",
+    ] {
+        assert_eq!(read(params), changed, "{params}");
+    }
+    for params in [
+        "{}",
+        "{\"grace-over-time\":\"900\",\"presetVirtualDevice\":\"false\"}",
+        "{grace-over-time: 1, presetVirtualDevice: \"\"}",
+        "{grace-over-time: 3601}",
+        "{grace-over-time: soon, reserve-nodes: 2, nslb-version: \"1.0\", forceEnqueue: true}",
+        "{presetVirtualDevice: true, useClusterInfoManager: false, nested: [1]}",
+    ] {
+        assert_eq!(read(params), default, "{params}");
     }
 }

@@ -1,7 +1,9 @@
 //! What the model must do to be worth anything: serve the right pod, and show the wrong one.
 
+mod ascend;
 mod gpushare;
 mod guard;
+mod mindcluster;
 mod register;
 mod vgpu;
 

@@ -324,14 +324,16 @@ impl Binding {
 /// The annotations of a Binding, with what is known only when it is sent.
 fn stamp(sequences: &mut Sequences, request: &BindRequest, now_ms: u64) -> Pairs {
     let seconds = i64::try_from(now_ms / 1000).unwrap_or(0);
+    let nanos = seconds.saturating_mul(1_000_000_000);
     let sent = Sent {
         seconds,
-        nanos: seconds.saturating_mul(1_000_000_000),
+        nanos,
         sequence: sequences.next(&request.node, seconds),
+        nano_sequence: sequences.next_nanos(&request.node, nanos),
     };
     let written = request.devices.annotations.iter();
     let mut records: Pairs = written
-        .map(|annotation| (annotation.key.to_owned(), annotation.value.text(sent)))
+        .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
         .collect();
     records.sort();
     records

@@ -55,6 +55,7 @@ impl World {
             | Delta::CsiDriverApply(_)
             | Delta::CsiCapacityApply(_)
             | Delta::DeviceConfig { .. }
+            | Delta::NodeReport { .. }
             | Delta::GroupController(_)
             | Delta::AttachmentApply(_) => self.deltas.push(delta),
             // A dump tells what is, not what went.

@@ -154,6 +154,7 @@ fn identity(object: &Delta) -> String {
         Delta::DeviceConfig {
             namespace, name, ..
         } => format!("config map {namespace}/{name}"),
+        Delta::NodeReport { node, topic, .. } => format!("{topic} of {node}"),
         Delta::GroupController(_) => "controller of PodGroups".to_owned(),
         other => panic!("not an object: {other:?}"),
     }

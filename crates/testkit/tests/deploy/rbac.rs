@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{installed, strings};
+use super::{installed, read, strings};
 
 const READS: [&str; 3] = ["get", "list", "watch"];
 
@@ -161,6 +161,33 @@ fn where_device_plugins_live_it_may_read_their_configuration_and_nothing_else() 
     let only = strings(&rules[0]["resourceNames"]);
     assert_eq!(only, ["volcano-vgpu-device-config"]);
     assert_eq!(strings(&rules[0]["verbs"]), READS);
+}
+
+#[test]
+fn of_cluster_d_it_may_read_what_it_follows_and_only_where_that_is_wanted() {
+    assert!(!read("deploy/install.yaml").contains("mindx-dl"));
+    let template = read("deploy/helm/pumice/templates/rbac.yaml");
+    let start = "{{- if .Values.custom.scheduler_mindcluster_enable }}";
+    let (_, role) = template.split_once(start).expect("it is there");
+    assert_eq!(role.matches("resourceNames:").count(), 1);
+    assert_eq!(role.matches("verbs:").count(), 1);
+    assert!(role.contains("verbs: [get, list, watch]"));
+    let mut settings = pumice_devices::Settings::default();
+    settings.mind_cluster.enabled = true;
+    let followed = pumice_devices::families::report_places(&settings);
+    assert_eq!(followed.len(), 11);
+    for place in followed {
+        assert_eq!(place.namespace, "mindx-dl");
+        let numbered = place.name.strip_prefix("cluster-info-device-");
+        let is_named = match numbered.and_then(|number| number.parse::<u32>().ok()) {
+            Some(number) => {
+                number < 10
+                    && role.contains("{{- range until 10 }}\n  - cluster-info-device-{{ . }}\n")
+            }
+            None => role.contains(&format!("\n  - {}\n", place.name)),
+        };
+        assert!(is_named, "{place:?}");
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn records(bind: &Bind) -> Pairs {
     let written = bind.devices.iter().flat_map(|written| &written.annotations);
     let texts = written.filter_map(|annotation| match &annotation.value {
         AnnotationValue::Text(text) if annotation.key == "volcano.sh/vgpu-ids-new" => {
-            Some((annotation.key.to_owned(), text.clone()))
+            Some((annotation.key.to_string(), text.clone()))
         }
         _ => None,
     });

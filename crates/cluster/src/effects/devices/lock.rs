@@ -1,4 +1,5 @@
-//! The lock of a node: an annotation with a time (spec/04 §12, R23).
+//! The lock of a node: an annotation with a time (spec/04 §12, R23), and for some plugins with the pod
+//! whose turn it is, `<time>,<namespace>,<name>` (spec/05 §3.9).
 //!
 //! ```text
 //!  GET node ─► free, older than 5 min, no time ─► PATCH on its resourceVersion ─► ours
@@ -13,6 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use pumice_devices::NodeLock;
+use pumice_model::write::PodRef;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::json;
@@ -51,6 +54,8 @@ pub(in crate::effects) struct Held<'a> {
     shared: &'a Arc<WriterContext>,
     node: &'a str,
     key: &'static str,
+    /// What is written after the time.
+    suffix: String,
     /// What was written: more than one value when an answer was lost.
     values: Vec<String>,
 }
@@ -85,17 +90,21 @@ enum LockStep {
 /// patched.
 pub(in crate::effects) async fn take<'a>(
     shared: &'a Arc<WriterContext>,
-    (uid, node): (&str, &'a str),
-    key: &'static str,
+    (pod, node): (&PodRef, &'a str),
+    lock: NodeLock,
     recall: &Recall,
 ) -> Result<Held<'a>, Failed> {
     let mut held = Held {
         shared,
         node,
-        key,
+        key: lock.key,
+        suffix: match lock.names_pod {
+            true => format!(",{},{}", pod.namespace, pod.name),
+            false => String::new(),
+        },
         values: Vec::new(),
     };
-    match held.take(uid, recall).await {
+    match held.take(&pod.uid, recall).await {
         Ok(()) => Ok(held),
         Err(failed) => {
             held.release().await;
@@ -207,7 +216,7 @@ impl Held<'_> {
         }
         // A fraction of a second tells our value from another's. RFC 3339 allows it, and so does
         // Go's reader.
-        let value = format!("{now:.6}");
+        let value = format!("{now:.6}{}", self.suffix);
         self.values.push(value.clone());
         match self.patch(&node.resource_version, Some(&value)).await {
             Some(Reply::Ok(_)) => LockStep::Taken,
@@ -290,8 +299,8 @@ impl Held<'_> {
 /// Whether a lock of this value counts: its time is no longer ago than it lasts, and no further
 /// ahead than clocks could differ.
 fn holds(value: &str, now: Timestamp, lasts: Duration) -> bool {
-    value
-        .parse::<Timestamp>()
+    let time = value.split(',').next().unwrap_or_default();
+    time.parse::<Timestamp>()
         .is_ok_and(|at| now.duration_since(at).unsigned_abs() <= lasts)
 }
 
@@ -314,6 +323,8 @@ mod tests {
             ("2026-07-25T17:54:59Z", false),
             ("2026-07-25T18:04:00Z", true),
             ("2126-07-25T18:00:00Z", false),
+            ("2026-07-25T18:00:00Z,ns,p", true),
+            ("2026-07-25T17:54:59Z,ns,p", false),
             ("2026-07-25T18:00:00Z_ns/p", false),
             ("", false),
             ("yesterday", false),

@@ -1,5 +1,6 @@
 //! Stamps: what is known only when a Binding is sent.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -33,20 +34,23 @@ impl Stamps {
         node: &str,
         written: &[Annotation],
         now: Timestamp,
-    ) -> Vec<(&'static str, String)> {
+    ) -> Vec<(Cow<'static, str>, String)> {
         let seconds = now.as_second();
-        let is_numbered = written
-            .iter()
-            .any(|annotation| annotation.value == AnnotationValue::Sequence);
+        let nanos = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
+        let has = |value| written.iter().any(|annotation| annotation.value == value);
         let sent = Sent {
             seconds,
-            nanos: i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX),
-            sequence: match is_numbered {
+            nanos,
+            sequence: match has(AnnotationValue::Sequence) {
                 true => self.last().next(node, seconds),
                 false => 0,
             },
+            nano_sequence: match has(AnnotationValue::NanoSequence) {
+                true => self.last().next_nanos(node, nanos),
+                false => 0,
+            },
         };
-        let pair = |annotation: &Annotation| (annotation.key, annotation.value.text(sent));
+        let pair = |annotation: &Annotation| (annotation.key.clone(), annotation.value.text(sent));
         written.iter().map(pair).collect()
     }
 }
@@ -56,7 +60,7 @@ mod tests {
     use super::*;
 
     const SEQUENCE: Annotation = Annotation {
-        key: "sequence",
+        key: Cow::Borrowed("sequence"),
         value: AnnotationValue::Sequence,
     };
 
@@ -97,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_value_is_stamped() {
-        let annotation = |key, value| Annotation { key, value };
+        let annotation = |key: &'static str, value| Annotation::new(key, value);
         let written = [
             annotation(
                 "text",

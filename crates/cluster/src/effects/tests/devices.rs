@@ -47,7 +47,7 @@ fn guarded(name: &str, node: &str, guard: InFlightGuard) -> Write {
 }
 
 fn stamped(name: &str, node: &str) -> Write {
-    let mark = |key, value| Annotation { key, value };
+    let mark = |key: &'static str, value| Annotation::new(key, value);
     let annotations = vec![
         text_mark("v/ids", "GPU-a,NVIDIA,3000,50:"),
         mark("v/time", AnnotationValue::Sequence),

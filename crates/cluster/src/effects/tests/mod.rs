@@ -147,8 +147,7 @@ fn bind() -> Write {
 }
 
 fn text_mark(key: &'static str, value: &str) -> Annotation {
-    let value = AnnotationValue::Text(value.to_owned());
-    Annotation { key, value }
+    Annotation::new(key, AnnotationValue::Text(value.to_owned()))
 }
 
 fn condition(reason: &str, message: &str) -> Write {

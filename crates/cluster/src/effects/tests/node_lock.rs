@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use pumice_devices::NodeLock;
+
 use super::*;
 use crate::effects::BindFailure;
 
@@ -62,7 +64,7 @@ fn locking() -> Write {
     let Write::Bind(mut request) = bind() else {
         unreachable!("bind makes a bind");
     };
-    request.devices.lock = Some(KEY);
+    request.devices.lock = Some(NodeLock::new(KEY));
     Write::Bind(request)
 }
 
@@ -125,6 +127,22 @@ async fn the_lock_is_taken_just_before_the_binding_and_left_to_the_plugin() {
     let value = node.lock().expect("a lock");
     let age = now().duration_since(value.parse().expect("RFC 3339"));
     assert!(value.ends_with('Z') && age.as_secs().abs() < 60, "{value}");
+}
+
+#[tokio::test]
+async fn a_lock_that_names_the_pod_says_which_is_next_after_the_time() {
+    let node = Node::default();
+    let mut bench = bench(node.script(created)).await;
+    let Write::Bind(mut request) = locking() else {
+        unreachable!("it is a bind");
+    };
+    request.devices.lock = Some(NodeLock::naming_pod(KEY));
+    let pod = format!(",{},{}", request.pod.namespace, request.pod.name);
+    bench.effects.submit(Write::Bind(request));
+    assert!(is_bound(&bench.outcome().await));
+    let value = node.lock().expect("a lock");
+    let time = value.strip_suffix(&pod).expect("the pod");
+    assert!(time.parse::<jiff::Timestamp>().is_ok(), "{value}");
 }
 
 #[tokio::test]

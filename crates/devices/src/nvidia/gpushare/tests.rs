@@ -54,6 +54,7 @@ fn node(family: &dyn Family, capacity: &[(&str, i64)], unhealthy: Option<&str>) 
         annotations: &annotations,
         allocatable: &[],
         capacity: &capacity,
+        reports: &[],
     })
 }
 
@@ -83,6 +84,7 @@ fn pod_of(containers: &[(ContainerKind, &[(&str, i64)])]) -> PodFacts {
     PodFacts {
         containers: containers.iter().map(container).collect(),
         annotations: Pairs::new(),
+        labels: Pairs::new(),
     }
 }
 
@@ -117,7 +119,7 @@ fn index_written(
     allocations: &Allocations,
 ) -> String {
     let marks = request.annotations("n1", cards, allocations);
-    let keys: Vec<_> = marks.annotations.iter().map(|mark| mark.key).collect();
+    let keys: Vec<_> = marks.annotations.iter().map(|mark| &*mark.key).collect();
     assert_eq!(keys, [INDEX, TIME], "exactly the two annotations");
     assert_eq!(marks.annotations[1].value, AnnotationValue::Nanos);
     match &marks.annotations[0].value {

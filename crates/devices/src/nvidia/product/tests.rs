@@ -11,6 +11,7 @@ fn pod(resource: &str, annotations: &[(&str, &str)]) -> PodFacts {
             ..ContainerFacts::default()
         }],
         annotations: annotations.iter().map(pair).collect(),
+        ..PodFacts::default()
     }
 }
 
@@ -33,6 +34,7 @@ fn cards(family: &dyn Family, label: Option<&str>) -> NodeCards {
         annotations: &[],
         allocatable: &[],
         capacity: &[],
+        reports: &[],
     })
 }
 

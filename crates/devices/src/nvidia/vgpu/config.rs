@@ -3,14 +3,14 @@
 
 use smallvec::SmallVec;
 
-use crate::binding::BindProtocol;
+use crate::binding::{BindProtocol, NodeLock};
 use crate::config::DeviceConfig;
 use crate::ledger::Partition;
 use crate::nvidia::geometry::{ModelGeometry, NvidiaConfig};
 use crate::settings::{Policy, Settings};
 
 /// Node annotation that is the lock.
-const LOCK: &str = "hamivgpu";
+const LOCK: NodeLock = NodeLock::new("hamivgpu");
 
 /// Partitions of a card in use.
 pub type InUse = SmallVec<[Partition; 16]>;

@@ -1,6 +1,6 @@
 //! What the containers of a pod ask (spec/04 §6, R11).
 
-use crate::facts::{ContainerFacts, ContainerKind};
+use crate::facts::{ContainerFacts, ContainerKind, container_name};
 use crate::nvidia::vgpu::config::VgpuConfig;
 
 /// Memory of each card.
@@ -51,16 +51,6 @@ pub fn needs(
         needs.extend(found);
     }
     Ok(needs)
-}
-
-/// How a container is called: init containers stand before the others, and each kind counts from 1.
-pub fn container_name(containers: &[ContainerFacts], at: usize) -> String {
-    let regular = |container: &&ContainerFacts| container.kind == ContainerKind::Regular;
-    if containers.get(at).as_ref().is_some_and(|c| !regular(c)) {
-        return format!("init container {}", at + 1);
-    }
-    let inits = containers.iter().filter(|c| !regular(c)).count();
-    format!("container {}", at.saturating_sub(inits) + 1)
 }
 
 fn need(

@@ -8,7 +8,7 @@ use crate::nvidia::vgpu::limits::{NO_UUID, USE_UUID};
 use crate::nvidia::vgpu::request::VgpuRequest;
 use crate::nvidia::vgpu::sharing::{MODES, mode};
 use crate::request::{FamilyRequest, NearMiss};
-use crate::text::Bounded;
+use crate::text::{Bounded, grouped};
 
 /// Why a request does not fit; `None` if it does.
 pub fn explain(
@@ -152,17 +152,4 @@ fn why(
 
 fn model(card: &Card) -> &str {
     card.kind.strip_prefix("NVIDIA-").unwrap_or(&card.kind)
-}
-
-/// A number with commas between thousands.
-pub fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::from(if number < 0 { "-" } else { "" });
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -66,11 +66,13 @@ pub const SPEC: FamilySpec = FamilySpec {
         limits::USE_UUID_ALIAS,
         limits::NO_UUID_ALIAS,
     ],
+    labels: &[],
     records: &[held::IDS],
     protocol: Some(request::PROTOCOL),
     dimensions: DIMENSIONS,
     gauges: gauges::GAUGES,
     section: Some(SectionSpec::of::<NvidiaConfig>()),
+    reports: None,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(Vgpu::new(settings, config)),
 };
 

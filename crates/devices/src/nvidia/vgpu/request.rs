@@ -241,7 +241,7 @@ impl FamilyRequest for VgpuRequest {
             (PHASE, text(BUSY)),
             (BIND_TIME, AnnotationValue::Seconds),
         ];
-        let annotations = annotations.map(|(key, value)| Annotation { key, value });
+        let annotations = annotations.map(|(key, value)| Annotation::new(key, value));
         // Plugins before v1.12.0 do not even compare the number of devices.
         let protocol = self.config.protocol;
         protocol.binding(annotations.into(), allocation)

@@ -149,21 +149,32 @@ fn the_nvidia_examples_are_accepted_without_a_finding() {
 }
 
 #[test]
-fn the_ascend_examples_are_accepted_with_one_warning() {
-    let default_map = Settings::default().config_map;
-    let shared_map = ("kube-system".to_owned(), "hami-scheduler-device".to_owned());
-    for (text, map) in [
-        (config_map(MIND_CLUSTER_ON, INIT_PARAMS), default_map),
-        (config_map(ASCEND_HAMI_ON, ""), shared_map),
-    ] {
-        let outcome = read(&text);
-        assert!(
-            matches!(findings(&outcome)[..], [(Severity::Warning, "W0307", _)]),
-            "{:?}",
-            outcome.diagnostics
-        );
-        assert_eq!(outcome.diagnostics[0].line, 14);
-        let settings = settings(&outcome.config.expect("usable"));
-        assert_eq!((settings.configured, settings.config_map), (true, map));
-    }
+fn the_example_of_mind_cluster_is_accepted_without_a_finding() {
+    let outcome = read(&config_map(MIND_CLUSTER_ON, INIT_PARAMS));
+    let expected = Settings {
+        configured: true,
+        mind_cluster: MindCluster {
+            enabled: true,
+            ..MindCluster::default()
+        },
+        weight: 10,
+        ..Settings::default()
+    };
+    assert_eq!(accepted(&outcome), expected);
+    assert!(!expected.reads_config_map());
+}
+
+#[test]
+fn the_example_of_ascend_in_hami_is_accepted_without_a_finding() {
+    let outcome = read(&config_map(ASCEND_HAMI_ON, ""));
+    let expected = Settings {
+        configured: true,
+        ascend_hami: true,
+        policy: Policy::Binpack,
+        weight: 10,
+        config_map: ("kube-system".to_owned(), "hami-scheduler-device".to_owned()),
+        ..Settings::default()
+    };
+    assert_eq!(accepted(&outcome), expected);
+    assert!(expected.reads_config_map());
 }

@@ -1,6 +1,7 @@
 //! Right requests on right nodes.
 
 use super::*;
+use crate::binding::NodeLock;
 use crate::nvidia::part::CardPart;
 
 fn fits(index: &str, score: i64) -> Result<(String, i64), (String, bool)> {
@@ -281,7 +282,7 @@ fn the_lock_is_taken_for_memory_only_and_only_if_configured() {
             let allocations = request.choose(&cards, LedgerTime::Now).expect("room");
             assert_eq!(
                 request.annotations("n1", &cards, &allocations).lock,
-                locked.filter(|_| on)
+                locked.filter(|_| on).map(NodeLock::new)
             );
             assert!(
                 request.charge(Some(&allocations)).is_empty(),

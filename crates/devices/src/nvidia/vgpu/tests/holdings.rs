@@ -1,7 +1,7 @@
 //! What placed pods hold, as their annotations tell it.
 
 use super::{Limit, cards_of, container, family, ids, mark, occupy, place, pod, pod_of, request};
-use crate::binding::AnnotationValue;
+use crate::binding::{AnnotationValue, NodeLock};
 use crate::facts::{ContainerKind, PodFacts};
 use crate::family::Decoded;
 use crate::ledger::{LedgerTime, Load, NodeCards, Partition, Tags};
@@ -309,7 +309,7 @@ fn bindings_are_guarded_and_locked_as_configured() {
         let request = request(&*family, &pod(&[&[('n', 2), ('m', 10)]], &[]));
         let allocations = request.choose(&cards, LedgerTime::Now).expect("fits");
         let marks = request.annotations("n1", &cards, &allocations);
-        assert_eq!(marks.lock, node_lock.then_some("hamivgpu"));
+        assert_eq!(marks.lock, node_lock.then_some(NodeLock::new("hamivgpu")));
         let content = match mark(&marks, "volcano.sh/devices-to-allocate") {
             AnnotationValue::Text(text) => text.clone(),
             other => panic!("no text: {other:?}"),

@@ -110,6 +110,7 @@ pub fn cards_of(family: &dyn Family, register: &str, unhealthy: Option<&str>) ->
         annotations: &annotations,
         allocatable: &allocatable,
         capacity: &[],
+        reports: &[],
     })
 }
 
@@ -145,6 +146,7 @@ pub fn pod_of(containers: Vec<ContainerFacts>, annotations: &[(&str, &str)]) -> 
     PodFacts {
         containers,
         annotations,
+        ..PodFacts::default()
     }
 }
 

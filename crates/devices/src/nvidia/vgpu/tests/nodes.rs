@@ -203,6 +203,7 @@ fn a_node_without_cards_says_what_is_missing() {
             annotations: &annotations,
             allocatable: &allocatable,
             capacity: &[],
+            reports: &[],
         });
         let failure = super::place(&*request(&*family, &pod(&[&[('n', 1)]], &[])), &cards);
         let failure = failure.expect_err("no cards");

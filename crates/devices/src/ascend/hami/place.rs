@@ -1,0 +1,218 @@
+//! The choice of chips, one container after the other (spec/05 §3.5, §3.7, P-14).
+//!
+//! A chip serves at most one container of a pod. The best chip for each in turn is nearly always
+//! right; where it is not, a matching of containers and chips is looked for, which finds one exactly
+//! when there is one.
+
+use smallvec::SmallVec;
+
+use crate::ledger::{Card, LedgerTime};
+use crate::settings::Policy;
+
+use super::check::PodOnChips;
+use super::needs::ChipRequest;
+use super::part::ChipPart;
+use super::register::ChipVariant;
+
+/// Positions of chips, by request, each as often as it counts.
+pub type ChipPicks = SmallVec<[u16; 8]>;
+
+/// Chips of a pod above which no matching is tried.
+const MOST_MATCHED: usize = 64;
+
+/// Points for chips that are all in one group with fast links.
+const RING_POINTS: f64 = 10.0;
+
+/// Chips that would serve a request, with their scores.
+type ScoredChips = SmallVec<[(f64, u16); 16]>;
+
+impl PodOnChips<'_> {
+    /// Chips for all requests, and the score of the node; `None` if there are not enough.
+    pub fn place(&self, needs: &[ChipRequest], policy: Policy) -> Option<(ChipPicks, f64)> {
+        let mut picks = ChipPicks::new();
+        for need in needs {
+            let Some(found) = self.best(need, &picks, policy) else {
+                picks = self.matching(needs)?;
+                break;
+            };
+            picks.extend(found);
+        }
+        let score = self.score(needs, &picks, policy);
+        Some((picks, score))
+    }
+
+    /// The chips that a request gets, of those that are not taken.
+    pub fn best(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> Option<ChipPicks> {
+        let count = need.count as usize;
+        if self.cards.cards.len() < count {
+            return None;
+        }
+        let mut fitting = self.candidates(need, taken, policy);
+        // Chips stand in the order of their indices, which breaks ties.
+        fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        if self.config.types[usize::from(need.of)].pairs {
+            self.by_pairs(&mut fitting);
+        } else if count > 1 && self.has_rings(need.of) {
+            self.by_rings(&mut fitting);
+        }
+        if fitting.len() < count {
+            return None;
+        }
+        Some(fitting[..count].iter().map(|(_, at)| *at).collect())
+    }
+
+    fn candidates(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> ScoredChips {
+        let all = 0..self.cards.cards.len() as u16;
+        let free = all.filter(|at| !taken.contains(at));
+        let fitting = free.filter(|at| self.admits(need, usize::from(*at)).is_ok());
+        fitting.map(|at| (self.worth(at, policy), at)).collect()
+    }
+
+    fn card(&self, at: u16) -> &Card {
+        &self.cards.cards[usize::from(at)]
+    }
+
+    /// Score of a chip as it is before the pod.
+    fn worth(&self, at: u16, policy: Policy) -> f64 {
+        let used = ChipPart::used(self.cards, usize::from(at), self.view);
+        match policy {
+            Policy::None => 0.0,
+            Policy::Binpack => {
+                let all = ChipPart::capacity(self.cards, usize::from(at)).memory;
+                100.0 * used.memory as f64 / all as f64
+            }
+            Policy::Spread if used.sharers == 0 => 100.0,
+            Policy::Spread => 0.0,
+        }
+    }
+
+    /// All chips of the type have a group with fast links.
+    fn has_rings(&self, of: u16) -> bool {
+        let word = &self.config.types[usize::from(of)].word;
+        let mut variants = self.cards.cards.iter().map(ChipVariant::of);
+        word.starts_with("Ascend910") && variants.all(|one| one.of != of || one.ring.is_some())
+    }
+
+    /// Larger groups first, the one with the first chip among equals.
+    fn by_rings(&self, fitting: &mut ScoredChips) {
+        let ring = |at: u16| ChipVariant::of(self.card(at)).ring;
+        let mut sizes = [0i32; 256];
+        for (_, at) in fitting.iter() {
+            sizes[usize::from(ring(*at).unwrap_or(0))] += 1;
+        }
+        fitting.sort_by_key(|(_, at)| {
+            let ring = ring(*at).unwrap_or(0);
+            (-sizes[usize::from(ring)], ring)
+        });
+    }
+
+    /// Pairs of chips that both fit, in the order of their better chips.
+    fn by_pairs(&self, fitting: &mut ScoredChips) {
+        let pair = |at: u16| self.card(at).index / 2;
+        let mut pairs: SmallVec<[(u32, u32); 16]> = SmallVec::new();
+        for (_, at) in fitting.iter() {
+            match pairs.iter_mut().find(|(known, _)| *known == pair(*at)) {
+                Some((_, count)) => *count += 1,
+                None => pairs.push((pair(*at), 1)),
+            }
+        }
+        let place = |at: u16| pairs.iter().position(|known| *known == (pair(at), 2));
+        fitting.retain(|(_, at)| place(*at).is_some());
+        fitting.sort_by_key(|(_, at)| place(*at));
+    }
+
+    /// Chips for all requests, if greed has found none.
+    fn matching(&self, needs: &[ChipRequest]) -> Option<ChipPicks> {
+        let pairs = |need: &ChipRequest| self.config.types[usize::from(need.of)].pairs;
+        let total: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
+        let chips = self.cards.cards.len();
+        let impossible = total > chips.min(MOST_MATCHED) as u64;
+        if needs.len() < 2 || impossible || needs.iter().any(pairs) {
+            return None;
+        }
+        let mut matching = ChipMatching {
+            on_node: *self,
+            needs,
+            holder: vec![None; chips],
+        };
+        for (at, need) in needs.iter().enumerate() {
+            for _ in 0..need.count {
+                if !matching.serve(at, &mut vec![false; chips]) {
+                    return None;
+                }
+            }
+        }
+        let mut picks = ChipPicks::new();
+        for at in 0..needs.len() {
+            let holders = matching.holder.iter().enumerate();
+            let own = holders.filter(|(_, holder)| **holder == Some(at));
+            picks.extend(own.map(|(card, _)| card as u16));
+        }
+        Some(picks)
+    }
+
+    /// Score of a node: of each request that of its first chip, and how close its chips are.
+    fn score(&self, needs: &[ChipRequest], picks: &[u16], policy: Policy) -> f64 {
+        let mut sum = 0.0;
+        let mut rest = picks;
+        for need in needs {
+            let (own, others) = rest.split_at(need.count as usize);
+            rest = others;
+            sum += own.first().map_or(0.0, |at| self.worth(*at, policy));
+            let word = &self.config.types[usize::from(need.of)].word;
+            if word.starts_with("Ascend910") {
+                sum += self.closeness(own);
+            }
+        }
+        sum
+    }
+
+    fn closeness(&self, picks: &[u16]) -> f64 {
+        let ring = |at: &u16| ChipVariant::of(self.card(*at)).ring;
+        let alike = |at: &u16| picks.iter().filter(|other| ring(other) == ring(at)).count();
+        match picks.iter().all(|at| ring(at).is_some()) {
+            true => {
+                let most = picks.iter().map(alike).max().unwrap_or(0);
+                RING_POINTS * most as f64 / picks.len().max(1) as f64
+            }
+            false => 0.0,
+        }
+    }
+}
+
+/// Who gets which chip (Kuhn's algorithm).
+struct ChipMatching<'a> {
+    on_node: PodOnChips<'a>,
+    needs: &'a [ChipRequest],
+    /// By chip, the request that has it.
+    holder: Vec<Option<usize>>,
+}
+
+impl ChipMatching<'_> {
+    /// Finds one more chip for a request, moving others if need be.
+    fn serve(&mut self, need: usize, seen: &mut Vec<bool>) -> bool {
+        for card in 0..self.holder.len() {
+            let admitted = self.on_node.admits(&self.needs[need], card).is_ok();
+            if seen[card] || !admitted || self.holder[card] == Some(need) {
+                continue;
+            }
+            seen[card] = true;
+            let free = match self.holder[card] {
+                None => true,
+                Some(other) => self.serve(other, seen),
+            };
+            if free {
+                self.holder[card] = Some(need);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl PodOnChips<'_> {
+    /// The same node at another time.
+    pub fn at(self, view: LedgerTime) -> Self {
+        Self { view, ..self }
+    }
+}

@@ -1,0 +1,89 @@
+//! What pods may ask.
+
+use super::{family, pod, pod as asking, refusal};
+use crate::facts::{ContainerKind, PodFacts};
+use crate::family::Family;
+use crate::ledger::Tags;
+use crate::settings::{Policy, Settings};
+
+const P: &str = "Ascend310P";
+
+#[test]
+fn what_cannot_be_is_refused_with_what_to_write() {
+    let family = family(Policy::None);
+    let soft = [("huawei.com/vnpu-mode", "hami-core")];
+    for (pod, says) in [
+        (
+            pod(P, &[&[('m', 4096)]], &[]),
+            "asked without huawei.com/Ascend310P: add the number",
+        ),
+        (
+            pod(P, &[&[('c', 10)]], &soft),
+            "asked without huawei.com/Ascend310P",
+        ),
+        (
+            pod(P, &[&[('n', 1), ('m', 0)]], &[]),
+            "is 0: write MiB from 1 to 24576",
+        ),
+        (
+            pod(P, &[&[('n', 1), ('c', 101)]], &soft),
+            "write an integer from 0 to 100",
+        ),
+        (
+            pod(P, &[&[('n', 1)], &[('n', 1), ('m', 24_577)]], &[]),
+            "container 2: ",
+        ),
+        (
+            pod(P, &[&[('n', 1)]], &[("huawei.com/vnpu-mode", "soft")]),
+            "\"soft\": write hami-core",
+        ),
+        (
+            pod(P, &[&[('n', 1), ('m', 4 << 30)]], &[]),
+            "for 4096Mi write 4096",
+        ),
+        (
+            pod("ascend310p-2c", &[&[('n', 1)]], &[]),
+            "no type of chips",
+        ),
+    ] {
+        let told = refusal(&*family, &pod);
+        assert!(told.contains(says), "{told}");
+    }
+    let mut init = pod(P, &[&[('n', 1)]], &[]);
+    init.containers[0].kind = ContainerKind::Init;
+    let told = refusal(&*family, &init);
+    assert!(told.contains("init container 1: "), "{told}");
+}
+
+#[test]
+fn a_count_of_zero_asks_nothing() {
+    let family = family(Policy::None);
+    let nothing = |pod: &PodFacts| family.request(pod, Tags::default()).is_none();
+    assert!(nothing(&pod(P, &[&[('n', 0)]], &[])));
+    assert!(nothing(&pod(P, &[&[('n', 0), ('m', 4096)]], &[])));
+    assert!(nothing(&PodFacts::default()));
+}
+
+#[test]
+fn nothing_is_handed_out_while_the_family_is_off() {
+    for (configured, says) in [(true, "are off: set"), (false, "is not configured: add")] {
+        let settings = Settings {
+            configured,
+            ..Settings::default()
+        };
+        let family: Box<dyn Family> = (super::SPEC.make)(&settings, &Default::default());
+        for name in [P, "Ascend910B4-1-memory", "ascend310p-2c"] {
+            let told = refusal(&*family, &asking(name, &[&[('n', 1)]], &[]));
+            assert!(told.contains(says) && told.contains(name), "{told}");
+        }
+        assert!(family.ignored_resources().is_empty());
+    }
+}
+
+#[test]
+fn memory_and_cores_are_not_counted_on_nodes() {
+    let ignored = family(Policy::None).ignored_resources();
+    assert_eq!(ignored.len(), 14);
+    assert!(ignored.contains(&"huawei.com/Ascend310P-memory".to_owned()));
+    assert!(ignored.contains(&"huawei.com/Ascend910B4-1-core".to_owned()));
+}

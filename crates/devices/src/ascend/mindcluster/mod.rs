@@ -1,0 +1,157 @@
+//! Ascend 310P chips, whole or split into vNPUs, as MindCluster runs them (spec/05 §2).
+//!
+//! A pod asks AI cores (`huawei.com/npu-core`) and says by labels what kind of vNPU it wants; the
+//! chip and the template it gets stand in an annotation of the same name. The device plugin of the
+//! node makes the vNPU then, for the oldest pod with as many AI cores.
+//!
+//! * `request`: what a pod asks.
+//! * `template`: templates of vNPUs, and what they take of a chip.
+//! * `report`: what others tell of nodes in ConfigMaps.
+//! * `node`: the chips of a node.
+//! * `held`: what a placed pod holds; `mark`: what the ledger remembers of a vNPU.
+//! * `place`: fit, choice, score, and what is written.
+
+mod gauges;
+mod held;
+mod mark;
+mod node;
+mod place;
+mod report;
+mod request;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use crate::binding::PluginProtocol;
+use crate::config::DeviceConfig;
+use crate::facts::{NodeFacts, Pairs, PodFacts};
+use crate::family::{Decoded, Family, FamilySpec, ReportSpec};
+use crate::gauge::Gauge;
+use crate::ledger::{Card, NodeCards, Tags};
+use crate::request::FamilyRequest;
+use crate::settings::Settings;
+
+use place::NpuRequest;
+use request::{CoreRequest, Size};
+use template::DIMENSIONS;
+
+/// Resource: AI cores. Pod annotation: chips and template.
+const CORES: &str = "huawei.com/npu-core";
+/// Pod annotation: when the pod was bound; the device plugin serves the oldest first.
+const TIME: &str = "predicate-time";
+/// Pod annotation by which the device plugin answers.
+const REAL: &str = "huawei.com/AscendReal";
+/// Name of the list of chips a device plugin gives out. Pod annotation: chips that others gave to it.
+const LIST: &str = "huawei.com/Ascend310P";
+/// Names of one node annotation: all chips.
+const BASE: [&str; 2] = ["baseDeviceInfos", "huawei.com/npu.base-device-infos"];
+/// Pod label: kind of NPU.
+const RING: &str = "ring-controller.atlas";
+/// The kind there is.
+const KIND: &str = "ascend-310P";
+/// Pod label: use of the media processor.
+const DVPP: &str = "vnpu-dvpp";
+/// Pod label: how much of what is not asked for comes with the AI cores.
+const LEVEL: &str = "vnpu-level";
+
+/// Argument that switches the family on.
+const SWITCH: &str = "deviceshare.AscendMindClusterVNPUEnable";
+
+/// The family.
+pub const SPEC: FamilySpec = FamilySpec {
+    name: "ascend310p-vNPU",
+    node_annotations: &BASE,
+    asks: &[],
+    labels: &[RING, DVPP, LEVEL],
+    records: &[CORES, REAL, LIST],
+    dimensions: DIMENSIONS,
+    protocol: Some(PluginProtocol {
+        bound_key: CORES,
+        phase_key: REAL,
+        busy: &[None, Some("")],
+        sequence_key: None,
+        cleanup: &[],
+    }),
+    gauges: gauges::GAUGES,
+    section: None,
+    reports: Some(ReportSpec {
+        places: report::places,
+        read: report::split,
+    }),
+    make: |settings: &Settings, _: &DeviceConfig| {
+        Box::new(MindClusterFamily {
+            settings: settings.clone(),
+        })
+    },
+};
+
+struct MindClusterFamily {
+    settings: Settings,
+}
+
+impl MindClusterFamily {
+    fn compile(&self, asked: CoreRequest, tags: Tags) -> Result<Rc<dyn FamilyRequest>, String> {
+        let is_virtual = matches!(asked.size, Size::Virtual(_));
+        if is_virtual && self.settings.mind_cluster.preset_virtual_device {
+            return Err(format!(
+                "the pod asks {} {CORES}, a vNPU that would have to be made, but volcano \
+                 configuration presetVirtualDevice true, only support static vnpu; set \
+                 presetVirtualDevice: \"false\" in init-params of configurations, or ask whole NPUs",
+                asked.cores
+            ));
+        }
+        let is_guarded = self.settings.in_flight_guard;
+        Ok(Rc::new(NpuRequest::new(asked, tags, is_guarded)))
+    }
+}
+
+impl Family for MindClusterFamily {
+    fn cards(&self, node: &NodeFacts) -> NodeCards {
+        match self.settings.mind_cluster.enabled {
+            true => node::cards(node, &self.settings.mind_cluster),
+            false => NodeCards::new(DIMENSIONS),
+        }
+    }
+
+    fn request(&self, pod: &PodFacts, tags: Tags) -> Option<Result<Rc<dyn FamilyRequest>, String>> {
+        let asked = CoreRequest::of(pod)?;
+        Some(
+            match (self.settings.configured, self.settings.mind_cluster.enabled) {
+                (true, true) => asked.and_then(|asked| self.compile(asked, tags)),
+                (true, false) => Err(format!(
+                    "the pod asks for {CORES}, which is switched off; set {SWITCH}: true in the \
+                 arguments of the plugin deviceshare"
+                )),
+                (false, _) => Err(format!(
+                    "the pod asks for {CORES}, but the plugin deviceshare is not configured; add it \
+                 with the argument {SWITCH}: true"
+                )),
+            },
+        )
+    }
+
+    fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded {
+        match self.settings.mind_cluster.enabled {
+            true => held::held(records, pod, cards),
+            false => Decoded::default(),
+        }
+    }
+
+    fn depends_on_group(&self, pod: &PodFacts) -> bool {
+        let asked = CoreRequest::of(pod)
+            .and_then(Result::ok)
+            .map(|asked| asked.size);
+        self.settings.mind_cluster.enabled && matches!(asked, Some(Size::Virtual(_)))
+    }
+
+    fn mode(&self, _card: &Card) -> &'static str {
+        "vnpu"
+    }
+
+    fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {
+        gauges::gauges(cards)
+    }
+}

@@ -1,0 +1,4 @@
+//! Ascend NPUs, by the software that virtualises them (spec/05).
+
+pub mod hami;
+pub mod mindcluster;
