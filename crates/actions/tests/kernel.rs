@@ -12,9 +12,7 @@ use pumice_framework::points::{
     DomainFilters, NodeFilter, NodeFilters, NodeScore, NodeScores, Normalised, StaticClass,
     StaticPart,
 };
-use pumice_framework::{
-    Extensions, Plugin, Plugins, ReasonId, ReasonKind, ReasonTable, Session, Unobserved,
-};
+use pumice_framework::{Plugin, Plugins, ReasonId, ReasonKind, ReasonTable, Session, Unobserved};
 use pumice_model::domains::Domains;
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
 use pumice_model::resource::CPU;
@@ -79,19 +77,22 @@ impl Plugin for Rules {
         "rules"
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        let mut extensions = Extensions {
-            node_filters: Some(self),
-            node_scores: Some(self),
-            ..Extensions::default()
-        };
-        if self.switches.domains {
-            extensions.domain_filters = Some(self);
-        }
-        if self.switches.compared {
-            extensions.candidate_scores = Some(self);
-        }
-        extensions
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        Some(self)
+    }
+
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        Some(self)
+    }
+
+    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
+        self.switches.domains.then_some(self as &dyn DomainFilters)
+    }
+
+    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
+        self.switches
+            .compared
+            .then_some(self as &dyn CandidateScores)
     }
 }
 

@@ -41,7 +41,7 @@ pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};
 pub use plugins::Plugins;
-pub use points::{Class, Extensions, Invalid, QueueShare};
+pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, Refusal};
 pub use session::Session;

@@ -2,7 +2,11 @@
 
 use pumice_model::{JobIx, State, TaskIx};
 
-use crate::points::Extensions;
+use crate::points::{
+    Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, JobOrder,
+    JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters, NodeScores,
+    Overused, QueueOrder, QueueViews, SubJobOrder, TaskOrder, Victims,
+};
 
 /// What a plugin may know about the cycle besides the state.
 #[derive(Clone, Debug, Default)]
@@ -64,9 +68,6 @@ pub trait Plugin {
     /// Name, as in the configuration.
     fn name(&self) -> &'static str;
 
-    /// The points it has. The same ones as long as it lives.
-    fn extensions(&self) -> Extensions<'_>;
-
     /// A cycle begins. Called once per cycle, before any action.
     fn open(&mut self, _state: &State, _cycle: &CycleInfo) {}
 
@@ -77,6 +78,111 @@ pub trait Plugin {
     /// which every job is tried.
     /// Asked after every cycle; a time that has passed makes cycles run without pause.
     fn wake_at_s(&self) -> Option<i64> {
+        None
+    }
+
+    /// Order of jobs within a queue.
+    fn as_job_order(&self) -> Option<&dyn JobOrder> {
+        None
+    }
+
+    /// Order of queues.
+    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
+        None
+    }
+
+    /// Order of the tasks of a job.
+    fn as_task_order(&self) -> Option<&dyn TaskOrder> {
+        None
+    }
+
+    /// Order of the sub-jobs of a job.
+    fn as_sub_job_order(&self) -> Option<&dyn SubJobOrder> {
+        None
+    }
+
+    /// When a job may be committed.
+    fn as_job_ready(&self) -> Option<&dyn JobReady> {
+        None
+    }
+
+    /// When placements of a job that is not ready may stand.
+    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
+        None
+    }
+
+    /// Whether a job can be scheduled at all.
+    fn as_job_valid(&self) -> Option<&dyn JobValid> {
+        None
+    }
+
+    /// Whether a job is entitled to more.
+    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
+        None
+    }
+
+    /// Whether a job may be admitted.
+    fn as_admission(&self) -> Option<&dyn Admission> {
+        None
+    }
+
+    /// Whether a queue has all it deserves.
+    fn as_overused(&self) -> Option<&dyn Overused> {
+        None
+    }
+
+    /// Whether a queue may take a task.
+    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
+        None
+    }
+
+    /// What classes are told apart by, besides what the model knows.
+    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
+        None
+    }
+
+    /// Filters on one node.
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        None
+    }
+
+    /// Scores of one node.
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        None
+    }
+
+    /// Filters by topology domain.
+    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
+        None
+    }
+
+    /// Scores that compare candidates.
+    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
+        None
+    }
+
+    /// What nodes have in ledgers.
+    fn as_ledgers(&self) -> Option<&dyn Ledgers> {
+        None
+    }
+
+    /// Who may be evicted.
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        None
+    }
+
+    /// What a Binding waits for.
+    fn as_bind_steps(&self) -> Option<&dyn BindSteps> {
+        None
+    }
+
+    /// What a queue deserves, for reports.
+    fn as_queue_views(&self) -> Option<&dyn QueueViews> {
+        None
+    }
+
+    /// Shares of jobs, for reports.
+    fn as_job_shares(&self) -> Option<&dyn JobShares> {
         None
     }
 }

@@ -10,12 +10,16 @@ use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::victims::Purpose;
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Extensions, Invalid, LedgerCheck, NodeFilter,
-    NodeScore, QueueShare, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
+    QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
 use crate::tiers::{self, Vote};
+
+mod asked;
+
+use asked::{PluginsOfPoint, Points};
 
 /// One plugin with its switches.
 pub struct Member {
@@ -41,114 +45,6 @@ impl Member {
             plugin,
             enabled: Enabled::default(),
             named: false,
-        }
-    }
-}
-
-/// Plugins that have a point and have it switched on: tier and position, in the order they are asked.
-type PluginsOfPoint = Vec<(usize, usize)>;
-
-/// Who is asked, by point.
-#[derive(Default)]
-struct Points {
-    job_order: PluginsOfPoint,
-    queue_order: PluginsOfPoint,
-    task_order: PluginsOfPoint,
-    sub_job_order: PluginsOfPoint,
-    job_ready: PluginsOfPoint,
-    sub_job_ready: PluginsOfPoint,
-    job_pipelined: PluginsOfPoint,
-    sub_job_pipelined: PluginsOfPoint,
-    job_valid: PluginsOfPoint,
-    job_starving: PluginsOfPoint,
-    admission: PluginsOfPoint,
-    overused: PluginsOfPoint,
-    allocatable: PluginsOfPoint,
-    signatures: PluginsOfPoint,
-    node_filters: PluginsOfPoint,
-    node_scores: PluginsOfPoint,
-    domain_filters: PluginsOfPoint,
-    candidate_scores: PluginsOfPoint,
-    ledgers: PluginsOfPoint,
-    preemptable: PluginsOfPoint,
-    reclaimable: PluginsOfPoint,
-    bind_steps: PluginsOfPoint,
-    queue_views: PluginsOfPoint,
-    job_shares: PluginsOfPoint,
-}
-
-impl Points {
-    /// Adds a plugin to the points it has. What only reports, validity, and ledgers have no switch.
-    fn add(&mut self, at: (usize, usize), has: &Extensions<'_>, on: &Enabled) {
-        let (ready, pipelined) = (has.job_ready.is_some(), has.job_pipelined.is_some());
-        let places = on.predicate || on.node_order;
-        let candidates = has.candidate_scores.is_some();
-        let points = [
-            (&mut self.job_order, has.job_order.is_some(), on.job_order),
-            (
-                &mut self.queue_order,
-                has.queue_order.is_some(),
-                on.queue_order,
-            ),
-            (
-                &mut self.task_order,
-                has.task_order.is_some(),
-                on.task_order,
-            ),
-            (
-                &mut self.sub_job_order,
-                has.sub_job_order.is_some(),
-                on.sub_job_order,
-            ),
-            (&mut self.job_ready, ready, on.job_ready),
-            (&mut self.sub_job_ready, ready, on.sub_job_ready),
-            (&mut self.job_pipelined, pipelined, on.job_pipelined),
-            (&mut self.sub_job_pipelined, pipelined, on.sub_job_pipelined),
-            (&mut self.job_valid, has.job_valid.is_some(), true),
-            (
-                &mut self.job_starving,
-                has.job_starving.is_some(),
-                on.job_starving,
-            ),
-            (
-                &mut self.admission,
-                has.admission.is_some(),
-                on.job_enqueued,
-            ),
-            (&mut self.overused, has.overused.is_some(), on.overused),
-            (
-                &mut self.allocatable,
-                has.allocatable.is_some(),
-                on.allocatable,
-            ),
-            (&mut self.signatures, has.class_signature.is_some(), places),
-            (
-                &mut self.node_filters,
-                has.node_filters.is_some(),
-                on.predicate,
-            ),
-            (
-                &mut self.node_scores,
-                has.node_scores.is_some(),
-                on.node_order,
-            ),
-            (
-                &mut self.domain_filters,
-                has.domain_filters.is_some(),
-                on.predicate,
-            ),
-            (&mut self.candidate_scores, candidates, on.node_order),
-            (&mut self.ledgers, has.ledgers.is_some(), true),
-            (&mut self.preemptable, has.victims.is_some(), on.preemptable),
-            (&mut self.reclaimable, has.victims.is_some(), on.reclaimable),
-            (&mut self.bind_steps, has.bind_steps.is_some(), on.predicate),
-            (&mut self.queue_views, has.queue_views.is_some(), true),
-            (&mut self.job_shares, has.job_shares.is_some(), true),
-        ];
-        for (asked, has, is_on) in points {
-            if has && is_on {
-                asked.push(at);
-            }
         }
     }
 }
@@ -180,15 +76,9 @@ pub struct Plugins {
 impl Plugins {
     /// Plugins by tier, in the order of the configuration.
     pub fn new(tiers: Vec<Vec<Member>>) -> Self {
-        let mut points = Points::default();
-        for (tier, members) in tiers.iter().enumerate() {
-            for (at, member) in members.iter().enumerate() {
-                points.add((tier, at), &member.plugin.extensions(), &member.enabled);
-            }
-        }
         Self {
+            points: Points::new(&tiers),
             tiers,
-            points,
             opened: None,
         }
     }
@@ -207,23 +97,23 @@ impl Plugins {
     fn ask<'a, P: ?Sized + 'a>(
         &'a self,
         asked: &'a PluginsOfPoint,
-        point: fn(Extensions<'a>) -> Option<&'a P>,
+        point: impl Fn(&'a dyn Plugin) -> Option<&'a P> + Copy,
     ) -> impl Iterator<Item = &'a P> {
         let plugins = asked.iter().map(|at| self.plugin(*at));
-        plugins.filter_map(move |plugin| point(plugin.extensions()))
+        plugins.filter_map(point)
     }
 
     /// Likewise, tier by tier.
     fn by_tier<'a, P: ?Sized + 'a>(
         &'a self,
         asked: &'a PluginsOfPoint,
-        point: fn(Extensions<'a>) -> Option<&'a P>,
+        point: impl Fn(&'a dyn Plugin) -> Option<&'a P> + Copy,
     ) -> impl Iterator<Item = impl Iterator<Item = &'a P>> {
         asked
             .chunk_by(|left, right| left.0 == right.0)
             .map(move |tier| {
                 let plugins = tier.iter().map(|at| self.plugin(*at));
-                plugins.filter_map(move |plugin| point(plugin.extensions()))
+                plugins.filter_map(point)
             })
     }
 
@@ -274,7 +164,7 @@ impl Plugins {
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
         let partial = |job: JobIx| self.has_gangs() && state.job(job).is_partial();
         let answers = self
-            .ask(&self.points.job_order, |x| x.job_order)
+            .ask(&self.points.job_order, |x| x.as_job_order())
             .map(|p| p.job_order(state, left, right));
         let by_rank = partial(right).cmp(&partial(left));
         by_rank
@@ -290,7 +180,7 @@ impl Plugins {
     /// QueueOrder, then creation, then name.
     pub fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
         let answers = self
-            .ask(&self.points.queue_order, |x| x.queue_order)
+            .ask(&self.points.queue_order, |x| x.as_queue_order())
             .map(|p| p.queue_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (&state.queue(left).object, &state.queue(right).object);
@@ -300,14 +190,14 @@ impl Plugins {
 
     /// Whether a placement in one queue may change the order of two others.
     pub fn queue_order_is_entangled(&self) -> bool {
-        let mut orders = self.ask(&self.points.queue_order, |x| x.queue_order);
+        let mut orders = self.ask(&self.points.queue_order, |x| x.as_queue_order());
         orders.any(|order| order.is_entangled())
     }
 
     /// TaskOrder, then the default order of spec/01 §5.2.
     pub fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
         let answers = self
-            .ask(&self.points.task_order, |x| x.task_order)
+            .ask(&self.points.task_order, |x| x.as_task_order())
             .map(|p| p.task_order(state, left, right));
         tiers::first_difference(answers).then_with(|| {
             let (l, r) = (state.task(left), state.task(right));
@@ -323,7 +213,7 @@ impl Plugins {
     /// SubJobOrder, then match index, then ID.
     pub fn sub_job_order(&self, state: &State, job: JobIx, left: u16, right: u16) -> Ordering {
         let answers = self
-            .ask(&self.points.sub_job_order, |x| x.sub_job_order)
+            .ask(&self.points.sub_job_order, |x| x.as_sub_job_order())
             .map(|p| p.sub_job_order(state, job, left, right));
         tiers::first_difference(answers).then_with(|| {
             let subs = &state.job(job).sub_jobs;
@@ -335,7 +225,7 @@ impl Plugins {
     /// JobReady: all agree.
     pub fn job_ready(&self, state: &State, job: JobIx) -> bool {
         tiers::all(
-            self.ask(&self.points.job_ready, |x| x.job_ready)
+            self.ask(&self.points.job_ready, |x| x.as_job_ready())
                 .map(|p| p.job_ready(state, job)),
         )
     }
@@ -346,7 +236,7 @@ impl Plugins {
             return self.job_ready(state, job);
         }
         tiers::all(
-            self.ask(&self.points.sub_job_ready, |x| x.job_ready)
+            self.ask(&self.points.sub_job_ready, |x| x.as_job_ready())
                 .map(|p| p.sub_job_ready(state, job, sub_job)),
         )
     }
@@ -354,7 +244,7 @@ impl Plugins {
     /// JobPipelined: vote by tier.
     pub fn job_pipelined(&self, state: &State, job: JobIx) -> bool {
         let asked = &self.points.job_pipelined;
-        let votes = self.by_tier(asked, |x| x.job_pipelined);
+        let votes = self.by_tier(asked, |x| x.as_job_pipelined());
         tiers::vote(votes.map(|tier| tier.map(|p| p.job_pipelined(state, job))))
     }
 
@@ -364,7 +254,7 @@ impl Plugins {
             return self.job_pipelined(state, job);
         }
         let asked = &self.points.sub_job_pipelined;
-        let votes = self.by_tier(asked, |x| x.job_pipelined);
+        let votes = self.by_tier(asked, |x| x.as_job_pipelined());
         tiers::vote(votes.map(|tier| tier.map(|p| p.sub_job_pipelined(state, job, sub_job))))
     }
 
@@ -374,7 +264,7 @@ impl Plugins {
     /// Why the job cannot be scheduled.
     pub fn job_valid(&self, state: &State, job: JobIx) -> Result<(), Invalid> {
         tiers::first_error(
-            self.ask(&self.points.job_valid, |x| x.job_valid)
+            self.ask(&self.points.job_valid, |x| x.as_job_valid())
                 .map(|p| p.job_valid(state, job)),
         )
     }
@@ -382,7 +272,7 @@ impl Plugins {
     /// JobStarving: the first tier with an answer decides; nobody answers: false.
     pub fn job_starving(&self, state: &State, job: JobIx) -> bool {
         let asked = &self.points.job_starving;
-        let answers = self.by_tier(asked, |x| x.job_starving);
+        let answers = self.by_tier(asked, |x| x.as_job_starving());
         tiers::starving(answers.map(|tier| tier.map(|p| p.job_starving(state, job))))
     }
 
@@ -393,7 +283,7 @@ impl Plugins {
     pub fn job_enqueueable(&self, state: &State, job: JobIx) -> Result<(), Refusal> {
         let mut refusal = None;
         let mut permitted = true;
-        for tier in self.by_tier(&self.points.admission, |x| x.admission) {
+        for tier in self.by_tier(&self.points.admission, |x| x.as_admission()) {
             let mut votes = Vec::new();
             for plugin in tier {
                 let (vote, why) = plugin.job_enqueueable(state, job);
@@ -416,7 +306,7 @@ impl Plugins {
     /// Overused: any.
     pub fn overused(&self, state: &State, queue: QueueIx) -> bool {
         tiers::any(
-            self.ask(&self.points.overused, |x| x.overused)
+            self.ask(&self.points.overused, |x| x.as_overused())
                 .map(|p| p.overused(state, queue)),
         )
     }
@@ -427,7 +317,7 @@ impl Plugins {
     /// The first refusal.
     pub fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         tiers::first_error(
-            self.ask(&self.points.allocatable, |x| x.allocatable)
+            self.ask(&self.points.allocatable, |x| x.as_allocatable())
                 .map(|p| p.allocatable(state, queue, task)),
         )
     }
@@ -443,7 +333,7 @@ impl Plugins {
         task: TaskIx,
     ) -> Result<(), Refusal> {
         tiers::first_error(
-            self.ask(&self.points.allocatable, |x| x.allocatable)
+            self.ask(&self.points.allocatable, |x| x.as_allocatable())
                 .map(|p| p.within_limits(state, queue, task)),
         )
     }
@@ -453,13 +343,19 @@ impl Plugins {
         let points = &self.points;
         let (valid, admission) = (&points.job_valid, &points.admission);
         let (overused, allocatable) = (&points.overused, &points.allocatable);
-        let mut orders = self.ask(&points.job_order, |x| x.job_order);
+        let mut orders = self.ask(&points.job_order, |x| x.as_job_order());
         Lasting {
-            valid: self.ask(valid, |x| x.job_valid).all(|p| p.is_lasting()),
-            admission: self.ask(admission, |x| x.admission).all(|p| p.is_lasting()),
-            overused: self.ask(overused, |x| x.overused).all(|p| p.is_lasting()),
+            valid: self
+                .ask(valid, |x| x.as_job_valid())
+                .all(|p| p.is_lasting()),
+            admission: self
+                .ask(admission, |x| x.as_admission())
+                .all(|p| p.is_lasting()),
+            overused: self
+                .ask(overused, |x| x.as_overused())
+                .all(|p| p.is_lasting()),
             allocatable: self
-                .ask(allocatable, |x| x.allocatable)
+                .ask(allocatable, |x| x.as_allocatable())
                 .all(|p| p.is_lasting()),
             order: orders.all(|p| p.is_steady()),
         }
@@ -467,10 +363,10 @@ impl Plugins {
 
     /// How many more tasks of a job have to be placed at least before anything of it may stand.
     pub fn lacks(&self, state: &State, job: JobIx) -> u32 {
-        let ready = self.ask(&self.points.job_ready, |x| x.job_ready);
+        let ready = self.ask(&self.points.job_ready, |x| x.as_job_ready());
         let ready = ready.map(|p| p.lacks(state, job)).max().unwrap_or(0);
         // A later tier may not be asked at all.
-        let mut pipelined = self.by_tier(&self.points.job_pipelined, |x| x.job_pipelined);
+        let mut pipelined = self.by_tier(&self.points.job_pipelined, |x| x.as_job_pipelined());
         let first = pipelined.next();
         let pipelined = first.and_then(|tier| tier.map(|p| p.lacks(state, job)).max());
         ready.min(pipelined.unwrap_or(0))
@@ -489,7 +385,7 @@ impl Plugins {
         let mut signature = Signature::default();
         for at in &self.points.signatures {
             let plugin = self.plugin(*at);
-            if let Some(point) = plugin.extensions().class_signature {
+            if let Some(point) = plugin.as_class_signature() {
                 signature.add(plugin.name(), point.signature(state, task));
             }
         }
@@ -498,9 +394,9 @@ impl Plugins {
 
     /// PrePredicate: the first reason against the class on every node.
     pub fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
-        let mut ledgers = self.ask(&self.points.ledgers, |x| x.ledgers);
+        let mut ledgers = self.ask(&self.points.ledgers, |x| x.as_ledgers());
         ledgers.find_map(|p| p.refusal(class)).or_else(|| {
-            self.ask(&self.points.node_filters, |x| x.node_filters)
+            self.ask(&self.points.node_filters, |x| x.as_node_filters())
                 .find_map(|p| p.prefilter(state, class))
         })
     }
@@ -513,10 +409,10 @@ impl Plugins {
             score: vec![0; count],
             normalised: vec![],
         };
-        for plugin in self.ask(&self.points.node_filters, |x| x.node_filters) {
+        for plugin in self.ask(&self.points.node_filters, |x| x.as_node_filters()) {
             plugin.static_filter(state, class, &mut part);
         }
-        for plugin in self.ask(&self.points.node_scores, |x| x.node_scores) {
+        for plugin in self.ask(&self.points.node_scores, |x| x.as_node_scores()) {
             plugin.static_score(state, class, &mut part);
         }
         part
@@ -524,14 +420,14 @@ impl Plugins {
 
     /// Collects the filters on node load.
     pub fn node_filters(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeFilter>> {
-        self.ask(&self.points.node_filters, |x| x.node_filters)
+        self.ask(&self.points.node_filters, |x| x.as_node_filters())
             .flat_map(|p| p.node_filters(state, class))
             .collect()
     }
 
     /// Collects the scores on node load.
     pub fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
-        self.ask(&self.points.node_scores, |x| x.node_scores)
+        self.ask(&self.points.node_scores, |x| x.as_node_scores())
             .flat_map(|p| p.node_scores(state, class))
             .collect()
     }
@@ -542,14 +438,14 @@ impl Plugins {
         class: &Class,
         reasons: &mut ReasonTable,
     ) -> Vec<Box<dyn LedgerCheck>> {
-        self.ask(&self.points.ledgers, |x| x.ledgers)
+        self.ask(&self.points.ledgers, |x| x.as_ledgers())
             .filter_map(|p| p.ledger_check(class, reasons))
             .collect()
     }
 
     /// How devices are read from nodes and pods.
     pub fn device_settings(&self) -> Settings {
-        let mut ledgers = self.ask(&self.points.ledgers, |x| x.ledgers);
+        let mut ledgers = self.ask(&self.points.ledgers, |x| x.as_ledgers());
         let first = ledgers.next();
         first.map_or_else(Settings::default, |p| p.device_settings().clone())
     }
@@ -561,7 +457,7 @@ impl Plugins {
         class: &Class,
     ) -> Vec<Box<dyn DomainFilter>> {
         let mut filters = Vec::new();
-        for plugin in self.ask(&self.points.domain_filters, |x| x.domain_filters) {
+        for plugin in self.ask(&self.points.domain_filters, |x| x.as_domain_filters()) {
             plugin.domain_filters(with, class, &mut filters);
         }
         filters
@@ -574,7 +470,7 @@ impl Plugins {
         class: &Class,
     ) -> Vec<Box<dyn CandidateScore>> {
         let mut scores = Vec::new();
-        for plugin in self.ask(&self.points.candidate_scores, |x| x.candidate_scores) {
+        for plugin in self.ask(&self.points.candidate_scores, |x| x.as_candidate_scores()) {
             plugin.candidate_scores(with, class, &mut scores);
         }
         scores
@@ -592,7 +488,7 @@ impl Plugins {
             Purpose::Preempt => &self.points.preemptable,
             Purpose::Reclaim => &self.points.reclaimable,
         };
-        let answers = self.by_tier(asked, |x| x.victims);
+        let answers = self.by_tier(asked, |x| x.as_victims());
         tiers::victims(
             answers.map(|tier| tier.map(|p| p.victims(state, purpose, preemptor, candidates))),
         )
@@ -600,20 +496,20 @@ impl Plugins {
 
     /// How long claims may take to be bound, if somebody binds them.
     pub fn volume_timeout_s(&self) -> Option<i64> {
-        self.ask(&self.points.bind_steps, |x| x.bind_steps)
+        self.ask(&self.points.bind_steps, |x| x.as_bind_steps())
             .find_map(|plugin| plugin.volume_timeout_s())
     }
 
     /// The share by which jobs are ordered, if a plugin does so.
     pub fn job_share(&self, state: &State, job: JobIx) -> Option<f64> {
-        self.ask(&self.points.job_shares, |x| x.job_shares)
+        self.ask(&self.points.job_shares, |x| x.as_job_shares())
             .next()
             .map(|plugin| plugin.job_share(state, job))
     }
 
     /// What the first queue plugin says about a queue.
     pub fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare> {
-        self.ask(&self.points.queue_views, |x| x.queue_views)
+        self.ask(&self.points.queue_views, |x| x.as_queue_views())
             .find_map(|plugin| plugin.queue_view(state, queue))
     }
 }

@@ -13,6 +13,9 @@ use crate::object::{Disk, HostPort, NodeObject, VolumeSource};
 use crate::resource::{ResIx, ResVec};
 use crate::volume::{Attached, OnNode};
 
+/// Nodes that are looked at in one go: as many as a loop over their columns needs to pay off.
+pub const BLOCK: usize = 64;
+
 /// One quantity of every resource for every node.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
@@ -128,9 +131,11 @@ pub struct Nodes {
     /// Number of tasks with load `Releasing` or `Pipelined`: 0 means idle = future idle everywhere.
     pub in_transit: u32,
     static_epoch: u64,
-    touch_log: Vec<u32>,
+    touch_log: Vec<NodeIx>,
     touch_base: u64,
     last_touch: Vec<u64>,
+    /// By block of [`BLOCK`] nodes.
+    last_block_touch: Vec<u64>,
 }
 
 impl Nodes {
@@ -242,6 +247,8 @@ impl Nodes {
         self.devices.push(NodeDevices::default());
         self.tasks.push(Vec::new());
         self.last_touch.push(0);
+        self.last_block_touch
+            .resize(self.last_touch.len().div_ceil(BLOCK), 0);
         self.cluster_total.add(total);
         self.objects.push(object);
         self.static_epoch += 1;
@@ -373,6 +380,7 @@ impl Nodes {
         self.touch_base += self.touch_log.len() as u64 + 1;
         self.touch_log.clear();
         self.last_touch = vec![self.touch_base; order.len()];
+        self.last_block_touch = vec![self.touch_base; order.len().div_ceil(BLOCK)];
     }
 
     /// Puts a task on a node; returns its slot in the node's task list.
@@ -467,8 +475,10 @@ impl Nodes {
             self.touch_base += self.touch_log.len() as u64;
             self.touch_log.clear();
         }
-        self.touch_log.push(node.0);
-        self.last_touch[node.at()] = self.touch_base + self.touch_log.len() as u64;
+        self.touch_log.push(node);
+        let place = self.touch_base + self.touch_log.len() as u64;
+        self.last_touch[node.at()] = place;
+        self.last_block_touch[node.at() / BLOCK] = place;
     }
 
     /// Where the touch log ends now.
@@ -479,12 +489,23 @@ impl Nodes {
     /// Nodes touched since `cursor`, each once; `None` when the log no longer reaches back so far
     /// and everything must be looked at.
     pub fn touched_since(&self, cursor: u64) -> Option<impl Iterator<Item = NodeIx> + '_> {
+        let touches = self.touches_since(cursor)?.iter().zip(cursor + 1..);
+        Some(
+            touches
+                .filter_map(|(node, place)| (self.last_touch[node.at()] == place).then_some(*node)),
+        )
+    }
+
+    /// What was touched since `cursor`, one after another, so that a node may come up many times;
+    /// `None` as above.
+    pub fn touches_since(&self, cursor: u64) -> Option<&[NodeIx]> {
         let from = cursor.checked_sub(self.touch_base)? as usize;
-        let recent = self.touch_log.get(from..)?;
-        let first = self.touch_base + from as u64;
-        Some(recent.iter().enumerate().filter_map(move |(at, node)| {
-            let latest = self.last_touch[*node as usize] == first + at as u64 + 1;
-            latest.then_some(NodeIx(*node))
-        }))
+        self.touch_log.get(from..)
+    }
+
+    /// Blocks of [`BLOCK`] nodes in which some node was touched since `cursor`.
+    pub fn blocks_touched_since(&self, cursor: u64) -> impl Iterator<Item = usize> + '_ {
+        let blocks = self.last_block_touch.iter().enumerate();
+        blocks.filter_map(move |(block, place)| (*place > cursor).then_some(block))
     }
 }

@@ -9,7 +9,7 @@ use pumice_framework::plugins::Member;
 use pumice_framework::points::{
     ClassSignature, NodeFilters, NodeScores, Signature, StaticClass, StaticPart,
 };
-use pumice_framework::{Class, Extensions, Plugin, Plugins, ReasonId, ReasonKind, ReasonTable};
+use pumice_framework::{Class, Plugin, Plugins, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{NodeObject, PodObject};
 use pumice_model::{Delta, NodeIx, State, TaskIx};
 use std::rc::Rc;
@@ -66,13 +66,16 @@ impl Plugin for Spot {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            class_signature: Some(self),
-            node_filters: Some(self),
-            node_scores: Some(self),
-            ..Extensions::default()
-        }
+    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
+        Some(self)
+    }
+
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        Some(self)
+    }
+
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        Some(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pumice_conf::{Arg, Arguments, PluginSpec, Text};
 use pumice_framework::points::{NodeScore, NodeScores};
-use pumice_framework::{Class, Extensions, Plugin};
+use pumice_framework::{Class, Plugin};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Nodes, ResIx, State};
 use smallvec::SmallVec;
@@ -85,11 +85,8 @@ impl Plugin for Binpack {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            node_scores: (self.weight != 0).then_some(self as &dyn NodeScores),
-            ..Extensions::default()
-        }
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        (self.weight != 0).then_some(self as &dyn NodeScores)
     }
 }
 

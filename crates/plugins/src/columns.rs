@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use pumice_model::ResIx;
+pub(crate) use pumice_model::node::BLOCK;
 use pumice_model::node::Columns;
-
-/// Most nodes of a block.
-pub(crate) const BLOCK: usize = 64;
 
 static ZEROS: [i64; BLOCK] = [0; BLOCK];
 
@@ -44,6 +42,22 @@ pub(crate) fn add_scores(score: impl BlockScore, out: &mut [i64; BLOCK]) {
         }
     }
     pulp::Arch::new().dispatch(Run(score, out));
+}
+
+/// Whether a test holds for every node of a block, with the widest vector instructions the processor
+/// has: it looks at all values, so it suits tests that mostly hold.
+pub(crate) fn all(left: &[i64], right: &[i64], test: impl Fn(i64, i64) -> bool) -> bool {
+    struct Run<'a, T>(&'a [i64], &'a [i64], T);
+    impl<T: Fn(i64, i64) -> bool> pulp::NullaryFnOnce for Run<'_, T> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn call(self) -> bool {
+            let pairs = self.0.iter().zip(self.1);
+            pairs.fold(true, |all, (left, right)| all & (self.2)(*left, *right))
+        }
+    }
+    pulp::Arch::new().dispatch(Run(left, right, test))
 }
 
 /// The values of one resource for a full block of nodes.

@@ -6,10 +6,10 @@
 //! ([`pumice_model::Task::critical`]).
 
 use pumice_conf::PluginSpec;
+use pumice_framework::Plugin;
 use pumice_framework::points::Victims;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::tiers::VictimAnswer;
-use pumice_framework::{Extensions, Plugin};
 use pumice_model::{State, TaskIx};
 
 use crate::registry::PluginEntry;
@@ -32,11 +32,8 @@ impl Plugin for Conformance {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            victims: Some(self),
-            ..Extensions::default()
-        }
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
     }
 }
 

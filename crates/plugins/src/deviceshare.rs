@@ -14,7 +14,7 @@ use pumice_conf::{
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{MindCluster, Policy, Settings};
 use pumice_framework::points::{LedgerCheck, Ledgers};
-use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
+use pumice_framework::{Class, Plugin, ReasonTable};
 
 use check::DeviceCheck;
 
@@ -230,11 +230,8 @@ impl Plugin for DeviceShare {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            ledgers: Some(self),
-            ..Extensions::default()
-        }
+    fn as_ledgers(&self) -> Option<&dyn Ledgers> {
+        Some(self)
     }
 }
 

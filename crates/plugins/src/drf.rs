@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use pumice_conf::{PluginConflict, PluginSpec};
 use pumice_framework::points::{JobOrder, JobShares, QueueOrder};
-use pumice_framework::{CycleInfo, Extensions, Plugin, Step};
+use pumice_framework::{CycleInfo, Plugin, Step};
 use pumice_model::{Job, JobIx, QueueIx, State};
 
 use tree::Tree;
@@ -71,13 +71,16 @@ impl Plugin for Drf {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            job_order: Some(self),
-            queue_order: self.hierarchy.then_some(self as &dyn QueueOrder),
-            job_shares: Some(self),
-            ..Extensions::default()
-        }
+    fn as_job_order(&self) -> Option<&dyn JobOrder> {
+        Some(self)
+    }
+
+    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
+        self.hierarchy.then_some(self as &dyn QueueOrder)
+    }
+
+    fn as_job_shares(&self) -> Option<&dyn JobShares> {
+        Some(self)
     }
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {

@@ -12,7 +12,7 @@ use pumice_conf::{Arg, Arguments, PluginMissed, PluginSpec};
 use pumice_framework::points::{
     Allocatable, Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
 };
-use pumice_framework::{CycleInfo, Extensions, Plugin, Refusal, Step, Vote};
+use pumice_framework::{CycleInfo, Plugin, Refusal, Step, Vote};
 use pumice_model::job::{RoleCount, SubJob};
 use pumice_model::{Job, JobIx, QueueIx, State, TaskIx, TaskStatus};
 
@@ -65,17 +65,32 @@ impl Plugin for Gang {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            job_order: Some(self),
-            sub_job_order: Some(self),
-            job_ready: Some(self),
-            job_pipelined: Some(self),
-            job_valid: Some(self),
-            job_starving: Some(self),
-            allocatable: Some(self),
-            ..Extensions::default()
-        }
+    fn as_job_order(&self) -> Option<&dyn JobOrder> {
+        Some(self)
+    }
+
+    fn as_sub_job_order(&self) -> Option<&dyn SubJobOrder> {
+        Some(self)
+    }
+
+    fn as_job_ready(&self) -> Option<&dyn JobReady> {
+        Some(self)
+    }
+
+    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
+        Some(self)
+    }
+
+    fn as_job_valid(&self) -> Option<&dyn JobValid> {
+        Some(self)
+    }
+
+    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
+        Some(self)
+    }
+
+    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
+        Some(self)
     }
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {

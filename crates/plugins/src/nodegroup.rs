@@ -19,7 +19,7 @@ use pumice_framework::points::{
     ClassSignature, Counting, DomainFilter, DomainFilters, NodeFilters, NodeScore, NodeScores,
     StaticClass, StaticPart,
 };
-use pumice_framework::{Class, CycleInfo, Extensions, Plugin, ReasonId, ReasonKind, ReasonTable};
+use pumice_framework::{Class, CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{GroupLimits, NodeGroups, QueueObject};
 use pumice_model::selector::pair;
 use pumice_model::{JobIx, NodeIx, Queue, QueueIx, State, TaskIx};
@@ -202,14 +202,20 @@ impl Plugin for NodeGroup {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            class_signature: Some(self),
-            node_filters: Some(self),
-            node_scores: Some(self),
-            domain_filters: Some(self),
-            ..Extensions::default()
-        }
+    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
+        Some(self)
+    }
+
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        Some(self)
+    }
+
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        Some(self)
+    }
+
+    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
+        Some(self)
     }
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {

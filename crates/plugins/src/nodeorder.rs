@@ -15,11 +15,11 @@ mod images;
 mod requested;
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
+use pumice_framework::Plugin;
 use pumice_framework::points::{
     CandidateScore, CandidateScores, Class, Counting, NodeScore, NodeScores, Normalised,
     StaticClass, StaticPart,
 };
-use pumice_framework::{Extensions, Plugin};
 use pumice_model::object::NodeObject;
 use pumice_model::selector::{node_term_holds, untolerated_preferences};
 use pumice_model::{Rules, State};
@@ -129,12 +129,12 @@ impl Plugin for NodeOrder {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            node_scores: Some(self),
-            candidate_scores: Some(self),
-            ..Extensions::default()
-        }
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        Some(self)
+    }
+
+    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
+        Some(self)
     }
 }
 

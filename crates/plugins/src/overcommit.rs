@@ -2,7 +2,7 @@
 
 use pumice_conf::{Arg, Arguments, PluginSpec};
 use pumice_framework::points::Admission;
-use pumice_framework::{Bound, CycleInfo, Extensions, Overrun, Plugin, Refusal, Step, Vote};
+use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, Refusal, Step, Vote};
 use pumice_model::{JobIx, ResIx, ResVec, State};
 
 use crate::registry::PluginEntry;
@@ -59,11 +59,8 @@ impl Plugin for Overcommit {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            admission: Some(self),
-            ..Extensions::default()
-        }
+    fn as_admission(&self) -> Option<&dyn Admission> {
+        Some(self)
     }
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {

@@ -13,7 +13,7 @@ use pumice_framework::points::{
     BindSteps, Class, Counting, DomainFilter, DomainFilters, NodeFilter, NodeFilters, StaticClass,
     StaticPart,
 };
-use pumice_framework::{Extensions, Plugin, ReasonId, ReasonKind, ReasonTable};
+use pumice_framework::{Plugin, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::HostPort;
 use pumice_model::resource::PODS;
 use pumice_model::selector::{
@@ -165,13 +165,16 @@ impl Plugin for Predicates {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            node_filters: Some(self),
-            domain_filters: Some(self),
-            bind_steps: Some(self),
-            ..Extensions::default()
-        }
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        Some(self)
+    }
+
+    fn as_domain_filters(&self) -> Option<&dyn DomainFilters> {
+        Some(self)
+    }
+
+    fn as_bind_steps(&self) -> Option<&dyn BindSteps> {
+        Some(self)
     }
 }
 
@@ -270,6 +273,9 @@ impl NodeFilter for PodNumber {
         for (range, out) in columns::blocks(range.start, out) {
             let limits = columns::block(&nodes.allocatable, PODS, range.clone());
             let counts = &nodes.pod_count[range];
+            if columns::all(limits, counts, |limit, count| limit > count) {
+                continue;
+            }
             for ((limit, count), out) in limits.iter().zip(counts).zip(out) {
                 if limit <= count {
                     *out = Some(self.reason);

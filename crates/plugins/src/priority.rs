@@ -6,8 +6,8 @@
 use std::cmp::{Ordering, Reverse};
 
 use pumice_conf::PluginSpec;
+use pumice_framework::Plugin;
 use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder};
-use pumice_framework::{Extensions, Plugin};
 use pumice_model::{JobIx, State, TaskIx};
 
 use crate::registry::PluginEntry;
@@ -30,14 +30,20 @@ impl Plugin for Priority {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            job_order: Some(self),
-            task_order: Some(self),
-            sub_job_order: Some(self),
-            job_starving: Some(self),
-            ..Extensions::default()
-        }
+    fn as_job_order(&self) -> Option<&dyn JobOrder> {
+        Some(self)
+    }
+
+    fn as_task_order(&self) -> Option<&dyn TaskOrder> {
+        Some(self)
+    }
+
+    fn as_sub_job_order(&self) -> Option<&dyn SubJobOrder> {
+        Some(self)
+    }
+
+    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
+        Some(self)
     }
 }
 

@@ -14,9 +14,7 @@ use std::cmp::Ordering;
 
 use pumice_conf::{PluginConflict, PluginSpec};
 use pumice_framework::points::{Admission, Allocatable, Overused, QueueOrder, QueueViews};
-use pumice_framework::{
-    Bound, CycleInfo, Extensions, Overrun, Plugin, QueueShare, Refusal, Step, Vote,
-};
+use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, QueueShare, Refusal, Step, Vote};
 use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
 
@@ -109,15 +107,24 @@ impl Plugin for Proportion {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            queue_order: Some(self),
-            overused: Some(self),
-            allocatable: Some(self),
-            admission: Some(self),
-            queue_views: Some(self),
-            ..Extensions::default()
-        }
+    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
+        Some(self)
+    }
+
+    fn as_overused(&self) -> Option<&dyn Overused> {
+        Some(self)
+    }
+
+    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
+        Some(self)
+    }
+
+    fn as_admission(&self) -> Option<&dyn Admission> {
+        Some(self)
+    }
+
+    fn as_queue_views(&self) -> Option<&dyn QueueViews> {
+        Some(self)
     }
 
     fn open(&mut self, state: &State, _cycle: &CycleInfo) {

@@ -17,7 +17,7 @@ use pumice_conf::{Arg, ArgMap, PluginConf, PluginSpec};
 use pumice_framework::points::{
     ClassSignature, NodeFilter, NodeFilters, NodeScore, NodeScores, Signature,
 };
-use pumice_framework::{Class, Extensions, Plugin, ReasonTable};
+use pumice_framework::{Class, Plugin, ReasonTable};
 use pumice_model::{State, TaskIx};
 
 use crate::registry::PluginEntry;
@@ -101,15 +101,18 @@ impl Plugin for ResourceStrategyFit {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        let scores = self.strategy.is_on() || self.scarce.is_on();
-        let filters = self.proportional.is_some();
-        Extensions {
-            class_signature: self.strategy.is_on().then_some(self as &dyn ClassSignature),
-            node_scores: scores.then_some(self as &dyn NodeScores),
-            node_filters: filters.then_some(self as &dyn NodeFilters),
-            ..Extensions::default()
-        }
+    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
+        self.strategy.is_on().then_some(self as &dyn ClassSignature)
+    }
+
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        (self.strategy.is_on() || self.scarce.is_on()).then_some(self as &dyn NodeScores)
+    }
+
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        self.proportional
+            .is_some()
+            .then_some(self as &dyn NodeFilters)
     }
 }
 

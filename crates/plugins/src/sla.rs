@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use pumice_conf::{Arg, Arguments, GoDuration, PluginSpec, parse_go_duration};
 use pumice_framework::points::{Admission, JobOrder, JobPipelined};
-use pumice_framework::{CycleInfo, Extensions, Plugin, Refusal, Vote};
+use pumice_framework::{CycleInfo, Plugin, Refusal, Vote};
 use pumice_model::{Job, JobIx, State, TaskStatus};
 
 use crate::registry::PluginEntry;
@@ -109,13 +109,16 @@ impl Plugin for Sla {
         SPEC.name
     }
 
-    fn extensions(&self) -> Extensions<'_> {
-        Extensions {
-            job_order: Some(self),
-            job_pipelined: Some(self),
-            admission: Some(self),
-            ..Extensions::default()
-        }
+    fn as_job_order(&self) -> Option<&dyn JobOrder> {
+        Some(self)
+    }
+
+    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
+        Some(self)
+    }
+
+    fn as_admission(&self) -> Option<&dyn Admission> {
+        Some(self)
     }
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {

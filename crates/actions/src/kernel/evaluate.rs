@@ -6,13 +6,11 @@ use std::rc::Rc;
 use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail, StaticPart};
 use pumice_framework::reason::Shortage;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
+use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
-
-/// Nodes looked at in one go.
-pub const BLOCK: usize = 64;
 
 struct Need {
     resource: ResIx,
@@ -60,6 +58,13 @@ impl Block {
     pub fn scores(&self, at: usize) -> (i64, f64) {
         (self.int_score[at], self.frac_score[at])
     }
+}
+
+/// Whether there is any reason. Without a way out half-way it is a few vector instructions.
+fn has_some(reasons: &[Option<ReasonId>]) -> bool {
+    reasons
+        .iter()
+        .fold(false, |any, reason| any | reason.is_some())
 }
 
 impl ClassEvaluator {
@@ -192,7 +197,12 @@ impl ClassEvaluator {
                         .for_each(|v| *v = unfit);
                     continue;
                 };
-                for (verdict, idle) in verdict.iter_mut().zip(&idle[range.clone()]) {
+                let idle = &idle[range.clone()];
+                let is_short = |any, idle: &i64| any | (need.amount > *idle);
+                if !idle.iter().fold(false, is_short) {
+                    continue;
+                }
+                for (verdict, idle) in verdict.iter_mut().zip(idle) {
                     if need.amount > *idle && verdict.fits() {
                         *verdict = unfit;
                     }
@@ -226,6 +236,9 @@ impl ClassEvaluator {
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
                 filter.reject(state, range.clone(), rejected);
+                if !has_some(rejected) {
+                    continue;
+                }
                 for (at, reason) in rejected.iter_mut().enumerate() {
                     if let Some(reason) = reason.take() {
                         found.push((at as u8, reason));
@@ -235,10 +248,9 @@ impl ClassEvaluator {
         };
         ask(&self.before, &mut found);
         let fixed = &self.static_part.verdict[range.clone()];
-        for (at, reason) in fixed.iter().enumerate() {
-            if let Some(reason) = reason {
-                found.push((at as u8, *reason));
-            }
+        if has_some(fixed) {
+            let reasons = fixed.iter().enumerate();
+            found.extend(reasons.filter_map(|(at, reason)| Some((at as u8, (*reason)?))));
         }
         let mut later = SmallVec::new();
         ask(&self.after, &mut later);

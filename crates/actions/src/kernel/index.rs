@@ -4,17 +4,20 @@ mod record;
 
 use pumice_framework::points::CandidateScore;
 use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
+use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
 use super::cells::CellFilters;
-use super::evaluate::{BLOCK, Block, ClassEvaluator};
+use super::evaluate::{Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
 
-/// From this many touched nodes of a block on, the whole block is evaluated.
-const FULL_BLOCK: u8 = 6;
+/// From this many touches per block of nodes on, whole blocks are evaluated.
+const MANY: usize = 2;
+/// Likewise where ledgers are asked, which look at every card.
+const MANY_WITH_LEDGER: usize = 16;
 
 /// Everything known about one class on all nodes, as of a position in the touch log.
 pub struct ClassIndex {
@@ -27,7 +30,6 @@ pub struct ClassIndex {
     future: Option<Ranking>,
     parts: Option<Parts>,
     cursor: u64,
-    in_block: Vec<u8>,
     nearest: Option<(u64, Nearest)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
@@ -73,7 +75,6 @@ impl ClassIndex {
             counts: Vec::new(),
             parts,
             cursor: 0,
-            in_block: Vec::new(),
             nearest: None,
             last_used: 0,
             effort: 0,
@@ -90,7 +91,7 @@ impl ClassIndex {
             .parts
             .as_ref()
             .map_or(0, |parts| parts.int_score.len() * 16);
-        self.verdict.len() * 2 + self.in_block.len() + rankings + parts
+        self.verdict.len() * 2 + rankings + parts
     }
 
     fn settle_cells(&mut self) {
@@ -114,56 +115,42 @@ impl ClassIndex {
             self.future = Some(Ranking::new(self.verdict.len(), layout, normalised));
             self.settle_cells();
         }
-        let is_new = self.cursor == 0;
-        let now = state.nodes().touch_cursor();
-        let touched = self.touched(state);
-        self.cursor = now + 1;
-        match touched {
-            Some(touched) => {
-                self.catch_up_pods(state, &touched);
-                self.evaluate_touched(state, table, scratch, &touched);
-            }
-            None => {
-                // What other pods say was just summed up when it has never been asked.
-                let all: Vec<NodeIx> = match &self.cells {
-                    _ if is_new => Vec::new(),
-                    None if self.candidates.is_empty() => Vec::new(),
-                    _ => state.nodes().indices().collect(),
-                };
-                self.catch_up_pods(state, &all);
-                self.evaluate_range(state, table, scratch, 0, self.verdict.len());
-            }
+        let cursor = self.cursor.checked_sub(1);
+        self.cursor = state.nodes().touch_cursor() + 1;
+        self.catch_up_pods(state, cursor);
+        match cursor {
+            Some(cursor) => self.evaluate_touched(state, table, scratch, cursor),
+            None => self.evaluate_range(state, table, scratch, 0, self.verdict.len()),
         }
         self.follow_normalisers(state, table, scratch);
     }
 
-    /// Nodes touched since it was last asked; `None` when they are so many that all are looked at.
-    fn touched(&self, state: &State) -> Option<Vec<NodeIx>> {
-        let cursor = self.cursor.checked_sub(1)?;
-        let many = self.verdict.len().div_ceil(4);
-        let count = state.nodes().touched_since(cursor)?.take(many).count();
-        if count == many {
-            return None;
+    /// Sums up anew what other pods say on nodes touched since the cursor, if it matters.
+    fn catch_up_pods(&mut self, state: &State, cursor: Option<u64>) {
+        // What has never been asked was just summed up.
+        let Some(cursor) = cursor else {
+            return;
+        };
+        if self.cells.is_none() && self.candidates.is_empty() {
+            return;
         }
-        let mut touched = Vec::with_capacity(count);
-        touched.extend(state.nodes().touched_since(cursor)?);
-        Some(touched)
-    }
-
-    fn catch_up_pods(&mut self, state: &State, touched: &[NodeIx]) {
+        let touched: Vec<NodeIx> = match state.nodes().touched_since(cursor) {
+            Some(touched) => touched.collect(),
+            None => state.nodes().indices().collect(),
+        };
         if touched.is_empty() {
             return;
         }
         let sums = self.candidate_sums() + self.cells.as_ref().map_or(0, CellFilters::sums);
         self.effort += (touched.len() * sums) as u64;
         for score in &mut self.candidates {
-            score.catch_up(state, touched);
+            score.catch_up(state, &touched);
         }
         let Some(filter) = &mut self.cells else {
             return;
         };
         let (idle, future) = (&mut self.idle, &mut self.future);
-        filter.catch_up(state, touched, |filter, cell| {
+        filter.catch_up(state, &touched, |filter, cell| {
             let passes = filter.passes(cell);
             idle.set_passing(cell, passes);
             if let Some(future) = future {
@@ -176,40 +163,33 @@ impl ClassIndex {
         self.candidates.iter().map(|score| score.sums()).sum()
     }
 
-    /// Evaluates touched nodes; where many of a block were touched, the whole block at once.
+    /// Evaluates nodes touched since the cursor: one by one, or when they are many whole blocks.
     fn evaluate_touched(
         &mut self,
         state: &State,
         table: &mut ReasonTable,
         scratch: &mut Block,
-        touched: &[NodeIx],
+        cursor: u64,
     ) {
-        let mut in_block = std::mem::take(&mut self.in_block);
-        in_block.resize(self.verdict.len().div_ceil(BLOCK), 0);
-        for node in touched {
-            let count = &mut in_block[node.at() / BLOCK];
-            *count = count.saturating_add(1);
-        }
-        for node in touched {
-            let block = node.at() / BLOCK;
-            match std::mem::take(&mut in_block[block]) {
-                // The block was looked at when its first node came up.
-                0 => {}
-                few @ 1..FULL_BLOCK => {
-                    in_block[block] = few;
-                    self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
-                }
-                _ => {
-                    let from = block * BLOCK;
-                    let to = (from + BLOCK).min(self.verdict.len());
-                    self.evaluate_range(state, table, scratch, from, to);
-                }
+        let (nodes, count) = (state.nodes(), self.verdict.len());
+        let Some(touches) = nodes.touches_since(cursor) else {
+            self.evaluate_range(state, table, scratch, 0, count);
+            return;
+        };
+        let many = match self.evaluator.ledgers() {
+            [] => MANY,
+            _ => MANY_WITH_LEDGER,
+        };
+        if touches.len() < many * count.div_ceil(BLOCK) {
+            for node in nodes.touched_since(cursor).into_iter().flatten() {
+                self.evaluate_range(state, table, scratch, node.at(), node.at() + 1);
             }
+            return;
         }
-        touched
-            .iter()
-            .for_each(|node| in_block[node.at() / BLOCK] = 0);
-        self.in_block = in_block;
+        for block in nodes.blocks_touched_since(cursor) {
+            let from = block * BLOCK;
+            self.evaluate_range(state, table, scratch, from, (from + BLOCK).min(count));
+        }
     }
 
     fn evaluate_range(

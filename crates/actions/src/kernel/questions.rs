@@ -5,11 +5,12 @@
 //! themselves: scores that depend on who the candidates are, are those among the candidates in question.
 
 use pumice_framework::{FitError, ReasonId, ReasonTable, Verdict};
+use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
-use super::evaluate::{BLOCK, Block};
+use super::evaluate::Block;
 use super::index::{ClassIndex, first_best};
 
 /// A node that a task could have, perhaps after evictions.

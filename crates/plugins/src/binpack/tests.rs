@@ -78,9 +78,9 @@ fn weight_0_switches_it_off() {
     let off = [("binpack.weight".to_owned(), Value::Int(0))]
         .into_iter()
         .collect();
-    assert!(Binpack::new(&off).extensions().node_scores.is_none());
+    assert!(Binpack::new(&off).as_node_scores().is_none());
     let default = Binpack::new(&Arguments::default());
-    assert!(default.extensions().node_scores.is_some());
+    assert!(default.as_node_scores().is_some());
 }
 
 #[test]

@@ -59,10 +59,9 @@ fn placed_and_pipelined_tasks_count_at_once() {
 #[test]
 fn queues_are_ordered_only_with_hierarchy() {
     let flat = Drf::new(false);
-    let flat = flat.extensions();
-    assert!(flat.job_order.is_some() && flat.queue_order.is_none());
+    assert!(flat.as_job_order().is_some() && flat.as_queue_order().is_none());
     let tree = Drf::new(true);
-    let tree = tree.extensions();
-    assert!(tree.job_order.is_some());
-    assert!(tree.queue_order.is_some_and(|order| order.is_entangled()));
+    assert!(tree.as_job_order().is_some());
+    let order = tree.as_queue_order();
+    assert!(order.is_some_and(|order| order.is_entangled()));
 }

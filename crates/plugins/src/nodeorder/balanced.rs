@@ -95,15 +95,14 @@ impl Balanced {
     fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<BalancedBlock<'a>> {
         let load = |ix, request| {
             let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
-            allocatable
-                .iter()
-                .all(|amount| *amount > 0)
-                .then_some(BalancedResource {
+            columns::all(allocatable, allocatable, |amount, _| amount > 0).then_some(
+                BalancedResource {
                     request,
                     allocatable,
                     used: columns::full_block(&nodes.used, ix, range.clone())?,
                     pipelined: columns::full_block(&nodes.pipelined, ix, range.clone())?,
-                })
+                },
+            )
         };
         if range.len() < BLOCK || self.gpu.is_some() {
             return None;

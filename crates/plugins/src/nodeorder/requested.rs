@@ -104,9 +104,8 @@ impl Requested {
     fn plain<'a>(&self, nodes: &'a Nodes, range: Range<usize>) -> Option<RequestedBlock<'a>> {
         let load = |ix, request, load: &'a [i64]| {
             let allocatable = columns::full_block(&nodes.allocatable, ix, range.clone())?;
-            let ordinary = allocatable
-                .iter()
-                .all(|amount| (1..=EXACT_WHOLE).contains(amount));
+            let is_ordinary = |amount, _| (1..=EXACT_WHOLE).contains(&amount);
+            let ordinary = columns::all(allocatable, allocatable, is_ordinary);
             let load = load[range.clone()].try_into().ok()?;
             ordinary.then_some(RequestedResource {
                 request,

@@ -76,7 +76,7 @@ fn without_resources_cpu_and_memory_are_spread() {
         [625.0]
     );
     let off = plugin("{resourceStrategyFitWeight: 0}");
-    assert!(off.extensions().node_scores.is_none() && off.extensions().node_filters.is_none());
+    assert!(off.as_node_scores().is_none() && off.as_node_filters().is_none());
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn nodes_with_scarce_resources_are_left_to_others() {
     assert_eq!(scores(&three, &state, "p"), [0.0, 100.0, 200.0, 300.0]);
     // Who asks for what a node lacks gets nothing there.
     assert_eq!(scores(&three, &state, "q"), [0.0, 100.0, 0.0, 0.0]);
-    assert!(sra("").extensions().node_scores.is_none(), "no weight");
+    assert!(sra("").as_node_scores().is_none(), "no weight");
 }
 
 #[test]

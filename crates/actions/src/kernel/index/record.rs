@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use pumice_framework::Verdict;
+use pumice_model::node::BLOCK;
 
-use super::super::evaluate::{BLOCK, Block};
+use super::super::evaluate::Block;
 use super::super::ranking::Ranking;
 use super::super::wide_max::NOT_A_CANDIDATE;
 use super::ClassIndex;
