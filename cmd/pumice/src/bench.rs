@@ -4,6 +4,7 @@
 //! them within a run.
 
 mod cluster;
+mod devices;
 mod scale;
 mod wake;
 
@@ -60,6 +61,10 @@ pub enum BenchDevices {
     None,
     /// Eight cards a node, shared as vGPUs; every pending pod asks for one
     Vgpu,
+    /// Eight 910B3 chips a node, shared as HAMi does; every pending pod asks for a quarter of one
+    HamiNpu,
+    /// Eight 310P chips a node, shared as MindCluster does; every pending pod asks for an AI core
+    MindclusterNpu,
 }
 
 /// Arguments of `pumice bench placement`.
@@ -178,21 +183,25 @@ fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
         Some(path) => configuration(&path.display().to_string(), &read(path)?),
         None => {
             let devices = match arguments.devices {
-                BenchDevices::None => "",
-                BenchDevices::Vgpu => VGPU,
+                BenchDevices::None => None,
+                BenchDevices::Vgpu => Some("VGPUEnable"),
+                BenchDevices::HamiNpu => Some("AscendHAMiVNPUEnable"),
+                BenchDevices::MindclusterNpu => Some("AscendMindClusterVNPUEnable"),
             };
+            let devices = devices.map_or_else(String::new, deviceshare);
             let text = format!("{DEFAULT_CONF}{devices}");
             configuration("built-in configuration", text.as_bytes())
         }
     }
 }
 
-/// What `--devices vgpu` adds to the built-in configuration.
-const VGPU: &str = r#"  - name: deviceshare
-    arguments:
-      deviceshare.VGPUEnable: true
-      deviceshare.SchedulePolicy: binpack
-"#;
+/// What shared devices add to the built-in configuration.
+fn deviceshare(switch: &str) -> String {
+    format!(
+        "  - name: deviceshare\n    arguments:\n      deviceshare.{switch}: true\n      \
+         deviceshare.SchedulePolicy: binpack\n"
+    )
+}
 
 /// Builds the cluster and measures.
 pub fn measure(arguments: &PlacementArguments, config: &Config) -> Figures {

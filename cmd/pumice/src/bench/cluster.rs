@@ -2,12 +2,12 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    ContainerFacts, ContainerKind, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase,
-    PodTerm, QueueObject, Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
+    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PodTerm, QueueObject, Requirement,
+    Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
 use super::wake::WakeArguments;
-use super::{BenchDevices, PlacementArguments, PodRule};
+use super::{BenchDevices, PlacementArguments, PodRule, devices};
 
 const MIB: i64 = 1 << 20;
 const GIB: i64 = 1 << 30;
@@ -22,15 +22,16 @@ pub fn build(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
     let mut random = arguments.seed;
     for number in 0..arguments.nodes {
         let mut node = node(number, next(&mut random));
-        if arguments.devices == BenchDevices::Vgpu {
-            add_cards(&mut node);
+        if let Some(report) = devices::equip(arguments.devices, &mut node) {
+            apply(report);
         }
         apply(Delta::NodeApply(Box::new(node)));
     }
     for number in 0..arguments.running {
         let mut pod = running(number, arguments.nodes);
         if arguments.devices == BenchDevices::Vgpu {
-            hold_vgpu(&mut pod, number, arguments.nodes);
+            let random = next(&mut (number as u64));
+            devices::hold_vgpu(&mut pod, random, number / arguments.nodes.max(1));
         }
         if let Some(job) = number.checked_div(arguments.running_gang) {
             let name = format!("running-job-{job:06}");
@@ -98,55 +99,6 @@ fn node(number: usize, random: u64) -> NodeObject {
         ],
         ..NodeObject::default()
     }
-}
-
-const CARDS: i64 = 8;
-const SLOTS: i64 = 10;
-const CARD_MIB: i64 = 81_920;
-
-/// Eight cards, as the device plugin tells them.
-fn add_cards(node: &mut NodeObject) {
-    let card = |at| {
-        let name = &node.name;
-        format!("GPU-{name}-{at},{SLOTS},{CARD_MIB},NVIDIA-NVIDIA H100 80GB HBM3,true,hami-core:")
-    };
-    let cards: String = (0..CARDS).map(card).collect();
-    node.device_annotations = vec![("volcano.sh/node-vgpu-register".to_owned(), cards)];
-    for (name, amount) in [
-        ("volcano.sh/vgpu-cores", 100 * CARDS),
-        ("volcano.sh/vgpu-memory", CARD_MIB * CARDS),
-        ("volcano.sh/vgpu-number", SLOTS * CARDS),
-    ] {
-        node.allocatable.push((name.to_owned(), 1000 * amount));
-    }
-}
-
-/// One vGPU; no two classes ask for the same memory.
-fn add_vgpu(pod: &mut PodObject, class: usize) {
-    let amounts = vec![
-        ("volcano.sh/vgpu-cores".to_owned(), 5_000),
-        (
-            "volcano.sh/vgpu-memory".to_owned(),
-            1000 * (2048 + class as i64 % 8192),
-        ),
-        ("volcano.sh/vgpu-number".to_owned(), 1_000),
-    ];
-    pod.request.extend_from_slice(&amounts);
-    pod.facts.containers.push(ContainerFacts {
-        kind: ContainerKind::Regular,
-        amounts,
-    });
-}
-
-/// The pod holds a vGPU on its node; those of one node are spread unevenly over its cards.
-fn hold_vgpu(pod: &mut PodObject, number: usize, nodes: usize) {
-    let mut random = number as u64;
-    let (card, class) = (next(&mut random) % CARDS as u64, number / nodes.max(1));
-    add_vgpu(pod, class);
-    let node = pod.node.as_deref().unwrap_or_default();
-    let memory = 2048 + class as i64 % 8192;
-    let ids = format!("GPU-{node}-{card},NVIDIA,{memory},5:");
-    pod.records = vec![("volcano.sh/vgpu-ids-new".to_owned(), ids)];
 }
 
 fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
@@ -316,9 +268,7 @@ fn pending(arguments: &PlacementArguments, job: usize, at: usize) -> PodObject {
     let class = number % arguments.classes.max(1);
     let (cpu, memory) = amounts(class);
     let mut pod = request(cpu, memory);
-    if arguments.devices == BenchDevices::Vgpu {
-        add_vgpu(&mut pod, class);
-    }
+    devices::ask(arguments.devices, &mut pod, class);
     pod.name = format!("job-{job:06}-worker-{at}");
     pod.uid = format!("uid-{number:08}");
     pod.group = Some(format!("job-{job:06}"));
