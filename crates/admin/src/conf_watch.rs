@@ -12,6 +12,7 @@
 //! every few seconds, and what counts is only whether its bytes differ. A file mounted with
 //! `subPath` never changes in a running container: Kubernetes does not update it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,23 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use pumice_conf::MAX_BYTES;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
+
+/// Digits of a hash, of the 64 that SHA-256 has.
+const HASH_DIGITS: usize = 16;
+
+/// The first 16 hexadecimal digits of the SHA-256 of a configuration's text: what
+/// `sha256sum volcano-scheduler.conf | cut -c1-16` prints.
+#[must_use]
+pub fn text_hash(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    let mut text = String::with_capacity(2 * digest.as_ref().len());
+    for byte in digest.as_ref() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.truncate(HASH_DIGITS);
+    text
+}
 
 /// Why the file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@
 //!  daemon ──sets──► metrics ──text──┐
 //!  daemon ──implements──► Answers ──┼──► http (/metrics, /readyz, /debug/…)  ◄── operators
 //!  log::Level ◄──reads, sets────────┘
-//!  the file's folder ──► conf_watch ──bytes──► reload ──Use or Keep──► daemon
+//!  the file's folder ──► conf_watch ──bytes──► daemon
 //! ```
 //!
 //! The crate knows no scheduling: numbers come in as numbers, answers as JSON. It reads clocks,
@@ -14,4 +14,3 @@ pub mod conf_watch;
 pub mod http;
 pub mod log;
 pub mod metrics;
-pub mod reload;

@@ -54,7 +54,10 @@ impl PluginProgress {
             if let Some(sequence) = sequence.and_then(|text| text.parse::<u64>().ok()) {
                 self.saw_sequence(node, sequence);
             }
-            busy |= protocol.is_busy(value);
+            busy |= match pod.phase {
+                PodPhase::Pending => protocol.is_mistakable(value),
+                _ => protocol.is_busy(value),
+            };
         }
         let ended = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
         self.pod_seen(&pod.uid, node, busy, ended);
@@ -66,8 +69,8 @@ impl PluginProgress {
         self.stamps.saw(node, sequence);
     }
 
-    /// The watch shows a pod on a node. `busy`: its annotations say that its device plugin has not
-    /// answered; `ended`: its containers will not be started any more. One that is busy and was not
+    /// The watch shows a pod on a node. `busy`: by its annotations its device plugin has not answered, or
+    /// may take another pod for it; `ended`: its containers will not be started any more. One that is busy and was not
     /// bound by this process counts as on its way for the patience from when it is first shown.
     pub(crate) fn pod_seen(&self, uid: &str, node: &str, busy: bool, ended: bool) {
         self.guards.seen(uid, node, busy && !ended);
@@ -123,6 +126,27 @@ mod tests {
             (PodPhase::Succeeded, &[LIST, BUSY], true),
         ] {
             assert_eq!(is_free_after(&pod("a", phase, records)), free, "{phase:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_served_pod_whose_containers_do_not_run_yet_may_be_taken_for_the_next_one() {
+        const BUSY: (&str, &str) = ("hami.io/bind-phase", "allocating");
+        const SERVED: (&str, &str) = ("hami.io/bind-phase", "success");
+        const REFUSED: (&str, &str) = ("hami.io/bind-phase", "failed");
+        for (phase, record, free) in [
+            (PodPhase::Pending, BUSY, false),
+            (PodPhase::Pending, SERVED, false),
+            (PodPhase::Pending, REFUSED, true),
+            (PodPhase::Running, SERVED, true),
+            (PodPhase::Running, BUSY, false),
+            (PodPhase::Failed, SERVED, true),
+        ] {
+            assert_eq!(
+                is_free_after(&pod("a", phase, &[record])),
+                free,
+                "{phase:?} {record:?}"
+            );
         }
     }
 

@@ -21,6 +21,7 @@ mod duration;
 mod file;
 mod nearest;
 mod registry;
+pub mod reload;
 
 pub use arg::{AnyValue, Arg, ArgMap, GoDuration, OneOf, ReadArg, Text, TextMaps};
 pub use arguments::{Arguments, Value};

@@ -7,6 +7,7 @@ mod embedded;
 mod examples;
 mod fuzz;
 mod part_diagnostics;
+mod reload;
 mod rules;
 mod switches;
 

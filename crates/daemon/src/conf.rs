@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use pumice_admin::conf_watch::{self, ReloadTimes};
 use pumice_admin::metrics::Metrics;
-use pumice_admin::reload::{self, Reload};
 use pumice_cluster::config_map;
+use pumice_conf::reload::{self, Reload};
 use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
 use pumice_decider::{DeviceConfigPlace, device_config_place, report_places};
 use pumice_devices::ReportPlace;
@@ -163,7 +163,8 @@ impl ConfFollower {
     /// Uses a text if it is valid; otherwise what is wrong with it.
     async fn take(&self, bytes: &[u8], uid: &str) -> Option<ConfProblem> {
         let before = self.hash();
-        match reload::decide(before.as_deref(), bytes, &REGISTRY) {
+        let hash = conf_watch::text_hash(bytes);
+        match reload::decide(before.as_deref(), bytes, hash, &REGISTRY) {
             // A bad edit may have been taken back.
             Reload::Unchanged => {
                 self.metrics.config_valid(true);

@@ -126,6 +126,9 @@ pub struct PluginProtocol {
     pub phase_key: &'static str,
     /// Its values while the plugin has not answered; `None` where it is absent.
     pub busy: &'static [Option<&'static str>],
+    /// Its values with which the plugin still may take other pods for this one until the containers of
+    /// this one are started.
+    pub busy_until_started: &'static [&'static str],
     /// Annotation with the pod's sequence ([`AnnotationValue::Sequence`]).
     pub sequence_key: Option<&'static str>,
     /// What a pod gets that ends before the plugin has answered, so that no later pod gets its number.
@@ -144,6 +147,13 @@ impl PluginProtocol {
     pub fn is_busy<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
         value(self.bound_key).is_some() && self.busy.contains(&value(self.phase_key))
     }
+
+    /// Whether the plugin may still take another pod for one with these annotations, whose containers
+    /// are not started.
+    pub fn is_mistakable<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let phase = value(self.phase_key);
+        self.is_busy(&value) || phase.is_some_and(|phase| self.busy_until_started.contains(&phase))
+    }
 }
 
 /// Some device plugins are not told which pod they serve; they take the oldest one of the node that
@@ -154,7 +164,7 @@ pub struct InFlightGuard {
     pub waits: bool,
     /// Pods with different kinds cannot be taken for one another.
     pub kind: u32,
-    /// Pods with equal contents may be.
+    /// Pods with equal contents may be. An empty one is like no other.
     pub content: String,
 }
 

@@ -159,6 +159,14 @@ impl Plugins {
         members.filter_map(|member| member.plugin.wake_at_s()).min()
     }
 
+    /// What the owner of a PodGroup should know, by all plugins in their order.
+    pub fn job_warning(&self, state: &State, job: JobIx) -> Option<String> {
+        let members = self.tiers.iter().flatten();
+        let warnings = members.filter_map(|member| member.plugin.job_warning(state, job));
+        let all: Vec<String> = warnings.collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
     /// Gangs that are bound in part, then JobOrder, then creation, then the key
     /// ([`State::job_key_order`]).
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {

@@ -137,6 +137,18 @@ impl Plugin for Sla {
         let later = (self.now_s.saturating_add(1), JobIx(0))..;
         self.due_s.range(later).next().map(|(at_s, _)| *at_s)
     }
+
+    fn job_warning(&self, state: &State, job: JobIx) -> Option<String> {
+        let group = state.job(job).group()?;
+        ANNOTATIONS.iter().find_map(|key| {
+            let text = group.annotation(key)?;
+            let error = parse_go_duration(text).err()?;
+            Some(format!(
+                "annotation {key} is passed over: `{text}` is no duration: {error}; write a number with \
+                 its unit, as in `30s`, `5m` or `1h30m`"
+            ))
+        })
+    }
 }
 
 impl JobOrder for Sla {

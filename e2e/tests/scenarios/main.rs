@@ -18,6 +18,7 @@ mod sample_set;
 mod shown;
 mod simulating;
 mod stale;
+mod waiting_time;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -19,6 +19,9 @@ const ONE_CYCLE: &str = "pipelining";
 /// Says how long its jobs have waited, which a server does not let itself be told: there all are new.
 const AGES_DECIDE: &str = "sla";
 
+/// Their device plugins are played by the simulator alone; here nobody would answer for them.
+const PLUGINS_OF_NPUS: [&str; 3] = ["npu-beside-vgpu", "npu-hami", "npu-mindcluster"];
+
 /// Samples where the order of objects of equal age decides who gets which node. A cluster orders
 /// them by random UIDs, so only who is bound is compared.
 const ORDER_DECIDES: [&str; 4] = [
@@ -42,7 +45,9 @@ fn are_expected(sample: &Sample, binds: &Binds) -> bool {
 fn every_sample_is_bound_as_simulated() -> Result<()> {
     let mut failures = Vec::new();
     let mut tried = 0;
-    let foretold = |name: &&String| *name != ONE_CYCLE && *name != AGES_DECIDE;
+    let foretold = |name: &&String| {
+        *name != ONE_CYCLE && *name != AGES_DECIDE && !PLUGINS_OF_NPUS.contains(&name.as_str())
+    };
     for name in names()?.iter().filter(foretold) {
         tried += 1;
         if let Err(error) = is_bound_as_simulated(name) {

@@ -7,7 +7,7 @@ use pumice_conf::MAX_BYTES;
 use tempfile::TempDir;
 use tokio::sync::mpsc::Receiver;
 
-use super::{Contents, ReadError, ReloadTimes, read, start};
+use super::{Contents, ReadError, ReloadTimes, read, start, text_hash};
 
 /// Told at once, and read anyway so rarely that a test which needs that fails.
 const BY_EVENT: ReloadTimes = ReloadTimes {
@@ -213,4 +213,10 @@ fn what_cannot_be_read_is_said_with_the_place_and_a_way_out() {
 fn a_bare_file_name_is_looked_up_in_the_current_folder() {
     assert_eq!(super::folder(Path::new("conf")), Path::new("."));
     assert_eq!(super::folder(Path::new("a/conf")), Path::new("a"));
+}
+
+#[test]
+fn the_hash_of_a_text_is_the_start_of_its_sha256_sum() {
+    assert_eq!(text_hash(b"abc"), "ba7816bf8f01cfea");
+    assert_eq!(text_hash(b""), "e3b0c44298fc1c14");
 }

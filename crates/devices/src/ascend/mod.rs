@@ -2,3 +2,6 @@
 
 pub mod hami;
 pub mod mindcluster;
+
+#[cfg(test)]
+mod tests;

@@ -62,6 +62,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         bound_key: TIME,
         phase_key: ASSIGNED,
         busy: &[None, Some("false")],
+        busy_until_started: &[],
         sequence_key: None,
         cleanup: &[],
     }),

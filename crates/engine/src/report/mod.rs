@@ -14,6 +14,7 @@ mod log;
 mod lost;
 mod pods;
 mod queues;
+mod warnings;
 
 use std::collections::BTreeMap;
 
@@ -55,7 +56,7 @@ pub struct GroupEvent {
     pub job: JobIx,
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
-    /// `Unschedulable`, `Scheduled` or `QueueDeleted`.
+    /// `Unschedulable`, `Scheduled`, `QueueDeleted` or `InvalidAnnotation`.
     pub reason: &'static str,
     /// Message.
     pub message: String,
@@ -90,6 +91,8 @@ pub(crate) struct ReportLog {
     became_ready: FxHashSet<JobIx>,
     pods: LastReports<TaskIx>,
     groups: LastReports<JobIx>,
+    /// What plugins have to say about a PodGroup.
+    warnings: LastReports<JobIx>,
     repeats: Repeats,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobIx>>,
@@ -128,7 +131,11 @@ impl ReportLog {
     /// When something is to be reported although nothing happens.
     pub fn due_s(&self) -> Option<i64> {
         let first = self.due.first_key_value().map(|(at_s, _)| *at_s);
-        let again = [self.pods.due_s(), self.groups.due_s()];
+        let again = [
+            self.pods.due_s(),
+            self.groups.due_s(),
+            self.warnings.due_s(),
+        ];
         let due = [first, self.queues.due_s(), self.lost_queues.due_s()];
         due.into_iter().chain(again).flatten().min()
     }
@@ -188,13 +195,16 @@ impl Engine {
         for ix in log.take_jobs(now_s) {
             if !self.state.has_job(ix) {
                 log.groups.forget(ix);
+                log.warnings.forget(ix);
                 continue;
             }
             self.report_pods(&mut log, ix, now_s, &mut reports.pods);
             self.report_group(&mut log, ix, now_s, &mut reports.events);
+            self.report_warning(&mut log, ix, now_s, &mut reports.events);
         }
         self.repeat_pods(&mut log, now_s, &mut reports.pods);
         self.repeat_groups(&mut log, now_s, &mut reports.events);
+        self.repeat_warnings(&mut log, now_s, &mut reports.events);
         let mut ready: Vec<JobIx> = log.became_ready.drain().collect();
         ready.sort_unstable();
         ready.retain(|ix| self.state.has_job(*ix));

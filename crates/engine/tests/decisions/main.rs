@@ -11,6 +11,7 @@ mod devices;
 mod gangs;
 mod metrics_snapshot;
 mod newcomers;
+mod npus;
 mod placement;
 mod queues;
 mod reasons;

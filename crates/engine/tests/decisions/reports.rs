@@ -1,6 +1,6 @@
 //! What is told to the outside: once, and only when it is news.
 
-use pumice_model::object::{PodObject, QueueObject};
+use pumice_model::object::{GroupObject, PodObject, QueueObject};
 use pumice_model::{Delta, JobIx};
 
 use crate::cluster::*;
@@ -281,7 +281,7 @@ fn a_group_has_an_event_when_it_waits_and_when_it_is_ready() {
 
 #[test]
 fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_again() {
-    let in_queue = |name: &str, queue: &str| pumice_model::object::GroupObject {
+    let in_queue = |name: &str, queue: &str| GroupObject {
         queue: queue.to_owned(),
         ..group(name, 1)
     };
@@ -309,4 +309,39 @@ fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_agai
     let runs = cluster.engine.state().job_by_key("ns", "runs");
     assert_eq!(told, [(runs.expect("a job"), "QueueDeleted")]);
     assert_eq!(cluster.engine.reports(due_s + 9).lost_queues, []);
+}
+
+#[test]
+fn an_annotation_that_a_plugin_cannot_read_is_told_of_once_and_again_later() {
+    let conf = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: sla\n  - name: gang\n  \
+                - name: predicates\n";
+    let with = |text: &str| GroupObject {
+        annotations: vec![("sla-waiting-time".to_owned(), text.to_owned())],
+        ..group("g", 1)
+    };
+    let mut cluster = Cluster::under(conf)
+        .node(node("n1", "1c 8Gi pods=9"))
+        .group(with("soon"))
+        .pod(member("g", pod("p", "1c")));
+    let told = |cluster: &mut Cluster, now_s| -> Vec<String> {
+        cluster.engine.cycle(now_s);
+        let events = cluster.engine.reports(now_s).events;
+        let invalid = events.into_iter().filter(|event| event.warning);
+        invalid
+            .map(|event| format!("{}: {}", event.reason, event.message))
+            .collect()
+    };
+    let first = told(&mut cluster, 0);
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert!(
+        first[0]
+            .starts_with("InvalidAnnotation: annotation sla-waiting-time is passed over: `soon`"),
+        "{first:?}"
+    );
+    assert_eq!(told(&mut cluster, 1), [""; 0]);
+    let due_s = cluster.engine.wake_at_s().expect("a time");
+    assert_eq!(told(&mut cluster, due_s), first);
+    cluster.apply(Delta::GroupApply(Box::new(with("30m"))));
+    assert_eq!(told(&mut cluster, due_s + 1), [""; 0]);
+    assert_eq!(told(&mut cluster, due_s + 3600), [""; 0]);
 }

@@ -136,3 +136,30 @@ fn a_cycle_is_asked_for_when_the_time_of_a_waiting_job_runs_out_and_only_once() 
     open_at(&mut plugin, &state, NOW_S + 12, Some(vec![r]));
     assert_eq!(plugin.wake_at_s(), None);
 }
+
+#[test]
+fn an_annotation_that_cannot_be_read_is_told_of() {
+    let mut both = with_limit("both", 0, Some("10s"));
+    both.annotations
+        .push((ANNOTATIONS[1].to_owned(), "30".to_owned()));
+    let state = Cluster::default()
+        .group(with_limit("good", 0, Some("10s")))
+        .group(with_limit("zero", 0, Some("0s")))
+        .group(with_limit("none", 0, None))
+        .group(with_limit("soon", 0, Some("soon")))
+        .group(both)
+        .build();
+    let plugin = opened(None, &state);
+    let warning = |name| plugin.job_warning(&state, job(&state, name));
+    assert_eq!(["good", "zero", "none"].map(warning), [None, None, None]);
+    assert_eq!(
+        warning("soon").as_deref(),
+        Some(
+            "annotation volcano.sh/sla-waiting-time is passed over: `soon` is no duration: there is no \
+             number where one must stand; write a number with its unit, as in `30s`, `5m` or `1h30m`"
+        )
+    );
+    assert!(
+        warning("both").is_some_and(|text| text.contains("sla-waiting-time is passed over: `30`"))
+    );
+}

@@ -227,7 +227,7 @@ impl InFlight {
     /// Whether the plugin could take it for one that is so.
     fn mixes_up(&self, what: &(u32, String)) -> bool {
         match &self.what {
-            Some(other) => other.0 == what.0 && other.1 != what.1,
+            Some(other) => other.0 == what.0 && (other.1 != what.1 || what.1.is_empty()),
             None => true,
         }
     }
@@ -435,6 +435,18 @@ mod tests {
         assert_eq!(guards.waits(), wanted.into_iter().collect());
         guards.done("a");
         assert_eq!(guards.waits().get("c"), Some(&plugin("b", 0)));
+    }
+
+    #[test]
+    fn pods_without_content_wait_for_each_other() {
+        let guards = InFlightGuards::new(Duration::from_secs(30));
+        let like_no_other = InFlightGuard {
+            content: String::new(),
+            ..guard(0, 0, true)
+        };
+        let enter = |uid| matches!(guards.enter(uid, "n", &like_no_other), Pass::Now);
+        assert!(enter("a"));
+        assert!(!enter("b"));
     }
 
     #[test]

@@ -27,14 +27,17 @@ const NODE_TIME: &str = "hami.io/vgpu-time";
 /// Pod annotation: how far the plugin is.
 const PHASE: &str = "hami.io/bind-phase";
 const BUSY: &str = "allocating";
+/// The plugin has served a container of the pod; there may be more.
+const SERVED: &str = "success";
 /// Pod annotation: when it was bound. The plugin looks for pods that have it.
 const BIND_TIME: &str = "hami.io/bind-time";
 
-/// How far the plugin is (spec/05 §3.9). A pod that ends is not looked for any more.
+/// How far the plugin is (spec/05 §3.9). A pod that runs or ends is not looked for any more.
 pub const PROTOCOL: PluginProtocol = PluginProtocol {
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],
+    busy_until_started: &[SERVED],
     sequence_key: None,
     cleanup: &[(PHASE, "failed")],
 };
@@ -167,7 +170,6 @@ impl FamilyRequest for ChipsRequest {
     ) -> BindingAnnotations {
         let text = |text: &str| AnnotationValue::Text(text.to_owned());
         let mut annotations = Vec::new();
-        let mut content = String::new();
         for (of, elements) in self.by_type(allocations) {
             let chip = &self.rules.config.types[usize::from(of)];
             let word = &chip.word;
@@ -175,12 +177,8 @@ impl FamilyRequest for ChipsRequest {
             for key in [to_allocate(word), allocated(word)] {
                 annotations.push(Annotation::new(key, text(&devices)));
             }
-            let runtime = runtime_text(chip, &elements);
-            content.push_str(&runtime);
-            annotations.push(Annotation::new(
-                format!("huawei.com/{word}"),
-                AnnotationValue::Text(runtime),
-            ));
+            let runtime = AnnotationValue::Text(runtime_text(chip, &elements));
+            annotations.push(Annotation::new(format!("huawei.com/{word}"), runtime));
         }
         for (key, value) in [
             (TIME, AnnotationValue::Seconds),
@@ -191,7 +189,8 @@ impl FamilyRequest for ChipsRequest {
         ] {
             annotations.push(Annotation::new(key, value));
         }
-        self.rules.protocol.binding(annotations, content)
+        // A pod that is served already looks like the next one, whatever both hold.
+        self.rules.protocol.binding(annotations, String::new())
     }
 }
 

@@ -72,6 +72,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         bound_key: CORES,
         phase_key: REAL,
         busy: &[None, Some("")],
+        busy_until_started: &[],
         sequence_key: None,
         cleanup: &[],
     }),

@@ -37,6 +37,7 @@ pub const PROTOCOL: PluginProtocol = PluginProtocol {
     bound_key: PHASE,
     phase_key: PHASE,
     busy: &[Some(BUSY)],
+    busy_until_started: &[],
     sequence_key: Some(TIME),
     cleanup: &[(TO_ALLOCATE, ""), (TIME, LAST_SEQUENCE)],
 };

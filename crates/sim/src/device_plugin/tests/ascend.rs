@@ -72,6 +72,20 @@ fn without_a_name_in_the_lock_the_first_pending_pod_is_served() {
 }
 
 #[test]
+fn a_served_pod_that_does_not_run_yet_is_taken_for_the_next_one() {
+    let mut pods = [pod("a", "U0,Ascend310P,6144,0:;"), pod("b", LIST)];
+    let answer = ascend::allocate(P, &pods[..1], None, &call("a", 1));
+    pods[0].annotations.extend(answer.changes);
+    let wrong = ascend::allocate(P, &pods, None, &call("b", 1));
+    assert_eq!(wrong.guessed.as_deref(), Some("a"));
+    assert_eq!(wrong.result, Err(AllocateRefusal::NothingLeft));
+    pods[0].phase = "Running".to_owned();
+    let right = ascend::allocate(P, &pods, None, &call("b", 1));
+    assert_eq!(right.guessed.as_deref(), Some("b"));
+    assert_eq!(right.result, Ok(ascend::promised(P, &pods[1], 0)));
+}
+
+#[test]
 fn in_a_simulation_it_answers_at_once() {
     let own = pod("a", LIST).annotations.into_iter().collect();
     let answered = answer_at_once(&own);
