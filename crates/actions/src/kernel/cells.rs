@@ -86,14 +86,15 @@ impl CellFilters {
         touched: &[NodeIx],
         mut changed: impl FnMut(&Self, usize),
     ) {
-        let mut stale: Vec<u32> = Vec::new();
+        // A placement touches one node.
+        let mut stale: SmallVec<[u32; 16]> = SmallVec::new();
         let mut all = false;
         for part in &mut self.parts {
             let mut domains = ChangedDomains::default();
             part.filter.catch_up(state, touched, &mut domains);
             all |= domains.all;
             for (key, domain) in domains.some {
-                stale.extend(&self.layout.cells_in[part.keys[key]][domain as usize]);
+                stale.extend_from_slice(&self.layout.cells_in[part.keys[key]][domain as usize]);
             }
         }
         if all {

@@ -134,7 +134,7 @@ impl ClassIndex {
         if self.cells.is_none() && self.candidates.is_empty() {
             return;
         }
-        let touched: Vec<NodeIx> = match state.nodes().touched_since(cursor) {
+        let touched: SmallVec<[NodeIx; 16]> = match state.nodes().touched_since(cursor) {
             Some(touched) => touched.collect(),
             None => state.nodes().indices().collect(),
         };
