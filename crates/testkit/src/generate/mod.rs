@@ -152,18 +152,11 @@ impl Theme {
             odd: rng.one_in(3),
             volumes: Rng::new(rng.clone().next(), 8).one_in(3),
             devices: Rng::new(rng.clone().next(), 11).one_in(3),
-            npus: Self::npus(&mut Rng::new(rng.clone().next(), 21)),
+            npus: Vec::new(),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
             zonal: false,
-        }
-    }
-
-    fn npus(rng: &mut Rng) -> Vec<usize> {
-        match rng.one_in(16) {
-            true => npus::kinds(rng),
-            false => Vec::new(),
         }
     }
 

@@ -285,7 +285,7 @@ fn the_clusters_are_neither_idle_nor_hopeless() {
             *phases.entry(phase).or_default() += 1;
         }
     }
-    assert!(binds as u64 > 3 * SEEDS);
+    assert!(binds as u64 > 3 * SEEDS, "{binds} binds");
     assert!(busy as u64 > SEEDS / 2);
     assert!(pipelined as u64 > SEEDS / 50);
     assert_eq!(phases.len(), 5);
