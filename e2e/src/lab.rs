@@ -20,17 +20,19 @@ const CLEAN: Duration = Duration::from_secs(60);
 /// Pause between objects of different age.
 const GENERATION: Duration = Duration::from_millis(1500);
 
-/// The device configuration. Other ConfigMaps of its namespace are the API server's.
-const DEVICE_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config";
-
-/// What a test may grant the scheduler beside its role.
-const GRANTS: [&str; 2] = [
+/// The device configuration, and what a test may grant the scheduler beside its role. Other objects of
+/// these kinds are the API server's.
+const SINGLE: [&str; 6] = [
+    "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config",
+    "/api/v1/namespaces/kube-system/configmaps/hami-scheduler-device",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles/volcano-scheduler-node-lock",
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/volcano-scheduler-node-lock",
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/mindx-dl/roles/volcano-scheduler-mindcluster",
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/mindx-dl/rolebindings/volcano-scheduler-mindcluster",
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 19] = [
+const EMPTIED: [&str; 20] = [
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/replicasets",
     "/apis/apps/v1/statefulsets",
@@ -48,6 +50,7 @@ const EMPTIED: [&str; 19] = [
     "/apis/storage.k8s.io/v1/csistoragecapacities",
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
     "/api/v1/resourcequotas",
+    "/api/v1/namespaces/mindx-dl/configmaps",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
 ];
@@ -124,9 +127,8 @@ impl Lab {
         // Stopped meanwhile, so that it does not fill what is being emptied.
         self.jobs = None;
         let rest = self.cluster.rest();
-        rest.delete_now(DEVICE_CONFIG)?;
-        for grant in GRANTS {
-            rest.delete_now(grant)?;
+        for path in SINGLE {
+            rest.delete_now(path)?;
         }
         eventually(CLEAN, "the cluster is empty", || {
             let mut left = 0;

@@ -16,10 +16,12 @@ use kube::api::{ListParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Api, Client, ResourceExt};
 use pumice_api::quantity;
-use pumice_sim::device_plugin::kubelet::{Service, calls, calls_for};
+use pumice_sim::device_plugin::kubelet::{Service, calls_for};
 use pumice_sim::device_plugin::register::NodePlugin;
 use pumice_sim::device_plugin::vgpu::{self, Generation};
-use pumice_sim::device_plugin::{AllocateAnswer, AllocateCall, Container, ListedPod, gpushare};
+use pumice_sim::device_plugin::{
+    AllocateAnswer, AllocateCall, Container, ListedPod, ascend, gpushare, mindcluster,
+};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -138,6 +140,18 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Pods whose plugins have not answered do not run, whatever the kubelet of the lab says.
+    fn hold_back(&self, pods: &mut [ListedPod], call: &AllocateCall) {
+        let state = self.state();
+        let waiting = state.waiting.values().flatten();
+        let waiting: BTreeSet<&str> = waiting.map(|pod| pod.pod.uid.as_str()).collect();
+        for pod in pods.iter_mut().filter(|pod| pod.phase == "Running") {
+            if pod.uid == call.pod || waiting.contains(pod.uid.as_str()) {
+                pod.phase = "Pending".to_owned();
+            }
+        }
+    }
+
     /// A kubelet has learnt of a pod. A node's worker starts with its first pod.
     fn learn(self: &Arc<Self>, pod: &Pod) {
         let view = view(pod);
@@ -169,20 +183,60 @@ impl Shared {
 
 /// Served by an earlier run of the plugin, or never to be served.
 fn served(pod: &ListedPod) -> bool {
-    let phase = pod.annotations.get(vgpu::PHASE);
-    phase.is_some_and(|phase| phase != vgpu::ALLOCATING)
+    let phases = [
+        (vgpu::PHASE, vgpu::ALLOCATING),
+        (ascend::PHASE, ascend::ALLOCATING),
+    ];
+    let is_past = |(key, waiting): (&str, &str)| {
+        let phase = pod.annotations.get(key);
+        phase.is_some_and(|phase| phase != waiting)
+    };
+    phases.into_iter().any(is_past)
         || pod.annotations.contains_key(gpushare::ASSIGNED)
+        || pod.annotations.contains_key(mindcluster::REAL)
 }
 
-/// Calls that starting a pod causes, with the resource they are for.
-fn all_calls(pod: &ListedPod) -> Vec<(&'static str, AllocateCall)> {
-    let older = [gpushare::MEMORY, gpushare::NUMBER];
-    let of_vgpu = calls(pod).into_iter().map(|call| (vgpu::NUMBER, call));
-    let of_older = older.into_iter().flat_map(|resource| {
-        let calls = calls_for(pod, resource).into_iter();
-        calls.map(move |call| (resource, call))
+/// AI cores of a 310P chip.
+const CORES_OF_310P: u64 = 8;
+
+/// The plugin that a call goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Plugin {
+    Vgpu,
+    GpuShare(&'static str),
+    /// HAMi's, for chips of this type.
+    Ascend(String),
+    MindCluster,
+}
+
+/// The type of chips that are counted by a resource of HAMi's.
+fn type_of_chips(resource: &str) -> Option<&str> {
+    let word = resource.strip_prefix("huawei.com/")?;
+    let is_amount = word.ends_with("-memory") || word.ends_with("-core");
+    (word.starts_with("Ascend") && !is_amount).then_some(word)
+}
+
+/// Calls that starting a pod causes, with the plugin they go to.
+fn all_calls(pod: &ListedPod) -> Vec<(Plugin, AllocateCall)> {
+    let limits = pod.containers.iter().flat_map(|one| one.limits.keys());
+    let types: BTreeSet<&str> = limits.filter_map(|name| type_of_chips(name)).collect();
+    let of_types = types.into_iter().map(|word| {
+        let plugin = Plugin::Ascend(word.to_owned());
+        (plugin, format!("huawei.com/{word}"))
     });
-    of_vgpu.chain(of_older).collect()
+    let older = [gpushare::MEMORY, gpushare::NUMBER];
+    let of_older = older.map(|resource| (Plugin::GpuShare(resource), resource.to_owned()));
+    let plugins = [
+        (Plugin::Vgpu, vgpu::NUMBER.to_owned()),
+        (Plugin::MindCluster, mindcluster::CORES.to_owned()),
+    ];
+    let plugins = plugins.into_iter().chain(of_older).chain(of_types);
+    let calls = plugins.map(|(plugin, resource)| (plugin, calls_for(pod, &resource)));
+    let calls = calls.flat_map(|(plugin, calls)| {
+        let calls = calls.into_iter();
+        calls.map(move |call| (plugin.clone(), call))
+    });
+    calls.collect()
 }
 
 /// Watches for ever; a broken watch is begun anew and brings every pod again.
@@ -228,9 +282,9 @@ async fn work(shared: Arc<Shared>, node: String) {
 
 /// Asks the plugins for every container of a pod; the first refusal fails the pod.
 async fn start(shared: &Shared, pod: &ListedPod) {
-    for (resource, call) in all_calls(pod) {
+    for (plugin, call) in all_calls(pod) {
         tokio::time::sleep(shared.setup.delay).await;
-        let service = match allocate(shared, resource, &call).await {
+        let service = match allocate(shared, &plugin, &call).await {
             Ok(Some(service)) => service,
             // The pod has ended: its kubelet has nothing to start.
             Ok(None) => return,
@@ -249,28 +303,42 @@ async fn start(shared: &Shared, pod: &ListedPod) {
 }
 
 /// One call: reads all pods of the cluster and writes to the one it takes for the caller.
-async fn allocate(shared: &Shared, resource: &str, call: &AllocateCall) -> Result<Option<Service>> {
+async fn allocate(
+    shared: &Shared,
+    plugin: &Plugin,
+    call: &AllocateCall,
+) -> Result<Option<Service>> {
     let pods: Api<Pod> = Api::all(shared.client.clone());
-    let pods: Vec<ListedPod> = pods
-        .list(&ListParams::default())
-        .await?
-        .items
-        .iter()
-        .map(view)
-        .collect();
+    let listed = pods.list(&ListParams::default()).await?;
+    let mut pods: Vec<ListedPod> = listed.items.iter().map(view).collect();
+    shared.hold_back(&mut pods, call);
     let caller = pods.iter().find(|pod| pod.uid == call.pod);
     let ended = |pod: &ListedPod| matches!(pod.phase.as_str(), "Failed" | "Succeeded");
     let Some(caller) = caller.filter(|pod| !pod.deleting && !ended(pod)) else {
         return Ok(None);
     };
-    let (answer, promised) = match resource {
-        vgpu::NUMBER => (
+    let (answer, promised) = match plugin {
+        Plugin::Vgpu => (
             vgpu::allocate(shared.setup.generation, &pods, call),
             vgpu::promised(caller, call.container).unwrap_or_default(),
         ),
-        _ => (
+        Plugin::GpuShare(resource) => (
             gpushare::allocate(resource, u32::MAX, &pods, call),
             gpushare::promised(caller).unwrap_or_default(),
+        ),
+        Plugin::Ascend(word) => {
+            let lock = lock_of(shared, &call.node).await?;
+            let resource = format!("huawei.com/{word}");
+            let before = caller.containers.iter().take(call.container);
+            let at = before.filter(|one| one.limits.contains_key(&resource));
+            (
+                ascend::allocate(word, &pods, lock.as_deref(), call),
+                ascend::promised(word, caller, at.count()),
+            )
+        }
+        Plugin::MindCluster => (
+            mindcluster::allocate(CORES_OF_310P, &pods, call),
+            mindcluster::promised(caller, CORES_OF_310P),
         ),
     };
     apply(shared, &pods, call, &answer).await?;
@@ -280,6 +348,15 @@ async fn allocate(shared: &Shared, resource: &str, call: &AllocateCall) -> Resul
         got: answer.result,
         guessed: answer.guessed,
     }))
+}
+
+/// What a node's lock of HAMi says.
+async fn lock_of(shared: &Shared, node: &str) -> Result<Option<String>> {
+    let rest = Rest::new(shared.client.clone());
+    let path = format!("/api/v1/nodes/{node}");
+    let node = rest.send(Method::GET, &path, None).await?;
+    let lock = node["metadata"]["annotations"][ascend::LOCK].as_str();
+    Ok(lock.map(str::to_owned))
 }
 
 /// Sends what the answer changes, in the plugin's order: devices, phase, lock.
@@ -294,7 +371,7 @@ async fn apply(
         .iter()
         .find(|pod| Some(&pod.uid) == answer.guessed.as_ref());
     if let Some(pod) = guessed {
-        let is_list = |(key, _): &(&String, &String)| *key == vgpu::TO_ALLOCATE;
+        let is_list = |(key, _): &(&String, &String)| key.ends_with("devices-to-allocate");
         let (list, others): (Vec<_>, Vec<_>) = answer.changes.iter().partition(is_list);
         for part in [list, others] {
             if !part.is_empty() {

@@ -150,7 +150,8 @@ fn is_cluster_wide(kind: &str) -> bool {
 /// What the API server makes itself, or would not take.
 fn is_created(object: &Value) -> bool {
     match object["kind"].as_str().unwrap_or_default() {
-        "ConfigMap" => !object["data"]["device-config.yaml"].is_null(),
+        // The scheduler's own configuration is a file here.
+        "ConfigMap" => object["data"]["volcano-scheduler.conf"].is_null(),
         kind => !matches!(kind, "Event" | "Service" | "Lease"),
     }
 }

@@ -52,6 +52,13 @@ pub fn grant_node_lock(cluster: &Cluster) -> Result<()> {
     cluster.shell(Path::new(WORKSPACE), commands).map(|_| ())
 }
 
+/// Grants what `deviceshare.AscendMindClusterVNPUEnable` needs, as the page says.
+pub fn grant_mindcluster(cluster: &Cluster) -> Result<()> {
+    let commands = block("Configuration", "sh", 3)?;
+    ensure!(commands.contains("mindx-dl"), "{commands}");
+    cluster.shell(Path::new(WORKSPACE), commands).map(|_| ())
+}
+
 /// Name, UID and generation of every definition.
 fn definitions(cluster: &Cluster) -> Result<String> {
     let columns = "custom-columns=N:.metadata.name,U:.metadata.uid,G:.metadata.generation";

@@ -159,7 +159,10 @@ fn where_device_plugins_live_it_may_read_their_configuration_and_nothing_else() 
     assert_eq!(rules.len(), 1);
     assert_eq!(strings(&rules[0]["resources"]), ["configmaps"]);
     let only = strings(&rules[0]["resourceNames"]);
-    assert_eq!(only, ["volcano-vgpu-device-config"]);
+    assert_eq!(
+        only,
+        ["volcano-vgpu-device-config", "hami-scheduler-device"]
+    );
     assert_eq!(strings(&rules[0]["verbs"]), READS);
 }
 
