@@ -8,11 +8,14 @@ use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::object::PodObject;
 use pumice_model::{Delta, TaskStatus};
-use pumice_testkit::generate::{cluster, conf_text, wide_cluster};
+use pumice_testkit::generate::{cluster, conf_text, npu_cluster, npu_conf_text, wide_cluster};
 use pumice_testkit::naive::{self, Outcome};
 
 /// Random small clusters and configurations.
 const CASES: u64 = 2000;
+
+/// Clusters in which NPUs decide.
+const NPU_CASES: u64 = 1500;
 
 /// Random wide ones.
 const WIDE_CASES: u64 = 24;
@@ -40,8 +43,9 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
             let pod = pods.get_mut(&key).expect("a known pod");
             pod.node = Some(node.clone());
             pod.records = run::records(bind);
-            if let Some((_, text)) = pod.records.first() {
-                outcome.devices.insert(key.clone(), text.clone());
+            let devices = run::devices(bind);
+            if !devices.is_empty() {
+                outcome.devices.insert(key.clone(), devices);
             }
             echo.push(Delta::PodApply(Box::new(pod.clone())));
             outcome.binds.push((key, node));
@@ -99,8 +103,11 @@ fn slow(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
 }
 
 fn check(seed: u64, objects: &[Delta], cycles: u32) -> Outcome {
-    let text = conf_text(seed);
-    let config = run::config(&text);
+    check_under(&conf_text(seed), seed, objects, cycles)
+}
+
+fn check_under(text: &str, seed: u64, objects: &[Delta], cycles: u32) -> Outcome {
+    let config = run::config(text);
     let fast = fast(&config, objects, cycles);
     let slow = slow(&config, objects, cycles);
     let context = format!("seed {seed}, {cycles} cycle(s), conf:\n{text}");
@@ -132,6 +139,22 @@ fn further_cycles_decide_what_the_naive_loop_decides() {
     for seed in run::seeds(CASES, CASES + CASES / 4) {
         check(seed, &cluster(seed), 3);
     }
+}
+
+#[test]
+fn npus_are_given_out_as_by_the_naive_loop() {
+    let (mut holders, mut pipelined) = (0, 0);
+    let seeds = run::seeds(0, NPU_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = 1 + u32::from(seed % 4 == 0);
+        let outcome = check_under(&npu_conf_text(seed), seed, &npu_cluster(seed), cycles);
+        holders += outcome.devices.len() as u64;
+        pipelined += outcome.pipelined.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(holders > cases, "{holders} pods were given devices");
+    assert!(pipelined > cases / 30, "{pipelined} pipelined");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use pumice_model::object::{
     QueueObject, SubGroupPolicy,
 };
 use pumice_model::{Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep};
-use pumice_testkit::generate::{Changing, conf_text};
+use pumice_testkit::generate::{Changing, conf_text, npu_conf_text};
 
 /// Small clusters, and steps of each.
 const CASES: u64 = 400;
@@ -418,18 +418,18 @@ fn fresh_engine(config: &Config, cluster: &Changing, holds: &[(String, i64)]) ->
 }
 
 fn follow(seed: u64, cluster: Changing, steps: u32, sleep: Sleep) -> Tries {
-    follow_under(seed, cluster, steps, sleep, |_| seed)
+    follow_under(seed, cluster, steps, sleep, |_| conf_text(seed))
 }
 
-/// Likewise with the configuration of another seed in each step.
+/// Likewise with a configuration for each step.
 fn follow_under(
     seed: u64,
     mut cluster: Changing,
     steps: u32,
     sleep: Sleep,
-    conf_seed: impl Fn(u32) -> u64,
+    conf: impl Fn(u32) -> String,
 ) -> Tries {
-    let mut text = conf_text(conf_seed(0));
+    let mut text = conf(0);
     let mut config = run::config(&text);
     let mut live = run::engine(&config, &cluster.objects());
     live.set_full_check_interval_s(Some(sleep.interval_s()));
@@ -440,8 +440,8 @@ fn follow_under(
     let mut told = Told::default();
     let mut holds: Vec<(String, i64)> = Vec::new();
     for step in 0..steps {
-        if step > 0 && conf_seed(step) != conf_seed(step - 1) {
-            text = conf_text(conf_seed(step));
+        if conf(step) != text {
+            text = conf(step);
             config = run::config(&text);
             live.reconfigure(&config);
         }
@@ -565,7 +565,23 @@ fn so_does_one_whose_configuration_changes_on_the_way() {
             0 => Sleep::Checked,
             _ => Sleep::Sound,
         };
-        follow_under(seed, Changing::small(seed), STEPS, sleep, conf_seed)
+        let conf = |step| conf_text(conf_seed(step));
+        follow_under(seed, Changing::small(seed), STEPS, sleep, conf)
+    });
+}
+
+#[test]
+fn so_does_one_that_hands_out_npus() {
+    follow_all(run::seeds(0, CASES / 2), |seed| {
+        let conf = |step: u32| match seed % 5 {
+            0 => npu_conf_text(seed + u64::from(step / 4)),
+            _ => npu_conf_text(seed),
+        };
+        let sleep = match seed % 2 {
+            0 => Sleep::Checked,
+            _ => Sleep::Sound,
+        };
+        follow_under(seed, Changing::npus(seed), STEPS, sleep, conf)
     });
 }
 

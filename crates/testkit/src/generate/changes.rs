@@ -10,7 +10,7 @@ use pumice_model::object::{
 
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
-use super::{Theme, groups, nodes, objects, pairs, pods, storage};
+use super::{Theme, groups, nodes, npus, objects, pairs, pods, storage};
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
 pub struct Changing {
@@ -94,6 +94,14 @@ impl Changing {
     pub fn small(seed: u64) -> Self {
         let mut rng = Rng::new(seed, 5);
         let theme = Theme::new(&mut rng);
+        Self::new(rng, theme)
+    }
+
+    /// A small one, like [`super::npu_cluster`].
+    #[must_use]
+    pub fn npus(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 25);
+        let theme = Theme::of_npus(&mut rng);
         Self::new(rng, theme)
     }
 
@@ -297,6 +305,7 @@ impl Changing {
             let waiting = new.iter_mut().filter(|pod| pod.node.is_none());
             waiting.for_each(|pod| (pod.group, pod.controlled) = (None, true));
         }
+        npus::ask(&mut self.rng, &self.theme, &nodes, &mut new);
         let mut deltas = storage::furnish(&mut self.rng, &self.theme, &mut new);
         deltas.push(Delta::GroupApply(Box::new(group)));
         deltas.extend(new.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
@@ -345,6 +354,8 @@ impl Changing {
         pod.name = format!("foreign{}", self.named);
         pod.ours = false;
         pods::settle(&mut self.rng, &nodes, &known, &mut pod, true);
+        let alone = std::slice::from_mut(&mut pod);
+        npus::ask(&mut self.rng, &self.theme, &nodes, alone);
         pods::name_uids(&mut self.rng, std::slice::from_mut(&mut pod));
         vec![self.put(Delta::PodApply(Box::new(pod)))]
     }
@@ -358,8 +369,18 @@ impl Changing {
             return Vec::new();
         };
         let fresh = nodes::node(&mut self.rng, &self.theme, 0, 4);
-        match self.rng.below(7) {
+        match self
+            .rng
+            .below(if self.theme.npus.is_empty() { 7 } else { 11 })
+        {
             0 | 1 => node.unschedulable = !node.unschedulable,
+            7 => node.device_annotations.clear(),
+            8..=10 => {
+                node.device_annotations.clear();
+                let ours = |name: &str| name.starts_with("huawei.com/");
+                node.allocatable.retain(|(name, _)| !ours(name));
+                npus::register(&mut self.rng, &self.theme, &mut node);
+            }
             2 => {
                 let zone = self.rng.pick(&["z0", "z1", "z2", "z3"]);
                 node.labels.retain(|(key, _)| key != "zone");
@@ -381,6 +402,9 @@ impl Changing {
         if self.rng.one_in(2) {
             self.named += 1;
             node.name = format!("{}x{}", node.name, self.named);
+        }
+        if !self.theme.npus.is_empty() {
+            npus::register(&mut self.rng, &self.theme, &mut node);
         }
         let mut deltas = storage::on_node(&mut self.rng, &self.theme, &node);
         deltas.push(Delta::NodeApply(Box::new(node)));

@@ -125,6 +125,27 @@ fn random_conf(rng: &mut Rng) -> String {
     text
 }
 
+/// A configuration that shares NPUs and, sometimes, other devices.
+#[must_use]
+pub fn npu_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 24);
+    let mut text = String::from("actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n");
+    for plugin in ["gang", "predicates", "proportion", "nodeorder", "binpack"] {
+        if !rng.one_in(3) {
+            let _ = writeln!(text, "  - name: {plugin}");
+        }
+    }
+    text.push_str("  - name: deviceshare\n    arguments:\n");
+    for (odds, key, values) in DEVICE_ARGUMENTS {
+        if key.contains("Enable") && !rng.one_in(16) {
+            let _ = writeln!(text, "      {key}: true");
+        } else if rng.one_in(*odds) {
+            let _ = writeln!(text, "      {key}: {}", rng.pick(values));
+        }
+    }
+    text
+}
+
 /// Switches and arguments of `nodegroup`.
 fn node_groups(rng: &mut Rng, text: &mut String) {
     for key in ["enablePredicate", "enableNodeOrder"] {
@@ -205,6 +226,11 @@ const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
     (
         1,
         "deviceshare.VGPUEnable",
+        &["true", "true", "true", "false"],
+    ),
+    (
+        1,
+        "deviceshare.AscendHAMiVNPUEnable",
         &["true", "true", "true", "false"],
     ),
     (

@@ -4,13 +4,19 @@ use pumice_model::delta::Delta;
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, PodObject, PodPhase};
 
 use super::rng::Rng;
-use super::{Theme, pairs};
+use super::{Theme, npus, pairs};
 
 const NUMBER: &str = "volcano.sh/vgpu-number";
 const MEMORY: &str = "volcano.sh/vgpu-memory";
 const CORES: &str = "volcano.sh/vgpu-cores";
 /// Offered by no node, and counted by nobody.
-pub(super) const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
+const PERCENTAGE: &str = "volcano.sh/vgpu-memory-percentage";
+
+/// Amounts that no node offers and nobody counts.
+#[cfg(test)]
+pub fn is_uncounted(resource: &str) -> bool {
+    resource == PERCENTAGE || npus::is_part_of_chip(resource)
+}
 
 /// Partitions of the cards named `Splitter`; the naive scheduler knows the same table.
 const GEOMETRIES: &str = "\
@@ -62,10 +68,14 @@ pub fn furnish(
             hold(rng, node, pod);
         }
     }
+    let npus = match theme.npus.is_empty() {
+        true => "",
+        false => npus::CONFIG,
+    };
     vec![Delta::DeviceConfig {
         namespace: "kube-system".to_owned(),
         name: "volcano-vgpu-device-config".to_owned(),
-        text: Some(GEOMETRIES.to_owned()),
+        text: Some(format!("{GEOMETRIES}{npus}")),
     }]
 }
 

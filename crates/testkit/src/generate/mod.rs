@@ -15,6 +15,7 @@ mod constraints;
 mod devices;
 mod groups;
 mod nodes;
+mod npus;
 mod pods;
 mod rng;
 mod storage;
@@ -25,7 +26,7 @@ use pumice_model::delta::Delta;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 pub use changes::Changing;
-pub use conf::conf_text;
+pub use conf::{conf_text, npu_conf_text};
 use rng::Rng;
 
 const MIB: i64 = 1024 * 1024;
@@ -49,6 +50,14 @@ pub fn wide_cluster(seed: u64) -> Vec<Delta> {
     objects(&mut rng, &theme)
 }
 
+/// A small cluster in which NPUs decide more than anything else; otherwise as [`cluster`].
+#[must_use]
+pub fn npu_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 23);
+    let theme = Theme::of_npus(&mut rng);
+    objects(&mut rng, &theme)
+}
+
 fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let mut nodes = nodes::nodes(rng, theme);
     let queues = groups::queues(rng, theme);
@@ -67,6 +76,8 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
         &mut nodes,
         &mut pods,
     ));
+    let mut of_npus = Rng::new(rng.clone().next(), 22);
+    npus::furnish(&mut of_npus, theme, &mut nodes, &mut pods);
     all.extend(
         nodes
             .into_iter()
@@ -109,6 +120,8 @@ struct Theme {
     odd: bool,
     volumes: bool,
     devices: bool,
+    /// Types of NPUs.
+    npus: Vec<usize>,
     /// Most pods are of the same size and unconstrained.
     uniform: bool,
     /// Few nodes, so that pods compete.
@@ -139,10 +152,29 @@ impl Theme {
             odd: rng.one_in(3),
             volumes: Rng::new(rng.clone().next(), 8).one_in(3),
             devices: Rng::new(rng.clone().next(), 11).one_in(3),
+            npus: Vec::new(),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
             zonal: false,
+        }
+    }
+
+    /// Few things besides NPUs decide.
+    fn of_npus(rng: &mut Rng) -> Self {
+        Self {
+            npus: npus::kinds(rng),
+            devices: rng.one_in(4),
+            taints: false,
+            oversubscription: false,
+            node_affinity: false,
+            pod_affinity: false,
+            spread: false,
+            ports: false,
+            volumes: false,
+            odd: false,
+            uniform: true,
+            ..Self::new(rng)
         }
     }
 

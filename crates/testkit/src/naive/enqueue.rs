@@ -41,14 +41,14 @@ pub fn run(cycle: &mut Cycle) {
     }
 }
 
-/// Every waiting pod asks for devices that are off.
+/// Every waiting pod asks for devices that it cannot get.
 fn unserved(cycle: &Cycle, job: &str) -> bool {
     let tasks = cycle.world.tasks_of(job);
     let mut waiting = tasks
         .iter()
         .filter(|task| task.status == Status::Pending)
         .peekable();
-    waiting.peek().is_some() && waiting.all(|task| devices::are_off_for(task))
+    waiting.peek().is_some() && waiting.all(|task| devices::never_serve(task))
 }
 
 /// JobEnqueueable.

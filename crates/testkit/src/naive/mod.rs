@@ -37,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
+use pumice_model::object::Pairs;
 
 use state::{Status, SubJob, World};
 
@@ -49,7 +50,7 @@ pub struct Outcome {
     /// Committed placements as (`namespace/pod`, node), in decision order, over all cycles.
     pub binds: Vec<(String, String)>,
     /// What bound pods hold of shared devices, as their annotations say it, by pod.
-    pub devices: BTreeMap<String, String>,
+    pub devices: BTreeMap<String, Pairs>,
     /// Pods that wait on a node for resources being released, at the end of the last cycle before
     /// anything is forgotten, as (`namespace/pod`, node), by pod.
     pub pipelined: Vec<(String, String)>,
@@ -66,12 +67,7 @@ pub struct Outcome {
 /// two cycles no kubelet acts: a committed pod is Bound, a pipelined one Pending again.
 #[must_use]
 pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
-    let mut world = World::new(objects, default_queue);
-    let shares = devices::is_on(config);
-    world
-        .tasks
-        .values_mut()
-        .for_each(|task| task.shares = shares);
+    let mut world = World::new(objects, default_queue, devices::On::of(config));
     let mut outcome = Outcome::default();
     for number in 0..cycles {
         let mut cycle = Cycle::new(config, world);

@@ -68,7 +68,7 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     let object = cycle.world.nodes.get(&node).cloned();
     let cards = object.and_then(|object| devices::choose(cycle, task, &object, view));
     if let Some(task) = cycle.world.tasks.get_mut(uid) {
-        task.cards = cards.map(|(text, _)| text).filter(|text| !text.is_empty());
+        task.held = cards.map(|(held, _)| held).filter(|held| !held.is_empty());
     }
     cycle.world.placements += 1;
     let number = cycle.world.placements;

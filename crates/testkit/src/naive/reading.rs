@@ -4,7 +4,7 @@ use pumice_model::object::{
     Amounts, GroupObject, GroupPhase, GroupStatus, PodObject, PodPhase, SubGroupPolicy,
 };
 
-use super::devices::PERCENTAGE;
+use super::devices::{On, is_uncounted};
 use super::state::{Status, SubJob, label, selects_pod};
 
 /// State of a task by what the pod says.
@@ -21,7 +21,7 @@ pub fn status_of(pod: &PodObject) -> Status {
 }
 
 /// The group that stands for a pod without one.
-pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
+pub fn group_of_bare_pod(pod: &PodObject, on: On) -> GroupObject {
     GroupObject {
         namespace: pod.namespace.clone(),
         name: format!("podgroup-{}", pod.uid),
@@ -30,7 +30,7 @@ pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
         min_member: 1,
         queue: pod.queue.clone().unwrap_or_default(),
         priority_class: pod.priority_class.clone(),
-        min_resources: Some(counted(pod)),
+        min_resources: Some(counted(pod, on)),
         status: GroupStatus {
             phase: phase_of_bare_pod(status_of(pod), GroupPhase::Pending),
             ..GroupStatus::default()
@@ -40,9 +40,9 @@ pub fn group_of_bare_pod(pod: &PodObject) -> GroupObject {
 }
 
 /// The request without what nobody counts.
-fn counted(pod: &PodObject) -> Amounts {
+fn counted(pod: &PodObject, on: On) -> Amounts {
     let mut request = pod.request.clone();
-    request.retain(|(name, _)| name != PERCENTAGE);
+    request.retain(|(name, _)| !is_uncounted(on, name));
     request
 }
 

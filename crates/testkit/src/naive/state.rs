@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Amounts, Gates, GroupCondition, GroupObject, NodeObject, PodObject, PriorityClassObject,
+    Amounts, Gates, GroupCondition, GroupObject, NodeObject, Pairs, PodObject, PriorityClassObject,
     QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
@@ -75,10 +75,10 @@ pub struct Task {
     pub status: Status,
     /// Node, for every state but Pending.
     pub node: Option<String>,
-    /// What it holds of shared devices, as its annotation says it.
-    pub cards: Option<String>,
-    /// Shared devices are switched on.
-    pub shares: bool,
+    /// What it holds of shared devices, as its annotations say it.
+    pub held: Option<Pairs>,
+    /// Families of devices that are switched on.
+    pub on: devices::On,
     /// When it was placed in this run, as a running number; 0 when it was not.
     pub placed: u64,
 }
@@ -92,7 +92,7 @@ impl Task {
     /// The request as a map.
     pub fn request(&self) -> Res {
         let mut request = to_res(&self.pod.request);
-        request.remove(devices::PERCENTAGE);
+        request.retain(|name, _| !devices::is_uncounted(self.on, name));
         request
     }
 
@@ -103,10 +103,9 @@ impl Task {
 
     /// Nothing is requested besides a pod slot.
     pub fn best_effort(&self) -> bool {
-        self.pod
-            .request
-            .iter()
-            .all(|(name, amount)| name == "pods" || *amount <= 0)
+        let request = self.request();
+        let mut amounts = request.iter();
+        amounts.all(|(name, amount)| name == "pods" || *amount <= 0)
     }
 
     /// Takes part in what a node shows of its pods (spec/02 §6.2).
@@ -155,6 +154,8 @@ pub struct World {
     pub storage: Storage,
     /// Somebody makes PodGroups for pods that name none.
     pub makes_groups: bool,
+    /// Families of devices that are switched on.
+    pub on: devices::On,
     /// Committed placements in order.
     pub binds: Vec<(String, String)>,
     /// Number of placements so far.
@@ -224,8 +225,11 @@ pub fn selects_pod(selector: Option<&Selector>, pod: &PodObject) -> bool {
 
 impl World {
     /// The cluster the deltas describe. Only `…Apply` is meaningful here.
-    pub fn new(objects: &[Delta], default_queue: &str) -> Self {
-        let mut world = Self::default();
+    pub fn new(objects: &[Delta], default_queue: &str, on: devices::On) -> Self {
+        let mut world = Self {
+            on,
+            ..Self::default()
+        };
         for name in [default_queue, "root"] {
             let queue = QueueObject {
                 name: name.to_owned(),
@@ -326,7 +330,7 @@ impl World {
             // It is a member of a PodGroup that is still to come.
             None if self.makes_groups && pod.controlled && status == Status::Pending => None,
             None if pod.ours => {
-                let group = group_of_bare_pod(pod);
+                let group = group_of_bare_pod(pod, self.on);
                 let key = format!("{}/{}", group.namespace, group.name);
                 self.add_job(group, default_queue, classes);
                 Some(key)
@@ -340,8 +344,8 @@ impl World {
         };
         let task = Task {
             node: None,
-            cards: devices::known(pod, &self.nodes),
-            shares: false,
+            held: devices::known(pod, &self.nodes),
+            on: self.on,
             pod: Rc::new(pod.clone()),
             job,
             sub_job,
@@ -376,7 +380,7 @@ impl World {
             match task.status {
                 Status::Allocated | Status::Pipelined => {
                     task.status = Status::Pending;
-                    task.cards = None;
+                    task.held = None;
                     taken_back.push(uid.clone());
                 }
                 Status::Binding => task.status = Status::Bound,

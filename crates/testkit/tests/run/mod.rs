@@ -20,16 +20,35 @@ pub fn config(text: &str) -> Config {
     outcome.config.expect("generated configurations are valid")
 }
 
-/// Annotations by which a bound pod tells what devices it holds.
-pub fn records(bind: &Bind) -> Pairs {
+/// Annotations of a decision that tell what devices the pod is given, without times.
+pub fn devices(bind: &Bind) -> Pairs {
     let written = bind.devices.iter().flat_map(|written| &written.annotations);
     let texts = written.filter_map(|annotation| match &annotation.value {
-        AnnotationValue::Text(text) if annotation.key == "volcano.sh/vgpu-ids-new" => {
+        AnnotationValue::Text(text) if tells_devices(&annotation.key) => {
             Some((annotation.key.to_string(), text.clone()))
         }
         _ => None,
     });
-    texts.collect()
+    let mut texts: Pairs = texts.collect();
+    texts.sort();
+    texts
+}
+
+fn tells_devices(key: &str) -> bool {
+    key.ends_with("-devices-to-allocate") || key.starts_with("huawei.com/") || tells_later(key)
+}
+
+/// A pod is known by it to hold what it holds.
+fn tells_later(key: &str) -> bool {
+    matches!(key, "volcano.sh/vgpu-ids-new" | "huawei.com/npu-core")
+        || key.ends_with("-devices-allocated")
+}
+
+/// Annotations by which a bound pod tells what devices it holds.
+pub fn records(bind: &Bind) -> Pairs {
+    let mut records = devices(bind);
+    records.retain(|(key, _)| tells_later(key));
+    records
 }
 
 /// Seeds of a test: `PUMICE_SEEDS=from..to` asks for others than the usual ones.

@@ -87,10 +87,12 @@ fn need(
 ) -> Result<Option<(u32, ChipShare)>, String> {
     let name = &chip.count_name;
     let count = field(container, name, i64::from(i32::MAX))?;
+    if count == Some(0) {
+        return Ok(None);
+    }
     let memory = memory(container, chip)?;
     let cores = field(container, &chip.core_name, 100)?.unwrap_or(0);
     let count = match count {
-        Some(0) => return Ok(None),
         Some(count) => count as u32,
         None if memory.unwrap_or(0) > 0 => return Err(uncounted(&chip.memory_name, name)),
         None if cores > 0 => return Err(uncounted(&chip.core_name, name)),

@@ -1,8 +1,8 @@
 //! The choice of chips, one container after the other (spec/05 §3.5, §3.7, P-14).
 //!
 //! A chip serves at most one container of a pod. The best chip for each in turn is nearly always
-//! right; where it is not, a matching of containers and chips is looked for, which finds one exactly
-//! when there is one.
+//! right; where it is not, each gets the best one that leaves enough to those after it, which a
+//! matching of containers and chips tells exactly.
 
 use smallvec::SmallVec;
 
@@ -32,7 +32,7 @@ impl PodOnChips<'_> {
         let mut picks = ChipPicks::new();
         for need in needs {
             let Some(found) = self.best(need, &picks, policy) else {
-                picks = self.matching(needs)?;
+                picks = self.careful(needs, policy)?;
                 break;
             };
             picks.extend(found);
@@ -47,18 +47,25 @@ impl PodOnChips<'_> {
         if self.cards.cards.len() < count {
             return None;
         }
+        let mut order = self.order(need, taken, policy);
+        if order.len() < count {
+            return None;
+        }
+        order.truncate(count);
+        Some(order)
+    }
+
+    /// All chips that a request may get, of those that are not taken, the best first.
+    fn order(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> ChipPicks {
         let mut fitting = self.candidates(need, taken, policy);
         // Chips stand in the order of their indices, which breaks ties.
         fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         if self.config.types[usize::from(need.of)].pairs {
             self.by_pairs(&mut fitting);
-        } else if count > 1 && self.has_rings(need.of) {
+        } else if need.count > 1 && self.has_rings(need.of) {
             self.by_rings(&mut fitting);
         }
-        if fitting.len() < count {
-            return None;
-        }
-        Some(fitting[..count].iter().map(|(_, at)| *at).collect())
+        fitting.iter().map(|(_, at)| *at).collect()
     }
 
     fn candidates(&self, need: &ChipRequest, taken: &[u16], policy: Policy) -> ScoredChips {
@@ -121,34 +128,54 @@ impl PodOnChips<'_> {
         fitting.sort_by_key(|(_, at)| place(*at));
     }
 
-    /// Chips for all requests, if greed has found none.
-    fn matching(&self, needs: &[ChipRequest]) -> Option<ChipPicks> {
+    /// Chips for all requests, if greed has found none: the best for each in turn that leave enough
+    /// to those after it.
+    fn careful(&self, needs: &[ChipRequest], policy: Policy) -> Option<ChipPicks> {
         let pairs = |need: &ChipRequest| self.config.types[usize::from(need.of)].pairs;
         let total: u64 = needs.iter().map(|need| u64::from(need.count)).sum();
-        let chips = self.cards.cards.len();
-        let impossible = total > chips.min(MOST_MATCHED) as u64;
+        let impossible = total > self.cards.cards.len().min(MOST_MATCHED) as u64;
         if needs.len() < 2 || impossible || needs.iter().any(pairs) {
             return None;
         }
-        let mut matching = ChipMatching {
-            on_node: *self,
-            needs,
-            holder: vec![None; chips],
-        };
-        for (at, need) in needs.iter().enumerate() {
-            for _ in 0..need.count {
-                if !matching.serve(at, &mut vec![false; chips]) {
-                    return None;
+        let mut picks = ChipPicks::new();
+        if !self.can_go_on(needs, &picks) {
+            return None;
+        }
+        let mut end = 0;
+        for need in needs {
+            end += need.count as usize;
+            for at in self.order(need, &picks, policy) {
+                if picks.len() == end {
+                    break;
+                }
+                picks.push(at);
+                if !self.can_go_on(needs, &picks) {
+                    picks.pop();
                 }
             }
         }
-        let mut picks = ChipPicks::new();
-        for at in 0..needs.len() {
-            let holders = matching.holder.iter().enumerate();
-            let own = holders.filter(|(_, holder)| **holder == Some(at));
-            picks.extend(own.map(|(card, _)| card as u16));
-        }
-        Some(picks)
+        (picks.len() == end).then_some(picks)
+    }
+
+    /// Whether some chips can be found for what the picks leave to be served, by matching.
+    fn can_go_on(&self, needs: &[ChipRequest], picks: &[u16]) -> bool {
+        let mut matching = ChipMatching {
+            on_node: *self,
+            needs,
+            holder: vec![None; self.cards.cards.len()],
+        };
+        let mut served = picks.len();
+        needs.iter().enumerate().all(|(at, need)| {
+            let has = served.min(need.count as usize);
+            served -= has;
+            (has..need.count as usize).all(|_| {
+                let mut seen = vec![false; matching.holder.len()];
+                picks
+                    .iter()
+                    .for_each(|pick| seen[usize::from(*pick)] = true);
+                matching.serve(at, &mut seen)
+            })
+        })
     }
 
     /// Score of a node: of each request that of its first chip, and how close its chips are.

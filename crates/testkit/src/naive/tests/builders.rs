@@ -10,6 +10,7 @@ use pumice_model::object::{
 };
 
 use crate::naive::Cycle;
+use crate::naive::devices::On;
 use crate::naive::state::World;
 
 pub const GI: i64 = 1024 * 1024 * 1024;
@@ -200,7 +201,7 @@ impl Cluster {
     }
 
     pub fn cycle<'a>(&self, config: &'a Config) -> Cycle<'a> {
-        Cycle::new(config, World::new(&self.0, "default"))
+        Cycle::new(config, World::new(&self.0, "default", On::of(config)))
     }
 }
 

@@ -224,6 +224,21 @@ fn f15_and_f16_chips_of_one_ring_come_first() {
     assert_eq!(score, 8.0);
 }
 
+/// Under spread the first container wants U2. Six whole chips are wanted besides, of which only five
+/// would be left: it takes U1, which is in use, and the ring that is whole still comes first.
+#[test]
+fn a_container_yields_its_best_chip_to_one_that_has_no_other() {
+    const B3: &str = "Ascend910B3";
+    let node = NodeLine::new(B3, 8, 4, 65_536);
+    let used = ["U0,Ascend910B3,65536,0:;", "U1,Ascend910B3,16384,0:;"];
+    let mut case = Case::on(Policy::Spread, &node, &used);
+    let asks = pod(B3, &[&[('n', 1), ('m', 16_384)], &[('n', 6)]], &[]);
+    let (list, ..) = case.place(1, &asks).expect("fits");
+    let whole = ["U4", "U5", "U6", "U7", "U2", "U3"];
+    let whole = whole.map(|id| format!("{id},{B3},65536,0:")).concat();
+    assert_eq!(list, format!("U1,{B3},16384,0:;{whole};"));
+}
+
 #[test]
 fn f17_each_type_rounds_by_its_own_templates() {
     const B3: &str = "Ascend910B3";

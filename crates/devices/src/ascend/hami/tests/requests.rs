@@ -61,6 +61,9 @@ fn a_count_of_zero_asks_nothing() {
     let nothing = |pod: &PodFacts| family.request(pod, Tags::default()).is_none();
     assert!(nothing(&pod(P, &[&[('n', 0)]], &[])));
     assert!(nothing(&pod(P, &[&[('n', 0), ('m', 4096)]], &[])));
+    // Neither what it says besides.
+    assert!(nothing(&pod(P, &[&[('n', 0), ('m', 30_000)]], &[])));
+    assert!(nothing(&pod(P, &[&[('n', 0), ('c', 101)]], &[])));
     assert!(nothing(&PodFacts::default()));
 }
 

@@ -1,14 +1,12 @@
 //! vGPUs by the rules alone (spec/04 §5 to §9, R6 to R20), for pods of which one container asks
 //! for some.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use pumice_conf::{Arguments, Value};
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
-use super::Cycle;
-use super::state::{Res, Status, Task, World, label};
+use super::super::Cycle;
+use super::super::state::{Res, Task, World, label};
+use super::View;
 
 const ALLOCATION: &str = "volcano.sh/vgpu-ids-new";
 const NUMBER: &str = "volcano.sh/vgpu-number";
@@ -25,15 +23,6 @@ const SPLITTER: [(&str, &[i64]); 3] = [
     ("g2", &[10_000, 5000]),
     ("g3", &[19_000]),
 ];
-
-/// When.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// As it is: terminating pods hold, those that wait do not.
-    Now,
-    /// Once terminating pods are gone.
-    Future,
-}
 
 struct Card {
     id: String,
@@ -87,11 +76,9 @@ impl Ask {
 
 /// What counts for the queue of a pod besides cpu and the like: memory and cores of all its cards
 /// (spec/04 R29), as far as they are known.
-pub fn charged(task: &Task) -> Res {
-    let mut amounts = super::state::to_res(&task.pod.request);
-    amounts.remove(PERCENTAGE);
-    let Some(ask) = Ask::of(&task.pod).filter(|_| task.shares) else {
-        return amounts;
+pub fn charge(task: &Task, amounts: &mut Res) {
+    let Some(ask) = Ask::of(&task.pod) else {
+        return;
     };
     let count = ask.count as i64;
     let mut put = |name: &str, amount: i64| {
@@ -100,22 +87,26 @@ pub fn charged(task: &Task) -> Res {
             amounts.insert(name.to_owned(), 1000 * amount);
         }
     };
-    if let Some(text) = &task.cards {
+    if let Some(text) = held(task) {
         let devices = devices_of(text);
         put(MEMORY, devices.iter().map(|device| device.memory).sum());
         put(CORES, devices.iter().map(|device| device.cores).sum());
-        return amounts;
+        return;
     }
     put(CORES, count * ask.cores);
     if let (None, Some(memory)) = (ask.percentage, ask.memory) {
         put(MEMORY, count * memory);
     }
-    amounts
 }
 
-/// It asks for cards, which are not shared.
-pub fn are_off_for(task: &Task) -> bool {
-    !task.shares && Ask::of(&task.pod).is_some()
+/// A pod asks for cards.
+pub fn asks(pod: &PodObject) -> bool {
+    Ask::of(pod).is_some()
+}
+
+/// The cards of a task, as its annotation says it.
+fn held(task: &Task) -> Option<&str> {
+    label(task.held.as_ref()?, ALLOCATION)
 }
 
 struct Device {
@@ -187,12 +178,7 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
         })
         .collect();
     for task in world.tasks_on(&node.name) {
-        let counts = match task.status {
-            Status::Releasing => view == View::Now,
-            Status::Pipelined => view == View::Future,
-            _ => true,
-        };
-        let Some(text) = task.cards.as_ref().filter(|_| counts) else {
+        let Some(text) = held(task).filter(|_| view.counts(task.status)) else {
             continue;
         };
         for device in devices_of(text) {
@@ -236,15 +222,15 @@ fn partition(card: &Card, need: i64) -> Option<(String, usize)> {
     best.map(|(_, unit)| unit)
 }
 
-/// Cards for a task on a node: the text of its annotation, and the score. `None`: it does not fit.
-pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(String, i64)> {
-    let settings = Settings::of(cycle);
+/// Cards for a task on a node: its annotation, and the score. `None`: it does not fit.
+pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
     let Some(ask) = Ask::of(&task.pod) else {
-        return Some((String::new(), 0));
+        return Some((Pairs::new(), 0));
     };
-    if !settings.on {
+    if !task.on.vgpu {
         return None;
     }
+    let settings = Settings::of(cycle);
     let annotation = |key| label(&task.pod.facts.annotations, key);
     let mut best: Option<(f64, String)> = None;
     for mode in ["hami-core", "mps", "mig"] {
@@ -261,7 +247,8 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     let (score, text) = best?;
     let before = task.pod.facts.containers.len() - 1;
     let text = format!("{}{text}", ";".repeat(before));
-    Some((text, (score + 0.5).floor() as i64 * settings.weight))
+    let score = (score + 0.5).floor() as i64 * super::weight(cycle);
+    Some((vec![(ALLOCATION.to_owned(), text)], score))
 }
 
 fn choose_in_mode(
@@ -341,9 +328,7 @@ fn lets(card: &Card, task: &Task, settings: &Settings) -> bool {
 }
 
 struct Settings {
-    on: bool,
     policy: String,
-    weight: i64,
     /// `deviceshare.GPUExclusiveRules`.
     rules: Vec<Pairs>,
 }
@@ -363,50 +348,12 @@ fn rules(arguments: &Arguments) -> Vec<Pairs> {
     rules.iter().map(rule).collect()
 }
 
-/// Whether a configuration shares vGPUs.
-pub fn is_on(config: &pumice_conf::Config) -> bool {
-    let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
-    let plugin = plugins.find(|plugin| plugin.name == "deviceshare");
-    plugin.is_some_and(|plugin| plugin.arguments.bool("deviceshare.VGPUEnable") == Some(true))
-}
-
 impl Settings {
     fn of(cycle: &Cycle) -> Self {
-        let Some(plugin) = cycle.plugin("deviceshare") else {
-            return Self {
-                on: false,
-                policy: String::new(),
-                weight: 0,
-                rules: Vec::new(),
-            };
-        };
-        let arguments = &plugin.arguments;
-        let policy = arguments.str("deviceshare.SchedulePolicy").unwrap_or("");
-        let prefers = matches!(policy, "binpack" | "spread");
-        let weight = arguments.int("deviceshare.ScheduleWeight");
-        let weight = weight.unwrap_or(if prefers { 10 } else { 0 });
+        let plugin = cycle.plugin("deviceshare");
         Self {
-            on: is_on(cycle.config),
-            policy: policy.to_owned(),
-            rules: rules(arguments),
-            weight: if plugin.enabled.node_order {
-                weight.max(0)
-            } else {
-                0
-            },
+            policy: super::policy(cycle).to_owned(),
+            rules: plugin.map_or(Vec::new(), |plugin| rules(&plugin.arguments)),
         }
     }
-}
-
-/// Allocations by pod, of pods that have some.
-pub fn allocations(world: &World) -> BTreeMap<String, String> {
-    let tasks = world.tasks.values();
-    let have = tasks.filter_map(|task| Some((task.name(), task.cards.clone()?)));
-    have.filter(|(_, text)| !text.is_empty()).collect()
-}
-
-/// The allocation a pod came with, if its node is known.
-pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>) -> Option<String> {
-    pod.node.as_ref().filter(|node| nodes.contains_key(*node))?;
-    label(&pod.records, ALLOCATION).map(str::to_owned)
 }

@@ -1,0 +1,448 @@
+//! NPUs of HAMi by the rules alone (spec/05 §3, P-2, P-3, P-13, P-14).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
+
+use super::super::Cycle;
+use super::super::state::{Task, World, label};
+use super::View;
+
+const PREFIX: &str = "huawei.com/";
+
+/// A type of chips, as the device configuration of HAMi has it.
+struct Kind {
+    name: &'static str,
+    /// MiB that are given out, and that there are.
+    memory: i64,
+    capacity: i64,
+    cores: i64,
+    /// AI CPUs; 0 where they are not told.
+    cpus: i64,
+    /// Name, MiB, AI cores, AI CPUs; smallest first.
+    templates: &'static [(&'static str, i64, i64, i64)],
+}
+
+const fn kind(
+    name: &'static str,
+    (memory, capacity): (i64, i64),
+    (cores, cpus): (i64, i64),
+    templates: &'static [(&'static str, i64, i64, i64)],
+) -> Kind {
+    Kind {
+        name,
+        memory,
+        capacity,
+        cores,
+        cpus,
+        templates,
+    }
+}
+
+/// §3.1.
+const KINDS: [Kind; 6] = [
+    kind(
+        "Ascend310P",
+        (21_527, 24_576),
+        (8, 7),
+        &[
+            ("vir01", 3072, 1, 1),
+            ("vir02", 6144, 2, 2),
+            ("vir04", 12_288, 4, 4),
+        ],
+    ),
+    kind(
+        "Ascend910A",
+        (32_768, 32_768),
+        (30, 0),
+        &[
+            ("vir02", 2184, 2, 0),
+            ("vir04", 4369, 4, 0),
+            ("vir08", 8738, 8, 0),
+            ("vir16", 17_476, 16, 0),
+        ],
+    ),
+    kind(
+        "Ascend910B2",
+        (65_536, 65_536),
+        (24, 6),
+        &[
+            ("vir03_1c_8g", 8192, 3, 1),
+            ("vir06_1c_16g", 16_384, 6, 1),
+            ("vir12_3c_32g", 32_768, 12, 3),
+        ],
+    ),
+    kind(
+        "Ascend910B3",
+        (65_536, 65_536),
+        (20, 7),
+        &[
+            ("vir05_1c_16g", 16_384, 5, 1),
+            ("vir10_3c_32g", 32_768, 10, 3),
+        ],
+    ),
+    kind(
+        "Ascend910B4",
+        (32_768, 32_768),
+        (20, 7),
+        &[("vir05_1c_8g", 8192, 5, 1), ("vir10_3c_16g", 16_384, 10, 3)],
+    ),
+    kind(
+        "Ascend910B4-1",
+        (65_536, 65_536),
+        (20, 7),
+        &[
+            ("vir05_1c_16g", 16_384, 5, 1),
+            ("vir10_3c_32g", 32_768, 10, 3),
+        ],
+    ),
+];
+
+impl Kind {
+    fn template(&self, memory: i64) -> Option<(&'static str, i64, i64)> {
+        let mut templates = self.templates.iter();
+        let found = templates.find(|(_, of, ..)| *of == memory);
+        found.map(|(name, _, cores, cpus)| (*name, *cores, *cpus))
+    }
+
+    /// The smallest template that is large enough, else the whole chip.
+    fn round_up(&self, memory: i64) -> i64 {
+        let mut templates = self.templates.iter();
+        let found = templates.find(|(_, of, ..)| *of >= memory);
+        found.map_or(self.memory, |(_, of, ..)| *of)
+    }
+}
+
+/// Memory or cores of a chip: no node offers them.
+pub fn is_part_of_chip(resource: &str) -> bool {
+    KINDS.iter().any(|kind| {
+        let rest = resource.strip_prefix(PREFIX);
+        let rest = rest.and_then(|rest| rest.strip_prefix(kind.name));
+        matches!(rest, Some("-memory" | "-core"))
+    })
+}
+
+/// What one container asks of one type.
+struct Ask {
+    kind: &'static Kind,
+    count: usize,
+    /// MiB of each chip; none is all.
+    memory: Option<i64>,
+    /// Percent.
+    core: i64,
+}
+
+/// Limited by hami-core instead of templates.
+fn is_soft(pod: &PodObject) -> bool {
+    label(&pod.facts.annotations, "huawei.com/vnpu-mode") == Some("hami-core")
+}
+
+/// What a pod asks, in the order of its containers; none when that can never be.
+fn asks_of(pod: &PodObject) -> Option<Vec<Ask>> {
+    let soft = is_soft(pod);
+    if names_unknown_type(pod) {
+        return None;
+    }
+    let containers = pod.facts.containers.iter();
+    let mut asks = Vec::new();
+    for container in containers.filter(|one| one.kind == ContainerKind::Regular) {
+        let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
+        for kind in &KINDS {
+            let name = format!("{PREFIX}{}", kind.name);
+            let memory = amount(&format!("{name}-memory"));
+            let core = amount(&format!("{name}-core")).unwrap_or(0);
+            let Some(count) = amount(&name) else {
+                if memory.unwrap_or(0) > 0 || core > 0 {
+                    return None;
+                }
+                continue;
+            };
+            if count == 0 {
+                continue;
+            }
+            let memory = match memory {
+                Some(memory) if !(1..=kind.capacity).contains(&memory) => return None,
+                Some(memory) if !soft => Some(kind.round_up(memory)),
+                memory => memory,
+            };
+            let parted = memory.is_some_and(|memory| memory != kind.memory);
+            if core > 100 || (!soft && (core > 0 || (count > 1 && parted))) {
+                return None;
+            }
+            asks.push(Ask {
+                kind,
+                count: count as usize,
+                memory,
+                core,
+            });
+        }
+    }
+    Some(asks)
+}
+
+/// What a pod asks can never be.
+pub fn refuses(pod: &PodObject) -> bool {
+    asks_of(pod).is_none()
+}
+
+/// A pod asks for a type that nobody knows.
+fn names_unknown_type(pod: &PodObject) -> bool {
+    let amounts = pod.facts.containers.iter().flat_map(|one| &one.amounts);
+    let mut names = amounts.filter(|(_, amount)| *amount > 0);
+    names.any(|(name, _)| {
+        let is = |kind: &Kind| name.strip_prefix(PREFIX) == Some(kind.name);
+        let known = is_part_of_chip(name) || KINDS.iter().any(is);
+        name.starts_with("huawei.com/Ascend") && !known
+    })
+}
+
+/// A pod names chips, or something of them.
+pub fn names(pod: &PodObject) -> bool {
+    let mut amounts = pod.facts.containers.iter().flat_map(|one| &one.amounts);
+    amounts.any(|(name, amount)| *amount > 0 && name.starts_with("huawei.com/Ascend"))
+}
+
+#[derive(Default)]
+struct Chip {
+    id: String,
+    index: i64,
+    slots: i64,
+    memory: i64,
+    healthy: bool,
+    /// Chips of one ring have the same.
+    ring: Option<i64>,
+    used_slots: i64,
+    used_memory: i64,
+    used_core: i64,
+    /// AI cores and AI CPUs of templates.
+    used_ai: (i64, i64),
+    /// Pods limited by hami-core, and by templates.
+    soft: bool,
+    hard: bool,
+}
+
+/// The chips of a type on a node with what is in use of them.
+fn chips(world: &World, node: &NodeObject, kind: &Kind, view: View) -> Vec<Chip> {
+    let resource = format!("{PREFIX}{}", kind.name);
+    let mut offered = node.allocatable.iter();
+    if !offered.any(|(name, amount)| *name == resource && *amount > 0) {
+        return Vec::new();
+    }
+    let key = format!("hami.io/node-register-{}", kind.name);
+    let text = label(&node.device_annotations, &key).unwrap_or_default();
+    let register: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let of_register = register.as_array().into_iter().flatten();
+    let of_type = of_register.filter(|one| one["type"] == kind.name);
+    let mut chips: Vec<Chip> = of_type
+        .map(|one| Chip {
+            id: one["id"].as_str().unwrap_or_default().to_owned(),
+            index: one["index"].as_i64().unwrap_or(0),
+            slots: one["count"].as_i64().unwrap_or(0),
+            memory: one["devmem"].as_i64().unwrap_or(0),
+            healthy: one["health"] == true,
+            ring: one["custominfo"]["NetworkID"].as_i64(),
+            ..Chip::default()
+        })
+        .collect();
+    let key = format!("hami.io/{}-devices-allocated", kind.name);
+    for task in world.tasks_on(&node.name) {
+        let held = task.held.iter().flatten().find(|(known, _)| *known == key);
+        let Some((_, text)) = held.filter(|_| view.counts(task.status)) else {
+            continue;
+        };
+        for entry in text.split([';', ':']).filter(|entry| !entry.is_empty()) {
+            let fields: Vec<&str> = entry.split(',').collect();
+            let Some(chip) = chips.iter_mut().find(|chip| chip.id == fields[0]) else {
+                continue;
+            };
+            let memory = fields[2].parse().expect("memory");
+            chip.used_slots += 1;
+            chip.used_memory += memory;
+            chip.used_core += fields[3].parse::<i64>().expect("cores");
+            match is_soft(&task.pod) {
+                true => chip.soft = true,
+                false => chip.hard = true,
+            }
+            if let Some((_, cores, cpus)) = kind.template(memory).filter(|_| !is_soft(&task.pod)) {
+                chip.used_ai.0 += cores;
+                chip.used_ai.1 += cpus;
+            }
+        }
+    }
+    chips
+}
+
+/// The chip has room, and nothing forbids it.
+fn fits(chip: &Chip, ask: &Ask, task: &Task, soft_node: bool) -> bool {
+    let (kind, soft) = (ask.kind, is_soft(&task.pod));
+    let listed = |which: &str| {
+        let key = format!("hami.io/{which}-{}-uuid", kind.name);
+        let list = label(&task.pod.facts.annotations, &key)?;
+        Some(list.split(',').any(|one| one.trim() == chip.id))
+    };
+    let memory = ask.memory.unwrap_or(chip.memory);
+    let (_, cores, cpus) = kind.template(memory).unwrap_or(("", 0, 0));
+    let room = match soft {
+        true => {
+            soft_node
+                && chip.used_core + ask.core <= 100
+                && !(ask.core == 100 && chip.used_slots > 0)
+                && !(ask.core == 0 && chip.used_core == 100)
+        }
+        false => {
+            chip.used_ai.0 + cores <= kind.cores
+                && (kind.cpus == 0 || chip.used_ai.1 + cpus <= kind.cpus)
+        }
+    };
+    chip.healthy
+        && room
+        && chip.slots > chip.used_slots
+        && chip.memory - chip.used_memory >= memory
+        && !(if soft { chip.hard } else { chip.soft })
+        && listed("use") != Some(false)
+        && listed("no-use") != Some(true)
+}
+
+fn score(chip: &Chip, policy: &str) -> f64 {
+    match policy {
+        "binpack" if chip.memory > 0 => 100.0 * chip.used_memory as f64 / chip.memory as f64,
+        "spread" if chip.used_slots == 0 => 100.0,
+        _ => 0.0,
+    }
+}
+
+/// Chips one container may have, best first; those of one ring together when it asks for several.
+fn in_order<'a>(fitting: &[&'a Chip], count: usize, rings: bool) -> Vec<&'a Chip> {
+    let mut order = fitting.to_vec();
+    if rings && count > 1 {
+        let ring = |chip: &Chip| {
+            let same = fitting.iter().filter(|other| other.ring == chip.ring);
+            let lowest = same.clone().map(|other| other.index).min();
+            (std::cmp::Reverse(same.count()), lowest)
+        };
+        order.sort_by_key(|chip| ring(chip));
+    }
+    order
+}
+
+/// All ways to take so many of these, the first ones first.
+fn ways<'a>(order: &[&'a Chip], count: usize) -> Vec<Vec<&'a Chip>> {
+    if count == 0 {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, first) in order.iter().enumerate() {
+        for rest in ways(&order[at + 1..], count - 1) {
+            all.push([vec![*first], rest].concat());
+        }
+    }
+    all
+}
+
+/// Chips for each container, no chip for two; an earlier container yields only where a later one
+/// would have none.
+fn share<'a>(
+    chips: &'a [Chip],
+    asks: &[&Ask],
+    taken: &[&'a Chip],
+    (task, soft_node, rings): (&Task, bool, bool),
+) -> Option<Vec<Vec<&'a Chip>>> {
+    let Some((ask, later)) = asks.split_first() else {
+        return Some(Vec::new());
+    };
+    let free = |chip: &&Chip| !taken.iter().any(|other| other.id == chip.id);
+    let fitting: Vec<&Chip> = chips
+        .iter()
+        .filter(free)
+        .filter(|chip| fits(chip, ask, task, soft_node))
+        .collect();
+    let order = in_order(&fitting, ask.count, rings);
+    ways(&order, ask.count).into_iter().find_map(|way| {
+        let taken = [taken, &way].concat();
+        let rest = share(chips, later, &taken, (task, soft_node, rings))?;
+        Some([vec![way], rest].concat())
+    })
+}
+
+/// Chips for a task on a node: its annotations, and the score. `None`: it does not fit.
+pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
+    if !task.on.hami && names(&task.pod) {
+        return None;
+    }
+    let asks = asks_of(&task.pod)?;
+    let (mut held, mut sum) = (Pairs::new(), 0.0);
+    if asks.is_empty() {
+        return Some((held, 0));
+    }
+    for kind in &KINDS {
+        let of_kind = asks.iter().filter(|ask| ask.kind.name == kind.name);
+        let of_kind: Vec<&Ask> = of_kind.collect();
+        if !of_kind.is_empty() {
+            let (annotations, score) = choose_of(cycle, task, node, view, (kind, &of_kind))?;
+            held.extend(annotations);
+            sum += score;
+        }
+    }
+    Some((held, (sum + 0.5).floor() as i64 * super::weight(cycle)))
+}
+
+fn choose_of(
+    cycle: &Cycle,
+    task: &Task,
+    node: &NodeObject,
+    view: View,
+    (kind, asks): (&Kind, &[&Ask]),
+) -> Option<(Pairs, f64)> {
+    let soft_node = label(&node.device_annotations, "hami-vnpu-core") == Some("true");
+    let policy = super::policy(cycle);
+    let mut chips = chips(&cycle.world, node, kind, view);
+    chips.sort_by(|a, b| {
+        let by_score = score(b, policy).total_cmp(&score(a, policy));
+        by_score.then(a.index.cmp(&b.index))
+    });
+    let rings = kind.name.starts_with("Ascend910") && chips.iter().all(|chip| chip.ring.is_some());
+    let (mut text, mut json, mut sum) = (String::new(), Vec::new(), 0.0);
+    let shared = share(&chips, asks, &[], (task, soft_node, rings))?;
+    for (ask, chosen) in asks.iter().zip(shared) {
+        sum += score(chosen[0], policy);
+        if rings {
+            let mut shares: BTreeMap<Option<i64>, usize> = BTreeMap::new();
+            for chip in &chosen {
+                *shares.entry(chip.ring).or_default() += 1;
+            }
+            let largest = shares.into_values().max().unwrap_or(0);
+            sum += 10.0 * largest as f64 / chosen.len() as f64;
+        }
+        for chip in chosen {
+            let memory = ask.memory.unwrap_or(chip.memory);
+            let _ = write!(text, "{},{},{memory},{}:", chip.id, kind.name, ask.core);
+            json.push(runtime(task, &chip.id, (kind, memory, ask.core)));
+        }
+        text.push(';');
+    }
+    let of = |suffix: &str| format!("hami.io/{}-devices-{suffix}", kind.name);
+    let annotations = vec![
+        (of("to-allocate"), text.clone()),
+        (of("allocated"), text),
+        (
+            format!("{PREFIX}{}", kind.name),
+            format!("[{}]", json.join(",")),
+        ),
+    ];
+    Some((annotations, sum))
+}
+
+/// What the runtime is told of one chip.
+fn runtime(task: &Task, id: &str, (kind, memory, core): (&Kind, i64, i64)) -> String {
+    let mut text = format!(r#"{{"UUID":"{id}""#);
+    if is_soft(&task.pod) {
+        let _ = write!(text, r#","memory":{memory}"#);
+        if core > 0 {
+            let _ = write!(text, r#","core":{core}"#);
+        }
+    } else if let Some((name, ..)) = kind.template(memory) {
+        let _ = write!(text, r#","temp":"{name}""#);
+    }
+    text + "}"
+}

@@ -1,0 +1,120 @@
+//! Shared devices by the rules alone: which of a node's a pod gets, family by family.
+
+mod hami;
+mod vgpu;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use pumice_conf::Config;
+use pumice_model::object::{NodeObject, Pairs, PodObject};
+
+use super::Cycle;
+use super::state::{Res, Status, Task, World, to_res};
+
+/// When.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// As it is: terminating pods hold, those that wait do not.
+    Now,
+    /// Once terminating pods are gone.
+    Future,
+}
+
+impl View {
+    /// Whether a task with that status holds its devices.
+    fn counts(self, status: Status) -> bool {
+        match status {
+            Status::Releasing => self == Self::Now,
+            Status::Pipelined => self == Self::Future,
+            _ => true,
+        }
+    }
+}
+
+/// Families that are switched on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct On {
+    vgpu: bool,
+    hami: bool,
+}
+
+impl On {
+    /// As a configuration says it.
+    pub fn of(config: &Config) -> Self {
+        let mut plugins = config.tiers.iter().flat_map(|tier| &tier.plugins);
+        let plugin = plugins.find(|plugin| plugin.name == "deviceshare");
+        let is = |key: &str| plugin.is_some_and(|plugin| plugin.arguments.bool(key) == Some(true));
+        Self {
+            vgpu: is("deviceshare.VGPUEnable"),
+            hami: is("deviceshare.AscendHAMiVNPUEnable"),
+        }
+    }
+}
+
+/// Amounts that no node offers and nobody counts.
+pub fn is_uncounted(on: On, resource: &str) -> bool {
+    resource == vgpu::PERCENTAGE || (on.hami && hami::is_part_of_chip(resource))
+}
+
+/// What counts for the queue of a pod.
+pub fn charged(task: &Task) -> Res {
+    let mut amounts = to_res(&task.pod.request);
+    amounts.retain(|name, _| !is_uncounted(task.on, name));
+    if task.on.vgpu {
+        vgpu::charge(task, &mut amounts);
+    }
+    amounts
+}
+
+/// It asks for devices that are not shared, or for what no node can have.
+pub fn never_serve(task: &Task) -> bool {
+    (!task.on.vgpu && vgpu::asks(&task.pod))
+        || (!task.on.hami && hami::names(&task.pod))
+        || hami::refuses(&task.pod)
+}
+
+/// What a task would hold of a node, as its annotations say it, and the score. `None`: it does not
+/// fit.
+pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
+    let (mut held, mut score) = vgpu::choose(cycle, task, node, view)?;
+    let (more, points) = hami::choose(cycle, task, node, view)?;
+    held.extend(more);
+    score += points;
+    held.sort();
+    Some((held, score))
+}
+
+/// `deviceshare.SchedulePolicy`.
+fn policy<'a>(cycle: &Cycle<'a>) -> &'a str {
+    let plugin = cycle.plugin("deviceshare");
+    let policy = plugin.and_then(|plugin| plugin.arguments.str("deviceshare.SchedulePolicy"));
+    policy.unwrap_or("")
+}
+
+/// Of a score: 10 where a policy is set and no weight.
+fn weight(cycle: &Cycle) -> i64 {
+    let Some(plugin) = cycle.plugin("deviceshare") else {
+        return 0;
+    };
+    let prefers = matches!(policy(cycle), "binpack" | "spread");
+    let weight = plugin.arguments.int("deviceshare.ScheduleWeight");
+    let weight = weight.unwrap_or(if prefers { 10 } else { 0 });
+    match plugin.enabled.node_order {
+        true => weight.max(0),
+        false => 0,
+    }
+}
+
+/// Annotations by pod, of pods that hold something.
+pub fn allocations(world: &World) -> BTreeMap<String, Pairs> {
+    let tasks = world.tasks.values();
+    let have = tasks.filter_map(|task| Some((task.name(), task.held.clone()?)));
+    have.filter(|(_, held)| !held.is_empty()).collect()
+}
+
+/// What a pod came with, if its node is known.
+pub fn known(pod: &PodObject, nodes: &BTreeMap<String, Rc<NodeObject>>) -> Option<Pairs> {
+    pod.node.as_ref().filter(|node| nodes.contains_key(*node))?;
+    Some(pod.records.clone()).filter(|records| !records.is_empty())
+}
