@@ -19,7 +19,7 @@ use crate::{BadInput, output};
 /// Most errors, and most warnings, shown on standard error.
 const MAX_SHOWN: usize = 50;
 
-/// Prints what a simulation of a cluster needs, and nothing else: of ConfigMaps the two that
+/// Prints what a simulation of a cluster needs, and nothing else: of ConfigMaps those that
 /// schedulers read. Kinds that a cluster lacks are asked for one by one, because kubectl refuses a
 /// whole list for one of them, and none that fails ends the rest. The README has the same lines.
 const DUMP: &str = r#"(
@@ -28,9 +28,10 @@ const DUMP: &str = r#"(
   for kind in queues.scheduling podgroups.scheduling jobs.batch; do
     echo ---; kubectl get $kind.volcano.sh -A -o yaml
   done
-  for name in volcano-scheduler-configmap volcano-vgpu-device-config; do
+  for name in volcano-scheduler-configmap volcano-vgpu-device-config hami-scheduler-device; do
     echo ---; kubectl get cm -A --field-selector metadata.name=$name -o yaml
   done
+  echo ---; kubectl get cm -n mindx-dl -l mx-consumer-volcano=true -o yaml
 ) | pumice simulate -"#;
 
 /// How results are printed.
