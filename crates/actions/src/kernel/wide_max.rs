@@ -12,6 +12,8 @@ pub const NOT_A_CANDIDATE: f64 = f64::NEG_INFINITY;
 #[derive(Clone, Debug, Default)]
 struct Level {
     best: Vec<u32>,
+    /// The key of each of these, so that a question does not go back to all keys.
+    key: Vec<f64>,
     marked: Vec<bool>,
     marks: Vec<u32>,
 }
@@ -85,6 +87,7 @@ impl WideMax {
             let blocks = below.div_ceil(FAN);
             levels.push(Level {
                 best: vec![0; blocks],
+                key: vec![NOT_A_CANDIDATE; blocks],
                 marked: vec![true; blocks],
                 marks: (0..blocks as u32).collect(),
             });
@@ -112,17 +115,21 @@ impl WideMax {
                 let block = block as usize;
                 level.marked[block] = false;
                 let from = block * FAN;
-                level.best[block] = match below {
-                    None => keys.best_of(from, (from + FAN).min(self.len)) as u32,
-                    Some(below) => best_among(keys, &below.best[from..], FAN),
+                let (best, key) = match below {
+                    None => {
+                        let best = keys.best_of(from, (from + FAN).min(self.len));
+                        (best as u32, keys.key(best))
+                    }
+                    Some(below) => below.best_from(keys, from),
                 };
+                (level.best[block], level.key[block]) = (best, key);
                 if let Some(above) = above.first_mut() {
                     above.mark(block / FAN);
                 }
             }
         }
         match self.levels.last() {
-            Some(top) => Some(best_among(keys, &top.best, top.best.len()) as usize),
+            Some(top) => Some(top.best_from(keys, 0).0 as usize),
             None if self.len == 0 => None,
             None => Some(keys.best_of(0, self.len)),
         }
@@ -130,18 +137,25 @@ impl WideMax {
 }
 
 impl Level {
+    /// The best of at most [`FAN`] blocks from this one on, and its key.
+    fn best_from(&self, keys: &impl Keys, from: usize) -> (u32, f64) {
+        let to = (from + FAN).min(self.best.len());
+        let mut best = (self.best[from], self.key[from]);
+        for (entry, key) in self.best[from..to].iter().zip(&self.key[from..to]).skip(1) {
+            let rank = |entry: u32| keys.rank(entry as usize);
+            if *key > best.1 || (*key == best.1 && rank(*entry) < rank(best.0)) {
+                best = (*entry, *key);
+            }
+        }
+        best
+    }
+
     fn mark(&mut self, block: usize) {
         if !self.marked[block] {
             self.marked[block] = true;
             self.marks.push(block as u32);
         }
     }
-}
-
-fn best_among(keys: &impl Keys, entries: &[u32], most: usize) -> u32 {
-    let mut entries = entries.iter().take(most).map(|at| *at as usize);
-    let first = entries.next().unwrap_or(0);
-    entries.fold(first, |best, at| keys.better(best, at)) as u32
 }
 
 #[cfg(test)]
