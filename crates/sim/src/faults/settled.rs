@@ -104,7 +104,12 @@ pub fn check(process: &mut Process, server: &VirtualServer, config: &Config) -> 
                 state.task_key(bind.task),
                 &state.nodes().object(bind.node).name,
             );
-            let text = format!("{pod} fits on {node}, and is not bound");
+            let live = process.decider.engine();
+            let mut waiting = live.state().tasks().map(|(ix, _)| ix);
+            let told = waiting.find(|ix| live.state().task_key(*ix) == pod);
+            let why = told.and_then(|ix| live.why_pending(ix));
+            let why = why.map_or_else(String::new, |why| why.message);
+            let text = format!("{pod} fits on {node}, and is not bound; what it is told: {why}");
             return Err(Invariant::Progress.broken(text));
         }
     }
