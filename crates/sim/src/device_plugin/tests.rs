@@ -22,14 +22,31 @@ pub(super) fn bound(name: &str, time: &str, allocation: &str) -> ListedPod {
     ];
     let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     ListedPod {
-        namespace: "default".to_owned(),
+        containers: containers(super::vgpu::NUMBER, allocation),
+        ..waiting("default", name, annotations.into_iter().map(pair).collect())
+    }
+}
+
+/// A pod bound to `n1` that waits for its plugins. Its UID is its name.
+fn waiting(namespace: &str, name: &str, annotations: BTreeMap<String, String>) -> ListedPod {
+    ListedPod {
+        namespace: namespace.to_owned(),
         name: name.to_owned(),
         uid: name.to_owned(),
         node: Some("n1".to_owned()),
         phase: "Pending".to_owned(),
-        deleting: false,
-        annotations: annotations.into_iter().map(pair).collect(),
-        containers: containers(super::vgpu::NUMBER, allocation),
+        annotations,
+        ..ListedPod::default()
+    }
+}
+
+/// The call for the first container of a pod on `n1`.
+fn call(pod: &str, ids: u64) -> AllocateCall {
+    AllocateCall {
+        node: "n1".to_owned(),
+        ids,
+        pod: pod.to_owned(),
+        container: 0,
     }
 }
 

@@ -3,7 +3,8 @@
 use super::super::ascend::{
     self, ALLOCATING, BIND_TIME, FAILED, LOCK, NODE, PHASE, SUCCESS, allocated, to_allocate,
 };
-use super::super::{AllocateCall, AllocateRefusal, Grant, ListedPod, answer_at_once};
+use super::super::{AllocateRefusal, Grant, ListedPod, answer_at_once};
+use super::{call, waiting};
 
 const P: &str = "Ascend310P";
 const LIST: &str = "U0,Ascend310P,6144,0:;U1,Ascend310P,3072,0:;";
@@ -17,24 +18,7 @@ fn pod(name: &str, list: &str) -> ListedPod {
         (PHASE.to_owned(), ALLOCATING),
     ];
     let annotations = annotations.map(|(key, value)| (key, value.to_owned()));
-    ListedPod {
-        namespace: "ns".to_owned(),
-        name: name.to_owned(),
-        uid: name.to_owned(),
-        node: Some("n1".to_owned()),
-        phase: "Pending".to_owned(),
-        annotations: annotations.into(),
-        ..ListedPod::default()
-    }
-}
-
-fn call(pod: &str, ids: u64) -> AllocateCall {
-    AllocateCall {
-        node: "n1".to_owned(),
-        ids,
-        pod: pod.to_owned(),
-        container: 0,
-    }
+    waiting("ns", name, annotations.into())
 }
 
 #[test]

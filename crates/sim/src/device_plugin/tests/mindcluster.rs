@@ -1,32 +1,15 @@
 //! The device plugin of MindCluster: whose turn it is, and what becomes of it.
 
 use super::super::mindcluster::{CORES, KUBELET, REAL, SERVED, TIME, allocate, promised};
-use super::super::{AllocateCall, AllocateRefusal, ListedPod, answer_at_once};
-use super::ids;
+use super::super::{AllocateRefusal, ListedPod, answer_at_once};
+use super::{call, ids, waiting};
 
 const CHIP_CORES: u64 = 8;
 
 fn pod(name: &str, value: &str, time: &str) -> ListedPod {
     let annotations = [(CORES, value), (TIME, time)];
     let annotations = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    ListedPod {
-        namespace: "default".to_owned(),
-        name: name.to_owned(),
-        uid: name.to_owned(),
-        node: Some("n1".to_owned()),
-        phase: "Pending".to_owned(),
-        annotations: annotations.into(),
-        ..ListedPod::default()
-    }
-}
-
-fn call(pod: &str, cores: u64) -> AllocateCall {
-    AllocateCall {
-        node: "n1".to_owned(),
-        ids: cores,
-        pod: pod.to_owned(),
-        container: 0,
-    }
+    waiting("default", name, annotations.into())
 }
 
 /// Starts pods, each asking as many AI cores as it holds; what each container gets.
