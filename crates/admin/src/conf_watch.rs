@@ -12,7 +12,6 @@
 //! every few seconds, and what counts is only whether its bytes differ. A file mounted with
 //! `subPath` never changes in a running container: Kubernetes does not update it.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -21,6 +20,7 @@ use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use pumice_conf::MAX_BYTES;
+use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -31,12 +31,8 @@ const HASH_DIGITS: usize = 16;
 /// `sha256sum volcano-scheduler.conf | cut -c1-16` prints.
 #[must_use]
 pub fn text_hash(bytes: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
-    let mut text = String::with_capacity(2 * digest.as_ref().len());
-    for byte in digest.as_ref() {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
+    let hash = Sha256::digest(bytes);
+    let mut text: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     text.truncate(HASH_DIGITS);
     text
 }
