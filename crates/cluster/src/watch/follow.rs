@@ -219,9 +219,9 @@ impl KindFollower {
     ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
-        let mut reach = match listing {
-            true => Reach::Listing,
-            false => Reach::Behind(opened),
+        let mut position = match listing {
+            true => StreamPosition::Listing,
+            false => StreamPosition::Behind(opened),
         };
         let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
@@ -229,31 +229,35 @@ impl KindFollower {
                 biased;
                 line = lines.next() => Came::Line(line),
                 finding = &mut look => Came::Finding(finding),
-                () = sleep(pace.caught_up), if matches!(reach, Reach::Behind(_)) => Came::Quiet,
+                () = sleep(pace.caught_up), if matches!(position, StreamPosition::Behind(_)) => Came::Quiet,
                 () = sleep_until(heard + pace.silence) => Came::Silence,
             };
-            reach = match came {
+            position = match came {
                 Came::Line(line) => {
                     let listed = self.take(read(line, listing)?, listing).await?;
                     listing &= !listed;
                     heard = tokio::time::Instant::now();
-                    match reach {
-                        Reach::Listing if !listed => Reach::Listing,
-                        Reach::Listing if opened.elapsed() < pace.young_list => Reach::Present,
+                    match position {
+                        StreamPosition::Listing if !listed => StreamPosition::Listing,
+                        StreamPosition::Listing if opened.elapsed() < pace.young_list => {
+                            StreamPosition::Present
+                        }
                         // The list tells how things stood when it began; what was held up, how they
                         // stood before.
-                        Reach::Listing | Reach::Unknown => Reach::Behind(Instant::now()),
-                        // In a stream that never pauses.
-                        Reach::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
-                            Reach::Present
+                        StreamPosition::Listing | StreamPosition::Unknown => {
+                            StreamPosition::Behind(Instant::now())
                         }
-                        Reach::Behind(_) | Reach::Present => reach,
+                        // In a stream that never pauses.
+                        StreamPosition::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
+                            StreamPosition::Present
+                        }
+                        StreamPosition::Behind(_) | StreamPosition::Present => position,
                     }
                 }
-                Came::Quiet => Reach::Present,
+                Came::Quiet => StreamPosition::Present,
                 Came::Finding(GapCheckResult::Nothing) => {
                     self.place.contact();
-                    Reach::Present
+                    StreamPosition::Present
                 }
                 Came::Finding(GapCheckResult::Withheld(seen)) => {
                     self.place.lost(seen);
@@ -263,7 +267,7 @@ impl KindFollower {
                 Came::Finding(GapCheckResult::Unknown(proof)) => {
                     self.contact.failed();
                     self.place.lost(proof);
-                    Reach::Unknown
+                    StreamPosition::Unknown
                 }
                 Came::Silence => {
                     let silence = pace.silence;
@@ -272,12 +276,12 @@ impl KindFollower {
                     )));
                 }
             };
-            if reach == Reach::Present {
+            if position == StreamPosition::Present {
                 self.place.followed();
             }
-            let version = match reach {
-                Reach::Present | Reach::Unknown => self.from.as_deref(),
-                Reach::Listing | Reach::Behind(_) => None,
+            let version = match position {
+                StreamPosition::Present | StreamPosition::Unknown => self.from.as_deref(),
+                StreamPosition::Listing | StreamPosition::Behind(_) => None,
             };
             look = look::begin(&self.client, self.kind, version, &pace);
         }
@@ -446,7 +450,7 @@ impl KindFollower {
 
 /// How far what an open watch has brought reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum StreamPosition {
     /// It brings the list.
     Listing,
     /// Since then it brings events, some of them of before.
