@@ -1,5 +1,5 @@
-//! NPUs of MindCluster: nodes with chips and what ConfigMaps tell of them, pods that ask for AI cores
-//! or hold some.
+//! NPUs of MindCluster: nodes with chips and what ConfigMaps tell of them, pods that ask for AI
+//! cores or hold some.
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, PodObject, PodPhase};

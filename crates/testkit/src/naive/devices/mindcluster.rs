@@ -7,6 +7,7 @@ use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
 use super::super::Cycle;
 use super::super::state::{Task, World, label};
 use super::View;
+use super::vgpu::group_of;
 
 const CORES: &str = "huawei.com/npu-core";
 const REAL: &str = "huawei.com/AscendReal";
@@ -152,10 +153,6 @@ fn offered(world: &World, node: &NodeObject) -> Option<(i64, BTreeSet<i64>)> {
     Some((each, offered))
 }
 
-fn gang(pod: &PodObject) -> Option<String> {
-    super::vgpu::group_of(pod)
-}
-
 fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
     let (each, offered) = offered(world, node)?;
     let chip = |id: i64| Chip {
@@ -183,7 +180,7 @@ fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
                 continue;
             };
             if real.is_empty() {
-                board.coming.push((template, id, gang(&task.pod)));
+                board.coming.push((template, id, group_of(&task.pod)));
             }
             let Some(chip) = board.chips.iter_mut().find(|chip| chip.id == id) else {
                 continue;
@@ -211,16 +208,12 @@ fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
     Some(board)
 }
 
-/// The chip a vNPU gets: of those with room that with the least free.
-fn chip_for(board: &Board, task: &Task, asked: Template) -> Option<i64> {
+/// The chip a vNPU gets: of those with room that with the least free. `Err`: none has room (false),
+/// or one has, and the pod waits for another vNPU to be made (true).
+fn chip_for(board: &Board, (task, guarded): (&Task, bool), asked: Template) -> Result<i64, bool> {
     let (name, cores, cpus, dvpp) = asked;
-    let own = gang(&task.pod);
-    let fits = |chip: &&Chip| {
+    let has_room = |chip: &&Chip| {
         let groups = chip.groups.len() + chip.coming;
-        let waits = board.coming.iter().any(|(other, on, gang)| {
-            let together = own.is_some() && *gang == own && *on == chip.id;
-            other.1 == cores && other.0 != name && !together
-        });
         let mixes = match dvpp {
             "yes" => chip.dvpp.iter().all(|other| *other == "no"),
             "null" => !chip.dvpp.contains(&"yes"),
@@ -230,13 +223,21 @@ fn chip_for(board: &Board, task: &Task, asked: Template) -> Option<i64> {
             && chip.cores >= cores
             && chip.cpus >= cpus
             && mixes
-            && !waits
-            && !(groups == 3 && cores >= 4)
+            && !(groups >= 3 && cores >= 4)
             && !(groups >= 4 && cores >= 2)
     };
-    let fitting = board.chips.iter().filter(fits);
+    let own = group_of(&task.pod);
+    // The device plugin could take the pod for another one.
+    let waits = |chip: &&Chip| {
+        board.coming.iter().any(|(other, on, group)| {
+            let together = own.is_some() && *group == own && (guarded || *on == chip.id);
+            other.1 == cores && other.0 != name && !together
+        })
+    };
+    let with_room: Vec<&Chip> = board.chips.iter().filter(has_room).collect();
+    let fitting = with_room.iter().copied().filter(|chip| !waits(chip));
     let best = fitting.min_by_key(|chip| (chip.cores, chip.cpus, chip.id));
-    best.map(|chip| chip.id)
+    best.map(|chip| chip.id).ok_or(!with_room.is_empty())
 }
 
 /// Chips for a task on a node: its annotation, and the score. `None`: it does not fit.
@@ -249,6 +250,7 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     }
     let ask = ask_of(&task.pod)?;
     let board = board(&cycle.world, node, view)?;
+    let guarded = super::is_guarded(cycle);
     let (text, lesser) = match ask {
         Ask::Whole(cores) => {
             let count = (cores / board.each) as usize;
@@ -259,11 +261,13 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
             }
             (ids.join(","), false)
         }
-        Ask::Part(full, lesser) => match chip_for(&board, task, full) {
-            Some(id) => (format!("{id}-{}", full.0), false),
-            None => {
+        Ask::Part(full, lesser) => match chip_for(&board, (task, guarded), full) {
+            Ok(id) => (format!("{id}-{}", full.0), false),
+            // There is room for the full one, once the other vNPU is made.
+            Err(true) => return None,
+            Err(false) => {
                 let lesser = lesser?;
-                let id = chip_for(&board, task, lesser)?;
+                let id = chip_for(&board, (task, guarded), lesser).ok()?;
                 (format!("{id}-{}", lesser.0), true)
             }
         },

@@ -99,6 +99,13 @@ fn policy<'a>(cycle: &Cycle<'a>) -> &'a str {
     policy.unwrap_or("")
 }
 
+/// `deviceshare.InFlightGuard`: Bindings that a device plugin could mix up wait for each other.
+fn is_guarded(cycle: &Cycle) -> bool {
+    let plugin = cycle.plugin("deviceshare");
+    let guard = plugin.and_then(|plugin| plugin.arguments.bool("deviceshare.InFlightGuard"));
+    guard.unwrap_or(true)
+}
+
 /// Of a score: 10 where a policy is set, or MindCluster shares its NPUs, and no weight is given.
 fn weight(cycle: &Cycle) -> i64 {
     let Some(plugin) = cycle.plugin("deviceshare") else {
