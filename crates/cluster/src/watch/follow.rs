@@ -219,39 +219,41 @@ impl KindFollower {
     ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
-        // Since when events come, not the list.
-        let mut events_since = opened;
-        let mut caught_up = false;
+        let mut reach = match listing {
+            true => Reach::Listing,
+            false => Reach::Behind(opened),
+        };
         let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
             let came = tokio::select! {
                 biased;
                 line = lines.next() => Came::Line(line),
                 finding = &mut look => Came::Finding(finding),
-                () = sleep(pace.caught_up), if !caught_up && !listing => Came::Quiet,
+                () = sleep(pace.caught_up), if matches!(reach, Reach::Behind(_)) => Came::Quiet,
                 () = sleep_until(heard + pace.silence) => Came::Silence,
             };
-            let delivers = match came {
+            reach = match came {
                 Came::Line(line) => {
                     let listed = self.take(read(line, listing)?, listing).await?;
+                    listing &= !listed;
                     heard = tokio::time::Instant::now();
-                    if listed {
-                        // A list that was long under way tells how things stood when it began.
-                        events_since = Instant::now();
-                        listing = false;
-                        caught_up = opened.elapsed() < pace.young_list;
+                    match reach {
+                        Reach::Listing if !listed => Reach::Listing,
+                        Reach::Listing if opened.elapsed() < pace.young_list => Reach::Present,
+                        // The list tells how things stood when it began; what was held up, how they
+                        // stood before.
+                        Reach::Listing | Reach::Unknown => Reach::Behind(Instant::now()),
+                        // In a stream that never pauses.
+                        Reach::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
+                            Reach::Present
+                        }
+                        Reach::Behind(_) | Reach::Present => reach,
                     }
-                    // Or what was waiting came long ago, in a stream that never pauses.
-                    caught_up |= !listing && events_since.elapsed() >= LONGEST_CATCHING_UP;
-                    caught_up
                 }
-                Came::Quiet => {
-                    caught_up = true;
-                    true
-                }
+                Came::Quiet => Reach::Present,
                 Came::Finding(GapCheckResult::Nothing) => {
                     self.place.contact();
-                    true
+                    Reach::Present
                 }
                 Came::Finding(GapCheckResult::Withheld(seen)) => {
                     self.place.lost(seen);
@@ -261,7 +263,7 @@ impl KindFollower {
                 Came::Finding(GapCheckResult::Unknown(proof)) => {
                     self.contact.failed();
                     self.place.lost(proof);
-                    false
+                    Reach::Unknown
                 }
                 Came::Silence => {
                     let silence = pace.silence;
@@ -270,12 +272,14 @@ impl KindFollower {
                     )));
                 }
             };
-            if delivers {
+            if reach == Reach::Present {
                 self.place.followed();
             }
-            if caught_up {
-                look = look::begin(&self.client, self.kind, self.from.as_deref(), &pace);
-            }
+            let version = match reach {
+                Reach::Present | Reach::Unknown => self.from.as_deref(),
+                Reach::Listing | Reach::Behind(_) => None,
+            };
+            look = look::begin(&self.client, self.kind, version, &pace);
         }
     }
 
@@ -438,6 +442,19 @@ impl KindFollower {
             false => Ok(()),
         }
     }
+}
+
+/// How far what an open watch has brought reaches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// It brings the list.
+    Listing,
+    /// Since then it brings events, some of them of before.
+    Behind(Instant),
+    /// To the present.
+    Present,
+    /// Nobody knows: it brings nothing, and no other answer came either.
+    Unknown,
 }
 
 /// What came of waiting for a watch.
