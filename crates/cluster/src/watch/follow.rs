@@ -219,9 +219,9 @@ impl KindFollower {
     ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
-        let mut position = match listing {
-            true => StreamPosition::Listing,
-            false => StreamPosition::Behind(opened),
+        let mut reach = match listing {
+            true => WatchReach::Listing,
+            false => WatchReach::Behind(opened),
         };
         let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
@@ -229,35 +229,35 @@ impl KindFollower {
                 biased;
                 line = lines.next() => Came::Line(line),
                 finding = &mut look => Came::Finding(finding),
-                () = sleep(pace.caught_up), if matches!(position, StreamPosition::Behind(_)) => Came::Quiet,
+                () = sleep(pace.caught_up), if matches!(reach, WatchReach::Behind(_)) => Came::Quiet,
                 () = sleep_until(heard + pace.silence) => Came::Silence,
             };
-            position = match came {
+            reach = match came {
                 Came::Line(line) => {
                     let listed = self.take(read(line, listing)?, listing).await?;
                     listing &= !listed;
                     heard = tokio::time::Instant::now();
-                    match position {
-                        StreamPosition::Listing if !listed => StreamPosition::Listing,
-                        StreamPosition::Listing if opened.elapsed() < pace.young_list => {
-                            StreamPosition::Present
+                    match reach {
+                        WatchReach::Listing if !listed => WatchReach::Listing,
+                        WatchReach::Listing if opened.elapsed() < pace.young_list => {
+                            WatchReach::Present
                         }
                         // The list tells how things stood when it began; what was held up, how they
                         // stood before.
-                        StreamPosition::Listing | StreamPosition::Unknown => {
-                            StreamPosition::Behind(Instant::now())
+                        WatchReach::Listing | WatchReach::Unknown => {
+                            WatchReach::Behind(Instant::now())
                         }
                         // In a stream that never pauses.
-                        StreamPosition::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
-                            StreamPosition::Present
+                        WatchReach::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
+                            WatchReach::Present
                         }
-                        StreamPosition::Behind(_) | StreamPosition::Present => position,
+                        WatchReach::Behind(_) | WatchReach::Present => reach,
                     }
                 }
-                Came::Quiet => StreamPosition::Present,
+                Came::Quiet => WatchReach::Present,
                 Came::Finding(GapCheckResult::Nothing) => {
                     self.place.contact();
-                    StreamPosition::Present
+                    WatchReach::Present
                 }
                 Came::Finding(GapCheckResult::Withheld(seen)) => {
                     self.place.lost(seen);
@@ -267,7 +267,7 @@ impl KindFollower {
                 Came::Finding(GapCheckResult::Unknown(proof)) => {
                     self.contact.failed();
                     self.place.lost(proof);
-                    StreamPosition::Unknown
+                    WatchReach::Unknown
                 }
                 Came::Silence => {
                     let silence = pace.silence;
@@ -276,12 +276,12 @@ impl KindFollower {
                     )));
                 }
             };
-            if position == StreamPosition::Present {
+            if reach == WatchReach::Present {
                 self.place.followed();
             }
-            let version = match position {
-                StreamPosition::Present | StreamPosition::Unknown => self.from.as_deref(),
-                StreamPosition::Listing | StreamPosition::Behind(_) => None,
+            let version = match reach {
+                WatchReach::Present | WatchReach::Unknown => self.from.as_deref(),
+                WatchReach::Listing | WatchReach::Behind(_) => None,
             };
             look = look::begin(&self.client, self.kind, version, &pace);
         }
@@ -450,7 +450,7 @@ impl KindFollower {
 
 /// How far what an open watch has brought reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum StreamPosition {
+enum WatchReach {
     /// It brings the list.
     Listing,
     /// Since then it brings events, some of them of before.
