@@ -4,9 +4,9 @@
 //! wrong is left out of the result, which is thrown away when a finding is an error.
 
 mod actions;
+mod exclusive;
 mod fields;
 mod plugins;
-mod rules;
 mod values;
 
 use std::collections::BTreeMap;

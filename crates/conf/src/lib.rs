@@ -32,8 +32,8 @@ pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
 pub use nearest::nearest;
 pub use registry::{
-    ActionSpec, ArgDefault, ArgKind, ArgRule, ArgSpec, OutOfRange, PluginConflict, PluginMissed,
-    PluginSpec, Registry,
+    ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, OutOfRange, PluginConflict,
+    PluginMissed, PluginSpec, Registry,
 };
 
 /// The key of the ConfigMap under which the configuration text is stored.

@@ -132,25 +132,15 @@ impl ArgSpec {
     }
 }
 
-/// What holds for several arguments together, or for one beyond its kind.
+/// Two switches of which one at most may be on; both on are an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ArgRule {
-    /// Two switches of which one at most may be on; both on are an error.
-    Exclusive {
-        /// One switch.
-        one: &'static str,
-        /// The other switch.
-        other: &'static str,
-        /// What to do.
-        help: &'static str,
-    },
-    /// A switch that Volcano has and that does nothing here yet; on is warned about.
-    NotBuilt {
-        /// The switch.
-        name: &'static str,
-        /// What that means for the user.
-        help: &'static str,
-    },
+pub struct ExclusiveSwitches {
+    /// One switch.
+    pub one: &'static str,
+    /// The other switch.
+    pub other: &'static str,
+    /// What to do.
+    pub help: &'static str,
 }
 
 /// A plugin that may not be configured together with the one whose spec has this.
@@ -189,8 +179,8 @@ pub struct PluginSpec {
     pub summary: &'static str,
     /// The arguments it reads.
     pub args: &'static [ArgSpec],
-    /// What holds for them beyond their kinds.
-    pub rules: &'static [ArgRule],
+    /// Which of its switches exclude each other.
+    pub exclusive: &'static [ExclusiveSwitches],
     /// Plugins that exclude it. Of a pair one names the other.
     pub conflicts: &'static [PluginConflict],
     /// What to tell people who leave it out.
@@ -205,7 +195,7 @@ impl PluginSpec {
         name: "",
         summary: "",
         args: &[],
-        rules: &[],
+        exclusive: &[],
         conflicts: &[],
         missed: None,
         built: true,

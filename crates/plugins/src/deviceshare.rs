@@ -9,7 +9,8 @@
 mod check;
 
 use pumice_conf::{
-    Arg, ArgRule, ArgSpec, Arguments, OneOf, PluginConf, PluginSpec, Text, TextMaps, Value,
+    Arg, ArgSpec, Arguments, ExclusiveSwitches, OneOf, PluginConf, PluginSpec, Text, TextMaps,
+    Value,
 };
 use pumice_devices::settings::CONFIG_MAP;
 use pumice_devices::{MindCluster, Policy, Settings};
@@ -108,7 +109,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "deviceshare",
     summary: "Shares accelerators among pods.",
     args: ARGS,
-    rules: ARG_RULES,
+    exclusive: EXCLUSIVE,
     ..PluginSpec::PLAIN
 };
 
@@ -131,18 +132,18 @@ const ARGS: &[ArgSpec] = &[
     RULES.spec(),
 ];
 
-const ARG_RULES: &[ArgRule] = &[
-    ArgRule::Exclusive {
+const EXCLUSIVE: &[ExclusiveSwitches] = &[
+    ExclusiveSwitches {
         one: GPU_MEMORY.name(),
         other: GPU_NUMBER.name(),
         help: "GPUs are either shared by memory or handed out whole: keep one of them",
     },
-    ArgRule::Exclusive {
+    ExclusiveSwitches {
         one: GPU_MEMORY.name(),
         other: VGPU.name(),
         help: "the same GPUs cannot be managed twice: keep one of them",
     },
-    ArgRule::Exclusive {
+    ExclusiveSwitches {
         one: GPU_NUMBER.name(),
         other: VGPU.name(),
         help: "the same GPUs cannot be managed twice: keep one of them",

@@ -1,8 +1,7 @@
 //! The static list, and configurations built from it.
 
 use pumice_conf::{
-    ArgDefault, ArgKind, ArgRule, ArgSpec, CHART_CONF, Config, DEFAULT_CONF, ENABLE_KEYS,
-    PluginConf,
+    ArgDefault, ArgKind, ArgSpec, CHART_CONF, Config, DEFAULT_CONF, ENABLE_KEYS, PluginConf,
 };
 use pumice_framework::ReasonTable;
 use rustc_hash::FxHashSet;
@@ -212,12 +211,9 @@ fn defaults_are_what_may_be_written_and_rules_name_what_there_is() {
             }
         }
         let names: Vec<&str> = spec.args.iter().map(|arg| arg.name).collect();
-        for rule in spec.rules {
-            let named = match *rule {
-                ArgRule::Exclusive { one, other, .. } => vec![one, other],
-                ArgRule::NotBuilt { name, .. } => vec![name],
-            };
-            assert!(named.iter().all(|name| names.contains(name)), "{rule:?}");
+        for pair in spec.exclusive {
+            let named = [pair.one, pair.other];
+            assert!(named.iter().all(|name| names.contains(name)), "{pair:?}");
         }
         for conflict in spec.conflicts {
             assert!(REGISTRY.plugin(conflict.with).is_some(), "{conflict:?}");

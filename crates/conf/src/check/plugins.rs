@@ -167,7 +167,7 @@ fn read_plugin(
                         let registry = Some(registry);
                         let read =
                             read_arguments(field.value, spec.name, spec.args, registry, found);
-                        super::rules::check(spec.rules, field.value, &read, found);
+                        super::exclusive::check(spec.exclusive, field.value, &read, found);
                         read
                     }
                     None => super::values::read_free_arguments(field.value, found),

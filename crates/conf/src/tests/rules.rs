@@ -3,11 +3,10 @@
 use expect_test::{Expect, expect};
 
 use super::with_arguments;
-use crate::{ActionSpec, Arg, ArgRule, OneOf, PluginSpec, Registry, TextMaps, parse};
+use crate::{ActionSpec, Arg, ExclusiveSwitches, OneOf, PluginSpec, Registry, TextMaps, parse};
 
 const MEMORY: Arg<bool> = Arg::switch("share.Memory", false, "");
 const NUMBER: Arg<bool> = Arg::switch("share.Number", false, "");
-const LATER: Arg<bool> = Arg::switch("share.Later", false, "");
 const POLICY: Arg<OneOf> = Arg::choice(
     "share.Policy",
     &["binpack", "spread"],
@@ -20,24 +19,12 @@ const MAPS: Arg<TextMaps> = Arg::text_maps("share.Maps", 2, "team: blue", "");
 const REGISTRY: Registry = Registry {
     plugins: &[PluginSpec {
         name: "share",
-        args: &[
-            MEMORY.spec(),
-            NUMBER.spec(),
-            LATER.spec(),
-            POLICY.spec(),
-            MAPS.spec(),
-        ],
-        rules: &[
-            ArgRule::Exclusive {
-                one: MEMORY.name(),
-                other: NUMBER.name(),
-                help: "keep one of them",
-            },
-            ArgRule::NotBuilt {
-                name: LATER.name(),
-                help: "pods that need it stay pending",
-            },
-        ],
+        args: &[MEMORY.spec(), NUMBER.spec(), POLICY.spec(), MAPS.spec()],
+        exclusive: &[ExclusiveSwitches {
+            one: MEMORY.name(),
+            other: NUMBER.name(),
+            help: "keep one of them",
+        }],
         ..PluginSpec::PLAIN
     }],
     actions: &[ActionSpec {
@@ -65,10 +52,9 @@ fn arguments_are_checked_against_the_rules_of_their_plugin() {
         ("share.Memory: true\nshare.Number: false", &[]),
         ("share.Memory: true\nshare.Number: \"true\"", &["E0306 7:7"]),
         (
-            "share.Number: on\nshare.Later: off\nshare.Memory: yes",
+            "share.Number: on\nshare.Policy: spread\nshare.Memory: yes",
             &["E0306 8:7"],
         ),
-        ("share.Later: true", &["W0307 6:7"]),
         ("share.Policy: spread", &[]),
         ("share.Policy: \"\"", &[]),
         ("share.Policy:", &[]),
@@ -99,7 +85,7 @@ fn a_broken_rule_names_both_places_or_what_to_write() {
         expected.assert_eq(&shown);
     };
     check(
-        "share.Number: true\nshare.Memory: true\nshare.Later: true\nshare.Policy: sprad",
+        "share.Number: true\nshare.Memory: true\nshare.Policy: sprad",
         expect![[r#"
             error[E0306-exclusive-switches]: `share.Memory` and `share.Number` exclude each other
              --> conf:7:7
@@ -107,16 +93,10 @@ fn a_broken_rule_names_both_places_or_what_to_write() {
             7 |       share.Memory: true
               |       ^^^^^^^^^^^^
               = help: the other one is on at line 6; keep one of them
-            warning[W0307-switch-not-built]: `share.Later` is part of Volcano but not built into this version of Pumice; it has no effect
-             --> conf:8:7
-              |
-            8 |       share.Later: true
-              |       ^^^^^^^^^^^
-              = help: pods that need it stay pending
             warning[W0308-unknown-choice]: `share.Policy`: `sprad` is unknown; no node is preferred
-             --> conf:9:21
+             --> conf:8:21
               |
-            9 |       share.Policy: sprad
+            8 |       share.Policy: sprad
               |                     ^^^^^
               = help: did you mean `spread`?
         "#]],

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use pumice_conf::{
-    ArgKind, ArgRule, ArgSpec, CHART_CONF, DEFAULT_CONF, ENABLE_KEYS, METRIC_KEYS, OutOfRange,
+    ArgKind, ArgSpec, CHART_CONF, DEFAULT_CONF, ENABLE_KEYS, METRIC_KEYS, OutOfRange,
     PluginConflict,
 };
 use pumice_engine::REGISTRY;
@@ -56,8 +56,9 @@ fn plugins(page: &mut String) {
     for plugin in REGISTRY.plugins.iter().filter(|plugin| plugin.built) {
         let _ = write!(page, "\n### {}\n\n{}\n", plugin.name, plugin.summary);
         arguments(page, plugin.args);
-        for rule in plugin.rules {
-            let _ = writeln!(page, "\n* {}", rule_text(rule));
+        for pair in plugin.exclusive {
+            let (one, other) = (pair.one, pair.other);
+            let _ = writeln!(page, "\n* `{one}` and `{other}` exclude each other.");
         }
         for conflict in plugin.conflicts {
             let _ = writeln!(page, "\n* {}", conflict_text(plugin.name, conflict));
@@ -138,15 +139,6 @@ fn range(argument: &ArgSpec) -> String {
     match argument.out_of_range {
         OutOfRange::Nearest => range,
         OutOfRange::Default => format!("{range}; otherwise {}", argument.default),
-    }
-}
-
-fn rule_text(rule: &ArgRule) -> String {
-    match rule {
-        ArgRule::Exclusive { one, other, .. } => {
-            format!("`{one}` and `{other}` exclude each other.")
-        }
-        ArgRule::NotBuilt { name, help } => format!("`{name}` is not built yet: {help}."),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `config/schema.json`: a JSON schema of `volcano-scheduler.conf`, for editors.
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use pumice_conf::{ArgDefault, ArgKind, ArgRule, ArgSpec, ENABLE_KEYS, METRIC_KEYS};
+use pumice_conf::{ArgDefault, ArgKind, ArgSpec, ENABLE_KEYS, ExclusiveSwitches, METRIC_KEYS};
 use pumice_engine::REGISTRY;
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,7 @@ fn argument(spec: &ArgSpec) -> Value {
     schema
 }
 
-fn arguments(specs: &[ArgSpec], rules: &[ArgRule]) -> Value {
+fn arguments(specs: &[ArgSpec], exclusive: &[ExclusiveSwitches]) -> Value {
     let mut exact = Map::new();
     let mut patterns = Map::new();
     for spec in specs {
@@ -66,12 +66,12 @@ fn arguments(specs: &[ArgSpec], rules: &[ArgRule]) -> Value {
             None => exact.insert(spec.name.to_owned(), schema),
         };
     }
-    let both_on = |rule: &ArgRule| match rule {
-        ArgRule::Exclusive { one, other, .. } => Some(json!({"not": {
-            "required": [one, other],
-            "properties": {*one: {"enum": [true, "true"]}, *other: {"enum": [true, "true"]}},
-        }})),
-        _ => None,
+    let both_on = |pair: &ExclusiveSwitches| {
+        let on = json!({"enum": [true, "true"]});
+        json!({"not": {
+            "required": [pair.one, pair.other],
+            "properties": {pair.one: on, pair.other: on},
+        }})
     };
     let mut schema = json!({
         "type": ["object", "null"],
@@ -79,7 +79,7 @@ fn arguments(specs: &[ArgSpec], rules: &[ArgRule]) -> Value {
         "patternProperties": patterns,
         "additionalProperties": false,
     });
-    let excluded: Vec<Value> = rules.iter().filter_map(both_on).collect();
+    let excluded: Vec<Value> = exclusive.iter().map(both_on).collect();
     if !excluded.is_empty() {
         schema["allOf"] = json!(excluded);
     }
@@ -147,7 +147,7 @@ fn schema() -> Value {
                         "additionalProperties": false,
                         "properties": plugin,
                         "allOf": by_name(plugins().map(|plugin| {
-                            (plugin.name, arguments(plugin.args, plugin.rules))
+                            (plugin.name, arguments(plugin.args, plugin.exclusive))
                         })),
                     }}},
                 },
