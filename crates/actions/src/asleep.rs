@@ -156,26 +156,41 @@ fn is_certain(
     if places.told == SleepReason::Overused {
         return false;
     }
-    let certain = lacks_places(session, kernel, group, places).unwrap_or(false);
-    if certain {
-        session.sleepers.groups_mut().close(group);
+    match outlook(session, kernel, group, places) {
+        Some(Outlook::TooFewPlaces) => {
+            session.sleepers.groups_mut().close(group);
+            true
+        }
+        Some(Outlook::Refused) => true,
+        Some(Outlook::MayGet) | None => false,
     }
-    certain
 }
 
-/// Whether fewer of the pods of a job could be placed than it needs; `None` for a group of which all got
+/// What the members of a group have to expect.
+enum Outlook {
+    /// There may be as many places as they need.
+    MayGet,
+    /// There are fewer.
+    TooFewPlaces,
+    /// The queue does not take some of the pods now, and of places for the others there are fewer.
+    /// It may take them in the next cycle without anything happening to a node.
+    Refused,
+}
+
+/// Whether as many of the pods of a job could be placed as it needs; `None` for a group of which all got
 /// something in this cycle.
-fn lacks_places(
+fn outlook(
     session: &mut Session,
     kernel: &mut Kernel,
     group: SleepGroupIx,
     places: &WantedPlaces,
-) -> Option<bool> {
+) -> Option<Outlook> {
     // Pods of who got something in this cycle wait no more.
     let sleepers = &session.sleepers;
     let mut members = sleepers.groups().get(group).members().iter();
     let job = *members.find(|job| !sleepers.has_stirred(**job))?;
     let mut found = 0;
+    let mut outlook = Outlook::TooFewPlaces;
     for (class, count) in &places.pods {
         let groups = session.sleepers.groups();
         let sample = sample(session.state, session.plugins, groups, job, *class)?;
@@ -186,16 +201,17 @@ fn lacks_places(
             true => session.plugins.within_limits(state, queue, sample),
         };
         if session.lasting.allocatable && allowed.is_err() {
+            outlook = Outlook::Refused;
             continue;
         }
         let count = u64::from(*count);
         let need = u64::from(places.need) - found;
         found += count.min(places_for(session, kernel, *class, sample, need));
         if found >= u64::from(places.need) {
-            return Some(false);
+            return Some(Outlook::MayGet);
         }
     }
-    Some(true)
+    Some(outlook)
 }
 
 /// The most places there are for a class of pods; counted only if there may be as many as needed.

@@ -127,8 +127,15 @@ fn check_cards(state: &State, pod: TaskIx, node: NodeIx) {
             let (used, all) = (cards.used(at, LedgerTime::Now), cards.capacity(at));
             let fits = |name| cards.dimension(name).is_none_or(|of| used[of] <= all[of]);
             assert!(card.is_usable() && fits("sharers"), "{context}");
-            let is_split = state.devices().families().mode(*family, card) == "mig";
-            assert_eq!(is_split, pick.partition.is_some(), "{context}");
+            let mode = state.devices().families().mode(*family, card);
+            if mode == "vnpu" {
+                assert!(
+                    used.iter().zip(all).all(|(used, all)| used <= all),
+                    "{context}"
+                );
+                continue;
+            }
+            assert_eq!(mode == "mig", pick.partition.is_some(), "{context}");
             match pick.partition {
                 Some(partition) => {
                     let same = cards

@@ -127,6 +127,43 @@ fn a_queue_that_may_have_more_wakes_its_jobs() {
 }
 
 #[test]
+fn room_that_came_while_the_queue_was_full_is_not_forgotten() {
+    let mut cluster = Cluster::under(
+        "actions: \"allocate\"\ntiers: [{plugins: [{name: gang}, {name: predicates}, \
+         {name: proportion}]}]\n",
+    );
+    cluster.engine.set_full_check_interval_s(Some(EVERY_S));
+    let limited = QueueObject {
+        capability: amounts("3c"),
+        weight: 9,
+        ..queue("limited")
+    };
+    cluster.apply(Delta::QueueApply(Box::new(limited)));
+    let of_queue = |name: &str| {
+        let mut group = group(name, 1);
+        group.queue = "limited".to_owned();
+        group
+    };
+    let mut cluster = cluster
+        .node(node("n1", "2c 8Gi pods=99"))
+        .node(node("n2", "2c 8Gi pods=99"))
+        .pod(on("n1", pod("big", "2c")))
+        .group(of_queue("late"))
+        .pod(member("late", pod("late-0", "2c")))
+        .group(of_queue("early"))
+        .pod(on("n2", member("early", pod("early-1", "1c"))));
+    assert_eq!(settle(&mut cluster, START_S).1, [] as [&str; 0]);
+    // A node has room now, but the queue has not.
+    let early = on("n2", member("early", pod("early-0", "1c")));
+    cluster.apply(Delta::PodApply(Box::new(early)));
+    cluster.apply(gone("big"));
+    assert_eq!(settle(&mut cluster, START_S + 1).1, [] as [&str; 0]);
+    // The queue has, and on a node where the pod has no place.
+    cluster.apply(gone("early-0"));
+    assert_eq!(settle(&mut cluster, START_S + 2).1, ["late-0 n1"]);
+}
+
+#[test]
 fn what_is_told_of_a_job_that_sleeps_is_renewed_by_a_full_check() {
     let mut cluster = full(NO_QUEUE_PLUGIN);
     let short = |cluster: &Cluster| cluster.why("a-0").1;

@@ -1,16 +1,19 @@
 //! A cluster to which things happen: random steps, each as the deltas an API server would send.
 
+mod npus;
+mod storage;
+
 use std::collections::BTreeMap;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    AccessModes, Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, Pairs, PodObject,
-    PodPhase, QueueObject, QueueState,
+    Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, Pairs, PodObject, PodPhase,
+    QueueObject, QueueState,
 };
 
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
-use super::{Theme, groups, nodes, npus, objects, pairs, pods, storage};
+use super::{Theme, groups, mindcluster, nodes, objects, pairs, pods};
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
 pub struct Changing {
@@ -38,6 +41,10 @@ enum Kind {
     CsiDriver,
     Capacity,
     Attachment,
+    /// What a ConfigMap tells of a node.
+    Report,
+    /// A ConfigMap with the device configuration.
+    DeviceConfig,
     /// The one controller that makes PodGroups.
     GroupController,
 }
@@ -61,6 +68,10 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::CsiDriverApply(driver) => (Kind::CsiDriver, driver.name.clone()),
         Delta::CsiCapacityApply(c) => (Kind::Capacity, format!("{}/{}", c.namespace, c.name)),
         Delta::AttachmentApply(attachment) => (Kind::Attachment, attachment.name.clone()),
+        Delta::NodeReport { node, topic, .. } => (Kind::Report, format!("{topic} of {node}")),
+        Delta::DeviceConfig {
+            namespace, name, ..
+        } => (Kind::DeviceConfig, format!("{namespace}/{name}")),
         Delta::GroupController(Some(_)) => (Kind::GroupController, String::new()),
         _ => return None,
     })
@@ -83,6 +94,18 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::CsiDriverApply(driver) => Delta::CsiDriverDelete(driver.name),
         Delta::CsiCapacityApply(c) => Delta::CsiCapacityDelete(c.namespace, c.name),
         Delta::AttachmentApply(attachment) => Delta::AttachmentDelete(attachment.name),
+        Delta::NodeReport { node, topic, .. } => Delta::NodeReport {
+            node,
+            topic,
+            text: None,
+        },
+        Delta::DeviceConfig {
+            namespace, name, ..
+        } => Delta::DeviceConfig {
+            namespace,
+            name,
+            text: None,
+        },
         _ => return None,
     })
 }
@@ -166,6 +189,12 @@ impl Changing {
 
     /// Something happens; what is told about it.
     pub fn step(&mut self) -> Vec<Delta> {
+        if self.theme.mindcluster && self.rng.one_in(3) {
+            return match self.rng.below(3) {
+                0 => self.change_report(),
+                _ => self.serve(),
+            };
+        }
         match self.rng.below(if self.theme.volumes { 26 } else { 22 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
@@ -186,6 +215,9 @@ impl Changing {
 
     /// Likewise, but only pods and PodGroups come, change and go.
     pub fn calm_step(&mut self) -> Vec<Delta> {
+        if self.theme.mindcluster && self.rng.one_in(4) {
+            return self.serve();
+        }
         match self.rng.below(12) {
             0..=3 => self.change_pod(),
             4 | 5 => self.new_gang(),
@@ -305,8 +337,9 @@ impl Changing {
             let waiting = new.iter_mut().filter(|pod| pod.node.is_none());
             waiting.for_each(|pod| (pod.group, pod.controlled) = (None, true));
         }
-        npus::ask(&mut self.rng, &self.theme, &nodes, &mut new);
-        let mut deltas = storage::furnish(&mut self.rng, &self.theme, &mut new);
+        super::npus::ask(&mut self.rng, &self.theme, &nodes, &mut new);
+        mindcluster::ask(&mut self.rng, &self.theme, &nodes, &mut new);
+        let mut deltas = super::storage::furnish(&mut self.rng, &self.theme, &mut new);
         deltas.push(Delta::GroupApply(Box::new(group)));
         deltas.extend(new.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
         self.rng.shuffle(&mut deltas);
@@ -355,7 +388,8 @@ impl Changing {
         pod.ours = false;
         pods::settle(&mut self.rng, &nodes, &known, &mut pod, true);
         let alone = std::slice::from_mut(&mut pod);
-        npus::ask(&mut self.rng, &self.theme, &nodes, alone);
+        super::npus::ask(&mut self.rng, &self.theme, &nodes, alone);
+        mindcluster::ask(&mut self.rng, &self.theme, &nodes, alone);
         pods::name_uids(&mut self.rng, std::slice::from_mut(&mut pod));
         vec![self.put(Delta::PodApply(Box::new(pod)))]
     }
@@ -369,18 +403,10 @@ impl Changing {
             return Vec::new();
         };
         let fresh = nodes::node(&mut self.rng, &self.theme, 0, 4);
-        match self
-            .rng
-            .below(if self.theme.npus.is_empty() { 7 } else { 11 })
-        {
+        match self.rng.below(if self.theme.has_npus() { 11 } else { 7 }) {
             0 | 1 => node.unschedulable = !node.unschedulable,
             7 => node.device_annotations.clear(),
-            8..=10 => {
-                node.device_annotations.clear();
-                let ours = |name: &str| name.starts_with("huawei.com/");
-                node.allocatable.retain(|(name, _)| !ours(name));
-                npus::register(&mut self.rng, &self.theme, &mut node);
-            }
+            8..=10 => return self.other_npus(node),
             2 => {
                 let zone = self.rng.pick(&["z0", "z1", "z2", "z3"]);
                 node.labels.retain(|(key, _)| key != "zone");
@@ -403,10 +429,8 @@ impl Changing {
             self.named += 1;
             node.name = format!("{}x{}", node.name, self.named);
         }
-        if !self.theme.npus.is_empty() {
-            npus::register(&mut self.rng, &self.theme, &mut node);
-        }
-        let mut deltas = storage::on_node(&mut self.rng, &self.theme, &node);
+        let mut deltas = self.give_npus(&mut node);
+        deltas.extend(super::storage::on_node(&mut self.rng, &self.theme, &node));
         deltas.push(Delta::NodeApply(Box::new(node)));
         deltas.into_iter().map(|delta| self.put(delta)).collect()
     }
@@ -487,51 +511,6 @@ impl Changing {
         let mut all = nodes::surroundings(&mut self.rng, &self.theme);
         all.retain(|_| self.rng.one_in(4));
         all.into_iter().map(|delta| self.put(delta)).collect()
-    }
-
-    /// A volume, a claim or a class becomes another or goes.
-    fn change_storage(&mut self) -> Vec<Delta> {
-        let kind = self.rng.pick(&[
-            Kind::Claim,
-            Kind::Claim,
-            Kind::Volume,
-            Kind::StorageClass,
-            Kind::CsiNode,
-            Kind::CsiDriver,
-            Kind::Capacity,
-            Kind::Attachment,
-        ]);
-        let Some(name) = self.any(kind) else {
-            return Vec::new();
-        };
-        let removes = self.rng.one_in(3);
-        match self.objects.get(&(kind, name.clone())).cloned() {
-            Some(Delta::PvcApply(mut claim)) if !removes => {
-                match self.rng.below(4) {
-                    0 => claim.deleting = !claim.deleting,
-                    1 => claim.selected_node = Some(self.rng.pick(&["n0", "n1"]).to_owned()),
-                    2 => claim.selected_node = None,
-                    _ => claim.modes = AccessModes::READ_WRITE_ONCE_POD,
-                }
-                vec![self.put(Delta::PvcApply(claim))]
-            }
-            Some(Delta::PvApply(mut volume)) if !removes => {
-                match self.rng.below(3) {
-                    0 => volume.available = volume.claim.is_none(),
-                    1 => volume.capacity = 4 << 30,
-                    _ => volume.node_affinity = None,
-                }
-                vec![self.put(Delta::PvApply(volume))]
-            }
-            Some(Delta::CsiNodeApply(mut node)) if !removes => {
-                let limit = self.rng.pick(&[None, Some(1), Some(3)]);
-                node.drivers
-                    .iter_mut()
-                    .for_each(|driver| driver.limit = limit);
-                vec![self.put(Delta::CsiNodeApply(node))]
-            }
-            _ => self.remove(kind, &name),
-        }
     }
 
     fn delete_any(&mut self) -> Vec<Delta> {

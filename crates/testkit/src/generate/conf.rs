@@ -143,7 +143,40 @@ pub fn npu_conf_text(seed: u64) -> String {
             let _ = writeln!(text, "      {key}: {}", rng.pick(values));
         }
     }
+    init_params(&mut rng, &mut text);
     text
+}
+
+/// Of `init-params`: one in how many configurations has it, key, values.
+const INIT_PARAMS: &[(usize, &str, &[&str])] = &[
+    (
+        12,
+        "presetVirtualDevice",
+        &["true", "\"true\"", "\"false\""],
+    ),
+    (3, "useClusterInfoManager", &["\"false\"", "false", "true"]),
+    (
+        3,
+        "self-maintain-available-card",
+        &["\"false\"", "false", "true"],
+    ),
+    (4, "grace-over-time", &["\"900\"", "2", "1"]),
+];
+
+/// What MindCluster reads.
+fn init_params(rng: &mut Rng, text: &mut String) {
+    let mut lines = String::new();
+    for (odds, key, values) in INIT_PARAMS {
+        if rng.one_in(*odds) {
+            let _ = write!(lines, "\n    {key}: {}", rng.pick(values));
+        }
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(
+            text,
+            "configurations:\n- name: init-params\n  arguments:{lines}"
+        );
+    }
 }
 
 /// Switches and arguments of `nodegroup`.
@@ -249,6 +282,7 @@ const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
         "deviceshare.GPUExclusiveRules",
         &["[{app: web}]", "[{app: db}, {app: web, role: worker}]"],
     ),
+    (4, "deviceshare.InFlightGuard", &["false", "false", "true"]),
 ];
 
 /// Of `overcommit`.

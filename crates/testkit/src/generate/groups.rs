@@ -7,7 +7,7 @@ use pumice_model::object::{
 
 use super::nodes::{NAMESPACES, is};
 use super::rng::Rng;
-use super::{GPU, MIB, Theme};
+use super::{GPU, MIB, Theme, mindcluster, npus};
 
 /// Place in the hierarchy and weights; a shared part has one weight everywhere.
 pub const PLACES: &[(&[&str], &[f64])] = &[
@@ -85,6 +85,12 @@ fn limits_of_all_pods(rng: &mut Rng, theme: &Theme, queue: &mut QueueObject) {
         let memory = rng.pick(&[5000, 10_000, 20_000, 40_000]) * 1000;
         let name = "volcano.sh/vgpu-memory".to_owned();
         queue.capability.push((name, memory));
+    }
+    if theme.mindcluster && rng.one_in(4) {
+        queue.capability.push(mindcluster::limit(rng));
+    }
+    if !theme.npus.is_empty() && rng.one_in(4) {
+        queue.capability.push(npus::limit(rng, theme));
     }
     queue.capability.sort();
 }

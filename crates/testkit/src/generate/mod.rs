@@ -28,6 +28,7 @@ use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 pub use changes::Changing;
 pub use conf::{conf_text, npu_conf_text};
+pub use mindcluster::check_code;
 use rng::Rng;
 
 const MIB: i64 = 1024 * 1024;
@@ -207,6 +208,10 @@ impl Theme {
             zonal: rng.one_in(2),
             ..Self::new(rng)
         }
+    }
+
+    fn has_npus(&self) -> bool {
+        self.mindcluster || !self.npus.is_empty()
     }
 
     fn is_wide(&self) -> bool {

@@ -106,6 +106,18 @@ pub fn is_part_of_chip(resource: &str) -> bool {
         && (resource.ends_with("-memory") || resource.ends_with("-core"))
 }
 
+/// What a queue may have of chips; or of their memory, which does not count for queues.
+pub fn limit(rng: &mut Rng, theme: &Theme) -> (String, i64) {
+    let (name, memory, ..) = KINDS[rng.pick(&theme.npus)];
+    match rng.one_in(4) {
+        true => (format!("huawei.com/{name}-memory"), 1000 * memory),
+        false => (
+            format!("huawei.com/{name}"),
+            rng.pick(&[0, 1000, 2000, 4000]),
+        ),
+    }
+}
+
 /// Gives nodes chips and pods requests.
 pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mut [PodObject]) {
     if theme.npus.is_empty() {

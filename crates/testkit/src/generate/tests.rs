@@ -1,6 +1,7 @@
 //! What the generated inputs are like, and laws the naive scheduler keeps on them.
 
 mod influence;
+mod npus;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,6 +80,7 @@ static REGISTRY: Registry = Registry {
                 Arg::switch("deviceshare.AscendMindClusterVNPUEnable", false, "").spec(),
                 Arg::text("deviceshare.SchedulePolicy", "", "").spec(),
                 int("deviceshare.ScheduleWeight"),
+                Arg::switch("deviceshare.InFlightGuard", true, "").spec(),
             ],
         ),
         plugin(

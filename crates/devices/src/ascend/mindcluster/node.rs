@@ -90,7 +90,8 @@ impl NodeWithoutNpus {
     }
 }
 
-/// Whether a chip is on the list of what the device plugin gives out: what [`Card::variant`] means.
+/// Whether a chip is on the list of what is given out, which is the annotation with all chips or
+/// that of the device plugin: what [`Card::variant`] means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// It is.
@@ -158,19 +159,20 @@ fn read(
             )
         });
     }
-    let maintained = params.self_maintain_available_card && base.is_some();
+    let maintained = base
+        .as_ref()
+        .filter(|_| params.self_maintain_available_card);
+    let given_out = match maintained {
+        Some(base) => base.clone(),
+        None => listed.iter().copied().collect(),
+    };
     let count = (capacity / cores).min(MOST_CHIPS as i64) as u32;
     let all: BTreeSet<u32> = base.unwrap_or_else(|| (0..count).collect());
     let named = aside.iter().map(|(id, _)| *id);
-    let all: BTreeSet<u32> = all
-        .into_iter()
-        .chain(listed.iter().copied())
-        .chain(named)
-        .collect();
+    let all: BTreeSet<u32> = all.into_iter().chain(listed).chain(named).collect();
     for id in all.into_iter().take(MOST_CHIPS) {
         let why = aside.iter().find(|(named, _)| *named == id);
-        let is_listed = maintained || listed.contains(&id);
-        let listing = match is_listed {
+        let listing = match given_out.contains(&id) {
             true => Listing::Listed,
             false => Listing::Unlisted,
         };

@@ -302,10 +302,13 @@ fn is_idle(cards: &NodeCards, at: usize, view: LedgerTime) -> bool {
     is_listed && cards.used(at, view).iter().all(|used| *used == 0)
 }
 
-/// Whether there are vNPUs on a chip.
+/// Whether there are vNPUs on a chip, for certain.
 fn is_split(cards: &NodeCards, at: usize) -> bool {
-    let mut partitions = cards.partitions(at, LedgerTime::Now);
-    partitions.any(|partition| VnpuMark::of(Some(partition)).is_some())
+    let mut entries = cards.entries(LedgerTime::Now);
+    entries.any(|entry| {
+        let is_here = usize::from(entry.card) == at && entry.certain;
+        is_here && VnpuMark::of(entry.partition).is_some()
+    })
 }
 
 /// Groups in use of a chip. A vNPU that is not made yet may be in one of its own.

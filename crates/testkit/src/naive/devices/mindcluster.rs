@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use pumice_conf::Config;
 use pumice_model::object::{ContainerKind, NodeObject, Pairs, PodObject};
+use serde_json::Value;
 
 use super::super::Cycle;
 use super::super::state::{Task, World, label};
 use super::View;
 use super::vgpu::group_of;
+use crate::generate::check_code;
 
 const CORES: &str = "huawei.com/npu-core";
 const REAL: &str = "huawei.com/AscendReal";
+const LIST: &str = "huawei.com/Ascend310P";
 /// AI CPUs of a chip.
 const CPUS: i64 = 7;
 
@@ -31,17 +35,43 @@ fn template(name: &str) -> Option<Template> {
     TEMPLATES.iter().find(|(known, ..)| *known == name).copied()
 }
 
-/// AI cores of each container that asks some.
-fn cores_of(pod: &PodObject) -> Vec<i64> {
+/// `deviceshare.AscendMindClusterVNPUEnable`, and `init-params` (§2.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Params {
+    /// It is switched on.
+    pub on: bool,
+    /// vNPUs are made by hand.
+    preset: bool,
+    /// ClusterD tells of nodes, else their own components.
+    of_cluster: bool,
+    /// Chips are free as this scheduler counts them, else as the device plugin does.
+    maintains: bool,
+}
+
+impl Params {
+    /// As a configuration says it.
+    pub fn of(config: &Config, on: bool) -> Self {
+        let params = config.configuration("init-params");
+        let is = |key: &str| params.and_then(|params| params.bool(key));
+        Self {
+            on,
+            preset: is("presetVirtualDevice").unwrap_or(false),
+            of_cluster: is("useClusterInfoManager").unwrap_or(true),
+            maintains: is("self-maintain-available-card").unwrap_or(true),
+        }
+    }
+}
+
+/// Kind and AI cores of each container that asks some.
+fn asking(pod: &PodObject) -> Vec<(ContainerKind, i64)> {
     let containers = pod.facts.containers.iter();
-    let regular = containers.filter(|one| one.kind == ContainerKind::Regular);
-    let cores = regular.filter_map(|one| Some(one.milli(CORES)? / 1000));
-    cores.filter(|cores| *cores > 0).collect()
+    let cores = containers.filter_map(|one| Some((one.kind, one.milli(CORES)? / 1000)));
+    cores.filter(|(_, cores)| *cores > 0).collect()
 }
 
 /// A pod names AI cores.
 pub fn names(pod: &PodObject) -> bool {
-    !cores_of(pod).is_empty()
+    !asking(pod).is_empty()
 }
 
 /// What a pod asks.
@@ -55,10 +85,10 @@ enum Ask {
 /// What a pod asks; none when that can never be (P-8).
 fn ask_of(pod: &PodObject) -> Option<Ask> {
     let said = |key: &str| label(&pod.facts.labels, key);
-    let &[cores] = cores_of(pod).as_slice() else {
+    let &[(kind, cores)] = asking(pod).as_slice() else {
         return None;
     };
-    if said("ring-controller.atlas") != Some("ascend-310P") {
+    if said("ring-controller.atlas") != Some("ascend-310P") || kind == ContainerKind::Init {
         return None;
     }
     let high = said("vnpu-level") == Some("high");
@@ -78,24 +108,40 @@ fn ask_of(pod: &PodObject) -> Option<Ask> {
     Some(Ask::Part(template(name)?, lesser.and_then(template)))
 }
 
-/// What a pod asks can never be.
-pub fn refuses(pod: &PodObject) -> bool {
-    names(pod) && ask_of(pod).is_none()
+/// What a pod asks can never be (P-8, P-17).
+pub fn refuses(pod: &PodObject, params: Params) -> bool {
+    match ask_of(pod) {
+        _ if !names(pod) => false,
+        None => true,
+        Some(Ask::Part(..)) => params.preset,
+        Some(Ask::Whole(_)) => false,
+    }
 }
 
 #[derive(Default)]
 struct Chip {
     id: i64,
-    /// It may be given out.
-    offered: bool,
+    /// It is not set aside.
+    well: bool,
+    /// It is on the list of those that are given out.
+    listed: bool,
     cores: i64,
     cpus: i64,
     used: bool,
-    segmented: bool,
+    /// There is a vNPU on it.
+    split: bool,
     dvpp: Vec<&'static str>,
     groups: BTreeSet<i64>,
     /// vNPUs that are still to be made.
     coming: usize,
+}
+
+impl Chip {
+    fn take(&mut self, cores: i64, cpus: i64) {
+        self.used = true;
+        self.cores -= cores;
+        self.cpus -= cpus;
+    }
 }
 
 struct Board {
@@ -106,103 +152,202 @@ struct Board {
     coming: Vec<(Template, i64, Option<String>)>,
 }
 
+/// Numbers of the chips of a list.
 fn ids(list: &str) -> BTreeSet<i64> {
-    let tails = list.split(',').filter_map(|name| name.rsplit('-').next());
-    tails.filter_map(|tail| tail.trim().parse().ok()).collect()
+    let names = list.split(',').map(str::trim);
+    let tails = names.filter_map(|name| name.strip_prefix("Ascend310P-"));
+    tails.filter_map(|tail| tail.parse().ok()).collect()
 }
 
-/// Ids that may be given out; none where the node cannot be used.
-fn offered(world: &World, node: &NodeObject) -> Option<(i64, BTreeSet<i64>)> {
-    let accelerator = label(&node.labels, "accelerator")?;
-    let kind = accelerator.split('-').nth(1)?;
-    let each = label(&node.labels, "servertype")?.split('-').nth(1)?;
-    let each: i64 = each.parse().ok()?;
-    label(&node.labels, "node.kubernetes.io/npu.chip.name")?;
+/// The first of two names of a label or annotation that is there.
+fn either<'a>(pairs: &'a [(String, String)], names: [&str; 2]) -> Option<&'a str> {
+    label(pairs, names[0]).or_else(|| label(pairs, names[1]))
+}
+
+/// A member of a JSON object, its name in any case.
+fn member<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    let mut members = value.as_object()?.iter();
+    let found = members.find(|(name, _)| name.eq_ignore_ascii_case(key));
+    found.map(|(_, value)| value)
+}
+
+/// What a node's own component says below a key, if its check code is right.
+fn checked(text: &str, key: &str) -> Option<Value> {
+    let whole: Value = serde_json::from_str(text).ok()?;
+    let code = member(&whole, "CheckCode").and_then(Value::as_str);
+    if let Some(code) = code.filter(|code| !code.is_empty()) {
+        let (from, to) = (text.find(':')? + 1, text.rfind(r#","CheckCode""#)?);
+        if code != check_code(&text[from..to]) {
+            return None;
+        }
+    }
+    member(&whole, key).cloned()
+}
+
+/// AI cores of each chip of a node that has some (§2.4).
+fn cores_of_chips(node: &NodeObject) -> Option<i64> {
+    let kind = label(&node.labels, "accelerator")?.split('-').nth(1)?;
+    let server = either(&node.labels, ["servertype", "huawei.com/npu.server.type"])?;
+    let each: i64 = server.split('-').nth(1)?.parse().ok()?;
+    let chip_names = [
+        "node.kubernetes.io/npu.chip.name",
+        "huawei.com/npu.chip.name",
+    ];
+    either(&node.labels, chip_names)?;
     let capacity = node.device_capacity.iter().find(|(name, _)| name == CORES);
     let capacity = capacity?.1 / 1000;
-    if kind != "Ascend310P" || !matches!(each, 8 | 10) || capacity < each || capacity % each != 0 {
-        return None;
-    }
-    let reports = world.reports.get(&node.name)?;
-    let health = reports.get("cluster-info-node");
-    let health: serde_json::Value = health
-        .and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default();
-    if matches!(
-        health["NodeStatus"].as_str(),
-        Some("UnHealthy" | "PreSeparate")
-    ) {
-        return None;
-    }
-    let told: serde_json::Value = serde_json::from_str(reports.get("cluster-info-device")?).ok()?;
-    let list = |suffix: &str| {
-        let key = format!("huawei.com/Ascend310P{suffix}");
-        ids(told["DeviceList"][key].as_str().unwrap_or_default())
-    };
-    // The list is maintained here, from the chips the node has.
-    let base = label(&node.device_annotations, "baseDeviceInfos");
-    let base: Option<serde_json::Value> = base.and_then(|text| serde_json::from_str(text).ok());
-    let mut offered = match base.as_ref().and_then(|base| base.as_object()) {
-        Some(base) => base.keys().flat_map(|name| ids(name)).collect(),
-        None => list(""),
-    };
-    for suffix in ["-Unhealthy", "-Recovering", "-NetworkUnhealthy"] {
-        let out = list(suffix);
-        offered.retain(|id| !out.contains(id));
-    }
-    Some((each, offered))
+    let fits = capacity >= each && capacity % each == 0;
+    (kind == "Ascend310P" && matches!(each, 8 | 10) && fits).then_some(each)
 }
 
-fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
-    let (each, offered) = offered(world, node)?;
-    let chip = |id: i64| Chip {
-        id,
-        offered: offered.contains(&id),
+/// Chips of a node with nobody on them; none where it cannot be used (§2.3, §2.4, P-11).
+fn idle_board(world: &World, node: &NodeObject) -> Option<Board> {
+    let params = world.on.mindcluster;
+    let each = cores_of_chips(node)?;
+    let reports = world.reports.get(&node.name)?;
+    let (devices, health) = if params.of_cluster {
+        let read = |topic: &str| serde_json::from_str(reports.get(topic)?).ok();
+        (read("cluster-info-device"), read("cluster-info-node"))
+    } else {
+        let read = |topic: &str, key: &str| checked(reports.get(topic)?, key);
+        (
+            read("mindx-dl-deviceinfo", "DeviceInfo"),
+            read("mindx-dl-nodeinfo", "NodeInfo"),
+        )
+    };
+    let devices: Value = devices?;
+    let health: Value = health.unwrap_or_default();
+    let status = member(&health, "NodeStatus").and_then(Value::as_str);
+    let told = member(&devices, "UpdateTime").and_then(Value::as_i64);
+    let lists = member(&devices, "DeviceList")?;
+    if matches!(status, Some("UnHealthy" | "PreSeparate")) || told? <= 0 {
+        return None;
+    }
+    let list = |suffix: &str| {
+        let text = lists.get(format!("{LIST}{suffix}")).and_then(Value::as_str);
+        text.map(ids)
+    };
+    let base = ["baseDeviceInfos", "huawei.com/npu.base-device-infos"];
+    let base = either(&node.device_annotations, base);
+    let base: Option<Value> = base.and_then(|text| serde_json::from_str(text).ok());
+    let base = base.as_ref().and_then(Value::as_object);
+    let base = base.map(|base| base.keys().flat_map(|name| ids(name)).collect());
+    let mut listed: BTreeSet<i64> = list("")?;
+    let mut all = listed.clone();
+    match base.filter(|_| params.maintains) {
+        Some(base) => {
+            all.extend(&base);
+            listed = base;
+        }
+        // Chips that are in use are not on the list.
+        None => all.extend(
+            0..node
+                .device_capacity
+                .iter()
+                .map(|(_, all)| all / 1000 / each)
+                .sum(),
+        ),
+    }
+    let aside = ["-Unhealthy", "-Recovering", "-NetworkUnhealthy"];
+    let aside: BTreeSet<i64> = aside
+        .iter()
+        .flat_map(|of| list(of).unwrap_or_default())
+        .collect();
+    let chip = |id: &i64| Chip {
+        id: *id,
+        well: !aside.contains(id),
+        listed: listed.contains(id),
         cores: each,
         cpus: CPUS,
         ..Chip::default()
     };
-    let mut board = Board {
-        chips: offered.iter().map(|id| chip(*id)).collect(),
+    Some(Board {
+        chips: all.union(&aside).map(chip).collect(),
         each,
         coming: Vec::new(),
+    })
+}
+
+/// What a pod has of its node.
+enum Has {
+    /// A vNPU on a chip.
+    Part(i64, Template),
+    /// Whole chips.
+    Whole(BTreeSet<i64>),
+    /// Nobody can tell.
+    Anything,
+}
+
+/// As its annotations say it.
+fn has(task: &Task) -> Option<Has> {
+    let held = task.held.as_deref().unwrap_or_default();
+    let Some(text) = label(held, CORES) else {
+        let given = label(held, LIST).map(|list| Has::Whole(ids(list)));
+        return if names(&task.pod) {
+            Some(Has::Anything)
+        } else {
+            given
+        };
     };
+    let read = match text.split_once('-') {
+        Some((id, name)) => id.parse().ok().map(|id| match template(name) {
+            Some(template) => Has::Part(id, template),
+            // As large as a chip at most.
+            None => Has::Whole(BTreeSet::from([id])),
+        }),
+        None => {
+            let ids: Option<BTreeSet<i64>> = text.split(',').map(|id| id.parse().ok()).collect();
+            ids.map(Has::Whole)
+        }
+    };
+    read.or(names(&task.pod).then_some(Has::Anything))
+}
+
+/// Chips of a node, and what of them is in use.
+fn board(world: &World, node: &NodeObject, view: View) -> Option<Board> {
+    let mut board = idle_board(world, node)?;
+    let each = board.each;
     for task in world.tasks_on(&node.name) {
-        let Some(held) = task.held.as_ref().filter(|_| view.counts(task.status)) else {
-            continue;
-        };
-        let Some(text) = label(held, CORES) else {
-            continue;
-        };
-        let real = label(held, REAL).unwrap_or_default();
-        if let Some((id, name)) = text.split_once('-') {
-            let (Ok(id), Some(template)) = (id.parse::<i64>(), template(name)) else {
-                continue;
-            };
-            if real.is_empty() {
-                board.coming.push((template, id, group_of(&task.pod)));
-            }
-            let Some(chip) = board.chips.iter_mut().find(|chip| chip.id == id) else {
-                continue;
-            };
-            chip.used = true;
-            chip.segmented = true;
-            chip.cores -= template.1;
-            chip.cpus -= template.2;
-            chip.dvpp.push(template.3);
-            let group = real
-                .rsplit_once('_')
-                .and_then(|(_, group)| group.parse::<i64>().ok());
-            chip.groups.extend(group);
-            chip.coming += usize::from(real.is_empty());
+        let has = has(task);
+        let real = label(task.held.as_deref().unwrap_or_default(), REAL).unwrap_or_default();
+        if let (Some(Has::Part(id, _)), true) = (&has, View::Now.counts(task.status)) {
+            let chip = board.chips.iter_mut().find(|chip| chip.id == *id);
+            chip.into_iter().for_each(|chip| chip.split = true);
+        }
+        if !view.counts(task.status) {
             continue;
         }
-        for id in ids(text) {
-            if let Some(chip) = board.chips.iter_mut().find(|chip| chip.id == id) {
-                chip.used = true;
-                chip.cores -= each;
-                chip.cpus -= CPUS;
+        match has {
+            None => {}
+            Some(Has::Part(id, template)) => {
+                if real.is_empty() {
+                    board.coming.push((template, id, group_of(&task.pod)));
+                }
+                let group = real.rsplit_once('_').map(|(_, group)| group.parse());
+                for chip in board.chips.iter_mut().filter(|chip| chip.id == id) {
+                    chip.take(template.1, template.2);
+                    chip.dvpp.push(template.3);
+                    chip.groups.extend(group.iter().flatten());
+                    chip.coming += usize::from(real.is_empty());
+                }
             }
+            Some(Has::Whole(ids)) => {
+                let named = board.chips.iter_mut().filter(|chip| ids.contains(&chip.id));
+                named.for_each(|chip| chip.take(each, CPUS));
+            }
+            // It may be on any chip.
+            Some(Has::Anything) => match ask_of(&task.pod) {
+                Some(Ask::Part((_, cores, cpus, dvpp), _)) => {
+                    for chip in &mut board.chips {
+                        chip.take(cores, cpus);
+                        chip.dvpp.push(dvpp);
+                    }
+                }
+                _ => board
+                    .chips
+                    .iter_mut()
+                    .for_each(|chip| chip.take(each, CPUS)),
+            },
         }
     }
     Some(board)
@@ -219,7 +364,8 @@ fn chip_for(board: &Board, (task, guarded): (&Task, bool), asked: Template) -> R
             "null" => !chip.dvpp.contains(&"yes"),
             _ => true,
         };
-        chip.offered
+        chip.well
+            && (chip.listed || chip.split)
             && chip.cores >= cores
             && chip.cpus >= cpus
             && mixes
@@ -245,7 +391,7 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     if !names(&task.pod) {
         return Some((Pairs::new(), 0));
     }
-    if !task.on.mindcluster {
+    if !task.on.mindcluster.on || refuses(&task.pod, task.on.mindcluster) {
         return None;
     }
     let ask = ask_of(&task.pod)?;
@@ -254,7 +400,8 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
     let (text, lesser) = match ask {
         Ask::Whole(cores) => {
             let count = (cores / board.each) as usize;
-            let free = board.chips.iter().filter(|chip| chip.offered && !chip.used);
+            let offered = board.chips.iter().filter(|chip| chip.well && chip.listed);
+            let free = offered.filter(|chip| !chip.used);
             let ids: Vec<String> = free.take(count).map(|chip| chip.id.to_string()).collect();
             if cores % board.each != 0 || ids.len() < count {
                 return None;
@@ -273,8 +420,8 @@ pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Opti
         },
     };
     // The fullest node first, and all without downgrade before those with.
-    let offered = board.chips.iter().filter(|chip| chip.offered);
-    let idle = offered.map(|chip| chip.cores.max(0)).sum::<i64>().min(64);
+    let well = board.chips.iter().filter(|chip| chip.well);
+    let idle = well.map(|chip| chip.cores.max(0)).sum::<i64>().min(64);
     let score = 64 - idle + if lesser { 0 } else { 64 };
     Some((vec![(CORES.to_owned(), text)], score * super::weight(cycle)))
 }

@@ -38,7 +38,7 @@ impl View {
 pub struct On {
     vgpu: bool,
     hami: bool,
-    mindcluster: bool,
+    mindcluster: mindcluster::Params,
 }
 
 impl On {
@@ -50,7 +50,10 @@ impl On {
         Self {
             vgpu: is("deviceshare.VGPUEnable"),
             hami: is("deviceshare.AscendHAMiVNPUEnable"),
-            mindcluster: is("deviceshare.AscendMindClusterVNPUEnable"),
+            mindcluster: mindcluster::Params::of(
+                config,
+                is("deviceshare.AscendMindClusterVNPUEnable"),
+            ),
         }
     }
 }
@@ -74,9 +77,9 @@ pub fn charged(task: &Task) -> Res {
 pub fn never_serve(task: &Task) -> bool {
     (!task.on.vgpu && vgpu::asks(&task.pod))
         || (!task.on.hami && hami::names(&task.pod))
-        || (!task.on.mindcluster && mindcluster::names(&task.pod))
+        || (!task.on.mindcluster.on && mindcluster::names(&task.pod))
         || hami::refuses(&task.pod)
-        || mindcluster::refuses(&task.pod)
+        || mindcluster::refuses(&task.pod, task.on.mindcluster)
 }
 
 /// What a task would hold of a node, as its annotations say it, and the score. `None`: it does not
@@ -111,7 +114,8 @@ fn weight(cycle: &Cycle) -> i64 {
     let Some(plugin) = cycle.plugin("deviceshare") else {
         return 0;
     };
-    let prefers = matches!(policy(cycle), "binpack" | "spread") || On::of(cycle.config).mindcluster;
+    let prefers =
+        matches!(policy(cycle), "binpack" | "spread") || On::of(cycle.config).mindcluster.on;
     let weight = plugin.arguments.int("deviceshare.ScheduleWeight");
     let weight = weight.unwrap_or(if prefers { 10 } else { 0 });
     match plugin.enabled.node_order {

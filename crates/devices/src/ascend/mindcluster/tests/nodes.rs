@@ -162,6 +162,37 @@ fn chips_that_are_not_well_are_not_given_out_and_their_pods_stay_charged() {
 }
 
 #[test]
+fn a_chip_that_the_annotation_does_not_have_is_not_given_out() {
+    let told = Told {
+        reports: vec![report(&[(LIST, "Ascend310P-1,Ascend310P-2")])],
+        ..Told::default()
+    };
+    assert_eq!(placed(&pod(16, &[]), &told.cards()), "0,1");
+    let mut cards = told.cards();
+    run(
+        &mut cards,
+        &[("0", "Ascend310P-0", 8), ("1", "", 8)],
+        Load::Held,
+    );
+    assert!(full(&pod(1, &[]), &cards).contains("insufficient AI cores"));
+}
+
+#[test]
+fn a_vnpu_that_could_be_anywhere_opens_no_chip_that_is_not_listed() {
+    let mut told = Told {
+        reports: vec![report(&[(LIST, "Ascend310P-0")])],
+        ..Told::default()
+    };
+    told.settings.mind_cluster.self_maintain_available_card = false;
+    let mut cards = told.cards();
+    let bare = family(&settings()).decode(&Pairs::new(), &pod(1, &[]), &cards);
+    cards.charge(1, Tags::default(), Load::Held, &bare.allocations);
+    assert_eq!((free(&cards, 0), free(&cards, 1)), ((7, 6), (7, 6)));
+    run(&mut cards, &[("0-vir04", "", 4)], Load::Held);
+    assert!(full(&pod(4, &[]), &cards).contains("insufficient AI cores"));
+}
+
+#[test]
 fn without_the_annotation_with_all_chips_the_list_of_the_plugin_counts() {
     for text in [None, Some("[]".to_owned()), Some("{".to_owned())] {
         let told = Told {
