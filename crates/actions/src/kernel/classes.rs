@@ -101,7 +101,7 @@ impl Default for Classes {
 impl Classes {
     /// The class of a task.
     pub fn of(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> ClassIx {
-        let key = ClassKey::of(state.task(task));
+        let key = ClassKey::of(state, task);
         let signature = plugins.signature(state, task);
         let (signature, number) = match signature.filter(|signature| !signature.is_empty()) {
             None => (None, 0),

@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard};
-use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Tags};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Partition, Tags};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::text::Bounded;
 
@@ -238,11 +238,9 @@ impl NpuRequest {
         let others = cards.entries(view).filter(|entry| entry.certain);
         let mut others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
         others.any(|(entry, mark)| {
-            let is_alike = mark.progress == VnpuProgress::InFlight
-                && mark.template != template
-                && mark.template.part().cores == template.part().cores;
             let of_group = self.tags.group.is_some() && self.tags.group == entry.tags.group;
-            is_alike && !(of_group && (self.is_guarded || usize::from(entry.card) == at))
+            mark.is_mistakable_for(template)
+                && !(of_group && (self.is_guarded || usize::from(entry.card) == at))
         })
     }
 
@@ -355,6 +353,21 @@ impl FamilyRequest for NpuRequest {
     fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         let chosen = self.find(cards, view)?;
         Ok(self.score(&chosen, cards, view))
+    }
+
+    /// It may share a chip or a node with vNPUs of its own group of which those of others would keep it
+    /// away: see [`NpuRequest::is_mistakable`].
+    fn heeds_group(&self, held: &mut dyn Iterator<Item = Partition>) -> bool {
+        let Size::Virtual(template) = self.asked.size else {
+            return false;
+        };
+        let own = [Some(template), template.downgrade()];
+        held.filter_map(|partition| VnpuMark::of(Some(partition)))
+            .any(|mark| {
+                own.into_iter()
+                    .flatten()
+                    .any(|own| mark.is_mistakable_for(own))
+            })
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {
