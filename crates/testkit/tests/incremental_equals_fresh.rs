@@ -433,6 +433,10 @@ fn follow_under(
     let mut config = run::config(&text);
     let mut live = run::engine(&config, &cluster.objects());
     live.set_full_check_interval_s(Some(sleep.interval_s()));
+    if seed % 5 == 2 {
+        // So little that not everything can be kept of every class.
+        live.set_index_budget_bytes(500);
+    }
     // Of some Bindings these only hear after the next cycle.
     let is_late = seed.is_multiple_of(4);
     let mut late: Vec<String> = Vec::new();
