@@ -219,39 +219,45 @@ impl KindFollower {
     ) -> Result<std::convert::Infallible, WatchFailure> {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
-        // Since when events come, not the list.
-        let mut events_since = opened;
-        let mut caught_up = false;
+        let mut reach = match listing {
+            true => WatchReach::Listing,
+            false => WatchReach::Behind(opened),
+        };
         let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
             let came = tokio::select! {
                 biased;
                 line = lines.next() => Came::Line(line),
                 finding = &mut look => Came::Finding(finding),
-                () = sleep(pace.caught_up), if !caught_up && !listing => Came::Quiet,
+                () = sleep(pace.caught_up), if matches!(reach, WatchReach::Behind(_)) => Came::Quiet,
                 () = sleep_until(heard + pace.silence) => Came::Silence,
             };
-            let delivers = match came {
+            reach = match came {
                 Came::Line(line) => {
                     let listed = self.take(read(line, listing)?, listing).await?;
+                    listing &= !listed;
                     heard = tokio::time::Instant::now();
-                    if listed {
-                        // A list that was long under way tells how things stood when it began.
-                        events_since = Instant::now();
-                        listing = false;
-                        caught_up = opened.elapsed() < pace.young_list;
+                    match reach {
+                        WatchReach::Listing if !listed => WatchReach::Listing,
+                        WatchReach::Listing if opened.elapsed() < pace.young_list => {
+                            WatchReach::Present
+                        }
+                        // The list tells how things stood when it began; what was held up, how they
+                        // stood before.
+                        WatchReach::Listing | WatchReach::Unknown => {
+                            WatchReach::Behind(Instant::now())
+                        }
+                        // In a stream that never pauses.
+                        WatchReach::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
+                            WatchReach::Present
+                        }
+                        WatchReach::Behind(_) | WatchReach::Present => reach,
                     }
-                    // Or what was waiting came long ago, in a stream that never pauses.
-                    caught_up |= !listing && events_since.elapsed() >= LONGEST_CATCHING_UP;
-                    caught_up
                 }
-                Came::Quiet => {
-                    caught_up = true;
-                    true
-                }
+                Came::Quiet => WatchReach::Present,
                 Came::Finding(GapCheckResult::Nothing) => {
                     self.place.contact();
-                    true
+                    WatchReach::Present
                 }
                 Came::Finding(GapCheckResult::Withheld(seen)) => {
                     self.place.lost(seen);
@@ -261,7 +267,7 @@ impl KindFollower {
                 Came::Finding(GapCheckResult::Unknown(proof)) => {
                     self.contact.failed();
                     self.place.lost(proof);
-                    false
+                    WatchReach::Unknown
                 }
                 Came::Silence => {
                     let silence = pace.silence;
@@ -270,12 +276,14 @@ impl KindFollower {
                     )));
                 }
             };
-            if delivers {
+            if reach == WatchReach::Present {
                 self.place.followed();
             }
-            if caught_up {
-                look = look::begin(&self.client, self.kind, self.from.as_deref(), &pace);
-            }
+            let version = match reach {
+                WatchReach::Present | WatchReach::Unknown => self.from.as_deref(),
+                WatchReach::Listing | WatchReach::Behind(_) => None,
+            };
+            look = look::begin(&self.client, self.kind, version, &pace);
         }
     }
 
@@ -438,6 +446,19 @@ impl KindFollower {
             false => Ok(()),
         }
     }
+}
+
+/// How far what an open watch has brought reaches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WatchReach {
+    /// It brings the list.
+    Listing,
+    /// Since then it brings events, some of them of before.
+    Behind(Instant),
+    /// To the present.
+    Present,
+    /// Nobody knows: it brings nothing, and no other answer came either.
+    Unknown,
 }
 
 /// What came of waiting for a watch.

@@ -1,8 +1,10 @@
 //! Whether what decisions are made from is followed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pumice_cluster::watch::{WatchOptions, WatchTimes};
+use tokio::sync::Notify;
 
 use crate::server::Answer::{List, Status, Stream, Watch};
 use crate::server::{Answer, Then};
@@ -130,4 +132,32 @@ async fn a_list_that_was_long_under_way_is_followed_only_with_the_events_behind_
     setup
         .until("Node", |status| status.lost_for.is_none())
         .await;
+}
+
+#[tokio::test]
+async fn what_was_held_up_on_the_way_is_followed_only_with_what_comes_behind_it() {
+    for (caught_up, followed) in [(3_600_000, false), (10, true)] {
+        let told = Arc::new(Notify::new());
+        let held = Then::Held(Arc::clone(&told), vec![added(node("d", "10"))]);
+        let mut script = vec![Stream(vec![list_end("9")], held)];
+        // No look is answered.
+        script.extend(vec![Watch(vec![], Then::Stay); 1_000]);
+        let mut options = looking();
+        options.pace.look_answer = Duration::from_millis(300);
+        options.pace.caught_up = Duration::from_millis(caught_up);
+        options.pace.young_list = Duration::from_secs(3_600);
+        let setup = watch(options, vec![(NODES, script)]).await;
+        setup.until_lost(&["Node"]).await;
+        told.notify_one();
+        setup
+            .until("Node", |status| status.counts.events == 1)
+            .await;
+        if followed {
+            setup.handle.picture().followed().await;
+        } else {
+            // The event counts before what it proves.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert!(setup.kind("Node").lost_for.is_some());
+        }
+    }
 }

@@ -16,13 +16,14 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use crate::wire::{list, list_end};
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// How an open watch goes on after its lines.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Then {
     /// Nothing more comes.
     Stay,
@@ -30,6 +31,8 @@ pub enum Then {
     End,
     /// The connection breaks.
     Cut,
+    /// These lines are held up on the way until told.
+    Held(Arc<Notify>, Vec<Value>),
 }
 
 /// One answer.
@@ -165,7 +168,7 @@ fn full(code: u16, text: String) -> Response<Body> {
 
 fn open(lines: Vec<Value>, then: Then) -> Response<Body> {
     let frame = |line: Value| Ok(Frame::data(Bytes::from(format!("{line}\n"))));
-    let lines = futures::stream::iter(lines).map(frame);
+    let frames = move |lines: Vec<Value>| futures::stream::iter(lines).map(frame);
     let rest = match then {
         Then::Stay => futures::stream::pending().boxed(),
         Then::End => futures::stream::empty().boxed(),
@@ -177,6 +180,15 @@ fn open(lines: Vec<Value>, then: Then) -> Response<Body> {
             };
             futures::stream::once(cut).boxed()
         }
+        Then::Held(told, lines) => {
+            let held = async move {
+                told.notified().await;
+                frames(lines)
+            };
+            let rest = futures::stream::pending();
+            futures::stream::once(held).flatten().chain(rest).boxed()
+        }
     };
-    Response::new(BodyExt::boxed_unsync(StreamBody::new(lines.chain(rest))))
+    let body = StreamBody::new(frames(lines).chain(rest));
+    Response::new(BodyExt::boxed_unsync(body))
 }

@@ -208,7 +208,9 @@ impl NpuRequest {
         if !template.has_others_of_its_cores() {
             return found;
         }
-        let others = cards.entries(view).filter(|entry| entry.certain);
+        // A vNPU may be on its way to a chip of which nothing is told any more.
+        let all = cards.entries(view).chain(cards.strays(view));
+        let others = all.filter(|entry| entry.certain);
         let others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
         for (entry, _) in others.filter(|(_, mark)| mark.is_mistakable_for(template)) {
             let of_group = self.tags.group.is_some() && self.tags.group == entry.tags.group;
