@@ -249,7 +249,7 @@ fn sample(
 
 fn class_of(state: &State, chain: &Plugins, task: TaskIx) -> PodClass {
     let signature = chain.signature(state, task).unwrap_or_default();
-    (ClassKey::of(state.task(task)), signature)
+    (ClassKey::of(state, task), signature)
 }
 
 /// The cycle is over: jobs nothing came of are put to bed. Returns all that were looked at or changed,

@@ -461,6 +461,7 @@ proptest! {
         flags in (any::<bool>(), any::<bool>(), any::<bool>()),
         steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 0..12),
         some in prop::collection::vec(0..NODES as u32, 0..NODES),
+        budget in prop::sample::select(vec![None, Some(0), Some(80)]),
     ) {
         let rules = Switches { normalised: flags.0, domains: flags.1, compared: flags.2 };
         let mut state = cluster(&nodes, &running);
@@ -470,6 +471,9 @@ proptest! {
         let mut plugins = Plugins::new(vec![vec![member]]);
         let mut session = Session::open(&mut state, &mut plugins, false, 0, &mut Unobserved);
         let mut kernel = Kernel::new(reasons);
+        if let Some(bytes) = budget {
+            kernel.set_index_budget_bytes(bytes);
+        }
         kernel.begin_cycle(session.state);
         let of_status = |session: &Session, status| -> Vec<TaskIx> {
             let tasks = session.state.tasks();

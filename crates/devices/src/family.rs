@@ -35,7 +35,8 @@ pub trait Family {
     /// [`FamilySpec::records`]; `pod` is what its containers ask, whether or not the family is on.
     fn decode(&self, records: &Pairs, pod: &PodFacts, cards: &NodeCards) -> Decoded;
 
-    /// Whether it matters to which group a pod belongs that asks this.
+    /// Whether it can matter to which group a pod belongs that asks this; when it does, its request tells
+    /// ([`FamilyRequest::heeds_group`]).
     fn depends_on_group(&self, _pod: &PodFacts) -> bool {
         false
     }

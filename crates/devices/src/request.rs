@@ -5,7 +5,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::binding::BindingAnnotations;
-use crate::ledger::{Allocations, CardSummary, LedgerTime, NodeCards};
+use crate::ledger::{Allocations, CardSummary, LedgerTime, NodeCards, Partition};
 use crate::node::NodeDevices;
 
 /// A way in which a node may not fit.
@@ -48,6 +48,12 @@ pub trait FamilyRequest {
     /// not fit. `None` where that takes more than a summary tells.
     fn fit_summary(&self, _cards: &[CardSummary]) -> Option<Option<f64>> {
         None
+    }
+
+    /// Whether the pod may be judged otherwise on some node than one of no group that asks the same, as
+    /// long as other pods of its group hold these partitions. Asked if [`crate::Family::depends_on_group`].
+    fn heeds_group(&self, _held: &mut dyn Iterator<Item = Partition>) -> bool {
+        true
     }
 
     /// The cards the pod gets; `None` if it does not fit.
@@ -122,6 +128,14 @@ impl DeviceRequest {
             [(family, request)] => request.fit_summary(devices.summaries(*family)?),
             _ => None,
         }
+    }
+
+    /// See [`FamilyRequest::heeds_group`]; `held` are partitions with their families.
+    pub fn heeds_group(&self, held: impl Iterator<Item = (u8, Partition)> + Clone) -> bool {
+        self.parts.iter().any(|(family, request)| {
+            let own = held.clone().filter(|(of, _)| of == family);
+            request.heeds_group(&mut own.map(|(_, partition)| partition))
+        })
     }
 
     /// The cards the pod gets, by family; `None` if it does not fit.

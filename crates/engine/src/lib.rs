@@ -170,7 +170,7 @@ impl Engine {
         self.release_kept();
         let mut reasons = ReasonTable::default();
         self.plugins = pumice_plugins::build(config, &mut reasons);
-        self.kernel = Kernel::new(reasons);
+        self.kernel = self.kernel.for_reasons(reasons);
         self.state
             .set_device_settings(self.plugins.device_settings());
         self.configurations += 1;
@@ -334,6 +334,12 @@ impl Engine {
     /// job is tried in every cycle, and nothing is counted. Decisions are the same.
     pub fn set_full_check_interval_s(&mut self, interval_s: Option<i64>) {
         self.sleepers.set_check_interval_s(interval_s);
+    }
+
+    /// How much memory what is known of classes of pods may have, in bytes; 512 MiB unless set. With less,
+    /// the same decisions take longer.
+    pub fn set_index_budget_bytes(&mut self, bytes: usize) {
+        self.kernel.set_index_budget_bytes(bytes);
     }
 
     /// The jobs that sleep.

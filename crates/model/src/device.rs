@@ -17,6 +17,10 @@ use crate::object::{NodeObject, Pairs};
 use crate::resource::{ResIx, ResourceNames};
 use crate::shape::Pool;
 
+mod groups;
+
+use groups::GroupHoldings;
+
 /// Notes kept until somebody asks for them.
 const MOST_NOTES: usize = 10_000;
 
@@ -90,6 +94,8 @@ struct AskedDevices {
 struct Compiled {
     demand: Rc<DeviceRequest>,
     charge: QueueCharge,
+    /// What the pod would ask if it were of no group, where it matters of which it is. It is used as often.
+    of_no_group: Option<DeviceRequestIx>,
 }
 
 /// What all pods ask, the families, and the configuration they come from.
@@ -100,6 +106,7 @@ pub struct DeviceTable {
     pub(crate) reports: BTreeMap<String, Pairs>,
     asked: Pool<AskedDevices>,
     compiled: Vec<Compiled>,
+    groups: GroupHoldings,
     pub(crate) notes: VecDeque<DeviceNote>,
     pub(crate) pod_problems: FxHashMap<TaskIx, Vec<String>>,
 }
@@ -112,6 +119,7 @@ impl Default for DeviceTable {
             reports: BTreeMap::new(),
             asked: Pool::default(),
             compiled: Vec::new(),
+            groups: GroupHoldings::default(),
             notes: VecDeque::new(),
             pod_problems: FxHashMap::default(),
         };
@@ -120,6 +128,7 @@ impl Default for DeviceTable {
         books.compiled.push(Compiled {
             demand: Rc::default(),
             charge: QueueCharge::new(),
+            of_no_group: None,
         });
         books
     }
@@ -171,37 +180,74 @@ impl DeviceTable {
         if facts.containers.is_empty() {
             return DeviceRequestIx::NONE;
         }
-        let depends_on_group = self.devices.depends_on_group(facts);
-        let asked = AskedDevices {
-            facts: facts.clone(),
-            tags: Tags {
-                group: tags.group.filter(|_| depends_on_group),
-                rules: tags.rules,
-            },
-        };
-        let (at, is_new) = self.asked.acquire(asked);
-        if is_new {
-            let compiled = self.compile(at, resources);
-            match self.compiled.get_mut(at as usize) {
-                Some(entry) => *entry = compiled,
-                None => self.compiled.push(compiled),
+        let group = tags.group.filter(|_| self.devices.depends_on_group(facts));
+        let mut acquire = |group, of_no_group| {
+            let asked = AskedDevices {
+                facts: facts.clone(),
+                tags: Tags { group, ..tags },
+            };
+            let (at, is_new) = self.asked.acquire(asked);
+            if is_new {
+                let compiled = self.compile(at, of_no_group, resources);
+                match self.compiled.get_mut(at as usize) {
+                    Some(entry) => *entry = compiled,
+                    None => self.compiled.push(compiled),
+                }
             }
+            DeviceRequestIx(at)
+        };
+        let of_no_group = acquire(None, None);
+        match group {
+            None => of_no_group,
+            Some(_) => acquire(group, Some(of_no_group)),
         }
-        DeviceRequestIx(at)
     }
 
-    fn compile(&self, at: u32, resources: &mut ResourceNames) -> Compiled {
+    fn compile(
+        &self,
+        at: u32,
+        of_no_group: Option<DeviceRequestIx>,
+        resources: &mut ResourceNames,
+    ) -> Compiled {
         let asked = self.asked.get(at);
         let demand = Rc::new(self.devices.demand(&asked.facts, asked.tags));
         let charge = charge_of(&demand, None, resources);
-        Compiled { demand, charge }
+        Compiled {
+            demand,
+            charge,
+            of_no_group,
+        }
     }
 
     /// Gives one use back.
     pub(crate) fn release(&mut self, ix: DeviceRequestIx) {
-        if ix != DeviceRequestIx::NONE {
-            self.asked.release(ix.0);
+        if ix == DeviceRequestIx::NONE {
+            return;
         }
+        self.asked.release(ix.0);
+        if let Some(of_no_group) = self.compiled[ix.0 as usize].of_no_group {
+            self.asked.release(of_no_group.0);
+        }
+    }
+
+    /// Among pods that are judged alike on every node, as things stand: this, or what a pod of no group
+    /// would ask, as long as nothing its group holds makes a difference.
+    pub fn judged_as(&self, ix: DeviceRequestIx) -> DeviceRequestIx {
+        let compiled = &self.compiled[ix.0 as usize];
+        let Some(of_no_group) = compiled.of_no_group else {
+            return ix;
+        };
+        let group = self.asked.get(ix.0).tags.group;
+        let held = self.groups.held_by(group);
+        match compiled.demand.heeds_group(held) {
+            true => ix,
+            false => of_no_group,
+        }
+    }
+
+    /// What pods of groups hold; to be kept in step with the ledgers of the nodes.
+    pub(crate) fn groups_mut(&mut self) -> &mut GroupHoldings {
+        &mut self.groups
     }
 
     /// Keeps notes until they are asked for; the oldest go when nobody does.
@@ -269,7 +315,8 @@ impl DeviceTable {
     pub(crate) fn recompile(&mut self, resources: &mut ResourceNames) {
         for at in 1..self.compiled.len() as u32 {
             if self.asked.uses(at) > 0 {
-                self.compiled[at as usize] = self.compile(at, resources);
+                let of_no_group = self.compiled[at as usize].of_no_group;
+                self.compiled[at as usize] = self.compile(at, of_no_group, resources);
             }
         }
     }

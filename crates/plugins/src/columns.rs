@@ -79,6 +79,14 @@ pub(crate) fn blocks<T>(
     })
 }
 
+/// A whole number between −2^51 and 2^51 as an integer: what is added makes it the low bits of the sum.
+/// The conversion `as` is no vector instruction.
+#[inline(always)]
+pub(crate) fn whole(value: f64) -> i64 {
+    const OFFSET: f64 = (3u64 << 51) as f64;
+    ((value + OFFSET).to_bits() as i64).wrapping_sub(OFFSET.to_bits() as i64)
+}
+
 /// The largest whole number up to `value`, for `0 <= value < 2^51`. Adding and taking away 2^52
 /// rounds to a whole number, without the conversion that keeps a loop from being vectorised.
 #[inline(always)]
@@ -89,5 +97,22 @@ pub(crate) fn floor(value: f64) -> f64 {
         rounded - 1.0
     } else {
         rounded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{floor, whole};
+
+    #[test]
+    fn whole_numbers_become_integers_and_others_their_floor() {
+        for value in (-200..200).chain([1 << 50, -(1 << 50), (1 << 51) - 1, 1 - (1 << 51)]) {
+            assert_eq!(whole(value as f64), value);
+        }
+        for value in 0..1000 {
+            let value = f64::from(value) / 7.0;
+            assert_eq!(floor(value), value.floor());
+            assert_eq!(whole(floor(value)), value as i64);
+        }
     }
 }

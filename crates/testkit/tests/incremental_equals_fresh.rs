@@ -425,6 +425,16 @@ fn fresh_engine(config: &Config, cluster: &Changing, holds: &[(String, i64)]) ->
     fresh
 }
 
+/// The engine that will follow all changes, of some seeds one that cannot keep all it finds out.
+fn live_engine(seed: u64, config: &Config, cluster: &Changing, sleep: Sleep) -> Engine {
+    let mut live = run::engine(config, &cluster.objects());
+    live.set_full_check_interval_s(Some(sleep.interval_s()));
+    if seed % 5 == 2 {
+        live.set_index_budget_bytes(500);
+    }
+    live
+}
+
 fn follow(seed: u64, cluster: Changing, steps: u32, sleep: Sleep) -> Tries {
     follow_under(seed, cluster, steps, sleep, |_| conf_text(seed))
 }
@@ -439,8 +449,7 @@ fn follow_under(
 ) -> Tries {
     let mut text = conf(0);
     let mut config = run::config(&text);
-    let mut live = run::engine(&config, &cluster.objects());
-    live.set_full_check_interval_s(Some(sleep.interval_s()));
+    let mut live = live_engine(seed, &config, &cluster, sleep);
     // Of some Bindings these only hear after the next cycle.
     let is_late = seed.is_multiple_of(4);
     let mut late: Vec<String> = Vec::new();

@@ -11,9 +11,11 @@ use pumice_model::AppearanceIx;
 use pumice_model::{DeviceRequestIx, NeedIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::block_index::BlockIndex;
 use super::index::ClassIndex;
 
-/// Bytes of class indexes kept; beyond it those not asked for longest are dropped.
+/// Bytes of class indexes kept. Classes for which there is no room get an index of blocks where that will
+/// do; if it is too much all the same, those not asked for longest are dropped.
 pub const INDEX_BUDGET_BYTES: usize = 512 << 20;
 
 /// Classes beyond which those nobody has any more are looked for when a cycle begins.
@@ -61,7 +63,46 @@ struct Record {
     key: ClassKey,
     signature: Rc<Signature>,
     prefiltered: Prefiltered,
-    index: Option<Box<ClassIndex>>,
+    index: Option<KnownNodes>,
+}
+
+/// What is kept of a class about the nodes.
+pub enum KnownNodes {
+    /// Every node.
+    All(Box<ClassIndex>),
+    /// The best of each block.
+    Blocks(Box<BlockIndex>),
+}
+
+impl KnownNodes {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::All(index) => index.bytes(),
+            Self::Blocks(index) => index.bytes(),
+        }
+    }
+
+    fn last_used(&self) -> u64 {
+        match self {
+            Self::All(index) => index.last_used,
+            Self::Blocks(index) => index.last_used,
+        }
+    }
+
+    fn volumes_epoch(&self) -> u64 {
+        match self {
+            Self::All(index) => index.volumes_epoch,
+            Self::Blocks(index) => index.volumes_epoch,
+        }
+    }
+
+    fn used(&mut self, queries: u64, epoch: u64) {
+        let (last_used, volumes_epoch) = match self {
+            Self::All(index) => (&mut index.last_used, &mut index.volumes_epoch),
+            Self::Blocks(index) => (&mut index.last_used, &mut index.volumes_epoch),
+        };
+        (*last_used, *volumes_epoch) = (queries, epoch);
+    }
 }
 
 /// All classes that are known.
@@ -80,6 +121,10 @@ pub struct Classes {
     queries: u64,
     /// Bytes of all indexes.
     bytes: usize,
+    /// Bytes they may have.
+    budget: usize,
+    /// Questions when stale indexes were last looked for.
+    cleared_at: u64,
 }
 
 impl Default for Classes {
@@ -94,14 +139,29 @@ impl Default for Classes {
             full_at: MAX_WITHOUT_INDEX,
             queries: 0,
             bytes: 0,
+            budget: INDEX_BUDGET_BYTES,
+            cleared_at: 0,
         }
     }
 }
 
 impl Classes {
+    /// None, with so many bytes for what will be known of them.
+    pub fn within(budget: usize) -> Self {
+        Self {
+            budget,
+            ..Self::default()
+        }
+    }
+
+    /// Bytes that indexes may have.
+    pub fn budget(&self) -> usize {
+        self.budget
+    }
+
     /// The class of a task.
     pub fn of(&mut self, state: &State, plugins: &Plugins, task: TaskIx) -> ClassIx {
-        let key = ClassKey::of(state.task(task));
+        let key = ClassKey::of(state, task);
         let signature = plugins.signature(state, task);
         let (signature, number) = match signature.filter(|signature| !signature.is_empty()) {
             None => (None, 0),
@@ -203,39 +263,63 @@ impl Classes {
         &mut self.records[class.at()].prefiltered
     }
 
-    /// Its index, out of the record: to be put back with [`Classes::put_index`]. None if it has none
-    /// for the cluster's storage as it is.
-    pub fn take_index(&mut self, state: &State, class: ClassIx) -> Option<Box<ClassIndex>> {
+    /// What is known of it, out of the record: to be put back with [`Classes::put_index`]. None if that is
+    /// nothing for the cluster's storage as it is.
+    pub fn take_index(&mut self, state: &State, class: ClassIx) -> Option<KnownNodes> {
         let record = &mut self.records[class.at()];
         let index = record.index.take()?;
         self.bytes -= index.bytes();
-        Some(index).filter(|index| index.volumes_epoch == state.volumes().epoch(record.key.volumes))
+        let epoch = state.volumes().epoch(record.key.volumes);
+        Some(index).filter(|index| index.volumes_epoch() == epoch)
     }
 
-    /// Keeps the index of a class.
-    pub fn put_index(&mut self, state: &State, class: ClassIx, mut index: Box<ClassIndex>) {
+    /// Keeps what is known of a class.
+    pub fn put_index(&mut self, state: &State, class: ClassIx, mut index: KnownNodes) {
         let record = &mut self.records[class.at()];
         self.queries += 1;
-        index.last_used = self.queries;
-        index.volumes_epoch = state.volumes().epoch(record.key.volumes);
+        index.used(self.queries, state.volumes().epoch(record.key.volumes));
         self.bytes += index.bytes();
         record.index = Some(index);
-        if self.bytes > INDEX_BUDGET_BYTES {
+        if self.bytes > self.budget {
             self.drop_oldest_indexes();
         }
     }
 
+    /// Whether there is room for an index of every node, now or once those are gone that nobody has asked
+    /// since most others were asked. A part of the budget is left to indexes of blocks.
+    pub fn has_room(&mut self, bytes: usize) -> bool {
+        let budget = self.budget / 4 * 3;
+        if self.bytes + bytes > budget {
+            self.drop_stale_indexes();
+        }
+        self.bytes + bytes <= budget
+    }
+
+    /// If all classes take turns, none is stale.
+    fn drop_stale_indexes(&mut self) {
+        let round = 2 * self.records.len() as u64;
+        if self.queries - self.cleared_at > round {
+            self.cleared_at = self.queries;
+            self.drop_indexes_before(self.queries.saturating_sub(round));
+        }
+    }
+
     fn drop_oldest_indexes(&mut self) {
-        let last_used = |record: &Record| record.index.as_ref().map(|index| index.last_used);
-        let mut ages: Vec<u64> = self.records.iter().filter_map(last_used).collect();
+        let known = self
+            .records
+            .iter()
+            .filter_map(|record| record.index.as_ref());
+        let mut ages: Vec<u64> = known.map(KnownNodes::last_used).collect();
         ages.sort_unstable();
-        let Some(middle) = ages.get(ages.len() / 2).copied() else {
-            return;
-        };
+        if let Some(middle) = ages.get(ages.len() / 2).copied() {
+            self.drop_indexes_before(middle);
+        }
+    }
+
+    fn drop_indexes_before(&mut self, query: u64) {
         for record in &mut self.records {
-            if last_used(record).is_some_and(|used| used < middle)
-                && let Some(index) = record.index.take()
-            {
+            let is_older = |index: &mut KnownNodes| index.last_used() < query;
+            if let Some(index) = record.index.take_if(is_older) {
                 self.bytes -= index.bytes();
             }
         }

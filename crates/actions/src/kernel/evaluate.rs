@@ -11,6 +11,7 @@ use pumice_model::{NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
+use super::wide_max::{Keys, NOT_A_CANDIDATE, Ranked};
 
 struct Need {
     resource: ResIx,
@@ -57,6 +58,20 @@ impl Block {
     /// Integer and fractional score of a node of the block.
     pub fn scores(&self, at: usize) -> (i64, f64) {
         (self.int_score[at], self.frac_score[at])
+    }
+
+    /// The first of the best among the first `count` nodes with this verdict, and its key.
+    pub fn best_of(&self, count: usize, wanted: Verdict) -> (usize, f64) {
+        let mut keys = [NOT_A_CANDIDATE; BLOCK];
+        for (at, key) in keys[..count].iter_mut().enumerate() {
+            let (whole, fraction) = self.scores(at);
+            *key = match self.verdict[at] == wanted {
+                true => whole as f64 + fraction,
+                false => NOT_A_CANDIDATE,
+            };
+        }
+        let best = Ranked(&keys).best_of(0, count);
+        (best, keys[best])
     }
 }
 
@@ -117,6 +132,17 @@ impl ClassEvaluator {
         self.evaluate_as(state, table, range, block, ReasonDetail::Exact);
     }
 
+    /// As [`ClassEvaluator::evaluate`], where nobody will read what is said against a node.
+    pub fn evaluate_roughly(
+        &self,
+        state: &State,
+        table: &mut ReasonTable,
+        range: Range<usize>,
+        block: &mut Block,
+    ) {
+        self.evaluate_as(state, table, range, block, ReasonDetail::Any);
+    }
+
     fn evaluate_as(
         &self,
         state: &State,
@@ -163,15 +189,28 @@ impl ClassEvaluator {
             let range = start..(start + BLOCK).min(state.nodes().len());
             let count = range.len();
             self.evaluate_as(state, table, range, block, ReasonDetail::Any);
-            for at in 0..count {
-                if !block.verdict[at].fits() {
+            for (best, wanted) in best.iter_mut().zip([Verdict::IDLE, Verdict::FUTURE]) {
+                if wanted == Verdict::FUTURE && state.nodes().in_transit == 0 {
                     continue;
                 }
-                let (whole, fraction) = block.scores(at);
-                let key = whole as f64 + fraction;
-                let best = &mut best[usize::from(block.verdict[at] == Verdict::FUTURE)];
-                if best.is_none_or(|(other, _)| key > other) && passes(start + at) {
+                let is_better = |key: f64, best: &Option<(f64, usize)>| match best {
+                    Some((other, _)) => key > *other,
+                    None => key != NOT_A_CANDIDATE,
+                };
+                let (at, key) = block.best_of(count, wanted);
+                if !is_better(key, best) {
+                    continue;
+                }
+                if passes(start + at) {
                     *best = Some((key, start + at));
+                    continue;
+                }
+                for at in (0..count).filter(|at| block.verdict[*at] == wanted) {
+                    let (whole, fraction) = block.scores(at);
+                    let key = whole as f64 + fraction;
+                    if is_better(key, best) && passes(start + at) {
+                        *best = Some((key, start + at));
+                    }
                 }
             }
         }
@@ -198,8 +237,9 @@ impl ClassEvaluator {
                     continue;
                 };
                 let idle = &idle[range.clone()];
-                let is_short = |any, idle: &i64| any | (need.amount > *idle);
-                if !idle.iter().fold(false, is_short) {
+                // Whoever has too little has a negative sign in one of both: a few vector instructions.
+                let signs = |signs, idle: &i64| signs | idle | idle.wrapping_sub(need.amount);
+                if idle.iter().fold(0, signs) >= 0 {
                     continue;
                 }
                 for (verdict, idle) in verdict.iter_mut().zip(idle) {

@@ -9,6 +9,7 @@ use pumice_model::{NodeIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
+use super::block_index::BlockIndex;
 use super::cells::CellFilters;
 use super::evaluate::{Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
@@ -82,6 +83,23 @@ impl ClassIndex {
         };
         index.settle_cells();
         index
+    }
+
+    /// An index of all nodes of a class of which less was known; it knows nothing yet.
+    pub fn of_blocks(state: &State, blocks: BlockIndex) -> Box<Self> {
+        let evaluator = blocks.into_evaluator();
+        Box::new(Self::new(state, evaluator, None, Vec::new()))
+    }
+
+    /// What is kept of it where there is no room for more; only of one that is plain.
+    pub fn into_blocks(self) -> BlockIndex {
+        let future = self.future.as_ref().map(Ranking::keys);
+        BlockIndex::of_keys(self.evaluator, self.cursor, self.idle.keys(), future)
+    }
+
+    /// Bytes that an index of so many nodes holds at least.
+    pub fn least_bytes(nodes: usize) -> usize {
+        nodes * (size_of::<Verdict>() + Ranking::BYTES_A_NODE)
     }
 
     /// Bytes it holds.

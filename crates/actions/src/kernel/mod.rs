@@ -11,6 +11,7 @@
 //! again when it is next asked. The answer is the one a plain loop over all nodes would give: the
 //! test kit's naive scheduler holds the kernel to that.
 
+mod block_index;
 mod cells;
 mod classes;
 mod evaluate;
@@ -30,9 +31,10 @@ use pumice_framework::points::{CandidateScore, Counting, StaticPart};
 use pumice_framework::{Choice, Class, FitError, Plugins, ReasonId, ReasonTable, TopologyKeys};
 use pumice_model::{NodeIx, State, TaskIx};
 
+use block_index::BlockIndex;
 use cells::{CellFilters, Layouts};
 pub use classes::INDEX_BUDGET_BYTES;
-use classes::{ClassIx, Classes, Prefiltered};
+use classes::{ClassIx, Classes, KnownNodes, Prefiltered};
 use evaluate::{Block, ClassEvaluator};
 use index::ClassIndex;
 pub use places::PlaceCount;
@@ -83,6 +85,18 @@ impl Kernel {
             cycle: 0,
             effort: 0,
         }
+    }
+
+    /// As [`Kernel::new`], set up as this one is.
+    pub fn for_reasons(&self, reasons: ReasonTable) -> Self {
+        let mut kernel = Self::new(reasons);
+        kernel.set_index_budget_bytes(self.classes.budget());
+        kernel
+    }
+
+    /// How much memory indexes of classes may have; [`INDEX_BUDGET_BYTES`] unless set.
+    pub fn set_index_budget_bytes(&mut self, bytes: usize) {
+        self.classes = Classes::within(bytes);
     }
 
     /// Units of work done since this was last asked: about one look at one node each.
@@ -170,15 +184,36 @@ impl Kernel {
     ) -> Result<A, FitError> {
         let class = self.class_of(state, plugins, task);
         self.prefilter(state, plugins, class)?;
-        let mut index = match self.classes.take_index(state, class) {
-            Some(index) => index,
-            None => self.describe(state, plugins, class).index(state),
-        };
+        let mut index = self.index_of_all_nodes(state, plugins, class);
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
         let answer = ask(&mut index, state, &mut self.reasons, &mut self.scratch);
-        self.effort += std::mem::take(&mut index.effort);
-        self.classes.put_index(state, class, index);
+        self.keep(state, class, index);
         Ok(answer)
+    }
+
+    /// The index of all nodes of a class, out of its record: to be put back with [`Kernel::keep`].
+    fn index_of_all_nodes(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        class: ClassIx,
+    ) -> Box<ClassIndex> {
+        match self.classes.take_index(state, class) {
+            Some(KnownNodes::All(index)) => index,
+            Some(KnownNodes::Blocks(blocks)) => ClassIndex::of_blocks(state, *blocks),
+            None => self.describe(state, plugins, class).index(state),
+        }
+    }
+
+    /// Keeps the index of a class, or as much of it as there is room for.
+    fn keep(&mut self, state: &State, class: ClassIx, mut index: Box<ClassIndex>) {
+        self.effort += std::mem::take(&mut index.effort);
+        let shrinks = index.is_plain() && !self.classes.has_room(index.bytes());
+        let known = match shrinks {
+            true => KnownNodes::Blocks(Box::new(index.into_blocks())),
+            false => KnownNodes::All(index),
+        };
+        self.classes.put_index(state, class, known);
     }
 
     fn best_node(
@@ -190,27 +225,70 @@ impl Kernel {
         let class = self.class_of(state, plugins, task);
         self.prefilter(state, plugins, class)?;
         let mut only_once = false;
-        let mut index = match self.classes.take_index(state, class) {
-            Some(index) => index,
+        let known = match self.classes.take_index(state, class) {
+            Some(known) => known,
             None => {
                 only_once = self.classes.is_alone(state, class);
                 let description = self.describe(state, plugins, class);
                 if only_once && let Some(found) = self.scan(state, &description) {
                     return Ok(found);
                 }
-                description.index(state)
+                self.begin_index(state, description)
             }
+        };
+        let mut index = match known {
+            KnownNodes::All(index) => index,
+            KnownNodes::Blocks(blocks) => match self.best_of_blocks(state, class, blocks) {
+                Ok(found) => return Ok(found),
+                Err(index) => index,
+            },
         };
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
         let answer = match index.best(state) {
             Some(choice) => Ok(choice),
             None => Err(index.explain(state, &mut self.reasons, self.cycle)),
         };
-        self.effort += std::mem::take(&mut index.effort);
         if !only_once || answer.is_err() {
-            self.classes.put_index(state, class, index);
+            self.keep(state, class, index);
+        } else {
+            self.effort += index.effort;
         }
         answer
+    }
+
+    /// An index for a class that has none, of all nodes if there is room.
+    fn begin_index(&mut self, state: &State, description: Description) -> KnownNodes {
+        let bytes = ClassIndex::least_bytes(state.nodes().len());
+        if description.is_plain() && !self.classes.has_room(bytes) {
+            let blocks = BlockIndex::new(state, description.evaluator);
+            return KnownNodes::Blocks(Box::new(blocks));
+        }
+        KnownNodes::All(description.index(state))
+    }
+
+    /// The best node by what is known of blocks.
+    ///
+    /// # Errors
+    /// An index of all nodes that knows nothing yet, if it has to tell why there is none, or is worth its
+    /// room.
+    fn best_of_blocks(
+        &mut self,
+        state: &State,
+        class: ClassIx,
+        mut blocks: Box<BlockIndex>,
+    ) -> Result<ChosenNode, Box<ClassIndex>> {
+        let bytes = ClassIndex::least_bytes(state.nodes().len());
+        if blocks.is_dear() && self.classes.has_room(bytes) {
+            return Err(ClassIndex::of_blocks(state, *blocks));
+        }
+        blocks.catch_up(state, &mut self.reasons, &mut self.scratch);
+        self.effort += std::mem::take(&mut blocks.effort);
+        let Some(found) = blocks.best() else {
+            return Err(ClassIndex::of_blocks(state, *blocks));
+        };
+        self.classes
+            .put_index(state, class, KnownNodes::Blocks(blocks));
+        Ok(found)
     }
 
     /// What plugins say of a class that has no index.
@@ -243,7 +321,7 @@ impl Kernel {
     }
 
     fn forget(&mut self) {
-        self.classes = Classes::default();
+        self.classes = Classes::within(self.classes.budget());
         self.static_parts = StaticParts::default();
         self.keys = TopologyKeys::default();
         self.layouts = Layouts::default();
@@ -338,6 +416,12 @@ struct Description {
 }
 
 impl Description {
+    /// Each node tells by itself how good it is.
+    fn is_plain(&self) -> bool {
+        let normalised = &self.evaluator.static_part.normalised;
+        self.cells.is_none() && self.candidates.is_empty() && normalised.is_empty()
+    }
+
     /// An index of all nodes that knows nothing of them yet.
     fn index(self, state: &State) -> Box<ClassIndex> {
         let index = ClassIndex::new(state, self.evaluator, self.cells, self.candidates);

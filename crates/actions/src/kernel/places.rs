@@ -40,14 +40,10 @@ impl Kernel {
                 spans_nodes: false,
             };
         }
-        let mut index = match self.classes.take_index(state, class) {
-            Some(index) => index,
-            None => self.describe(state, plugins, class).index(state),
-        };
+        let mut index = self.index_of_all_nodes(state, plugins, class);
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
         let found = index.places(state.nodes(), request);
-        self.effort += std::mem::take(&mut index.effort);
-        self.classes.put_index(state, class, index);
+        self.keep(state, class, index);
         found
     }
 }

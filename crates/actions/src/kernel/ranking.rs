@@ -51,6 +51,9 @@ impl Keys for TopKeys<'_> {
 }
 
 impl Ranking {
+    /// Bytes it holds of each node, about: a key and its share of the tree.
+    pub const BYTES_A_NODE: usize = 9;
+
     /// A ranking without candidates.
     pub fn new(nodes: usize, layout: Option<&Layout>, normalised: usize) -> Self {
         let order = match layout {
@@ -63,6 +66,11 @@ impl Ranking {
             raw_counts: vec![BTreeMap::new(); normalised],
             raw_max: vec![0; normalised],
         }
+    }
+
+    /// Keys by node or, with cells, by position.
+    pub fn keys(&self) -> &[f64] {
+        &self.keys
     }
 
     /// Sets the key of a node.
@@ -121,7 +129,7 @@ impl Ranking {
             Order::Cells(cells) => cells.best.len() * 64,
             Order::One(_) => 0,
         };
-        self.keys.len() * 9 + cells
+        self.keys.len() * Self::BYTES_A_NODE + cells
     }
 }
 

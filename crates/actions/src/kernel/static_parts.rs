@@ -49,9 +49,13 @@ impl StaticParts {
         Rc::clone(part)
     }
 
+    /// Bytes of one, about: a verdict, a score and perhaps a raw value per node.
+    pub fn bytes(nodes: usize) -> usize {
+        24 * nodes
+    }
+
     fn stay_within_budget(&mut self, nodes: usize) {
-        // A verdict, a score and perhaps a raw value per node.
-        let part_bytes = 24 * nodes.max(1);
+        let part_bytes = Self::bytes(nodes.max(1));
         if self.parts.len() > self.in_use + STATIC_BUDGET_BYTES / part_bytes {
             self.parts.retain(|_, part| Rc::strong_count(part) > 1);
             self.in_use = self.parts.len();

@@ -122,3 +122,36 @@ fn what_configmaps_tell_of_a_node_is_followed() {
     cluster.apply(told(Some(("Ascend310P-0", ""))));
     assert_eq!(settle(&mut cluster), ["a n1"]);
 }
+
+#[test]
+fn of_which_gang_a_pod_is_matters_only_while_vnpus_of_its_gang_are_being_made() {
+    let asks = |gang: &str, name: &str, level| member(gang, npu_pod(name, 2, level));
+    let being_made = |real: &[(&str, &str)]| {
+        let records = [&[(CORES, "0-vir02")], real].concat();
+        Delta::PodApply(Box::new(holding(&records, asks("a", "a0", "high"))))
+    };
+    let mut cluster = Cluster::under(CONF)
+        .with(told(Some(("Ascend310P-0", ""))))
+        .node(npu_node())
+        .group(group("a", 1))
+        .group(group("b", 1))
+        .pod(asks("a", "a1", "low"))
+        .pod(asks("b", "b1", "low"));
+    let are_alike = |cluster: &Cluster| {
+        let state = cluster.engine.state();
+        let judged = ["a1", "b1"].map(|uid| {
+            let task = state.task_by_uid(uid).expect("known");
+            state.devices().judged_as(state.task(task).demand)
+        });
+        judged[0] == judged[1]
+    };
+    assert!(are_alike(&cluster));
+    cluster.apply(being_made(&[(REAL, "Ascend310P-2c-100-0_0")]));
+    assert!(are_alike(&cluster));
+    cluster.apply(being_made(&[]));
+    assert!(!are_alike(&cluster));
+    assert_eq!(settle(&mut cluster), ["a1 n1"]);
+    cluster.apply(being_made(&[(REAL, "Ascend310P-2c-100-0_0")]));
+    assert!(are_alike(&cluster));
+    assert_eq!(settle(&mut cluster), ["b1 n1"]);
+}

@@ -13,9 +13,7 @@ use std::rc::Rc;
 
 use pumice_devices::DeviceRequest;
 use pumice_model::AppearanceIx;
-use pumice_model::{
-    DeviceRequestIx, NeedIx, Rules, Shape, ShapeIx, State, Task, TaskIx, VolumeNeed,
-};
+use pumice_model::{DeviceRequestIx, NeedIx, Rules, Shape, ShapeIx, State, TaskIx, VolumeNeed};
 
 /// What tells classes apart in every configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,13 +29,15 @@ pub struct ClassKey {
 }
 
 impl ClassKey {
-    /// The key of a task.
-    pub fn of(task: &Task) -> Self {
+    /// The key of a task, as things stand: whether its group matters to its devices may change with what
+    /// the group holds.
+    pub fn of(state: &State, task: TaskIx) -> Self {
+        let task = state.task(task);
         Self {
             shape: task.shape,
             appearance: task.appearance,
             volumes: task.volumes,
-            devices: task.demand,
+            devices: state.devices().judged_as(task.demand),
         }
     }
 }
@@ -93,7 +93,7 @@ pub struct Class {
 impl Class {
     /// The class of a task in a configuration whose plugins sign nothing.
     pub fn of(state: &State, task: TaskIx) -> Self {
-        Self::new(state, ClassKey::of(state.task(task)), Rc::default())
+        Self::new(state, ClassKey::of(state, task), Rc::default())
     }
 
     /// The class with a key and a signature.

@@ -291,6 +291,11 @@ impl State {
             _ => self.read_devices(ix, node, known),
         };
         let Some(mut holding) = holding else { return };
+        if !keeps {
+            // It may have come to another group while it is on its way.
+            holding.tags = self.tags(&self.tasks[ix.at()]);
+        }
+        self.devices.groups_mut().add(&holding);
         for (family, allocations) in &mut holding.parts {
             let devices = &mut self.nodes.devices[node.at()];
             devices.charge(*family, ix.0, holding.tags, load, allocations);
@@ -303,6 +308,7 @@ impl State {
         let Some(holding) = &self.tasks[ix.at()].holding else {
             return;
         };
+        self.devices.groups_mut().remove(holding);
         for (family, allocations) in &holding.parts {
             self.nodes.devices[node.at()].discharge(*family, ix.0, load, allocations);
         }

@@ -136,8 +136,8 @@ impl BlockScore for BalancedBlock<'_> {
             whole_evenness(cpu.0, memory.0),
             whole_evenness(cpu.1, memory.1),
         );
-        let half = (50.0 + with - without) * 0.5;
-        self.weight * (50 + half as i64)
+        let change = columns::whole(with - without);
+        self.weight * (50 + (50 + change) / 2)
     }
 }
 

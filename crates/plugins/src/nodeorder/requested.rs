@@ -139,7 +139,7 @@ impl BlockScore for RequestedBlock<'_> {
     #[inline(always)]
     fn at(&self, at: usize) -> i64 {
         let sum = self.cpu.percent(at, self.least) + self.memory.percent(at, self.least);
-        self.weight * columns::floor(sum * 0.5) as i64
+        self.weight * (columns::whole(sum) / 2)
     }
 }
 

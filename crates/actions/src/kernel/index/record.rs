@@ -24,7 +24,7 @@ impl ClassIndex {
     }
 
     /// Whether keys are nothing but scores.
-    fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         let normalised = &self.evaluator.static_part.normalised;
         self.cells.is_none() && self.parts.is_none() && normalised.is_empty()
     }

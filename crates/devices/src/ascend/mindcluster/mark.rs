@@ -41,6 +41,13 @@ impl VnpuMark {
         }
     }
 
+    /// The plugin could take a pod that asks for a vNPU of the other template for the one of this.
+    pub fn is_mistakable_for(self, other: VnpuTemplate) -> bool {
+        self.progress == VnpuProgress::InFlight
+            && self.template != other
+            && self.template.part().cores == other.part().cores
+    }
+
     /// What an entry of the ledger says; `None` for what is no vNPU.
     pub fn of(partition: Option<Partition>) -> Option<Self> {
         let partition = partition?;

@@ -142,10 +142,11 @@ impl Family for MindClusterFamily {
     }
 
     fn depends_on_group(&self, pod: &PodFacts) -> bool {
-        let asked = CoreRequest::of(pod)
-            .and_then(Result::ok)
-            .map(|asked| asked.size);
-        self.settings.mind_cluster.enabled && matches!(asked, Some(Size::Virtual(_)))
+        let asked = CoreRequest::of(pod).and_then(Result::ok);
+        let Some(Size::Virtual(template)) = asked.map(|asked| asked.size) else {
+            return false;
+        };
+        self.settings.mind_cluster.enabled && template.has_others_of_its_cores()
     }
 
     fn mode(&self, _card: &Card) -> &'static str {

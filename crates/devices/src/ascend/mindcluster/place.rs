@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::binding::{Annotation, AnnotationValue, BindingAnnotations, InFlightGuard};
-use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Tags};
+use crate::ledger::{Allocation, Allocations, LedgerTime, NodeCards, Partition, Tags};
 use crate::request::{Failure, FamilyRequest, NearMiss};
 use crate::text::Bounded;
 
@@ -179,10 +179,11 @@ impl NpuRequest {
         cards: &NodeCards,
         view: LedgerTime,
     ) -> Result<usize, NpuShortage> {
+        let mistakable = self.mistakable(template, cards, view);
         let mut closest = NpuShortage::NoUsable;
         let mut best = None;
         for at in 0..cards.cards.len() {
-            match self.check(template, cards, at, view) {
+            match check(template, cards, at, view, mistakable) {
                 Ok(()) => {
                     let free = free(cards, at, view);
                     let order = (free.cores, free.ai_cpus, at);
@@ -194,58 +195,34 @@ impl NpuRequest {
         best.map(|(_, _, at)| at).ok_or(closest)
     }
 
-    /// Whether a chip has room for a vNPU.
-    fn check(
+    /// Where the plugin could take the pod for another one that is on its way: it knows no more of a pod
+    /// than its number of AI cores. Pods of one group may be taken for one another where the same vNPUs
+    /// come of it, and where their Bindings wait for each other.
+    fn mistakable(
         &self,
         template: VnpuTemplate,
         cards: &NodeCards,
-        at: usize,
         view: LedgerTime,
-    ) -> Result<(), NpuShortage> {
-        let card = &cards.cards[at];
-        if !card.is_usable() || (Listing::of(card) == Listing::Unlisted && !is_split(cards, at)) {
-            return Err(NpuShortage::NoUsable);
+    ) -> Mistakable {
+        let mut found = Mistakable::Nowhere;
+        if !template.has_others_of_its_cores() {
+            return found;
         }
-        let (part, free) = (template.part(), free(cards, at, view));
-        if free.cores < part.cores {
-            return Err(NpuShortage::Cores);
-        }
-        if free.ai_cpus < part.ai_cpus {
-            return Err(NpuShortage::AiCpus);
-        }
-        if free.dvpp < part.dvpp {
-            return Err(NpuShortage::Dvpp);
-        }
-        if groups(cards, at, view) >= most_groups(part.cores) {
-            return Err(NpuShortage::Groups);
-        }
-        match self.is_mistakable(template, cards, at, view) {
-            true => Err(NpuShortage::InFlight),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether the plugin could take the pod for another one that is on its way: it knows no more of
-    /// a pod than its number of AI cores. Pods of one group may be taken for one another where the
-    /// same vNPUs come of it, and where their Bindings wait for each other.
-    fn is_mistakable(
-        &self,
-        template: VnpuTemplate,
-        cards: &NodeCards,
-        at: usize,
-        view: LedgerTime,
-    ) -> bool {
         // A vNPU may be on its way to a chip of which nothing is told any more.
         let all = cards.entries(view).chain(cards.strays(view));
         let others = all.filter(|entry| entry.certain);
-        let mut others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
-        others.any(|(entry, mark)| {
-            let is_alike = mark.progress == VnpuProgress::InFlight
-                && mark.template != template
-                && mark.template.part().cores == template.part().cores;
+        let others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
+        for (entry, _) in others.filter(|(_, mark)| mark.is_mistakable_for(template)) {
             let of_group = self.tags.group.is_some() && self.tags.group == entry.tags.group;
-            is_alike && !(of_group && (self.is_guarded || usize::from(entry.card) == at))
-        })
+            found = match found {
+                _ if !of_group => return Mistakable::Everywhere,
+                known if self.is_guarded => known,
+                Mistakable::Nowhere => Mistakable::Beside(usize::from(entry.card)),
+                Mistakable::Beside(card) if card == usize::from(entry.card) => found,
+                _ => return Mistakable::Everywhere,
+            };
+        }
+        found
     }
 
     /// Nodes without downgrade go first, then those with the fewest free AI cores (spec/05 §2.9).
@@ -271,7 +248,8 @@ impl NpuRequest {
                 Size::Whole => (!is_idle(cards, at, view)).then(|| "in use".to_owned()),
                 Size::Virtual(template) => {
                     let last = template.downgrade().unwrap_or(template);
-                    let shortage = self.check(last, cards, at, view).err();
+                    let mistakable = self.mistakable(last, cards, view);
+                    let shortage = check(last, cards, at, view, mistakable).err();
                     shortage.map(|shortage| chip_short_of(shortage, last, cards, at, view))
                 }
             };
@@ -281,6 +259,59 @@ impl NpuRequest {
             }
         }
         wrong
+    }
+}
+
+/// On which chips of a node a pod could be taken for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mistakable {
+    /// On none.
+    Nowhere,
+    /// On all but this one.
+    Beside(usize),
+    /// On all.
+    Everywhere,
+}
+
+impl Mistakable {
+    fn is_on(self, at: usize) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Beside(card) => card != at,
+            Self::Everywhere => true,
+        }
+    }
+}
+
+/// Whether a chip has room for a vNPU.
+fn check(
+    template: VnpuTemplate,
+    cards: &NodeCards,
+    at: usize,
+    view: LedgerTime,
+    mistakable: Mistakable,
+) -> Result<(), NpuShortage> {
+    let card = &cards.cards[at];
+    if !card.is_usable() || (Listing::of(card) == Listing::Unlisted && !is_split(cards, at)) {
+        return Err(NpuShortage::NoUsable);
+    }
+    let (part, free) = (template.part(), free(cards, at, view));
+    if free.cores < part.cores {
+        return Err(NpuShortage::Cores);
+    }
+    if free.ai_cpus < part.ai_cpus {
+        return Err(NpuShortage::AiCpus);
+    }
+    if free.dvpp < part.dvpp {
+        return Err(NpuShortage::Dvpp);
+    }
+    let most = most_groups(part.cores);
+    if most.is_some_and(|most| groups(cards, at, view) >= most) {
+        return Err(NpuShortage::Groups);
+    }
+    match mistakable.is_on(at) {
+        true => Err(NpuShortage::InFlight),
+        false => Ok(()),
     }
 }
 
@@ -325,12 +356,12 @@ fn groups(cards: &NodeCards, at: usize, view: LedgerTime) -> usize {
     known.len() + unknown
 }
 
-/// Groups with which a vNPU of so many AI cores is not made any more.
-fn most_groups(cores: i64) -> usize {
+/// Groups with which a vNPU of so many AI cores is not made any more, if there are such.
+fn most_groups(cores: i64) -> Option<usize> {
     match cores {
-        4.. => 3,
-        2.. => 4,
-        _ => usize::MAX,
+        4.. => Some(3),
+        2.. => Some(4),
+        _ => None,
     }
 }
 
@@ -360,6 +391,21 @@ impl FamilyRequest for NpuRequest {
     fn fit(&self, cards: &NodeCards, view: LedgerTime) -> Result<f64, u8> {
         let chosen = self.find(cards, view)?;
         Ok(self.score(&chosen, cards, view))
+    }
+
+    /// It may share a chip or a node with vNPUs of its own group of which those of others would keep it
+    /// away: see [`NpuRequest::mistakable`].
+    fn heeds_group(&self, held: &mut dyn Iterator<Item = Partition>) -> bool {
+        let Size::Virtual(template) = self.asked.size else {
+            return false;
+        };
+        let own = [Some(template), template.downgrade()];
+        held.filter_map(|partition| VnpuMark::of(Some(partition)))
+            .any(|mark| {
+                own.into_iter()
+                    .flatten()
+                    .any(|own| mark.is_mistakable_for(own))
+            })
     }
 
     fn choose(&self, cards: &NodeCards, view: LedgerTime) -> Option<Allocations> {

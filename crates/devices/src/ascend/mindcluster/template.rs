@@ -134,6 +134,13 @@ impl VnpuTemplate {
         }
     }
 
+    /// There are other templates with as many AI cores.
+    pub fn has_others_of_its_cores(self) -> bool {
+        let cores = self.part().cores;
+        let mut others = Self::ALL.into_iter().filter(|other| *other != self);
+        others.any(|other| other.part().cores == cores)
+    }
+
     /// The template with a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
