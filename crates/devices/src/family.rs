@@ -56,15 +56,22 @@ pub trait Family {
     }
 }
 
-/// A ConfigMap of which one key is read.
+/// ConfigMaps of a namespace that tell of nodes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReportPlace {
     /// Namespace.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-    /// The key.
-    pub key: String,
+    pub namespace: &'static str,
+    /// Which of it.
+    pub maps: ReportMaps,
+}
+
+/// How ConfigMaps that tell of nodes are found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReportMaps {
+    /// By name.
+    Named(String),
+    /// By label, `key=value`: there is one for each node.
+    Labelled(&'static str),
 }
 
 /// Reads what a ConfigMap tells of nodes: namespace, name, data; nothing if the family does not know

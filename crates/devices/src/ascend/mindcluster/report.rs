@@ -9,7 +9,7 @@
 use serde_json::{Map, Value};
 
 use crate::facts::NodeReport;
-use crate::family::ReportPlace;
+use crate::family::{ReportMaps, ReportPlace};
 use crate::settings::Settings;
 use crate::sha256;
 use crate::text::shorten;
@@ -44,17 +44,27 @@ pub const HEALTH_OF_NODE: &str = "mindx-dl-nodeinfo";
 /// ConfigMaps of ClusterD with devices that are followed: each has a thousand nodes or more.
 const DEVICE_MAPS: u32 = 10;
 
-/// The ConfigMaps to follow. Those that each node has are not among them: their names are not known.
+/// Label of the ConfigMaps that each node has, whoever writes them.
+const NODE_MAPS: &str = "mx-consumer-cim=true";
+
+/// The ConfigMaps to follow.
 pub fn places(settings: &Settings) -> Vec<ReportPlace> {
-    if !settings.mind_cluster.enabled || !settings.mind_cluster.use_cluster_info_manager {
+    let params = &settings.mind_cluster;
+    if !params.enabled {
         return Vec::new();
+    }
+    if !params.use_cluster_info_manager {
+        let of_nodes = |namespace| ReportPlace {
+            namespace,
+            maps: ReportMaps::Labelled(NODE_MAPS),
+        };
+        return [PLUGIN_NAMESPACE, NAMESPACE].map(of_nodes).into();
     }
     let devices = (0..DEVICE_MAPS).map(|number| format!("{CLUSTER_DEVICES}{number}"));
     let names = devices.chain([CLUSTER_NODES.to_owned()]);
     let place = |name: String| ReportPlace {
-        namespace: NAMESPACE.to_owned(),
-        key: name.clone(),
-        name,
+        namespace: NAMESPACE,
+        maps: ReportMaps::Named(name),
     };
     names.map(place).collect()
 }
