@@ -7,9 +7,13 @@
 //! terminating ones included; *future* leaves out terminating pods and counts those that wait for
 //! their place. Charging and discharging are exact inverses.
 
+mod summary;
+
 use std::rc::Rc;
 
 use smallvec::SmallVec;
+
+pub use summary::CardSummary;
 
 /// The largest amount anybody may charge at once: so many pods cannot be on a node that a sum of
 /// them leaves an `i64`.
@@ -157,7 +161,7 @@ pub enum LedgerTime {
 pub struct LedgerEntry {
     /// Number of the pod, given by the owner of the ledger.
     pub pod: u32,
-    /// Position of the card.
+    /// Position of the card; [`LedgerEntry::NO_CARD`] where the node does not have it (any more).
     pub card: u16,
     /// Partition.
     pub partition: Option<Partition>,
@@ -172,6 +176,9 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
+    /// See [`LedgerEntry::card`].
+    pub const NO_CARD: u16 = u16::MAX;
+
     /// It is in the ledger and holds nothing of its card.
     pub fn is_empty(&self) -> bool {
         self.held.iter().all(|amount| *amount == 0)
@@ -195,6 +202,8 @@ pub struct NodeCards {
     used: Vec<i64>,
     future: Option<Vec<i64>>,
     entries: Vec<LedgerEntry>,
+    /// Of cards the node does not have.
+    strays: Vec<LedgerEntry>,
     in_transit: u32,
 }
 
@@ -286,6 +295,12 @@ impl NodeCards {
         self.entries.iter().filter(counts)
     }
 
+    /// Likewise those of cards the node does not have: they take nothing, but their pods are there.
+    pub fn strays(&self, view: LedgerTime) -> impl Iterator<Item = &LedgerEntry> {
+        let counts = move |entry: &&LedgerEntry| entry.load.counts(view);
+        self.strays.iter().filter(counts)
+    }
+
     /// Partitions of a card in use, in no particular order; a partition twice if two pods claim it.
     pub fn partitions(&self, card: usize, view: LedgerTime) -> impl Iterator<Item = Partition> {
         self.entries(view)
@@ -327,7 +342,7 @@ impl NodeCards {
         shrunk.map(|(of, _)| format!("card {id} has less {} than it had", of.name))
     }
 
-    /// Charges a pod. Allocations without a card on the node charge nothing.
+    /// Charges a pod. Allocations without a card on the node are remembered and charge nothing.
     pub fn charge(&mut self, pod: u32, tags: Tags, load: Load, allocations: &[Allocation]) {
         if load != Load::Held {
             self.in_transit += 1;
@@ -336,19 +351,22 @@ impl NodeCards {
             }
         }
         for allocation in allocations {
-            let Some(card) = allocation.card else {
-                continue;
-            };
-            self.change(card, load, &allocation.charged, |used, part| used + part);
-            self.entries.push(LedgerEntry {
+            let entry = LedgerEntry {
                 pod,
-                card,
+                card: allocation.card.unwrap_or(LedgerEntry::NO_CARD),
                 partition: allocation.partition,
                 held: Portion::from_slice(&allocation.charged),
                 tags,
                 load,
                 certain: allocation.certain,
-            });
+            };
+            match allocation.card {
+                Some(card) => {
+                    self.change(card, load, &allocation.charged, |used, part| used + part);
+                    self.entries.push(entry);
+                }
+                None => self.strays.push(entry),
+            }
         }
         debug_assert!(
             self.are_balanced(allocations),
@@ -363,17 +381,9 @@ impl NodeCards {
                 self.change(card, load, &allocation.charged, |used, part| used - part);
             }
         }
-        // The newest entries are the likeliest.
-        let mut at = self.entries.len();
-        let mut left = allocations.iter().filter(|one| one.card.is_some()).count();
-        while at > 0 && left > 0 {
-            at -= 1;
-            if self.entries[at].pod == pod {
-                self.entries.swap_remove(at);
-                left -= 1;
-            }
-        }
-        debug_assert_eq!(left, 0, "pod {pod} gives back cards it does not hold");
+        let on_cards = allocations.iter().filter(|one| one.card.is_some()).count();
+        forget(&mut self.entries, pod, on_cards);
+        forget(&mut self.strays, pod, allocations.len() - on_cards);
         if load != Load::Held {
             self.in_transit -= 1;
             if self.in_transit == 0 {
@@ -428,55 +438,23 @@ impl NodeCards {
     }
 }
 
+/// Removes so many entries of a pod.
+fn forget(entries: &mut Vec<LedgerEntry>, pod: u32, mut left: usize) {
+    // The newest entries are the likeliest.
+    let mut at = entries.len();
+    while at > 0 && left > 0 {
+        at -= 1;
+        if entries[at].pod == pod {
+            entries.swap_remove(at);
+            left -= 1;
+        }
+    }
+    debug_assert_eq!(left, 0, "pod {pod} gives back cards it does not hold");
+}
+
 fn add(sums: &mut [i64], parts: &[i64]) {
     for (sum, part) in sums.iter_mut().zip(parts) {
         *sum += part;
-    }
-}
-
-/// What most fits look at of a card, as it is now, small enough to be read over thousands of nodes.
-///
-/// It speaks of the first three dimensions of a family: something that cards have much of, how many
-/// share it, and a part of it in percent. A family that counts otherwise has no plain cards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CardSummary {
-    /// What it has of the first dimension.
-    pub capacity: i32,
-    /// What is in use of it.
-    pub used: i32,
-    /// How many share it.
-    pub sharers: u16,
-    /// How many more may share it.
-    pub sharers_left: u16,
-    /// What nobody has of the third dimension.
-    pub percent_left: u16,
-    /// [`Card::variant`].
-    pub variant: u8,
-    /// It may be given out.
-    pub usable: bool,
-}
-
-impl CardSummary {
-    /// The summary of a card; `None` for one about which more has to be known: one that is not plain,
-    /// or has more of anything than fits.
-    pub fn of(cards: &NodeCards, at: usize) -> Option<Self> {
-        let card = &cards.cards[at];
-        let (capacity, used) = (cards.capacity(at), cards.used(at, LedgerTime::Now));
-        let (&[amount, most, percent], &[taken, sharers, given]) = (capacity, used) else {
-            return None;
-        };
-        if !card.is_plain {
-            return None;
-        }
-        Some(Self {
-            capacity: i32::try_from(amount).ok()?,
-            used: i32::try_from(taken).ok()?,
-            sharers: u16::try_from(sharers).ok()?,
-            sharers_left: u16::try_from(most.saturating_sub(sharers).max(0)).ok()?,
-            percent_left: u16::try_from(percent.saturating_sub(given).max(0)).ok()?,
-            variant: u8::try_from(card.variant.get()).ok()?,
-            usable: card.is_usable(),
-        })
     }
 }
 

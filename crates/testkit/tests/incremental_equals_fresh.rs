@@ -160,7 +160,8 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
                 lines.push(format!("{family} {card:?} {now:?} {future:?}"));
             }
             let both = [LedgerTime::Now, LedgerTime::Future];
-            for hold in both.iter().flat_map(|view| cards.entries(*view)) {
+            let all = |view: &LedgerTime| cards.entries(*view).chain(cards.strays(*view));
+            for hold in both.iter().flat_map(all) {
                 let pod = state.task_key(TaskIx(hold.pod));
                 let what = (
                     hold.card,

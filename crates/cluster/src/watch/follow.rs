@@ -220,8 +220,8 @@ impl KindFollower {
         let pace = self.options.pace.clone();
         let (opened, mut heard) = (Instant::now(), tokio::time::Instant::now());
         let mut reach = match listing {
-            true => Reach::Listing,
-            false => Reach::Behind(opened),
+            true => WatchReach::Listing,
+            false => WatchReach::Behind(opened),
         };
         let mut look = look::begin(&self.client, self.kind, None, &pace);
         loop {
@@ -229,7 +229,7 @@ impl KindFollower {
                 biased;
                 line = lines.next() => Came::Line(line),
                 finding = &mut look => Came::Finding(finding),
-                () = sleep(pace.caught_up), if matches!(reach, Reach::Behind(_)) => Came::Quiet,
+                () = sleep(pace.caught_up), if matches!(reach, WatchReach::Behind(_)) => Came::Quiet,
                 () = sleep_until(heard + pace.silence) => Came::Silence,
             };
             reach = match came {
@@ -238,22 +238,26 @@ impl KindFollower {
                     listing &= !listed;
                     heard = tokio::time::Instant::now();
                     match reach {
-                        Reach::Listing if !listed => Reach::Listing,
-                        Reach::Listing if opened.elapsed() < pace.young_list => Reach::Present,
+                        WatchReach::Listing if !listed => WatchReach::Listing,
+                        WatchReach::Listing if opened.elapsed() < pace.young_list => {
+                            WatchReach::Present
+                        }
                         // The list tells how things stood when it began; what was held up, how they
                         // stood before.
-                        Reach::Listing | Reach::Unknown => Reach::Behind(Instant::now()),
-                        // In a stream that never pauses.
-                        Reach::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
-                            Reach::Present
+                        WatchReach::Listing | WatchReach::Unknown => {
+                            WatchReach::Behind(Instant::now())
                         }
-                        Reach::Behind(_) | Reach::Present => reach,
+                        // In a stream that never pauses.
+                        WatchReach::Behind(since) if since.elapsed() >= LONGEST_CATCHING_UP => {
+                            WatchReach::Present
+                        }
+                        WatchReach::Behind(_) | WatchReach::Present => reach,
                     }
                 }
-                Came::Quiet => Reach::Present,
+                Came::Quiet => WatchReach::Present,
                 Came::Finding(GapCheckResult::Nothing) => {
                     self.place.contact();
-                    Reach::Present
+                    WatchReach::Present
                 }
                 Came::Finding(GapCheckResult::Withheld(seen)) => {
                     self.place.lost(seen);
@@ -263,7 +267,7 @@ impl KindFollower {
                 Came::Finding(GapCheckResult::Unknown(proof)) => {
                     self.contact.failed();
                     self.place.lost(proof);
-                    Reach::Unknown
+                    WatchReach::Unknown
                 }
                 Came::Silence => {
                     let silence = pace.silence;
@@ -272,12 +276,12 @@ impl KindFollower {
                     )));
                 }
             };
-            if reach == Reach::Present {
+            if reach == WatchReach::Present {
                 self.place.followed();
             }
             let version = match reach {
-                Reach::Present | Reach::Unknown => self.from.as_deref(),
-                Reach::Listing | Reach::Behind(_) => None,
+                WatchReach::Present | WatchReach::Unknown => self.from.as_deref(),
+                WatchReach::Listing | WatchReach::Behind(_) => None,
             };
             look = look::begin(&self.client, self.kind, version, &pace);
         }
@@ -446,7 +450,7 @@ impl KindFollower {
 
 /// How far what an open watch has brought reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum WatchReach {
     /// It brings the list.
     Listing,
     /// Since then it brings events, some of them of before.

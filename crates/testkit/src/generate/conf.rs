@@ -234,6 +234,11 @@ const DEVICE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
         &["true", "true", "true", "false"],
     ),
     (
+        1,
+        "deviceshare.AscendMindClusterVNPUEnable",
+        &["true", "true", "true", "false"],
+    ),
+    (
         2,
         "deviceshare.SchedulePolicy",
         &["binpack", "spread", "\"\""],

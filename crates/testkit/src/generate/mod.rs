@@ -14,6 +14,7 @@ mod conf;
 mod constraints;
 mod devices;
 mod groups;
+mod mindcluster;
 mod nodes;
 mod npus;
 mod pods;
@@ -78,6 +79,12 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     ));
     let mut of_npus = Rng::new(rng.clone().next(), 22);
     npus::furnish(&mut of_npus, theme, &mut nodes, &mut pods);
+    all.extend(mindcluster::furnish(
+        &mut of_npus,
+        theme,
+        &mut nodes,
+        &mut pods,
+    ));
     all.extend(
         nodes
             .into_iter()
@@ -120,7 +127,9 @@ struct Theme {
     odd: bool,
     volumes: bool,
     devices: bool,
-    /// Types of NPUs.
+    /// NPUs of MindCluster.
+    mindcluster: bool,
+    /// Types of NPUs of HAMi.
     npus: Vec<usize>,
     /// Most pods are of the same size and unconstrained.
     uniform: bool,
@@ -153,6 +162,7 @@ impl Theme {
             volumes: Rng::new(rng.clone().next(), 8).one_in(3),
             devices: Rng::new(rng.clone().next(), 11).one_in(3),
             npus: Vec::new(),
+            mindcluster: false,
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
@@ -162,8 +172,13 @@ impl Theme {
 
     /// Few things besides NPUs decide.
     fn of_npus(rng: &mut Rng) -> Self {
+        let kind = rng.below(4);
         Self {
-            npus: npus::kinds(rng),
+            npus: match kind {
+                0 => Vec::new(),
+                _ => npus::kinds(rng),
+            },
+            mindcluster: kind < 2,
             devices: rng.one_in(4),
             taints: false,
             oversubscription: false,

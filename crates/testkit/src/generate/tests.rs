@@ -76,6 +76,7 @@ static REGISTRY: Registry = Registry {
             &[
                 Arg::switch("deviceshare.VGPUEnable", false, "").spec(),
                 Arg::switch("deviceshare.AscendHAMiVNPUEnable", false, "").spec(),
+                Arg::switch("deviceshare.AscendMindClusterVNPUEnable", false, "").spec(),
                 Arg::text("deviceshare.SchedulePolicy", "", "").spec(),
                 int("deviceshare.ScheduleWeight"),
             ],

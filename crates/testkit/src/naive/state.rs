@@ -154,6 +154,8 @@ pub struct World {
     pub storage: Storage,
     /// Somebody makes PodGroups for pods that name none.
     pub makes_groups: bool,
+    /// What ConfigMaps tell of nodes: text by topic.
+    pub reports: BTreeMap<String, BTreeMap<String, String>>,
     /// Families of devices that are switched on.
     pub on: devices::On,
     /// Committed placements in order.
@@ -275,6 +277,10 @@ impl World {
                 let labels = namespace.labels.iter().cloned().collect();
                 self.namespaces
                     .insert(namespace.name.clone(), Rc::new(labels));
+            }
+            Delta::NodeReport { node, topic, text } => {
+                let reports = self.reports.entry(node.clone()).or_default();
+                reports.extend(text.clone().map(|text| (topic.clone(), text)));
             }
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),

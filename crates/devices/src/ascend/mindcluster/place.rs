@@ -235,7 +235,9 @@ impl NpuRequest {
         at: usize,
         view: LedgerTime,
     ) -> bool {
-        let others = cards.entries(view).filter(|entry| entry.certain);
+        // A vNPU may be on its way to a chip of which nothing is told any more.
+        let all = cards.entries(view).chain(cards.strays(view));
+        let others = all.filter(|entry| entry.certain);
         let mut others = others.filter_map(|entry| Some((entry, VnpuMark::of(entry.partition)?)));
         others.any(|(entry, mark)| {
             let is_alike = mark.progress == VnpuProgress::InFlight

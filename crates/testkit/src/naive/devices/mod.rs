@@ -1,6 +1,7 @@
 //! Shared devices by the rules alone: which of a node's a pod gets, family by family.
 
 mod hami;
+mod mindcluster;
 mod vgpu;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ impl View {
 pub struct On {
     vgpu: bool,
     hami: bool,
+    mindcluster: bool,
 }
 
 impl On {
@@ -48,6 +50,7 @@ impl On {
         Self {
             vgpu: is("deviceshare.VGPUEnable"),
             hami: is("deviceshare.AscendHAMiVNPUEnable"),
+            mindcluster: is("deviceshare.AscendMindClusterVNPUEnable"),
         }
     }
 }
@@ -71,16 +74,20 @@ pub fn charged(task: &Task) -> Res {
 pub fn never_serve(task: &Task) -> bool {
     (!task.on.vgpu && vgpu::asks(&task.pod))
         || (!task.on.hami && hami::names(&task.pod))
+        || (!task.on.mindcluster && mindcluster::names(&task.pod))
         || hami::refuses(&task.pod)
+        || mindcluster::refuses(&task.pod)
 }
 
 /// What a task would hold of a node, as its annotations say it, and the score. `None`: it does not
 /// fit.
 pub fn choose(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> Option<(Pairs, i64)> {
     let (mut held, mut score) = vgpu::choose(cycle, task, node, view)?;
-    let (more, points) = hami::choose(cycle, task, node, view)?;
-    held.extend(more);
-    score += points;
+    for choose in [hami::choose, mindcluster::choose] {
+        let (more, points) = choose(cycle, task, node, view)?;
+        held.extend(more);
+        score += points;
+    }
     held.sort();
     Some((held, score))
 }
@@ -92,12 +99,19 @@ fn policy<'a>(cycle: &Cycle<'a>) -> &'a str {
     policy.unwrap_or("")
 }
 
-/// Of a score: 10 where a policy is set and no weight.
+/// `deviceshare.InFlightGuard`: Bindings that a device plugin could mix up wait for each other.
+fn is_guarded(cycle: &Cycle) -> bool {
+    let plugin = cycle.plugin("deviceshare");
+    let guard = plugin.and_then(|plugin| plugin.arguments.bool("deviceshare.InFlightGuard"));
+    guard.unwrap_or(true)
+}
+
+/// Of a score: 10 where a policy is set, or MindCluster shares its NPUs, and no weight is given.
 fn weight(cycle: &Cycle) -> i64 {
     let Some(plugin) = cycle.plugin("deviceshare") else {
         return 0;
     };
-    let prefers = matches!(policy(cycle), "binpack" | "spread");
+    let prefers = matches!(policy(cycle), "binpack" | "spread") || On::of(cycle.config).mindcluster;
     let weight = plugin.arguments.int("deviceshare.ScheduleWeight");
     let weight = weight.unwrap_or(if prefers { 10 } else { 0 });
     match plugin.enabled.node_order {

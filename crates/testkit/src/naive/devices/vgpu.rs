@@ -196,7 +196,7 @@ fn cards(world: &World, node: &NodeObject, view: View) -> Vec<Card> {
     cards
 }
 
-fn group_of(pod: &PodObject) -> Option<String> {
+pub fn group_of(pod: &PodObject) -> Option<String> {
     let group = pod.group.as_ref()?;
     Some(format!("{}/{group}", pod.namespace))
 }

@@ -190,6 +190,20 @@ fn e19_a_vnpu_that_is_not_made_yet() {
 }
 
 #[test]
+fn a_vnpu_on_its_way_to_a_chip_that_is_gone_is_waited_for() {
+    let cards = busy(2, &[("2-vir02", "", 2)]);
+    assert_eq!((free(&cards, 0), free(&cards, 1)), ((8, 7), (8, 7)));
+    let (why, evictions_help) = place(&vnpu(2, "null", "low"), &cards).expect_err("waits");
+    assert!(
+        why.contains("waiting for vNPU creation") && !evictions_help,
+        "{why}"
+    );
+    assert_eq!(placed(&vnpu(2, "null", "high"), &cards), "0-vir02");
+    let made = busy(2, &[("2-vir02", "Ascend310P-2c-100-2_0", 2)]);
+    assert_eq!(placed(&vnpu(2, "null", "low"), &made), "0-vir02_1c");
+}
+
+#[test]
 fn e20_cores_without_an_ai_cpu() {
     let mut cards = node(1);
     for at in 0..7 {
