@@ -281,7 +281,7 @@ impl TextTeller {
 
     /// What was read stays as it was while the API server is away.
     async fn failed(&mut self, why: String, failures: u32) -> Result<(), NobodyListens> {
-        if !self.last.as_ref().is_some_and(|last| last.text.is_ok()) {
+        if self.last.as_ref().is_none_or(|last| last.text.is_err()) {
             let uid = String::new();
             let text = Err(ConfigMapError::Refused(self.full.clone(), why));
             return self.send(ConfigMapText { uid, text }).await;
