@@ -304,7 +304,9 @@ impl DecideLoop {
         }
         self.publisher.carry_out(self.decider.take_effects());
         if step.reported {
-            self.publisher.publish_numbers(self.decider.engine_mut());
+            let silent = self.decider.silent_nodes();
+            self.publisher
+                .publish_numbers(self.decider.engine_mut(), silent);
         }
     }
 }

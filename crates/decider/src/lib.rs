@@ -23,6 +23,7 @@ mod object_refs;
 mod outcomes;
 mod pending_cleanups;
 mod report;
+mod silent_nodes;
 mod status_retries;
 mod step;
 
@@ -164,6 +165,11 @@ impl Decider {
     /// The engine, for what counts its changes since the last look: numbers and gauges.
     pub fn engine_mut(&mut self) -> &mut Engine {
         &mut self.engine
+    }
+
+    /// Nodes of whose devices nothing new was told for longer than is usual.
+    pub fn silent_nodes(&self) -> usize {
+        self.reports.silent.len()
     }
 
     /// Whether there is a valid configuration.

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_devices::{ReportPlace, families};
 use pumice_model::Delta;
 
+use crate::silent_nodes::SilentNodes;
+
 /// Texts of a ConfigMap by key.
 pub type ReportData = Vec<(String, String)>;
 
@@ -34,6 +36,8 @@ type Told = BTreeSet<(String, &'static str)>;
 pub(crate) struct NodeReports {
     /// By place and name of the ConfigMap.
     places: BTreeMap<ReportPlace, BTreeMap<String, Told>>,
+    /// Those that should tell something again.
+    pub(crate) silent: SilentNodes,
 }
 
 impl NodeReports {
@@ -45,7 +49,10 @@ impl NodeReports {
             self.places.insert(place, known);
         }
         let gone = old.into_values().flat_map(BTreeMap::into_values).flatten();
-        gone.filter_map(|told| self.taken_back(told)).collect()
+        let gone: Vec<_> = gone.collect();
+        gone.into_iter()
+            .filter_map(|told| self.taken_back(told))
+            .collect()
     }
 
     /// Takes news in; `None` if nobody follows that place any more.
@@ -84,6 +91,15 @@ impl NodeReports {
             ));
             Vec::new()
         });
+        for report in &reports {
+            let spec = families::repeated(report.topic);
+            let overdue = spec.and_then(|spec| {
+                let at = (spec.written_at_s)(&report.text)?;
+                Some(at.saturating_add(spec.silent_after_s))
+            });
+            self.silent
+                .told((report.node.clone(), report.topic), overdue);
+        }
         let told: Told = reports
             .iter()
             .map(|report| (report.node.clone(), report.topic))
@@ -94,7 +110,8 @@ impl NodeReports {
             false => maps.insert(name, told.clone()),
         };
         let gone = before.unwrap_or_default().into_iter();
-        let gone = gone.filter(|of| !told.contains(of));
+        let gone: Vec<_> = gone.filter(|of| !told.contains(of)).collect();
+        let gone = gone.into_iter();
         let gone: Vec<Delta> = gone.filter_map(|of| self.taken_back(of)).collect();
         changes.deltas.extend(gone);
         changes
@@ -108,11 +125,12 @@ impl NodeReports {
 
     /// A ConfigMap does not tell this any more. Nothing happens if another does: ClusterD moves nodes
     /// from one to the other.
-    fn taken_back(&self, told: (String, &'static str)) -> Option<Delta> {
+    fn taken_back(&mut self, told: (String, &'static str)) -> Option<Delta> {
         let mut all = self.places.values().flat_map(BTreeMap::values);
         if all.any(|others| others.contains(&told)) {
             return None;
         }
+        self.silent.told(told.clone(), None);
         Some(Delta::NodeReport {
             node: told.0,
             topic: told.1.to_owned(),

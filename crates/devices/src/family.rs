@@ -84,6 +84,21 @@ pub struct ReportSpec {
     pub places: fn(&Settings) -> Vec<ReportPlace>,
     /// Reads one.
     pub read: ReadReports,
+    /// What is repeated even while nothing changes, if something is.
+    pub repeated: Option<RepeatSpec>,
+}
+
+/// Reports that their writer repeats with a new time even while nothing changes, so that silence is a
+/// sign that it does not work.
+pub struct RepeatSpec {
+    /// [`NodeReport::topic`].
+    pub topic: &'static str,
+    /// When a text was written, in seconds since 1970; `None` if it does not say.
+    pub written_at_s: fn(&str) -> Option<i64>,
+    /// Seconds after which there should have been another one.
+    pub silent_after_s: i64,
+    /// What to say of a node then, and what to do.
+    pub warning: &'static str,
 }
 
 /// A family: what it reads, and how it is made. In keys of annotations a `*` stands for a part of the

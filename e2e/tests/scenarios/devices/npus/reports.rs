@@ -16,7 +16,8 @@ fn what_each_node_tells_of_its_npus_is_followed_once_it_may_be_read() -> Result<
     let lab = Lab::take()?;
     lab.cluster().create_namespace("mindx-dl")?;
     add_node(&lab, &mind_node("npu", 3, "Ascend310P-8"))?;
-    tell_devices(&lab, "npu", "", now_s(), "")?;
+    // An hour ago, and nothing since.
+    tell_devices(&lab, "npu", "", now_s() - 3600, "")?;
     let _plugins = device_plugins(&lab, PluginSetup::default())?;
     let scheduler = Scheduler::start(lab.cluster(), &setup()?)?;
     create(&lab, &mind_pod("first", 8, &[]))?;
@@ -29,6 +30,7 @@ fn what_each_node_tells_of_its_npus_is_followed_once_it_may_be_read() -> Result<
     })?;
     grant_mindcluster_nodes(lab.cluster())?;
     assert_eq!(chips_of(&lab, &scheduler, "first", CORES)?, "0");
+    node_is_warned_of(&lab, "npu", "15 minutes")?;
 
     tell_devices(&lab, "npu", "Ascend310P-1", now_s(), "")?;
     create(&lab, &mind_pod("two", 16, &[]))?;

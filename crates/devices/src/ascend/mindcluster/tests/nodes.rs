@@ -374,3 +374,20 @@ fn gauges_tell_what_is_in_use_of_each_chip_and_by_which_pod() {
     let idle: Vec<i64> = of("1").iter().map(|(_, _, value)| *value).collect();
     assert_eq!(idle, [0, 8, 0, 0]);
 }
+
+#[test]
+fn only_what_a_device_plugin_writes_itself_is_repeated() {
+    let spec = crate::families::repeated("mindx-dl-deviceinfo").expect("every five minutes");
+    let at = |text: &str| (spec.written_at_s)(text);
+    assert_eq!(at(&device_info(INFO, None)), Some(1_718_702_470));
+    for text in ["", "{}", "{\"DeviceInfo\":{\"UpdateTime\":0}}"] {
+        assert_eq!(at(text), None, "{text}");
+    }
+    for topic in [
+        "cluster-info-device",
+        "cluster-info-node",
+        "mindx-dl-nodeinfo",
+    ] {
+        assert!(crate::families::repeated(topic).is_none(), "{topic}");
+    }
+}
