@@ -39,7 +39,9 @@ fn on_nodes(job: &Job) -> i32 {
 pub(crate) fn members_on_nodes(state: &State, job: JobIx) -> Vec<TaskIx> {
     let there = |status| matches!(status, TaskStatus::Bound | TaskStatus::Running);
     let members = state.job(job).tasks.iter().copied();
-    let mut found: Vec<TaskIx> = members.filter(|ix| there(state.task(*ix).status)).collect();
+    let mut found: Vec<TaskIx> = members
+        .filter(|ix| there(state.task(*ix).gang_status()))
+        .collect();
     found.sort_by_key(|ix| &state.task(*ix).name);
     found
 }

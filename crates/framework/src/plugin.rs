@@ -81,8 +81,8 @@ pub trait Plugin {
         None
     }
 
-    /// What the owner of a PodGroup should know of what is written on it: an annotation that cannot be
-    /// read and is passed over. Told as an event; nothing is decided by it.
+    /// What the owner of a PodGroup should know of what is written on it or its pods: an annotation
+    /// that cannot be read and is passed over. Told as an event; nothing is decided by it.
     fn job_warning(&self, _state: &State, _job: JobIx) -> Option<String> {
         None
     }

@@ -35,7 +35,7 @@ pub struct RoleCount {
     pub role: Sym,
     /// `minTaskMember` of the role, 0 when it has none.
     pub min: i32,
-    /// Tasks by status.
+    /// Tasks by [`Task::gang_status`](crate::Task::gang_status).
     pub by_status: [u32; STATUSES],
 }
 
@@ -110,7 +110,7 @@ pub struct Job {
     pub min_resources: Option<ResVec>,
     /// Its tasks in no particular order.
     pub tasks: Vec<TaskIx>,
-    /// Tasks by status.
+    /// Tasks by [`Task::gang_status`](crate::Task::gang_status).
     pub by_status: [u32; STATUSES],
     /// Pending tasks with a best-effort request.
     pub pending_best_effort: u32,
@@ -136,7 +136,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Number of tasks in a status.
+    /// Number of tasks in a [status](crate::Task::gang_status).
     pub fn count(&self, status: TaskStatus) -> i32 {
         self.by_status[status as usize] as i32
     }

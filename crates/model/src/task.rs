@@ -185,6 +185,21 @@ impl Task {
         self.demand != DeviceRequestIx::NONE || self.records.is_some() || self.holding.is_some()
     }
 
+    /// Status its gang counts it in. A pod that was told to a node that is not there never ran and is
+    /// about to be collected, so nobody may follow it: [`TaskStatus::Unknown`] until the node appears.
+    pub fn gang_status(&self) -> TaskStatus {
+        self.gang_status_if(self.status, self.node)
+    }
+
+    /// The same, had it this status on this node.
+    pub(crate) fn gang_status_if(&self, status: TaskStatus, node: Option<NodeIx>) -> TaskStatus {
+        let is_told = matches!(status, TaskStatus::Binding | TaskStatus::Bound);
+        match is_told && node.is_none() && self.lost_node != Sym::default() {
+            true => TaskStatus::Unknown,
+            false => status,
+        }
+    }
+
     /// On its way out: topology spread does not count it.
     pub fn is_terminating(&self) -> bool {
         self.deleting || self.status == TaskStatus::Releasing

@@ -276,7 +276,7 @@ fn is_pipelined(state: &State, sub: &SubJob) -> bool {
 fn count(state: &State, sub: &SubJob, counts: impl Fn(TaskStatus) -> bool) -> i64 {
     sub.tasks
         .iter()
-        .filter(|task| counts(state.task(**task).status))
+        .filter(|task| counts(state.task(**task).gang_status()))
         .count() as i64
 }
 

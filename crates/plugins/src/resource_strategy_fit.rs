@@ -18,7 +18,7 @@ use pumice_framework::points::{
     ClassSignature, NodeFilter, NodeFilters, NodeScore, NodeScores, Signature,
 };
 use pumice_framework::{Class, Plugin, ReasonTable};
-use pumice_model::{State, TaskIx};
+use pumice_model::{JobIx, State, Task, TaskIx};
 
 use crate::registry::PluginEntry;
 use proportional::Proportional;
@@ -92,6 +92,14 @@ fn names(text: &str) -> Vec<String> {
 }
 
 /// What the annotations of a pod say: type and weights.
+fn annotations(task: &Task) -> Option<(&str, &str)> {
+    let kind = task
+        .annotation(SCORING_TYPE)
+        .filter(|kind| !kind.is_empty())?;
+    Some((kind, task.annotation(WEIGHTS).unwrap_or_default()))
+}
+
+/// The same, of the pods of a class.
 fn of_pod(signature: &Signature) -> Option<(&str, &str)> {
     signature.of(SPEC.name).split_once('\n')
 }
@@ -114,15 +122,27 @@ impl Plugin for ResourceStrategyFit {
             .is_some()
             .then_some(self as &dyn NodeFilters)
     }
+
+    fn job_warning(&self, state: &State, job: JobIx) -> Option<String> {
+        if !self.strategy.is_on() {
+            return None;
+        }
+        let tasks = state.job(job).tasks.iter().map(|ix| state.task(*ix));
+        let unreadable = tasks.filter_map(|task| {
+            let (kind, weights) = annotations(task)?;
+            let error = strategy::read_annotations(kind, weights).err()?;
+            Some((&task.name, error))
+        });
+        // One of them, and always the same.
+        let (pod, error) = unreadable.min()?;
+        Some(format!("all nodes score alike for pod {pod}: {error}"))
+    }
 }
 
 impl ClassSignature for ResourceStrategyFit {
     fn signature(&self, state: &State, task: TaskIx) -> String {
-        let task = state.task(task);
-        match task.annotation(SCORING_TYPE) {
-            None | Some("") => String::new(),
-            Some(kind) => format!("{kind}\n{}", task.annotation(WEIGHTS).unwrap_or_default()),
-        }
+        let own = annotations(state.task(task));
+        own.map_or_else(String::new, |(kind, weights)| format!("{kind}\n{weights}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, PodObject, PriorityClassObject, SubGroupPolicy,
+    GroupObject, GroupPhase, PodObject, PodPhase, PriorityClassObject, SubGroupPolicy,
 };
 
 use crate::cluster::*;
@@ -372,4 +372,28 @@ fn giving_up_takes_twice_as_long_each_time_and_says_what_would_help() {
         now_s += 50;
         cluster.engine.cycle(now_s);
     }
+}
+
+#[test]
+fn a_member_told_to_a_node_that_does_not_exist_is_nobody_to_follow_until_it_runs_or_the_node_appears()
+ {
+    let gang = |phase: PodPhase| {
+        let first = PodObject {
+            phase,
+            ..on("lost", pod("first", "1c"))
+        };
+        Cluster::new()
+            .node(node("n1", "4c 8Gi pods=9"))
+            .group(group("g", 2))
+            .pod(member("g", first))
+            .pod(member("g", pod("second", "1c")))
+    };
+    let mut cluster = gang(PodPhase::Pending);
+    assert_eq!(cluster.cycle().len(), 0);
+    let (_, why) = cluster.why("second");
+    assert!(why.contains("valid: 1, min: 2"), "{why}");
+    cluster = cluster.node(node("lost", "1c 8Gi pods=9"));
+    assert_eq!(cluster.cycle(), ["second n1"]);
+    // One that runs is there, whatever became of the Node object.
+    assert_eq!(gang(PodPhase::Running).cycle(), ["second n1"]);
 }

@@ -66,12 +66,13 @@ impl State {
     fn count(&mut self, ix: TaskIx, status: TaskStatus, node: Option<NodeIx>, by: i32) {
         let task = &self.tasks[ix.at()];
         let Some(job_ix) = task.job else { return };
+        let counted = task.gang_status_if(status, node);
         let job = &mut self.jobs[job_ix.at()];
         // A count below 0 would be a task that was counted nowhere.
         let step = |count: &mut u32| *count = count.strict_add_signed(by);
-        step(&mut job.by_status[status as usize]);
+        step(&mut job.by_status[counted as usize]);
         if let Some(role) = job.roles.iter_mut().find(|role| role.role == task.role) {
-            step(&mut role.by_status[status as usize]);
+            step(&mut role.by_status[counted as usize]);
         }
         if status == TaskStatus::Pending && task.best_effort {
             step(&mut job.pending_best_effort);

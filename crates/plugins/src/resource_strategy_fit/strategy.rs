@@ -6,7 +6,7 @@ use pumice_conf::{Arg, ArgMap, Arguments, OneOf};
 use pumice_framework::Class;
 use pumice_model::{Nodes, ResIx, State};
 
-use super::of_pod;
+use super::{SCORING_TYPE, WEIGHTS, of_pod};
 use crate::columns::value;
 
 /// More of the resource stays free: better.
@@ -120,13 +120,7 @@ impl Strategy {
         }
         let own = match of_pod(&class.signature) {
             None => None,
-            Some((kind, weights)) => {
-                let weights: BTreeMap<String, i64> = serde_json::from_str(weights).ok()?;
-                if kind != MOST && kind != LEAST {
-                    return None;
-                }
-                Some((kind == MOST, weights))
-            }
+            Some((kind, weights)) => Some(read_annotations(kind, weights).ok()?),
         };
         let rule = |name: &str| match &own {
             None => self.rule(name),
@@ -155,6 +149,28 @@ impl Strategy {
             weight: self.weight,
         })
     }
+}
+
+/// What a pod asks for itself: whether full nodes are better, and the weights of its resources.
+///
+/// # Errors
+/// The annotation that means nothing, with what to write.
+pub(super) fn read_annotations(
+    kind: &str,
+    weights: &str,
+) -> Result<(bool, BTreeMap<String, i64>), String> {
+    if kind != MOST && kind != LEAST {
+        return Err(format!(
+            "annotation {SCORING_TYPE}: `{kind}` is no scoring type; write `{LEAST}` or `{MOST}`"
+        ));
+    }
+    let weights = serde_json::from_str(weights).map_err(|error| {
+        format!(
+            "annotation {WEIGHTS}: `{weights}` is no map of weights: {error}; write JSON, as in \
+             `{{\"cpu\": 1, \"nvidia.com/gpu\": 2}}`"
+        )
+    })?;
+    Ok((kind == MOST, weights))
 }
 
 impl StrategyScore {

@@ -120,6 +120,29 @@ fn annotations_of_a_pod_replace_type_and_weights() {
 }
 
 #[test]
+fn annotations_that_mean_nothing_are_told_with_what_to_write() {
+    let warning = |annotations: &str, plugin: &ResourceStrategyFit| {
+        let state = example(annotations);
+        let job = state.task(task(&state, "p")).job;
+        job.and_then(|job| plugin.job_warning(&state, job))
+    };
+    let on = plugin(GPUS_FULL_CPUS_EMPTY);
+    let good = format!("{SCORING_TYPE}=MostAllocated {WEIGHTS}={{\"cpu\":1}}");
+    assert_eq!(warning(&good, &on), None);
+    assert_eq!(warning("", &on), None);
+    let kind = warning(&format!("{SCORING_TYPE}=Balanced"), &on).unwrap_or_default();
+    let wanted = "all nodes score alike for pod p: annotation \
+                  volcano.sh/resource-strategy-scoring-type: `Balanced` is no scoring type; write \
+                  `LeastAllocated` or `MostAllocated`";
+    assert_eq!(kind, wanted);
+    let bad = format!("{SCORING_TYPE}=LeastAllocated {WEIGHTS}=cpu");
+    let weights = warning(&bad, &on).unwrap_or_default();
+    assert!(weights.contains("`cpu` is no map of weights"), "{weights}");
+    let off = plugin("{resourceStrategyFitWeight: 0}");
+    assert_eq!(warning(&bad, &off), None);
+}
+
+#[test]
 fn nodes_with_scarce_resources_are_left_to_others() {
     let state = Cluster::default()
         .node(node("a-both", "8c pods=9 x/a100=1 x/t4=1"))

@@ -313,15 +313,21 @@ impl Simulation {
         if leaders > 1 {
             return Err(Invariant::Term.broken(format!("{leaders} processes lead")));
         }
+        let binds = self.network.binds_under_way();
         for (key, group) in &self.server.groups {
             let bound = bound_members(&self.server, key);
+            let is_member = |(uid, _): &(String, String)| {
+                let pod = self.server.pods.get(uid);
+                pod.is_some_and(|pod| oracle::is_member(pod, key))
+            };
+            let stays = bound > 0 || binds.iter().any(is_member);
             let record = self.gang_records.entry(key.clone()).or_default();
             let least = record
                 .least
                 .map_or(group.min_member, |least| least.min(group.min_member));
             record.least = Some(least);
             let complete = i32::try_from(bound).unwrap_or(i32::MAX) >= least;
-            record.was_complete = bound > 0 && (record.was_complete || complete);
+            record.was_complete = stays && (record.was_complete || complete);
         }
         Ok(())
     }

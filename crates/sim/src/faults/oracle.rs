@@ -228,19 +228,40 @@ impl Oracle {
 
 /// The node as it was at some time within the window.
 fn recent_nodes(server: &VirtualServer, name: &str) -> Vec<NodeObject> {
-    let mut recent: Vec<NodeObject> = server.nodes.get(name).cloned().into_iter().collect();
+    let now = server.nodes.get(name).cloned();
+    let before = recent(server, ServerKind::Node, name, |delta| match delta {
+        Delta::NodeApply(node) => Some((**node).clone()),
+        _ => None,
+    });
+    now.into_iter().chain(before).collect()
+}
+
+/// What the queue might hold at some time within the window; nothing named where it did not exist.
+fn recent_capabilities(server: &VirtualServer, name: &str) -> Vec<Amounts> {
+    recent(server, ServerKind::Queue, name, |delta| match delta {
+        Delta::QueueApply(queue) => Some(queue.capability.clone()),
+        _ => Some(Amounts::new()),
+    })
+}
+
+/// What an object was within the window, the latest first, up to what it was when that began.
+fn recent<T>(
+    server: &VirtualServer,
+    kind: ServerKind,
+    key: &str,
+    read: impl Fn(&Delta) -> Option<T>,
+) -> Vec<T> {
     let from_ms = server.now_ms().saturating_sub(WINDOW_MS);
-    let of_it =
-        |event: &&super::server::ServerEvent| event.kind == ServerKind::Node && event.key == name;
-    for event in server.events.iter().rev().filter(of_it) {
-        if let Delta::NodeApply(node) = &event.delta {
-            recent.push((**node).clone());
-        }
+    let events = server.events.iter().rev();
+    let of_it = events.filter(|event| event.kind == kind && event.key == key);
+    let mut found = Vec::new();
+    for event in of_it {
+        found.extend(read(&event.delta));
         if event.at_ms < from_ms {
             break;
         }
     }
-    recent
+    found
 }
 
 /// Name of the queue of a pod.
@@ -255,20 +276,27 @@ fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
 
 fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> {
     let name = queue_of(server, bound);
-    let Some(queue) = server.queues.get(&name) else {
-        return Ok(());
-    };
     // As in Volcano, a queue is not charged for pods that are on their way out.
     let charged = |pod: &PodObject| pod.ours && holds(pod) && !pod.deleting;
     let of_it = |pod: &&PodObject| charged(pod) && queue_of(server, pod) == name;
-    for (resource, most) in &queue.capability {
+    let Some(queue) = server.queues.get(&name) else {
+        return Ok(());
+    };
+    let recent = recent_capabilities(server, &name);
+    for (resource, now) in &queue.capability {
+        let most = recent.iter().try_fold(*now, |most, capability| {
+            let (_, then) = capability.iter().find(|(known, _)| known == resource)?;
+            Some(most.max(*then))
+        });
+        // It was unlimited a moment ago.
+        let Some(most) = most else { continue };
         let held: i64 = server
             .pods
             .values()
             .filter(of_it)
             .map(|pod| amount(&pod.request, resource))
             .sum();
-        if held > *most {
+        if held > most {
             let text = format!(
                 "queue {name} holds {held} {resource} of {most} with {}",
                 bound.uid
@@ -310,23 +338,21 @@ pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Br
     Ok(())
 }
 
+/// Whether a pod is one of a gang.
+pub fn is_member(pod: &PodObject, group: &str) -> bool {
+    let name = pod.group.as_ref();
+    name.is_some_and(|name| key(&pod.namespace, name) == group)
+}
+
 /// Pods of a gang that hold something.
 pub fn holding_members(server: &VirtualServer, group: &str) -> usize {
-    let of_it = |pod: &&PodObject| {
-        let name = pod.group.as_ref();
-        name.is_some_and(|name| key(&pod.namespace, name) == group)
-    };
-    let members = server.pods.values().filter(of_it);
+    let members = server.pods.values().filter(|pod| is_member(pod, group));
     members.filter(|pod| holds(pod)).count()
 }
 
 /// Pods of a gang that count as bound.
 pub fn bound_members(server: &VirtualServer, group: &str) -> usize {
-    let of_it = |pod: &&PodObject| {
-        pod.group
-            .as_ref()
-            .is_some_and(|name| key(&pod.namespace, name) == group)
-    };
+    let members = server.pods.values().filter(|pod| is_member(pod, group));
     let on_node = |pod: &&PodObject| pod.node.is_some() && pod.phase != PodPhase::Failed;
-    server.pods.values().filter(of_it).filter(on_node).count()
+    members.filter(on_node).count()
 }

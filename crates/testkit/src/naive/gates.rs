@@ -44,13 +44,17 @@ pub fn sub_job_min(job: &Job, sub_job: &SubJob) -> i64 {
 
 fn sub_job_has_enough(world: &World, key: &str, sub_job: &SubJob, with_pipelined: bool) -> bool {
     let tasks = sub_job_tasks(world, key, sub_job);
-    let ready = count(&tasks, |task| counts(task.status, with_pipelined));
+    let ready = count(&tasks, |task| {
+        counts(world.gang_status(task), with_pipelined)
+    });
     ready >= sub_job_min(&world.jobs[key], sub_job)
 }
 
 /// Enough members are ready, by number alone.
 pub fn is_ready(world: &World, key: &str) -> bool {
-    let ready = count(&world.tasks_of(key), |task| is_ready_status(task.status));
+    let ready = count(&world.tasks_of(key), |task| {
+        is_ready_status(world.gang_status(task))
+    });
     ready >= i64::from(world.jobs[key].group.min_member)
 }
 
@@ -76,7 +80,9 @@ fn roles_hold(world: &World, key: &str, counts: impl Fn(Status) -> bool) -> bool
     let tasks = world.tasks_of(key);
     roles_are_skipped(job)
         || role_minima(job).into_iter().all(|(role, min)| {
-            count(&tasks, |task| task.pod.role == role && counts(task.status)) >= min
+            count(&tasks, |task| {
+                task.pod.role == role && counts(world.gang_status(task))
+            }) >= min
         })
 }
 
@@ -94,7 +100,7 @@ fn policies_hold(world: &World, key: &str, good: impl Fn(&SubJob) -> bool) -> bo
 /// The job has its minimum, by number, by role and by sub-group.
 pub fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
     let number = count(&world.tasks_of(key), |task| {
-        counts(task.status, with_pipelined)
+        counts(world.gang_status(task), with_pipelined)
     });
     roles_hold(world, key, |status| counts(status, with_pipelined))
         && policies_hold(world, key, |sub_job| {
@@ -108,7 +114,7 @@ pub fn invalid_reason(cycle: &Cycle, key: &str) -> Option<&'static str> {
     cycle.plugin("gang")?;
     let world = &cycle.world;
     let valid = |status: Status| counts(status, true) || status == Status::Pending;
-    let number = count(&world.tasks_of(key), |task| valid(task.status));
+    let number = count(&world.tasks_of(key), |task| valid(world.gang_status(task)));
     if !roles_hold(world, key, valid) || !policies_hold(world, key, |_| true) {
         Some("NotEnoughPodsOfTask")
     } else if number < i64::from(world.jobs[key].group.min_member) {
@@ -190,7 +196,7 @@ pub fn need_continue(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
     }
     let has_failed = |role: &str| cycle.has_failed(key, sub_job, role);
     if roles_are_skipped(job) {
-        let ready = count(&tasks, |task| is_ready_status(task.status));
+        let ready = count(&tasks, |task| is_ready_status(world.gang_status(task)));
         let left = count(&tasks, |task| {
             task.status == Status::Pending && !has_failed(&task.pod.role)
         });
@@ -198,7 +204,7 @@ pub fn need_continue(cycle: &Cycle, key: &str, sub_job: &SubJob) -> bool {
     }
     role_minima(job).into_iter().all(|(role, min)| {
         let number = count(&tasks, |task| {
-            task.pod.role == role && is_ready_status(task.status)
+            task.pod.role == role && is_ready_status(world.gang_status(task))
         });
         !has_failed(role) || number >= min
     })

@@ -48,7 +48,9 @@ fn is_partial(cycle: &Cycle, key: &str) -> bool {
     let gangs = plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready);
     let placed = [Status::Binding, Status::Bound, Status::Running];
     let tasks = cycle.world.tasks_of(key).into_iter();
-    let bound = tasks.filter(|task| placed.contains(&task.status)).count() as i64;
+    let bound = tasks
+        .filter(|task| placed.contains(&cycle.world.gang_status(task)))
+        .count() as i64;
     let group = &cycle.world.jobs[key].group;
     gangs
         && bound > 0

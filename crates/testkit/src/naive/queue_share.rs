@@ -255,7 +255,7 @@ pub fn reservation(world: &World, key: &str) -> Res {
     let tasks = world.tasks_of(key);
     let placed = tasks
         .iter()
-        .filter(|task| task.status.is_allocated())
+        .filter(|task| world.gang_status(task).is_allocated())
         .count() as i64;
     let counts = match job.group.status.phase {
         GroupPhase::Inqueue => true,

@@ -409,6 +409,17 @@ impl World {
             .filter(|(_, job)| self.queues.contains_key(&job.queue))
     }
 
+    /// State in which a task counts for its gang: one that was told to a node that does not exist
+    /// and does not run there is no member to rely on.
+    pub fn gang_status(&self, task: &Task) -> Status {
+        let is_told = matches!(task.status, Status::Binding | Status::Bound);
+        let is_there = |node: &String| self.nodes.contains_key(node);
+        match is_told && !task.node.as_ref().is_some_and(is_there) {
+            true => Status::Unknown,
+            false => task.status,
+        }
+    }
+
     /// All tasks of a job, by UID.
     pub fn tasks_of(&self, job: &str) -> Vec<&Task> {
         self.tasks

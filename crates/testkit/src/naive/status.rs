@@ -53,7 +53,7 @@ fn was_whole(cycle: &Cycle, key: &str) -> Option<bool> {
     let of = |statuses: [Status; 2]| {
         let tasks = tasks.iter();
         let found: Vec<_> = tasks
-            .filter(|task| statuses.contains(&task.status))
+            .filter(|task| statuses.contains(&cycle.world.gang_status(task)))
             .collect();
         found
     };
@@ -80,7 +80,9 @@ const READY: &str = "tasks in gang are ready to be scheduled";
 
 fn count(world: &World, key: &str, status: Status) -> i64 {
     let tasks = world.tasks_of(key).into_iter();
-    tasks.filter(|task| task.status == status).count() as i64
+    tasks
+        .filter(|task| world.gang_status(task) == status)
+        .count() as i64
 }
 
 fn releasing_on_nodes(world: &World, key: &str) -> i64 {
