@@ -29,13 +29,13 @@ pub(crate) struct ReportChanges {
 }
 
 /// Nodes and topics a ConfigMap tells of.
-type Told = BTreeSet<(String, &'static str)>;
+type NodeTopics = BTreeSet<(String, &'static str)>;
 
 /// What is followed, and what each ConfigMap tells of.
 #[derive(Default)]
 pub(crate) struct NodeReports {
     /// By place and name of the ConfigMap.
-    places: BTreeMap<ReportPlace, BTreeMap<String, Told>>,
+    places: BTreeMap<ReportPlace, BTreeMap<String, NodeTopics>>,
     /// Those that should tell something again.
     pub(crate) silent: SilentNodes,
 }
@@ -100,7 +100,7 @@ impl NodeReports {
             self.silent
                 .told((report.node.clone(), report.topic), overdue);
         }
-        let told: Told = reports
+        let told: NodeTopics = reports
             .iter()
             .map(|report| (report.node.clone(), report.topic))
             .collect();
