@@ -22,17 +22,21 @@ const GENERATION: Duration = Duration::from_millis(1500);
 
 /// The device configuration, and what a test may grant the scheduler beside its role. Other objects of
 /// these kinds are the API server's.
-const SINGLE: [&str; 6] = [
+const SINGLE: [&str; 10] = [
     "/api/v1/namespaces/kube-system/configmaps/volcano-vgpu-device-config",
     "/api/v1/namespaces/kube-system/configmaps/hami-scheduler-device",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles/volcano-scheduler-node-lock",
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/volcano-scheduler-node-lock",
     "/apis/rbac.authorization.k8s.io/v1/namespaces/mindx-dl/roles/volcano-scheduler-mindcluster",
     "/apis/rbac.authorization.k8s.io/v1/namespaces/mindx-dl/rolebindings/volcano-scheduler-mindcluster",
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles/volcano-scheduler-mindcluster-nodes",
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/volcano-scheduler-mindcluster-nodes",
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/mindx-dl/roles/volcano-scheduler-mindcluster-nodes",
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/mindx-dl/rolebindings/volcano-scheduler-mindcluster-nodes",
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 20] = [
+const EMPTIED: [&str; 21] = [
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/replicasets",
     "/apis/apps/v1/statefulsets",
@@ -51,6 +55,7 @@ const EMPTIED: [&str; 20] = [
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
     "/api/v1/resourcequotas",
     "/api/v1/namespaces/mindx-dl/configmaps",
+    "/api/v1/namespaces/kube-system/configmaps?labelSelector=mx-consumer-cim",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
 ];
@@ -330,6 +335,7 @@ pub(crate) fn member(name: &str, group: &str) -> Value {
 }
 
 fn path_of(collection: &str, object: &Value) -> String {
+    let collection = collection.split('?').next().unwrap_or_default();
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     match object["metadata"]["namespace"].as_str() {
         None => format!("{collection}/{name}"),

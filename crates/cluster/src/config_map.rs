@@ -1,12 +1,13 @@
-//! One key of one ConfigMap, watched: a configuration without a mounted file.
+//! ConfigMaps, watched: those of a label, or one key of one, a configuration without a mounted file.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, WatchEvent, WatchParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -21,6 +22,9 @@ const LONGEST_AWAY: Duration = Duration::from_secs(10);
 /// Seconds after which the API server ends a watch, and when one that is still open is dead.
 const WATCH_S: u32 = 290;
 const DEAD_AFTER: Duration = Duration::from_secs(300);
+
+/// ConfigMaps in one page of a list.
+const PAGE: u32 = 500;
 
 /// Why there is no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +49,72 @@ pub struct ConfigMapText {
     pub text: Result<Arc<str>, ConfigMapError>,
 }
 
+/// Which ConfigMaps of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhichConfigMaps {
+    /// The one of this name.
+    Named(String),
+    /// Those with this label and value, `key=value`.
+    Labelled(String),
+}
+
+/// What a ConfigMap has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigMapFound {
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+    /// Texts by key.
+    pub data: BTreeMap<String, String>,
+}
+
+impl From<ConfigMap> for ConfigMapFound {
+    fn from(map: ConfigMap) -> Self {
+        Self {
+            name: map.metadata.name.unwrap_or_default(),
+            uid: map.metadata.uid.unwrap_or_default(),
+            data: map.data.unwrap_or_default(),
+        }
+    }
+}
+
+/// What is new of ConfigMaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigMapNews {
+    /// All there are.
+    Listed(Vec<ConfigMapFound>),
+    /// One is new or has changed.
+    Changed(ConfigMapFound),
+    /// The one of this name is gone.
+    Gone(String),
+    /// They cannot be read or watched: why, and for which time in a row. What was told stays true as
+    /// far as anybody knows.
+    Failed(String, u32),
+}
+
+/// Follows ConfigMaps of a namespace: all of them first, then what changes; all of them again after
+/// a watch that has ended. Ends when nobody listens any more.
+pub fn watch_config_maps(
+    client: Client,
+    namespace: &str,
+    which: WhichConfigMaps,
+) -> mpsc::Receiver<ConfigMapNews> {
+    let (news, receiver) = mpsc::channel(1);
+    let follower = ConfigMapFollower {
+        which,
+        api: Api::namespaced(client, namespace),
+        news: news.clone(),
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = follower.run() => {}
+            () = news.closed() => {}
+        }
+    });
+    receiver
+}
+
 /// Sends the text of `key` now and at every change, and why there is none. An API server that is
 /// away is a reason only as long as there was no text. Ends when nobody listens any more.
 pub fn watch_config_map(
@@ -54,17 +124,23 @@ pub fn watch_config_map(
     key: &str,
 ) -> mpsc::Receiver<ConfigMapText> {
     let (sender, receiver) = mpsc::channel(1);
-    let follower = ConfigMapFollower {
+    let mut news = watch_config_maps(client, namespace, WhichConfigMaps::Named(name.to_owned()));
+    let mut teller = TextTeller {
         full: format!("{namespace}/{name}"),
-        only_this: format!("metadata.name={name}"),
         key: key.to_owned(),
-        api: Api::namespaced(client, namespace),
         last: None,
-        news: sender.clone(),
+        texts: sender.clone(),
     };
     tokio::spawn(async move {
+        let tell = async {
+            while let Some(news) = news.recv().await {
+                if teller.tell(news).await.is_err() {
+                    return;
+                }
+            }
+        };
         tokio::select! {
-            _ = follower.run() => {}
+            () = tell => {}
             () = sender.closed() => {}
         }
     });
@@ -75,16 +151,13 @@ pub fn watch_config_map(
 struct NobodyListens;
 
 struct ConfigMapFollower {
-    full: String,
-    only_this: String,
-    key: String,
+    which: WhichConfigMaps,
     api: Api<ConfigMap>,
-    last: Option<ConfigMapText>,
-    news: mpsc::Sender<ConfigMapText>,
+    news: mpsc::Sender<ConfigMapNews>,
 }
 
 impl ConfigMapFollower {
-    async fn run(mut self) -> Result<std::convert::Infallible, NobodyListens> {
+    async fn run(self) -> Result<std::convert::Infallible, NobodyListens> {
         let mut failures = 0;
         loop {
             let began = Instant::now();
@@ -101,32 +174,48 @@ impl ConfigMapFollower {
                 true => 1,
                 false => failures + 1,
             };
-            self.failed(&error, failures).await?;
+            let why = match &error {
+                kube::Error::Api(status) => status.message.clone(),
+                error => describe(error),
+            };
+            self.tell(ConfigMapNews::Failed(why, failures)).await?;
             sleep(pause(&error, failures)).await;
         }
     }
 
-    /// Lists; the version to go on from.
-    async fn list(&mut self) -> Result<Result<String, kube::Error>, NobodyListens> {
-        let only_this = ListParams::default().fields(&self.only_this);
-        let mut list = match self.api.list(&only_this).await {
-            Ok(list) => list,
-            Err(error) => return Ok(Err(error)),
+    /// Lists, in pages; the version to go on from.
+    async fn list(&self) -> Result<Result<String, kube::Error>, NobodyListens> {
+        let mut page = match &self.which {
+            WhichConfigMaps::Named(name) => {
+                ListParams::default().fields(&format!("metadata.name={name}"))
+            }
+            WhichConfigMaps::Labelled(label) => ListParams::default().labels(label).limit(PAGE),
         };
-        let version = list.metadata.resource_version.take().unwrap_or_default();
-        match list.items.pop() {
-            Some(map) => self.tell_text(map).await?,
-            None => self.tell_absent().await?,
+        let mut all = Vec::new();
+        loop {
+            let list = match self.api.list(&page).await {
+                Ok(list) => list,
+                Err(error) => return Ok(Err(error)),
+            };
+            all.extend(list.items.into_iter().map(ConfigMapFound::from));
+            let more = list.metadata.continue_.filter(|token| !token.is_empty());
+            let Some(token) = more else {
+                self.tell(ConfigMapNews::Listed(all)).await?;
+                return Ok(Ok(list.metadata.resource_version.unwrap_or_default()));
+            };
+            page = page.continue_token(&token);
         }
-        Ok(Ok(version))
     }
 
     /// Watches until that ends; why, unless it was time.
-    async fn watch(&mut self, version: &str) -> Result<Option<kube::Error>, NobodyListens> {
-        let only_this = WatchParams::default()
-            .fields(&self.only_this)
-            .timeout(WATCH_S);
-        let events = match self.api.watch(&only_this, version).await {
+    async fn watch(&self, version: &str) -> Result<Option<kube::Error>, NobodyListens> {
+        let only_these = match &self.which {
+            WhichConfigMaps::Named(name) => {
+                WatchParams::default().fields(&format!("metadata.name={name}"))
+            }
+            WhichConfigMaps::Labelled(label) => WatchParams::default().labels(label),
+        };
+        let events = match self.api.watch(&only_these.timeout(WATCH_S), version).await {
             Ok(events) => events,
             Err(error) => return Ok(Some(error)),
         };
@@ -137,62 +226,81 @@ impl ConfigMapFollower {
                 Ok(Ok(Some(event))) => event,
                 Ok(Err(error)) => return Ok(Some(error)),
             };
-            match event {
-                WatchEvent::Added(map) | WatchEvent::Modified(map) => self.tell_text(map).await?,
-                WatchEvent::Deleted(_) => self.tell_absent().await?,
-                WatchEvent::Bookmark(_) => {}
+            let news = match event {
+                WatchEvent::Added(map) | WatchEvent::Modified(map) => {
+                    ConfigMapNews::Changed(map.into())
+                }
+                WatchEvent::Deleted(map) => ConfigMapNews::Gone(map.name_any()),
+                WatchEvent::Bookmark(_) => continue,
                 // The version is too old: listed again.
                 WatchEvent::Error(_) => return Ok(None),
-            }
+            };
+            self.tell(news).await?;
         }
     }
 
-    async fn tell_text(&mut self, map: ConfigMap) -> Result<(), NobodyListens> {
-        let uid = map.metadata.uid.clone().unwrap_or_default();
-        let text = text(map, &self.full, &self.key);
-        self.tell(ConfigMapText { uid, text }).await
+    async fn tell(&self, news: ConfigMapNews) -> Result<(), NobodyListens> {
+        self.news.send(news).await.map_err(|_| NobodyListens)
     }
+}
 
-    async fn tell_absent(&mut self) -> Result<(), NobodyListens> {
-        let absent = ConfigMapError::Absent(self.full.clone(), self.key.clone());
-        self.tell(ConfigMapText {
-            uid: String::new(),
-            text: Err(absent),
-        })
-        .await
+/// Makes of news what a text is, or why there is none.
+struct TextTeller {
+    full: String,
+    key: String,
+    last: Option<ConfigMapText>,
+    texts: mpsc::Sender<ConfigMapText>,
+}
+
+impl TextTeller {
+    async fn tell(&mut self, news: ConfigMapNews) -> Result<(), NobodyListens> {
+        let map = match news {
+            ConfigMapNews::Listed(mut all) => all.pop(),
+            ConfigMapNews::Changed(map) => Some(map),
+            ConfigMapNews::Gone(_) => None,
+            ConfigMapNews::Failed(why, failures) => return self.failed(why, failures).await,
+        };
+        let names = || (self.full.clone(), self.key.clone());
+        let (uid, text) = match map {
+            None => {
+                let (full, key) = names();
+                (String::new(), Err(ConfigMapError::Absent(full, key)))
+            }
+            Some(mut map) => {
+                let text = map.data.remove(&self.key);
+                let no_key = || {
+                    let (full, key) = names();
+                    ConfigMapError::NoKey(full, key)
+                };
+                let text = text.map(Arc::from).ok_or_else(no_key);
+                (map.uid, text)
+            }
+        };
+        self.send(ConfigMapText { uid, text }).await
     }
 
     /// What was read stays as it was while the API server is away.
-    async fn failed(&mut self, error: &kube::Error, failures: u32) -> Result<(), NobodyListens> {
-        let known = self.last.as_ref().is_some_and(|last| last.text.is_ok());
-        let error = match error {
-            kube::Error::Api(status) => status.message.clone(),
-            error => describe(error),
-        };
-        if !known {
-            let refused = ConfigMapError::Refused(self.full.clone(), error);
-            return self
-                .tell(ConfigMapText {
-                    uid: String::new(),
-                    text: Err(refused),
-                })
-                .await;
+    async fn failed(&mut self, why: String, failures: u32) -> Result<(), NobodyListens> {
+        if self.last.as_ref().is_none_or(|last| last.text.is_err()) {
+            let uid = String::new();
+            let text = Err(ConfigMapError::Refused(self.full.clone(), why));
+            return self.send(ConfigMapText { uid, text }).await;
         }
         if failures == 2 {
             tracing::warn!(
-                "ConfigMap {} cannot be watched, what was read of it stays in use: {error}",
+                "ConfigMap {} cannot be watched, what was read of it stays in use: {why}",
                 self.full
             );
         }
         Ok(())
     }
 
-    async fn tell(&mut self, news: ConfigMapText) -> Result<(), NobodyListens> {
-        if self.last.as_ref() == Some(&news) {
+    async fn send(&mut self, text: ConfigMapText) -> Result<(), NobodyListens> {
+        if self.last.as_ref() == Some(&text) {
             return Ok(());
         }
-        self.last = Some(news.clone());
-        self.news.send(news).await.map_err(|_| NobodyListens)
+        self.last = Some(text.clone());
+        self.texts.send(text).await.map_err(|_| NobodyListens)
     }
 }
 
@@ -204,12 +312,6 @@ fn pause(error: &kube::Error, failures: u32) -> Duration {
     };
     let doubled = FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10));
     doubled.min(longest)
-}
-
-fn text(map: ConfigMap, full: &str, key: &str) -> Result<Arc<str>, ConfigMapError> {
-    let text = map.data.and_then(|mut data| data.remove(key));
-    let text = text.ok_or_else(|| ConfigMapError::NoKey(full.to_owned(), key.to_owned()))?;
-    Ok(text.into())
 }
 
 #[cfg(test)]
@@ -261,6 +363,53 @@ mod tests {
 
     fn one(key: &str) -> Value {
         json!([{"metadata": {"name": "devices", "uid": "u"}, "data": {key: "v"}}])
+    }
+
+    #[tokio::test]
+    async fn those_of_a_label_are_listed_in_pages_and_told_one_by_one_afterwards() {
+        let script = |seen: &crate::scripted::Seen| match &seen.path {
+            path if path.contains("watch=") => {
+                let gone = json!({"type": "DELETED", "object": named("a")});
+                Answer::Json(200, gone)
+            }
+            path if path.contains("continue=") => page(&["b"], ""),
+            _ => page(&["a"], "more"),
+        };
+        let server = Server::start(script).await;
+        let which = WhichConfigMaps::Labelled("reads=me".to_owned());
+        let mut news = watch_config_maps(server.client(), "ns", which);
+        let Some(ConfigMapNews::Listed(all)) = news.recv().await else {
+            panic!("first all there are");
+        };
+        let names: Vec<&str> = all.iter().map(|map| map.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(all[0].data["k"], "v");
+        let gone = ConfigMapNews::Gone("a".to_owned());
+        assert_eq!(news.recv().await, Some(gone));
+        // The watch has ended.
+        assert!(matches!(
+            news.recv().await,
+            Some(ConfigMapNews::Listed(all)) if all.len() == 2
+        ));
+        for seen in server.log() {
+            assert!(seen.path.contains("labelSelector=reads%3Dme"), "{seen:?}");
+        }
+    }
+
+    fn named(name: &str) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "uid": name},
+            "data": {"k": "v"},
+        })
+    }
+
+    fn page(names: &[&str], more: &str) -> Answer {
+        let items: Vec<Value> = names.iter().map(|name| named(name)).collect();
+        let metadata = json!({"resourceVersion": "5", "continue": more});
+        let list = json!({
+            "apiVersion": "v1", "kind": "ConfigMapList", "metadata": metadata, "items": items,
+        });
+        Answer::Json(200, list)
     }
 
     #[test]

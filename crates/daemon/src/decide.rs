@@ -15,7 +15,7 @@ use pumice_cluster::effects::Outcome;
 use pumice_cluster::lease::TermWatch;
 use pumice_cluster::watch::{Picture, WatchInput};
 use pumice_conf::Config;
-use pumice_decider::{Clock as _, Decider, DeciderOptions};
+use pumice_decider::{Clock as _, Decider, DeciderOptions, ReportNews};
 use pumice_devices::ReportPlace;
 use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
@@ -64,12 +64,12 @@ pub enum DecideCommand {
         /// `device-config.yaml`.
         text: Option<String>,
     },
-    /// What a ConfigMap tells of the devices of nodes, or that there is none.
+    /// What is new of ConfigMaps that tell of the devices of nodes.
     NodeReports {
-        /// The ConfigMap.
+        /// Where they are.
         place: ReportPlace,
-        /// What it has under its key.
-        text: Option<String>,
+        /// What is new.
+        news: ReportNews,
     },
     /// Decide nothing any more. The answer comes after all outcomes sent before were taken in.
     Rest(oneshot::Sender<()>),
@@ -244,8 +244,8 @@ impl DecideLoop {
                 name,
                 text,
             } => self.decider.set_device_config(namespace, name, text),
-            DecideCommand::NodeReports { place, text } => {
-                self.decider.set_node_reports(place, text);
+            DecideCommand::NodeReports { place, news } => {
+                self.decider.set_node_reports(&place, news);
             }
             DecideCommand::Rest(reply) => {
                 self.decider.rest();
@@ -304,7 +304,9 @@ impl DecideLoop {
         }
         self.publisher.carry_out(self.decider.take_effects());
         if step.reported {
-            self.publisher.publish_numbers(self.decider.engine_mut());
+            let silent = self.decider.silent_nodes();
+            self.publisher
+                .publish_numbers(self.decider.engine_mut(), silent);
         }
     }
 }

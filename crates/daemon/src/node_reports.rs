@@ -1,16 +1,22 @@
-//! ConfigMaps in which others tell of the devices of nodes (spec/05 §2.3): each is watched by its name,
-//! and only while a family is on that reads it.
+//! ConfigMaps in which others tell of the devices of nodes (spec/05 §2.3): watched by name or by label,
+//! and only while a family is on that reads them.
 
 use kube::Client;
-use pumice_cluster::config_map::{ConfigMapError, watch_config_map};
-use pumice_devices::ReportPlace;
+use pumice_cluster::config_map::{
+    ConfigMapFound, ConfigMapNews, WhichConfigMaps, watch_config_maps,
+};
+use pumice_decider::{ReportData, ReportNews};
+use pumice_devices::{ReportMaps, ReportPlace};
 use tokio::sync::{mpsc, watch as cell};
 use tokio::task::JoinSet;
 
 use crate::decide::DecideCommand;
 
-/// Hands every text to the deciding thread, and `None` where there is none. Ends when nobody tells
-/// places any more.
+/// Failure from which on it is told that ConfigMaps cannot be read: the first one may be that of an API
+/// server that is just starting.
+const TOLD_FAILURE: u32 = 2;
+
+/// Hands what is new to the deciding thread. Ends when nobody tells places any more.
 pub async fn follow(
     client: Client,
     mut places: cell::Receiver<Vec<ReportPlace>>,
@@ -29,33 +35,59 @@ pub async fn follow(
 }
 
 async fn tell(client: Client, place: ReportPlace, core: mpsc::Sender<DecideCommand>) {
-    let mut texts = watch_config_map(client, &place.namespace, &place.name, &place.key);
-    let mut last = None;
-    let mut is_refused = false;
-    while let Some(read) = texts.recv().await {
-        let text = match read.text {
-            Ok(text) => Some(text.to_string()),
-            Err(problem) => {
-                let refused = matches!(problem, ConfigMapError::Refused(..));
-                if refused && !is_refused {
-                    tracing::warn!(
-                        "{problem}; until then nothing is known of devices it tells of; the role \
-                         needs get, list and watch on it in namespace {}",
-                        place.namespace
-                    );
+    let which = match &place.maps {
+        ReportMaps::Named(name) => WhichConfigMaps::Named(name.clone()),
+        ReportMaps::Labelled(label) => WhichConfigMaps::Labelled((*label).to_owned()),
+    };
+    let mut maps = watch_config_maps(client, place.namespace, which);
+    let (mut is_known, mut is_told) = (false, false);
+    while let Some(news) = maps.recv().await {
+        let news = match news {
+            ConfigMapNews::Listed(all) => ReportNews::All(all.into_iter().map(texts).collect()),
+            ConfigMapNews::Changed(map) => {
+                let (name, data) = texts(map);
+                ReportNews::One(name, Some(data))
+            }
+            ConfigMapNews::Gone(name) => ReportNews::One(name, None),
+            ConfigMapNews::Failed(why, failures) => {
+                if failures >= TOLD_FAILURE && !is_told {
+                    complain(&place, &why, is_known);
+                    is_told = true;
                 }
-                is_refused = refused;
-                None
+                continue;
             }
         };
-        if last.as_ref() == Some(&text) {
-            continue;
-        }
-        last = Some(text.clone());
+        (is_known, is_told) = (true, false);
         let place = place.clone();
-        let command = DecideCommand::NodeReports { place, text };
+        let command = DecideCommand::NodeReports { place, news };
         if core.send(command).await.is_err() {
             return;
         }
     }
+}
+
+fn texts(map: ConfigMapFound) -> (String, ReportData) {
+    (map.name, map.data.into_iter().collect())
+}
+
+fn complain(place: &ReportPlace, why: &str, is_known: bool) {
+    let namespace = place.namespace;
+    let (which, right) = match &place.maps {
+        ReportMaps::Named(name) => (
+            format!("ConfigMap {namespace}/{name}"),
+            "scheduler_mindcluster_enable",
+        ),
+        ReportMaps::Labelled(label) => (
+            format!("ConfigMaps with label {label} in namespace {namespace}"),
+            "scheduler_mindcluster_nodes_enable",
+        ),
+    };
+    let then = match is_known {
+        true => "what was read of them stays in use",
+        false => "until then nothing is known of devices they tell of",
+    };
+    tracing::warn!(
+        "{which} cannot be read: {why}; {then}; the role needs list and watch on configmaps in \
+         namespace {namespace} (custom.{right} of the chart, or as deploy/README.md says)"
+    );
 }

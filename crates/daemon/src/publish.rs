@@ -198,8 +198,9 @@ impl Publisher {
         });
     }
 
-    /// Brings the numbers up to date after a report.
-    pub fn publish_numbers(&mut self, engine: &mut Engine) {
+    /// Brings the numbers up to date after a report; `silent` nodes do not tell of their devices any more.
+    pub fn publish_numbers(&mut self, engine: &mut Engine, silent: usize) {
+        self.metrics.silent_nodes(silent);
         let partial = engine.partial_gangs();
         self.metrics.gangs_partial(partial.len());
         let now_partial: FxHashSet<JobIx> = partial.iter().map(|(job, _)| *job).collect();

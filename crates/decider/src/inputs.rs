@@ -1,7 +1,5 @@
 //! What a decider is told.
 
-use std::collections::BTreeSet;
-
 use pumice_conf::Config;
 use pumice_controllers::shard::ShardView;
 use pumice_devices::{ReportPlace, families};
@@ -9,6 +7,7 @@ use pumice_engine::BindWait;
 use pumice_model::object::{NodeObject, Shard};
 use pumice_model::{Delta, NoteAbout};
 
+use crate::node_reports::ReportNews;
 use crate::{Decider, Effect, LogLevel, Sharding};
 
 /// Namespace and name of the ConfigMap with the device configuration; `None` where nothing would
@@ -81,6 +80,9 @@ impl Decider {
             // Cards must not be given away by a device configuration that is about to be replaced.
             self.device_config = (place.clone(), place.is_none());
         }
+        for delta in self.reports.follow(report_places(config)) {
+            self.engine.apply(delta);
+        }
     }
 
     /// The text of the device configuration at that place, or that there is none.
@@ -111,40 +113,17 @@ impl Decider {
         self.changed = true;
     }
 
-    /// What a ConfigMap tells of the devices of nodes, or that there is none.
-    pub fn set_node_reports(&mut self, place: ReportPlace, text: Option<String>) {
-        let ReportPlace {
-            namespace,
-            name,
-            key,
-        } = place;
-        let data: Vec<(String, String)> =
-            text.into_iter().map(|text| (key.clone(), text)).collect();
-        let reports = families::node_reports(&namespace, &name, &data).unwrap_or_else(|why| {
-            let text =
-                format!("ConfigMap {namespace}/{name}: what it tells of nodes is not taken: {why}");
-            self.log(LogLevel::Warning, text);
-            Vec::new()
-        });
-        let told = reports
-            .iter()
-            .map(|report| (report.node.clone(), report.topic));
-        let told: BTreeSet<_> = told.collect();
-        let before = self.reports.insert((namespace, name), told.clone());
-        let gone = before.unwrap_or_default();
-        for (node, topic) in gone.difference(&told) {
-            self.engine.apply(Delta::NodeReport {
-                node: node.clone(),
-                topic: (*topic).to_owned(),
-                text: None,
-            });
+    /// What is new of the ConfigMaps of a place that tell of the devices of nodes.
+    pub fn set_node_reports(&mut self, place: &ReportPlace, news: ReportNews) {
+        let Some(told) = self.reports.take(place, news) else {
+            // The scheduler's configuration has changed meanwhile.
+            return;
+        };
+        for problem in told.problems {
+            self.log(LogLevel::Warning, problem);
         }
-        for report in reports {
-            self.engine.apply(Delta::NodeReport {
-                node: report.node,
-                topic: report.topic.to_owned(),
-                text: Some(report.text),
-            });
+        for delta in told.deltas {
+            self.engine.apply(delta);
         }
         self.changed = true;
     }

@@ -18,14 +18,16 @@
 
 mod effect;
 mod inputs;
+mod node_reports;
 mod object_refs;
 mod outcomes;
 mod pending_cleanups;
 mod report;
+mod silent_nodes;
 mod status_retries;
 mod step;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use pumice_conf::Config;
@@ -36,8 +38,10 @@ use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
 pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
+pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 
+use node_reports::NodeReports;
 use pending_cleanups::PendingCleanups;
 use status_retries::StatusRetries;
 
@@ -93,8 +97,8 @@ pub struct Decider {
     configured: bool,
     /// Where the device configuration is, and whether it was read since.
     device_config: (DeviceConfigPlace, bool),
-    /// Nodes and topics that ConfigMaps about nodes tell of, by ConfigMap.
-    reports: BTreeMap<(String, String), BTreeSet<(String, &'static str)>>,
+    /// What ConfigMaps about nodes tell of.
+    reports: NodeReports,
     /// Every first list is complete.
     synced: bool,
     leader: bool,
@@ -134,7 +138,7 @@ impl Decider {
             dry_run: options.dry_run,
             configured: false,
             device_config: (None, true),
-            reports: BTreeMap::new(),
+            reports: NodeReports::default(),
             synced: false,
             leader: false,
             followed: true,
@@ -161,6 +165,11 @@ impl Decider {
     /// The engine, for what counts its changes since the last look: numbers and gauges.
     pub fn engine_mut(&mut self) -> &mut Engine {
         &mut self.engine
+    }
+
+    /// Nodes of whose devices nothing new was told for longer than is usual.
+    pub fn silent_nodes(&self) -> usize {
+        self.reports.silent.len()
     }
 
     /// Whether there is a valid configuration.

@@ -1,5 +1,6 @@
 //! What is written about the cluster now and then: conditions, queue statuses, events.
 
+use pumice_devices::families;
 use pumice_engine::{GivenUp, PodReport};
 use pumice_model::write::Write;
 use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
@@ -15,7 +16,9 @@ impl Decider {
     pub(crate) fn report_due_s(&self) -> Option<i64> {
         let oldest = self.dry_decisions.front();
         let dry = oldest.map(|(at_s, _)| at_s + DRY_RUN_HOLDS_S);
-        dry.into_iter().chain(self.retries.due_s()).min()
+        let silent = self.reports.silent.due_s();
+        let due = dry.into_iter().chain(self.retries.due_s()).chain(silent);
+        due.min()
     }
 
     /// Brings conditions, queue statuses and events up to date.
@@ -50,6 +53,7 @@ impl Decider {
         for gang in self.engine.give_up_gangs(now_s) {
             self.give_up(gang);
         }
+        self.report_silent_nodes(now_s);
         self.report_devices();
     }
 
@@ -105,21 +109,40 @@ impl Decider {
         }
     }
 
+    /// Tells of nodes whose device plugin does not say any more what it usually repeats.
+    fn report_silent_nodes(&mut self, now_s: i64) {
+        for (node, topic) in self.reports.silent.take(now_s) {
+            let is_there = self.engine.state().nodes().find(&node).is_some();
+            if let Some(spec) = families::repeated(topic).filter(|_| is_there) {
+                let text = spec.warning.to_owned();
+                let about = NoteAbout::Node(node);
+                self.report_device(DeviceNote { about, text });
+            }
+        }
+    }
+
     /// Tells owners what was found about their devices.
     fn report_devices(&mut self) {
-        for DeviceNote { about, text } in self.engine.take_device_notes() {
-            // What is wrong with a ConfigMap is logged when it is read.
-            let logged = matches!(about, NoteAbout::ConfigMap(..));
-            let about = note_ref(about);
-            if !logged {
-                self.log(LogLevel::Warning, format!("devices of {about}: {text}"));
-            }
-            self.write(Write::Event {
-                about,
-                warning: true,
-                reason: "Devices".to_owned(),
-                message: text,
-            });
+        for note in self.engine.take_device_notes() {
+            self.report_device(note);
         }
+    }
+
+    fn report_device(&mut self, note: DeviceNote) {
+        // What is wrong with a ConfigMap is logged when it is read.
+        let logged = matches!(note.about, NoteAbout::ConfigMap(..));
+        let about = note_ref(note.about);
+        if !logged {
+            self.log(
+                LogLevel::Warning,
+                format!("devices of {about}: {}", note.text),
+            );
+        }
+        self.write(Write::Event {
+            about,
+            warning: true,
+            reason: "Devices".to_owned(),
+            message: note.text,
+        });
     }
 }

@@ -4,7 +4,7 @@ use crate::ascend::{hami, mindcluster};
 use crate::binding::PluginProtocol;
 use crate::config::DeviceConfig;
 use crate::facts::{NodeFacts, NodeReport, Pairs, PodFacts};
-use crate::family::{Decoded, Family, FamilySpec, ReportPlace};
+use crate::family::{Decoded, Family, FamilySpec, RepeatSpec, ReportPlace};
 use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::node::NodeDevices;
@@ -170,6 +170,13 @@ pub fn node_reports(
         reports.extend((spec.read)(namespace, name, data)?);
     }
     Ok(reports)
+}
+
+/// How a report is repeated; `None` if silence says nothing of it.
+pub fn repeated(topic: &str) -> Option<&'static RepeatSpec> {
+    let specs = FAMILIES.iter().filter_map(|spec| spec.reports.as_ref());
+    let mut repeated = specs.filter_map(|spec| spec.repeated.as_ref());
+    repeated.find(|spec| spec.topic == topic)
 }
 
 /// The ConfigMaps about nodes to follow with these settings.

@@ -57,15 +57,22 @@ pub trait Family {
     }
 }
 
-/// A ConfigMap of which one key is read.
+/// ConfigMaps of a namespace that tell of nodes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReportPlace {
     /// Namespace.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-    /// The key.
-    pub key: String,
+    pub namespace: &'static str,
+    /// Which of it.
+    pub maps: ReportMaps,
+}
+
+/// How ConfigMaps that tell of nodes are found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReportMaps {
+    /// By name.
+    Named(String),
+    /// By label, `key=value`: there is one for each node.
+    Labelled(&'static str),
 }
 
 /// Reads what a ConfigMap tells of nodes: namespace, name, data; nothing if the family does not know
@@ -78,6 +85,21 @@ pub struct ReportSpec {
     pub places: fn(&Settings) -> Vec<ReportPlace>,
     /// Reads one.
     pub read: ReadReports,
+    /// What is repeated even while nothing changes, if something is.
+    pub repeated: Option<RepeatSpec>,
+}
+
+/// Reports that their writer repeats with a new time even while nothing changes, so that silence is a
+/// sign that it does not work.
+pub struct RepeatSpec {
+    /// [`NodeReport::topic`].
+    pub topic: &'static str,
+    /// When a text was written, in seconds since 1970; `None` if it does not say.
+    pub written_at_s: fn(&str) -> Option<i64>,
+    /// Seconds after which there should have been another one.
+    pub silent_after_s: i64,
+    /// What to say of a node then, and what to do.
+    pub warning: &'static str,
 }
 
 /// A family: what it reads, and how it is made. In keys of annotations a `*` stands for a part of the

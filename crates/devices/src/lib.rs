@@ -40,7 +40,7 @@ pub use facts::{
     ContainerFacts, ContainerKind, MilliAmounts, NodeFacts, NodeReport, Pairs, PodFacts,
 };
 pub use families::{Devices, FAMILIES};
-pub use family::{Decoded, Family, FamilySpec, ReportPlace, ReportSpec};
+pub use family::{Decoded, Family, FamilySpec, RepeatSpec, ReportMaps, ReportPlace, ReportSpec};
 pub use gauge::{Gauge, GaugeSpec};
 pub use ledger::{
     Allocation, Allocations, Card, CardSummary, Dimension, FamilyCode, LedgerEntry, LedgerTime,

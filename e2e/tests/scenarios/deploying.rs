@@ -59,6 +59,13 @@ pub fn grant_mindcluster(cluster: &Cluster) -> Result<()> {
     cluster.shell(Path::new(WORKSPACE), commands).map(|_| ())
 }
 
+/// Grants what `useClusterInfoManager: "false"` needs, as the page says.
+pub fn grant_mindcluster_nodes(cluster: &Cluster) -> Result<()> {
+    let commands = block("Configuration", "sh", 4)?;
+    ensure!(commands.contains("mindcluster-nodes"), "{commands}");
+    cluster.shell(Path::new(WORKSPACE), commands).map(|_| ())
+}
+
 /// Name, UID and generation of every definition.
 fn definitions(cluster: &Cluster) -> Result<String> {
     let columns = "custom-columns=N:.metadata.name,U:.metadata.uid,G:.metadata.generation";

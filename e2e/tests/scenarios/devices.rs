@@ -1,9 +1,10 @@
-//! Shared GPUs: the real scheduler, real annotations, and device plugins that guess their pods.
+//! Shared GPUs and NPUs: the real scheduler, real annotations, and device plugins that guess their pods.
 
 mod config_map;
 mod faults;
 mod mig;
 mod node_lock;
+mod npus;
 mod plugins;
 mod series;
 

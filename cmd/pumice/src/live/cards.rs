@@ -42,11 +42,19 @@ pub fn table(out: &mut dyn Write, view: &CardsView) -> anyhow::Result<()> {
         )?;
         return Ok(());
     }
-    let rows = view.cards.iter().map(row).collect();
+    let rows: Vec<[String; 11]> = view.cards.iter().map(row).collect();
     let head = [
-        "NODE", "CARD", "ID", "TYPE", "MODE", "MEMORY", "CORES", "SHARERS", "HEALTH", "PODS",
+        "NODE", "CARD", "ID", "TYPE", "MODE", "MEMORY", "CORES", "SHARERS", "OTHER", "HEALTH",
+        "PODS",
     ];
-    columns(out, head, rows)?;
+    match view.cards.iter().all(|card| card.others.is_empty()) {
+        true => columns(
+            out,
+            without_other(head),
+            rows.into_iter().map(without_other).collect(),
+        )?,
+        false => columns(out, head, rows)?,
+    }
     let hidden = view.total.saturating_sub(view.cards.len());
     if hidden > 0 {
         writeln!(out, "… and {hidden} more; name a node to see its cards")?;
@@ -54,12 +62,30 @@ pub fn table(out: &mut dyn Write, view: &CardsView) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(card: &CardView) -> [String; 10] {
+fn without_other<T>([a, b, c, d, e, f, g, h, _, i, j]: [T; 11]) -> [T; 10] {
+    [a, b, c, d, e, f, g, h, i, j]
+}
+
+/// How much is in use of what there is; `-` where it is not counted.
+fn part(used: i64, all: i64) -> String {
+    match all {
+        0 => "-".to_owned(),
+        all => format!("{used}/{all}"),
+    }
+}
+
+fn row(card: &CardView) -> [String; 11] {
     let dash = |text: &str| match text {
         "" => "-".to_owned(),
         text => text.to_owned(),
     };
-    let slots = card.slots.map_or("-".to_owned(), |slots| slots.to_string());
+    let sharers = match card.slots {
+        None => format!("{}/-", card.sharers),
+        Some(slots) => part(card.sharers, slots),
+    };
+    let others = card.others.iter();
+    let others = others.map(|of| format!("{} {}", of.name, part(of.used, of.capacity)));
+    let others: Vec<String> = others.collect();
     let health = match &card.problem {
         _ if card.healthy => "healthy".to_owned(),
         Some(problem) => problem.clone(),
@@ -71,9 +97,10 @@ fn row(card: &CardView) -> [String; 10] {
         card.id.clone(),
         dash(&card.kind),
         dash(&card.mode),
-        format!("{}/{}", card.memory_used, card.memory),
-        format!("{}/{}", card.cores_used, card.cores),
-        format!("{}/{slots}", card.sharers),
+        part(card.memory_used, card.memory),
+        part(card.cores_used, card.cores),
+        sharers,
+        dash(&others.join(", ")),
         health,
         pods(card),
     ]

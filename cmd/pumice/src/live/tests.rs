@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pumice_engine::view::{
-    CardPod, CardView, ClusterView, JobOfPod, JobView, NodeView, Place, PodView, QueueView,
-    QueuesView, SameReason, TopView, Usage, WaitingJob, WaitingView,
+    CardAmount, CardPod, CardView, ClusterView, JobOfPod, JobView, NodeView, Place, PodView,
+    QueueView, QueuesView, SameReason, TopView, Usage, WaitingJob, WaitingView,
 };
 use serde_json::Value;
 
@@ -233,6 +233,35 @@ fn a_card_is_a_line_with_its_pods() {
 NODE   CARD  ID      TYPE  MODE       MEMORY      CORES   SHARERS  HEALTH   PODS
 gpu-1  0     GPU-aa  V100  hami-core  3000/32768  50/100  1/10     healthy  ns/a
 … and 2 more; name a node to see its cards
+";
+    assert_eq!(text(|out| cards::table(out, &view)), expected);
+}
+
+#[test]
+fn a_card_of_which_other_amounts_are_counted_shows_them() {
+    let amount = |name: &str, used, capacity| CardAmount {
+        name: name.to_owned(),
+        used,
+        capacity,
+    };
+    let card = CardView {
+        node: "npu-1".to_owned(),
+        id: "0".to_owned(),
+        kind: "Ascend310P".to_owned(),
+        cores_used: 2,
+        cores: 8,
+        slots: Some(0),
+        others: vec![amount("AI CPUs", 1, 7), amount("DVPP", 1, 7)],
+        healthy: true,
+        ..CardView::default()
+    };
+    let view = pumice_engine::view::CardsView {
+        total: 1,
+        cards: vec![card],
+    };
+    let expected = "\
+NODE   CARD  ID  TYPE        MODE  MEMORY  CORES  SHARERS  OTHER                  HEALTH   PODS
+npu-1  0     0   Ascend310P  -     -       2/8    -        AI CPUs 1/7, DVPP 1/7  healthy  -
 ";
     assert_eq!(text(|out| cards::table(out, &view)), expected);
 }

@@ -263,6 +263,11 @@ impl Metrics {
         set(&self.families.device_binds_waiting, &[], count as f64);
     }
 
+    /// Nodes of whose devices nothing new was told for longer than is usual.
+    pub fn silent_nodes(&self, count: usize) {
+        set(&self.families.device_nodes_silent, &[], count as f64);
+    }
+
     /// Gangs that are bound in part at this moment.
     pub fn gangs_partial(&self, count: usize) {
         set(&self.families.gang_partial, &[], count as f64);

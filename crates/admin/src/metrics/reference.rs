@@ -264,6 +264,8 @@ families! {
         "Binds taken back while they waited, since what was decided no longer fitted.";
     device_binds_waiting: gauge "pumice_device_binds_waiting" []
         "Binds that wait for the device plugin of their node, or for its lock.";
+    device_nodes_silent: gauge "pumice_device_nodes_silent" []
+        "Nodes of whose devices nothing new was told for longer than is usual; what was told last stays in use.";
     gang_partial: gauge "pumice_gang_partial" []
         "Gangs of which a part is bound and the rest is being completed or given up.";
     gang_partial_total: counter "pumice_gang_partial_total" []

@@ -246,6 +246,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.bind_unknown_outcome();
     metrics.bind_recalled();
     metrics.device_binds_waiting(1);
+    metrics.silent_nodes(1);
     metrics.gangs_partial(1);
     metrics.gang_became_partial();
     metrics.ingest_lag(1.0);

@@ -92,7 +92,7 @@ fn the_series_of_a_job_go_when_its_index_means_another() {
             ..StepResult::default()
         };
         publisher.record(engine, &decisions, &step);
-        publisher.publish_numbers(engine);
+        publisher.publish_numbers(engine, 0);
     };
     at(&mut engine, &mut publisher, 10);
     engine.apply(Delta::PodDelete(member("a").uid));

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use pumice_admin::metrics::{Buckets, MetricFamily, MetricKind, REFERENCE};
+use pumice_devices::FAMILIES;
 
 use super::{cell, head, hold};
 
@@ -18,7 +19,23 @@ fn the_page_of_metrics_is_what_is_registered() {
     table(&mut page, REFERENCE.iter().filter(|family| !own(family)));
     page += "\n## Our own\n";
     table(&mut page, REFERENCE.iter().filter(own));
+    cards(&mut page);
     hold("docs/reference/metrics.md", &page);
+}
+
+/// Gauges of shared cards, as their families have them.
+fn cards(page: &mut String) {
+    *page += "\n## Shared cards\n\nOf each card of the nodes, once a family of shared devices is on that has \
+              them. `devID` is what the node calls the card.\n";
+    *page += "\n| name | type | labels | meaning |\n|---|---|---|---|\n";
+    for gauge in FAMILIES.iter().flat_map(|family| family.gauges) {
+        let pod = if gauge.by_pod { ", `podName`" } else { "" };
+        let (name, help) = (gauge.name, cell(gauge.help));
+        let _ = writeln!(
+            page,
+            "| `{name}` | gauge | `NodeName`, `devID`{pod} | {help} |"
+        );
+    }
 }
 
 fn table<'a>(page: &mut String, families: impl Iterator<Item = &'a MetricFamily>) {

@@ -31,9 +31,9 @@ pub struct CardView {
     pub memory_used: i64,
     /// Memory.
     pub memory: i64,
-    /// Cores in use, in percent of a card.
+    /// Cores in use, in percent of a card; of MindCluster's NPUs AI cores.
     pub cores_used: i64,
-    /// Cores it gives out, in percent of a card.
+    /// Cores it gives out, in the same unit.
     pub cores: i64,
     /// Containers that share it.
     pub sharers: i64,
@@ -172,13 +172,14 @@ fn amount(cards: &NodeCards, row: &[i64], name: &str) -> i64 {
     cards.dimension(name).map_or(0, |at| row[at])
 }
 
-/// What is counted of a card besides memory, cores and sharers.
+/// What is limited of a card besides memory, cores and sharers.
 fn others(cards: &NodeCards, card: usize) -> Vec<CardAmount> {
     let rows = cards
         .used(card, LedgerTime::Now)
         .iter()
         .zip(cards.capacity(card));
     let all = cards.dimensions().iter().zip(rows);
+    let all = all.filter(|(_, (_, capacity))| **capacity != UNLIMITED);
     all.filter(|(of, _)| ![MEMORY, CORES, SHARERS].contains(&of.name))
         .map(|(of, (used, capacity))| CardAmount {
             name: of.name.to_owned(),

@@ -4,7 +4,7 @@
 use pumice_devices::{ContainerFacts, ContainerKind};
 use pumice_engine::Engine;
 use pumice_model::Delta;
-use pumice_model::object::{NodeObject, PodObject};
+use pumice_model::object::{NodeObject, PodObject, QueueObject};
 
 use crate::cluster::*;
 
@@ -154,4 +154,57 @@ fn of_which_gang_a_pod_is_matters_only_while_vnpus_of_its_gang_are_being_made() 
     cluster.apply(being_made(&[(REAL, "Ascend310P-2c-100-0_0")]));
     assert!(are_alike(&cluster));
     assert_eq!(settle(&mut cluster), ["b1 n1"]);
+}
+
+#[test]
+fn a_queue_is_limited_in_ai_cores() {
+    let limited = CONF.replace(
+        "{name: predicates}",
+        "{name: predicates}, {name: proportion}",
+    );
+    let mut cluster = Cluster::under(&limited)
+        .queue(QueueObject {
+            capability: amounts(&format!("{CORES}=4")),
+            ..queue("small")
+        })
+        .with(told(Some(("Ascend310P-0", ""))))
+        .node(npu_node());
+    for name in ["a", "b", "c"] {
+        cluster = cluster.pod(PodObject {
+            queue: Some("small".to_owned()),
+            ..npu_pod(name, 2, "low")
+        });
+    }
+    assert_eq!(settle(&mut cluster), ["a n1", "b n1"]);
+    let (_, message) = cluster.why("c");
+    let short = "insufficient huawei.com/npu-core (capability 4, used 4, asked 2)";
+    assert!(message.contains(short), "{message}");
+}
+
+#[test]
+fn with_three_vgroups_in_use_a_vnpu_of_four_ai_cores_waits() {
+    let made = |name: &str, group: u32| {
+        let real = format!("Ascend310P-1c-100-0_{group}");
+        holding(
+            &[(CORES, "0-vir01"), (REAL, &real)],
+            npu_pod(name, 1, "low"),
+        )
+    };
+    let mut cluster = Cluster::under(CONF);
+    sleeping(&mut cluster.engine);
+    let mut cluster = cluster
+        .with(told(Some(("Ascend310P-0", ""))))
+        .node(npu_node());
+    for (name, group) in [("a", 0), ("b", 1), ("c", 2)] {
+        cluster = cluster.pod(made(name, group));
+    }
+    let mut cluster = cluster.pod(npu_pod("d", 4, "low"));
+    assert!(settle(&mut cluster).is_empty());
+    let (_, message) = cluster.why("d");
+    let why = "no NPU with a free vGroup for 4 huawei.com/npu-core";
+    assert!(message.contains(why), "{message}");
+    assert!(message.contains("3 vGroups in use"), "{message}");
+    // The driver may put several into one.
+    cluster.apply(Delta::PodApply(Box::new(made("c", 1))));
+    assert_eq!(settle(&mut cluster), ["d n1"]);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use pumice_devices::ReportMaps;
 use serde_json::Value;
 
 use super::{installed, read, strings};
@@ -181,16 +182,42 @@ fn of_cluster_d_it_may_read_what_it_follows_and_only_where_that_is_wanted() {
     assert_eq!(followed.len(), 11);
     for place in followed {
         assert_eq!(place.namespace, "mindx-dl");
-        let numbered = place.name.strip_prefix("cluster-info-device-");
+        let ReportMaps::Named(name) = &place.maps else {
+            panic!("{place:?}");
+        };
+        let numbered = name.strip_prefix("cluster-info-device-");
         let is_named = match numbered.and_then(|number| number.parse::<u32>().ok()) {
             Some(number) => {
                 number < 10
                     && role.contains("{{- range until 10 }}\n  - cluster-info-device-{{ . }}\n")
             }
-            None => role.contains(&format!("\n  - {}\n", place.name)),
+            None => role.contains(&format!("\n  - {name}\n")),
         };
         assert!(is_named, "{place:?}");
     }
+}
+
+#[test]
+fn without_cluster_d_it_may_read_what_nodes_tell_and_only_where_that_is_wanted() {
+    let template = read("deploy/helm/pumice/templates/rbac.yaml");
+    let start = "{{- if .Values.custom.scheduler_mindcluster_nodes_enable }}";
+    let (_, role) = template.split_once(start).expect("it is there");
+    let (role, _) = role
+        .split_once("{{- if .Values.custom.scheduler_mindcluster_enable }}")
+        .expect("it comes next");
+    assert_eq!(role.matches("resources: [configmaps]").count(), 1);
+    assert_eq!(role.matches("verbs: [list, watch]").count(), 1);
+    assert_eq!(role.matches("verbs:").count(), 1);
+    let mut settings = pumice_devices::Settings::default();
+    settings.mind_cluster.enabled = true;
+    settings.mind_cluster.use_cluster_info_manager = false;
+    let followed = pumice_devices::families::report_places(&settings);
+    let namespaces: Vec<String> = followed
+        .iter()
+        .map(|place| format!("\"{}\"", place.namespace))
+        .collect();
+    let list = format!("range $namespace := list {} }}}}", namespaces.join(" "));
+    assert!(role.contains(&list), "{list}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod check;
 mod chips;
 mod explain;
 mod failure;
+mod gauges;
 mod held;
 mod limits;
 mod needs;
@@ -36,6 +37,7 @@ use crate::binding::{BindProtocol, NodeLock};
 use crate::config::{DeviceConfig, SectionSpec};
 use crate::facts::{NodeFacts, Pairs, PodFacts};
 use crate::family::{Decoded, Family, FamilySpec};
+use crate::gauge::Gauge;
 use crate::ledger::{Card, NodeCards, Tags};
 use crate::request::FamilyRequest;
 use crate::settings::Settings;
@@ -61,7 +63,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     records: &["hami.io/*-devices-allocated"],
     protocol: Some(request::PROTOCOL),
     dimensions: DIMENSIONS,
-    gauges: &[],
+    gauges: gauges::GAUGES,
     section: Some(SectionSpec::of::<VnpuConfig>()),
     reports: None,
     make: |settings: &Settings, config: &DeviceConfig| Box::new(AscendHami::new(settings, config)),
@@ -190,5 +192,9 @@ impl Family for AscendHami {
             true => "hami-core",
             false => "template",
         }
+    }
+
+    fn gauges(&self, cards: &NodeCards) -> Vec<Gauge> {
+        gauges::gauges(cards)
     }
 }

@@ -81,6 +81,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     reports: Some(ReportSpec {
         places: report::places,
         read: report::split,
+        repeated: Some(report::REPEATED),
     }),
     make: |settings: &Settings, _: &DeviceConfig| {
         Box::new(MindClusterFamily {

@@ -9,7 +9,7 @@
 use serde_json::{Map, Value};
 
 use crate::facts::NodeReport;
-use crate::family::ReportPlace;
+use crate::family::{RepeatSpec, ReportMaps, ReportPlace};
 use crate::settings::Settings;
 use crate::sha256;
 use crate::text::shorten;
@@ -44,19 +44,48 @@ pub const HEALTH_OF_NODE: &str = "mindx-dl-nodeinfo";
 /// ConfigMaps of ClusterD with devices that are followed: each has a thousand nodes or more.
 const DEVICE_MAPS: u32 = 10;
 
-/// The ConfigMaps to follow. Those that each node has are not among them: their names are not known.
+/// Label of the ConfigMaps that each node has, whoever writes them.
+const NODE_MAPS: &str = "mx-consumer-cim=true";
+
+/// The ConfigMaps to follow.
 pub fn places(settings: &Settings) -> Vec<ReportPlace> {
-    if !settings.mind_cluster.enabled || !settings.mind_cluster.use_cluster_info_manager {
+    let params = &settings.mind_cluster;
+    if !params.enabled {
         return Vec::new();
+    }
+    if !params.use_cluster_info_manager {
+        let of_nodes = |namespace| ReportPlace {
+            namespace,
+            maps: ReportMaps::Labelled(NODE_MAPS),
+        };
+        return [PLUGIN_NAMESPACE, NAMESPACE].map(of_nodes).into();
     }
     let devices = (0..DEVICE_MAPS).map(|number| format!("{CLUSTER_DEVICES}{number}"));
     let names = devices.chain([CLUSTER_NODES.to_owned()]);
     let place = |name: String| ReportPlace {
-        namespace: NAMESPACE.to_owned(),
-        key: name.clone(),
-        name,
+        namespace: NAMESPACE,
+        maps: ReportMaps::Named(name),
     };
     names.map(place).collect()
+}
+
+/// A device plugin writes its ConfigMap every five minutes, or earlier when something has changed.
+/// ClusterD is no such writer: a new time alone is no reason for it to pass on what it hears.
+pub const REPEATED: RepeatSpec = RepeatSpec {
+    topic: DEVICES_OF_NODE,
+    written_at_s: |text| {
+        let value: Value = serde_json::from_str(text).ok()?;
+        written_at_s(field(&value, "DeviceInfo")?)
+    },
+    silent_after_s: 15 * 60,
+    warning: "its device plugin has not written ConfigMap mindx-dl-deviceinfo-* for 15 minutes, which \
+              it does every 5 minutes: what it told last of the NPUs stays in use; see that it runs",
+};
+
+/// `UpdateTime`; `None` if nothing has been told yet.
+fn written_at_s(info: &Value) -> Option<i64> {
+    let told = field(info, "UpdateTime").and_then(Value::as_i64);
+    told.filter(|told| *told > 0)
 }
 
 /// What a ConfigMap says of nodes; nothing if it is none of these.
@@ -153,8 +182,7 @@ pub fn devices(topic: &str, text: &str) -> Result<DeviceReport, String> {
         }
         _ => &value,
     };
-    let told = field(info, "UpdateTime").and_then(Value::as_i64);
-    if told.unwrap_or(0) <= 0 {
+    if written_at_s(info).is_none() {
         return Err("UpdateTime is missing: nothing has been told yet".to_owned());
     }
     match field(info, "DeviceList") {

@@ -9,11 +9,11 @@ pub const DIMENSIONS: &[Dimension] = &[
         is_physical: true,
     },
     Dimension {
-        name: "ai-cpus",
+        name: "AI CPUs",
         is_physical: true,
     },
     Dimension {
-        name: "dvpp",
+        name: "DVPP",
         is_physical: false,
     },
 ];

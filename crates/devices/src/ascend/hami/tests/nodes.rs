@@ -6,7 +6,7 @@ use crate::ascend::hami::register::ChipVariant;
 use crate::config::DeviceConfig;
 use crate::facts::NodeFacts;
 use crate::families;
-use crate::ledger::{LedgerTime, NodeCards};
+use crate::ledger::{LedgerTime, Load, NodeCards, Tags};
 use crate::settings::Policy;
 
 /// The example of spec/05 §3.2: the second chip is unhealthy.
@@ -234,4 +234,40 @@ fn a_chip_is_shared_by_templates_or_by_hami_core() {
     let mut cards = node.cards(&*family);
     occupy(&*family, &mut cards, 1, "U0,Ascend310P,3072,20:;");
     assert!(fits(&cards, &soft) && !fits(&cards, &template));
+}
+
+#[test]
+fn gauges_sum_what_is_certain_by_chip_and_pod() {
+    let family = family(Policy::None);
+    let mut cards = h1().cards(&*family);
+    let twice = "U0,Ascend310P,6144,0:;U0,Ascend310P,3072,0:;";
+    occupy(&*family, &mut cards, 1, twice);
+    occupy(&*family, &mut cards, 2, "U0,Ascend310P,3072,0:;");
+    // Nobody knows which chips this pod has: it counts on all, and in no sum.
+    let asks = pod("Ascend310P", &[&[('n', 1)]], &[]);
+    let guess = family.decode(&Vec::new(), &asks, &cards);
+    cards.charge(3, Tags::default(), Load::Held, &guess.allocations);
+    let of = |chip: &str| -> Vec<(&str, Option<u32>, i64)> {
+        let gauges = family.gauges(&cards).into_iter();
+        let of_chip = gauges.filter(|gauge| *gauge.card == *chip);
+        let short = |name: &'static str| name.trim_start_matches("volcano_hami_npu_");
+        of_chip
+            .map(|gauge| (short(gauge.name), gauge.pod, gauge.value as i64))
+            .collect()
+    };
+    let of_pod = "memory_allocation_for_a_certain_pod";
+    assert_eq!(
+        of("U0"),
+        [
+            (of_pod, Some(1), 9216),
+            (of_pod, Some(2), 3072),
+            ("shared_number", None, 2),
+            ("allocated_memory", None, 12_288),
+            ("memory_limit", None, 21_527),
+            ("allocated_ai_cores", None, 4),
+            ("allocated_cores", None, 0),
+        ]
+    );
+    let idle: Vec<i64> = of("U1").iter().map(|(_, _, value)| *value).collect();
+    assert_eq!(idle, [0, 0, 21_527, 0, 0]);
 }

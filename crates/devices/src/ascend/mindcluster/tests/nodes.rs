@@ -375,3 +375,50 @@ fn nodes_that_noded_takes_out_of_service_are_not_used() {
         assert_eq!(with(text).usable(), (vec![0, 1], vec![]), "{text}");
     }
 }
+
+#[test]
+fn gauges_tell_what_is_in_use_of_each_chip_and_by_which_pod() {
+    let held = [
+        ("0-vir02", "Ascend310P-2c-100-0_0", 2),
+        ("0-vir04_3c", "Ascend310P-4c.3cpu-101-0_1", 4),
+    ];
+    let gauges = family(&settings()).gauges(&busy(2, &held));
+    let of = |chip: &str| -> Vec<(&str, Option<u32>, i64)> {
+        let of_chip = gauges.iter().filter(|gauge| *gauge.card == *chip);
+        let short = |name: &'static str| name.trim_start_matches("volcano_ascend_npu_");
+        of_chip
+            .map(|gauge| (short(gauge.name), gauge.pod, gauge.value as i64))
+            .collect()
+    };
+    let of_pod = "core_allocation_for_a_certain_pod";
+    assert_eq!(
+        of("0"),
+        [
+            ("allocated_cores", None, 6),
+            ("cores_limit", None, 8),
+            ("allocated_ai_cpus", None, 5),
+            ("vnpus", None, 2),
+            (of_pod, Some(1000), 2),
+            (of_pod, Some(1001), 4),
+        ]
+    );
+    let idle: Vec<i64> = of("1").iter().map(|(_, _, value)| *value).collect();
+    assert_eq!(idle, [0, 8, 0, 0]);
+}
+
+#[test]
+fn only_what_a_device_plugin_writes_itself_is_repeated() {
+    let spec = crate::families::repeated("mindx-dl-deviceinfo").expect("every five minutes");
+    let at = |text: &str| (spec.written_at_s)(text);
+    assert_eq!(at(&device_info(INFO, None)), Some(1_718_702_470));
+    for text in ["", "{}", "{\"DeviceInfo\":{\"UpdateTime\":0}}"] {
+        assert_eq!(at(text), None, "{text}");
+    }
+    for topic in [
+        "cluster-info-device",
+        "cluster-info-node",
+        "mindx-dl-nodeinfo",
+    ] {
+        assert!(crate::families::repeated(topic).is_none(), "{topic}");
+    }
+}
