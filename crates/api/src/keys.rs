@@ -39,6 +39,8 @@ pub const JOB_QUEUE_NAME: &str = "volcano.sh/queue-name";
 pub const JOB_VERSION: &str = "volcano.sh/job-version";
 /// Pod annotation: restarts of the Job before the pod.
 pub const JOB_RETRY_COUNT: &str = "volcano.sh/job-retry-count";
+/// Pod annotation: the controller is about to delete the pod.
+pub const OUT_OF_SYNC: &str = "volcano.sh/controller-out-of-sync";
 /// Pod label: partition within its task.
 pub const PARTITION_ID: &str = "volcano.sh/partition-id";
 /// Annotation, else label of pods and PodGroups: may be evicted.

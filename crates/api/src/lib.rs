@@ -10,6 +10,7 @@
 //! Invariant: this crate decides nothing; defaults of the admission webhooks live in
 //! `pumice-controllers`, the meaning of fields in `pumice-ingest`.
 
+pub mod command;
 pub mod hyper_node;
 pub mod job;
 pub mod keys;
@@ -24,6 +25,7 @@ pub mod request;
 pub mod schema;
 mod wire;
 
+pub use command::Command;
 pub use hyper_node::HyperNode;
 pub use job::Job;
 pub use k8s_openapi;

@@ -18,7 +18,7 @@ mod group;
 mod pods;
 mod policy;
 mod status;
-mod usage;
+pub(crate) mod usage;
 mod validate;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -7,4 +7,5 @@
 //! (priority classes, existing pods) is passed in.
 
 pub mod job;
+pub mod runtime;
 pub mod shard;

@@ -9,7 +9,7 @@ use pumice_api::quantity::{self, Quantity};
 use pumice_api::request::{Exact, Needs, add, is_pod_level};
 
 /// Amounts by quota name.
-pub(super) type QuotaUsage = BTreeMap<String, Quantity>;
+pub(crate) type QuotaUsage = BTreeMap<String, Quantity>;
 
 /// Adds `count` times `one` to `sum`.
 pub(super) fn add_times(sum: &mut QuotaUsage, one: &QuotaUsage, count: i64) {
@@ -20,7 +20,7 @@ pub(super) fn add_times(sum: &mut QuotaUsage, one: &QuotaUsage, count: i64) {
 }
 
 /// Usage as quantities: bytes in binary units, the rest plain.
-pub(super) fn resource_list(usage: &QuotaUsage) -> ResourceList {
+pub(crate) fn resource_list(usage: &QuotaUsage) -> ResourceList {
     let text = |(name, amount): (&String, &Quantity)| {
         let bare = name
             .trim_start_matches("requests.")
@@ -36,7 +36,7 @@ pub(super) fn resource_list(usage: &QuotaUsage) -> ResourceList {
 }
 
 /// Usage of one pod.
-pub(super) fn of(pod: &PodSpec) -> QuotaUsage {
+pub(crate) fn of(pod: &PodSpec) -> QuotaUsage {
     let requests = total(pod, requests_of);
     let mut limits = total(pod, limits_of);
     for (name, amount) in list(pod.overhead.as_ref()) {

@@ -1,0 +1,217 @@
+//! What is known of the cluster.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use pumice_api::{Command, Job, PodGroup, Queue, keys};
+
+use super::kind::{ManagedKind, ManagedRef};
+use super::observed::{Observed, TrackedPod, TrackedWorkload};
+
+type Names = BTreeSet<String>;
+
+/// UIDs of objects that went, kept to know late answers about them.
+const MOST_GONE: usize = 4_096;
+
+/// Every object that is known, with the indexes controllers ask by.
+#[derive(Debug, Default)]
+pub struct ObjectCache {
+    objects: HashMap<ManagedRef, Observed>,
+    by_kind: BTreeMap<ManagedKind, BTreeSet<(String, String)>>,
+    pods_of_jobs: HashMap<(String, String), Names>,
+    groups_of_queues: HashMap<String, BTreeSet<(String, String)>>,
+    gone: BTreeSet<String>,
+    gone_in_order: std::collections::VecDeque<String>,
+}
+
+impl ObjectCache {
+    /// Takes in an object; what it was before. `None` if what is known is as new, or if it is known
+    /// to be gone: then nothing changes.
+    pub fn apply(&mut self, object: Observed) -> Option<Option<Observed>> {
+        let of = object.reference();
+        if self.gone.contains(object.uid()) {
+            return None;
+        }
+        if let Some(known) = self.objects.get(&of) {
+            let is_same = known.uid() == object.uid();
+            if is_same && object.version() <= known.version() && object.version() != 0 {
+                return None;
+            }
+        }
+        let before = self.take(&of);
+        self.index(&of, &object, true);
+        self.objects.insert(of, object);
+        Some(before)
+    }
+
+    /// Takes out an object. With a UID only that one; what it was.
+    pub fn remove(&mut self, of: &ManagedRef, uid: &str) -> Option<Observed> {
+        if !uid.is_empty() {
+            self.bury(uid);
+            if self.objects.get(of).is_some_and(|known| known.uid() != uid) {
+                return None;
+            }
+        }
+        self.take(of)
+    }
+
+    fn bury(&mut self, uid: &str) {
+        if self.gone.insert(uid.to_owned()) {
+            self.gone_in_order.push_back(uid.to_owned());
+        }
+        while self.gone_in_order.len() > MOST_GONE {
+            if let Some(oldest) = self.gone_in_order.pop_front() {
+                self.gone.remove(&oldest);
+            }
+        }
+    }
+
+    fn take(&mut self, of: &ManagedRef) -> Option<Observed> {
+        let object = self.objects.remove(of)?;
+        self.index(of, &object, false);
+        Some(object)
+    }
+
+    fn index(&mut self, of: &ManagedRef, object: &Observed, is_there: bool) {
+        let name = (of.namespace.clone(), of.name.clone());
+        match object {
+            Observed::Pod(pod) => {
+                // Pods are many: they are found by their Job, or by name.
+                if let Some(member) = &pod.member {
+                    let job = (of.namespace.clone(), member.job.to_string());
+                    enter(&mut self.pods_of_jobs, job, of.name.clone(), is_there);
+                }
+                if pod.lone.is_none() {
+                    return;
+                }
+            }
+            Observed::PodGroup(group) => {
+                let queue = queue_of(group).to_owned();
+                enter(&mut self.groups_of_queues, queue, name.clone(), is_there);
+            }
+            _ => {}
+        }
+        let names = self.by_kind.entry(of.kind).or_default();
+        match is_there {
+            true => names.insert(name),
+            false => names.remove(&name),
+        };
+    }
+
+    /// An object.
+    pub fn get(&self, of: &ManagedRef) -> Option<&Observed> {
+        self.objects.get(of)
+    }
+
+    /// All objects of a kind, in order of namespace and name. Of pods only those without PodGroup.
+    pub fn all(&self, kind: ManagedKind) -> impl Iterator<Item = &Observed> {
+        let names = self.by_kind.get(&kind).into_iter().flatten();
+        names.filter_map(move |(namespace, name)| {
+            self.objects.get(&ManagedRef::new(kind, namespace, name))
+        })
+    }
+
+    /// Names of all objects known, of every kind; for the difference a new list makes.
+    pub fn references(&self, kind: ManagedKind) -> impl Iterator<Item = &ManagedRef> {
+        self.objects.keys().filter(move |of| of.kind == kind)
+    }
+
+    /// A Job.
+    pub fn job(&self, namespace: &str, name: &str) -> Option<&Job> {
+        match self.get(&ManagedRef::new(ManagedKind::Job, namespace, name))? {
+            Observed::Job(job) => Some(job),
+            _ => None,
+        }
+    }
+
+    /// A pod.
+    pub fn pod(&self, namespace: &str, name: &str) -> Option<&TrackedPod> {
+        match self.get(&ManagedRef::new(ManagedKind::Pod, namespace, name))? {
+            Observed::Pod(pod) => Some(pod),
+            _ => None,
+        }
+    }
+
+    /// Pods that say they belong to a Job of this name, by name. Their owner may be an earlier Job.
+    pub fn pods_of_job(&self, namespace: &str, job: &str) -> impl Iterator<Item = &TrackedPod> {
+        let key = (namespace.to_owned(), job.to_owned());
+        let names = self.pods_of_jobs.get(&key).into_iter().flatten();
+        let namespace = key.0;
+        names.filter_map(move |name| self.pod(&namespace, name))
+    }
+
+    /// A PodGroup.
+    pub fn pod_group(&self, namespace: &str, name: &str) -> Option<&PodGroup> {
+        match self.get(&ManagedRef::new(ManagedKind::PodGroup, namespace, name))? {
+            Observed::PodGroup(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// PodGroups of a queue, in order of namespace and name.
+    pub fn groups_of_queue(&self, queue: &str) -> impl Iterator<Item = &PodGroup> {
+        let names = self.groups_of_queues.get(queue).into_iter().flatten();
+        names.filter_map(|(namespace, name)| self.pod_group(namespace, name))
+    }
+
+    /// A Queue.
+    pub fn queue(&self, name: &str) -> Option<&Queue> {
+        match self.get(&ManagedRef::global(ManagedKind::Queue, name))? {
+            Observed::Queue(queue) => Some(queue),
+            _ => None,
+        }
+    }
+
+    /// A Command.
+    pub fn command(&self, namespace: &str, name: &str) -> Option<&Command> {
+        match self.get(&ManagedRef::new(ManagedKind::Command, namespace, name))? {
+            Observed::Command(command) => Some(command),
+            _ => None,
+        }
+    }
+
+    /// A workload that owns pods.
+    pub fn workload(
+        &self,
+        kind: ManagedKind,
+        namespace: &str,
+        name: &str,
+    ) -> Option<&TrackedWorkload> {
+        match self.get(&ManagedRef::new(kind, namespace, name))? {
+            Observed::Workload(workload) => Some(workload),
+            _ => None,
+        }
+    }
+
+    /// Value of a priority class, 0 for one that does not exist.
+    pub fn priority(&self, class: &str) -> i32 {
+        match self.get(&ManagedRef::global(ManagedKind::PriorityClass, class)) {
+            Some(Observed::PriorityClass(class)) => class.value,
+            _ => 0,
+        }
+    }
+}
+
+/// Queue of a PodGroup.
+pub fn queue_of(group: &PodGroup) -> &str {
+    match group.spec.queue.as_str() {
+        "" => keys::DEFAULT_QUEUE,
+        queue => queue,
+    }
+}
+
+fn enter<K, V>(index: &mut HashMap<K, BTreeSet<V>>, key: K, value: V, is_there: bool)
+where
+    K: std::hash::Hash + Eq + Clone,
+    V: Ord,
+{
+    if is_there {
+        index.entry(key).or_default().insert(value);
+        return;
+    }
+    if let Some(values) = index.get_mut(&key) {
+        values.remove(&value);
+        if values.is_empty() {
+            index.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What a controller is.
+
+use jiff::Timestamp;
+
+use super::cache::ObjectCache;
+use super::kind::ManagedRef;
+use super::observed::Observed;
+use super::write::{ApiWrite, WriteOutcome};
+
+/// An object was added, has changed, or is gone. The cache has it as it is `after`.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectChange<'a> {
+    /// The object.
+    pub of: &'a ManagedRef,
+    /// What it was.
+    pub before: Option<&'a Observed>,
+    /// What it is.
+    pub after: Option<&'a Observed>,
+}
+
+/// A controller: told of changes, it says which objects to look at; looking at one, it says what to
+/// write so that the world comes nearer to what the object asks for.
+///
+/// Looking is level-triggered: it may happen at any time and any number of times, and what is to be
+/// done must follow from the objects alone, so that a process killed at any moment loses nothing.
+/// What a controller keeps for itself may only make it faster or say more.
+pub trait Controller: Send {
+    /// Name as in `--controllers` (spec/03 C0).
+    fn name(&self) -> &'static str;
+
+    /// Objects to look at because of a change. Called for every change, also those of the first
+    /// lists.
+    fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef>;
+
+    /// Looks at one object, which may be gone. Not called again for it before all writes have ended.
+    fn reconcile(&mut self, of: &ManagedRef, cache: &ObjectCache, now: Timestamp)
+    -> Reconciliation;
+
+    /// A write for `of` did not succeed: what to tell whom. `Outdated` and `NoAnswer` are not told.
+    /// The object is looked at again by itself, with pauses that grow from failure to failure.
+    fn failed(
+        &mut self,
+        of: &ManagedRef,
+        write: &ApiWrite,
+        outcome: &WriteOutcome,
+        cache: &ObjectCache,
+    ) -> Vec<ObjectEvent> {
+        let _ = (of, write, outcome, cache);
+        Vec::new()
+    }
+}
+
+/// What follows from looking at an object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reconciliation {
+    /// Writes that may be done in any order and at once. What must come after them follows from
+    /// looking again.
+    pub writes: Vec<ApiWrite>,
+    /// What to tell.
+    pub events: Vec<ObjectEvent>,
+    /// When to look again although nothing has changed.
+    pub again_at: Option<Timestamp>,
+}
+
+impl Reconciliation {
+    /// Nothing to do.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+}
+
+/// An event of Kubernetes about an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectEvent {
+    /// The object.
+    pub about: ManagedRef,
+    /// Its UID.
+    pub uid: String,
+    /// `Warning`, else `Normal`.
+    pub warning: bool,
+    /// One word in camel case.
+    pub reason: &'static str,
+    /// A sentence.
+    pub message: String,
+}

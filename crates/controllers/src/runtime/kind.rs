@@ -1,0 +1,205 @@
+//! The kinds controllers read or write, and where the API server has them.
+
+/// A kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ManagedKind {
+    /// `batch.volcano.sh` Job.
+    Job,
+    /// Pod.
+    Pod,
+    /// PodGroup.
+    PodGroup,
+    /// Queue.
+    Queue,
+    /// `bus.volcano.sh` Command.
+    Command,
+    /// `batch.volcano.sh` CronJob.
+    CronJob,
+    /// JobFlow.
+    JobFlow,
+    /// JobTemplate.
+    JobTemplate,
+    /// HyperNode.
+    HyperNode,
+    /// Node.
+    Node,
+    /// PriorityClass.
+    PriorityClass,
+    /// PersistentVolumeClaim.
+    PersistentVolumeClaim,
+    /// ReplicaSet.
+    ReplicaSet,
+    /// StatefulSet.
+    StatefulSet,
+    /// DaemonSet.
+    DaemonSet,
+    /// `batch` Job of Kubernetes.
+    BatchJob,
+    /// ConfigMap; not followed.
+    ConfigMap,
+    /// Secret; not followed.
+    Secret,
+    /// Service; not followed.
+    Service,
+    /// NetworkPolicy; not followed.
+    NetworkPolicy,
+}
+
+/// Where the API server has a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindPath {
+    /// `kind`.
+    pub kind: &'static str,
+    /// API group; empty for the core group.
+    pub group: &'static str,
+    /// Version within the group.
+    pub version: &'static str,
+    /// Plural in paths.
+    pub plural: &'static str,
+    /// Objects have a namespace.
+    pub namespaced: bool,
+}
+
+impl KindPath {
+    const fn new(
+        kind: &'static str,
+        group: &'static str,
+        version: &'static str,
+        plural: &'static str,
+        namespaced: bool,
+    ) -> Self {
+        Self {
+            kind,
+            group,
+            version,
+            plural,
+            namespaced,
+        }
+    }
+
+    /// `group/version`, or the version alone in the core group.
+    pub fn api_version(&self) -> String {
+        match self.group {
+            "" => self.version.to_owned(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+}
+
+impl ManagedKind {
+    /// Where the API server has it.
+    pub const fn path(self) -> KindPath {
+        const VOLCANO_BATCH: &str = "batch.volcano.sh";
+        const SCHEDULING: &str = "scheduling.volcano.sh";
+        let path = KindPath::new;
+        match self {
+            Self::Job => path("Job", VOLCANO_BATCH, "v1alpha1", "jobs", true),
+            Self::Pod => path("Pod", "", "v1", "pods", true),
+            Self::PodGroup => path("PodGroup", SCHEDULING, "v1beta1", "podgroups", true),
+            Self::Queue => path("Queue", SCHEDULING, "v1beta1", "queues", false),
+            Self::Command => path("Command", "bus.volcano.sh", "v1alpha1", "commands", true),
+            Self::CronJob => path("CronJob", VOLCANO_BATCH, "v1alpha1", "cronjobs", true),
+            Self::JobFlow => path("JobFlow", "flow.volcano.sh", "v1alpha1", "jobflows", true),
+            Self::JobTemplate => path(
+                "JobTemplate",
+                "flow.volcano.sh",
+                "v1alpha1",
+                "jobtemplates",
+                true,
+            ),
+            Self::HyperNode => path(
+                "HyperNode",
+                "topology.volcano.sh",
+                "v1alpha1",
+                "hypernodes",
+                false,
+            ),
+            Self::Node => path("Node", "", "v1", "nodes", false),
+            Self::PriorityClass => path(
+                "PriorityClass",
+                "scheduling.k8s.io",
+                "v1",
+                "priorityclasses",
+                false,
+            ),
+            Self::PersistentVolumeClaim => path(
+                "PersistentVolumeClaim",
+                "",
+                "v1",
+                "persistentvolumeclaims",
+                true,
+            ),
+            Self::ReplicaSet => path("ReplicaSet", "apps", "v1", "replicasets", true),
+            Self::StatefulSet => path("StatefulSet", "apps", "v1", "statefulsets", true),
+            Self::DaemonSet => path("DaemonSet", "apps", "v1", "daemonsets", true),
+            Self::BatchJob => path("Job", "batch", "v1", "jobs", true),
+            Self::ConfigMap => path("ConfigMap", "", "v1", "configmaps", true),
+            Self::Secret => path("Secret", "", "v1", "secrets", true),
+            Self::Service => path("Service", "", "v1", "services", true),
+            Self::NetworkPolicy => path(
+                "NetworkPolicy",
+                "networking.k8s.io",
+                "v1",
+                "networkpolicies",
+                true,
+            ),
+        }
+    }
+
+    /// The kind of an owner or target reference.
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        let all = [
+            Self::Job,
+            Self::Pod,
+            Self::PodGroup,
+            Self::Queue,
+            Self::CronJob,
+            Self::JobFlow,
+            Self::JobTemplate,
+            Self::ReplicaSet,
+            Self::StatefulSet,
+            Self::DaemonSet,
+            Self::BatchJob,
+        ];
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        all.into_iter()
+            .find(|one| one.path().kind == kind && one.path().group == group)
+    }
+}
+
+/// Which object: an empty namespace for kinds without.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ManagedRef {
+    /// Kind.
+    pub kind: ManagedKind,
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl ManagedRef {
+    /// An object of a kind with namespaces.
+    pub fn new(kind: ManagedKind, namespace: &str, name: &str) -> Self {
+        Self {
+            kind,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// An object of a kind without namespaces.
+    pub fn global(kind: ManagedKind, name: &str) -> Self {
+        Self::new(kind, "", name)
+    }
+}
+
+impl std::fmt::Display for ManagedRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = self.kind.path().kind;
+        match self.namespace.as_str() {
+            "" => write!(f, "{kind} {}", self.name),
+            namespace => write!(f, "{kind} {namespace}/{}", self.name),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Objects as the controllers keep them: whole where they are few, else what is read of them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::Metadata;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use pumice_api::{Command, Job, PodGroup, Queue, ResourceList, keys};
+
+use super::kind::{ManagedKind, ManagedRef};
+use crate::job::usage;
+
+type Map = BTreeMap<String, String>;
+
+/// An object as it is known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Observed {
+    /// A Job.
+    Job(Box<Job>),
+    /// A pod.
+    Pod(Box<TrackedPod>),
+    /// A PodGroup.
+    PodGroup(Box<PodGroup>),
+    /// A Queue.
+    Queue(Box<Queue>),
+    /// A Command.
+    Command(Box<Command>),
+    /// A PriorityClass.
+    PriorityClass(Box<TrackedPriorityClass>),
+    /// A workload that owns pods: ReplicaSet, StatefulSet, DaemonSet, Job of Kubernetes.
+    Workload(Box<TrackedWorkload>),
+    /// An object of which only the metadata is read, as PersistentVolumeClaims.
+    Meta(ManagedKind, Box<ObjectMeta>),
+}
+
+/// What is read of a pod.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrackedPod {
+    /// Namespace.
+    pub namespace: Box<str>,
+    /// Name.
+    pub name: Box<str>,
+    /// UID.
+    pub uid: Box<str>,
+    /// resourceVersion.
+    pub resource_version: Box<str>,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// When its deletion was asked for.
+    pub deleted: Option<Timestamp>,
+    /// Phase.
+    pub phase: TrackedPhase,
+    /// When the last container ended, of a pod that has ended.
+    pub ended: Option<Timestamp>,
+    /// A node was chosen.
+    pub is_bound: bool,
+    /// All containers are ready.
+    pub is_ready: bool,
+    /// Restarts of all containers and init containers.
+    pub restarts: i32,
+    /// Exit code of the first container, once it has ended.
+    pub exit_code: Option<i32>,
+    /// `status.reason`, as `Evicted`.
+    pub reason: Box<str>,
+    /// Place in a Job; `None` for other pods.
+    pub member: Option<Box<JobMember>>,
+    /// What a pod without PodGroup asks for.
+    pub lone: Option<Box<LonePod>>,
+}
+
+/// Phase of a pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrackedPhase {
+    /// Not yet running.
+    #[default]
+    Pending,
+    /// Running.
+    Running,
+    /// All containers ended well.
+    Succeeded,
+    /// A container failed.
+    Failed,
+    /// The node does not tell.
+    Unknown,
+}
+
+impl TrackedPhase {
+    /// The word in `status.phase`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Running => "Running",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// Place of a pod in a Job (spec/03 C3.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobMember {
+    /// Name of the Job.
+    pub job: Box<str>,
+    /// UID of the Job that owns the pod; empty if none does.
+    pub job_uid: Box<str>,
+    /// Task.
+    pub task: Box<str>,
+    /// Index in the task.
+    pub index: i32,
+    /// Partition in the task.
+    pub partition: Option<i32>,
+    /// Version of the Job that made it.
+    pub version: i32,
+    /// Marked to be deleted by the controller (`volcano.sh/controller-out-of-sync`).
+    pub is_marked: bool,
+}
+
+/// What a pod asks for that names no PodGroup (spec/03 C1).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LonePod {
+    /// Scheduler.
+    pub scheduler_name: String,
+    /// Annotations.
+    pub annotations: Map,
+    /// Labels.
+    pub labels: Map,
+    /// Owners.
+    pub owners: Vec<OwnerReference>,
+    /// Priority class.
+    pub priority_class_name: String,
+    /// What it uses of quotas.
+    pub usage: ResourceList,
+}
+
+impl TrackedPod {
+    /// What is read of `pod`.
+    pub fn read(pod: &Pod) -> Self {
+        let meta = &pod.metadata;
+        let empty = Map::new();
+        let annotations = meta.annotations.as_ref().unwrap_or(&empty);
+        let labels = meta.labels.as_ref().unwrap_or(&empty);
+        let status = pod.status.as_ref();
+        let regular = || status.and_then(|s| s.container_statuses.as_ref());
+        let init = status.and_then(|s| s.init_container_statuses.as_ref());
+        let containers = || regular().into_iter().flatten();
+        let ended = |c: &k8s_openapi::api::core::v1::ContainerStatus| {
+            let ended = c.state.as_ref()?.terminated.as_ref()?;
+            Some((ended.exit_code, ended.finished_at.as_ref().map(|t| t.0)))
+        };
+        let phase = match status.and_then(|s| s.phase.as_deref()) {
+            None | Some("" | "Pending") => TrackedPhase::Pending,
+            Some("Running") => TrackedPhase::Running,
+            Some("Succeeded") => TrackedPhase::Succeeded,
+            Some("Failed") => TrackedPhase::Failed,
+            Some(_) => TrackedPhase::Unknown,
+        };
+        let has_group = annotations
+            .get(keys::GROUP_NAME)
+            .is_some_and(|name| !name.is_empty());
+        Self {
+            namespace: text(meta.namespace.as_ref()),
+            name: text(meta.name.as_ref()),
+            uid: text(meta.uid.as_ref()),
+            resource_version: text(meta.resource_version.as_ref()),
+            created: meta.creation_timestamp.as_ref().map(|t| t.0),
+            deleted: meta.deletion_timestamp.as_ref().map(|t| t.0),
+            phase,
+            ended: containers().filter_map(|c| ended(c)?.1).max(),
+            is_bound: pod.spec.as_ref().is_some_and(|s| s.node_name.is_some()),
+            is_ready: regular().is_some_and(|all| all.iter().all(|c| c.ready)),
+            restarts: containers()
+                .chain(init.into_iter().flatten())
+                .map(|c| c.restart_count)
+                .sum(),
+            exit_code: containers().next().and_then(ended).map(|(code, _)| code),
+            reason: text(status.and_then(|s| s.reason.as_ref())),
+            member: JobMember::read(meta, annotations, labels).map(Box::new),
+            lone: (!has_group).then(|| Box::new(LonePod::read(pod, annotations, labels))),
+        }
+    }
+}
+
+impl JobMember {
+    fn read(meta: &ObjectMeta, annotations: &Map, labels: &Map) -> Option<Self> {
+        let job = annotations.get(keys::JOB_NAME)?;
+        let number = |map: &Map, key: &str| map.get(key).and_then(|text| text.parse().ok());
+        let mut owners = meta.owner_references.iter().flatten();
+        let owner = owners.find(|owner| {
+            owner.kind == keys::JOB_KIND && owner.api_version == keys::BATCH_API_VERSION
+        });
+        Some(Self {
+            job: job.as_str().into(),
+            job_uid: owner.map_or("", |owner| owner.uid.as_str()).into(),
+            task: text(annotations.get(keys::TASK_SPEC)),
+            index: number(annotations, keys::TASK_INDEX).unwrap_or(-1),
+            partition: number(labels, keys::PARTITION_ID),
+            version: number(annotations, keys::JOB_VERSION).unwrap_or(0),
+            is_marked: annotations.contains_key(keys::OUT_OF_SYNC),
+        })
+    }
+}
+
+impl LonePod {
+    fn read(pod: &Pod, annotations: &Map, labels: &Map) -> Self {
+        let spec = pod.spec.as_ref();
+        Self {
+            scheduler_name: spec
+                .and_then(|s| s.scheduler_name.clone())
+                .unwrap_or_default(),
+            annotations: annotations.clone(),
+            labels: labels.clone(),
+            owners: pod.metadata.owner_references.clone().unwrap_or_default(),
+            priority_class_name: spec
+                .and_then(|s| s.priority_class_name.clone())
+                .unwrap_or_default(),
+            usage: spec.map_or_else(ResourceList::new, |spec| {
+                usage::resource_list(&usage::of(spec))
+            }),
+        }
+    }
+}
+
+/// What is read of a PriorityClass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrackedPriorityClass {
+    /// Metadata.
+    pub metadata: ObjectMeta,
+    /// Its value.
+    pub value: i32,
+}
+
+/// What is read of a workload that owns pods.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrackedWorkload {
+    /// ReplicaSet, StatefulSet, DaemonSet or BatchJob.
+    pub kind: ManagedKind,
+    /// Metadata without managed fields.
+    pub metadata: ObjectMeta,
+    /// Pods it wants; `None` where the kind does not say.
+    pub replicas: Option<i32>,
+    /// Which pods are its.
+    pub selector: Option<LabelSelector>,
+}
+
+impl Observed {
+    /// Which object.
+    pub fn reference(&self) -> ManagedRef {
+        let of = |kind, meta: &ObjectMeta| {
+            let text = |field: &Option<String>| field.clone().unwrap_or_default();
+            ManagedRef {
+                kind,
+                namespace: text(&meta.namespace),
+                name: text(&meta.name),
+            }
+        };
+        match self {
+            Self::Pod(pod) => ManagedRef::new(ManagedKind::Pod, &pod.namespace, &pod.name),
+            other => match other.meta() {
+                Some(meta) => of(other.kind(), meta),
+                None => of(other.kind(), &ObjectMeta::default()),
+            },
+        }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> ManagedKind {
+        match self {
+            Self::Job(_) => ManagedKind::Job,
+            Self::Pod(_) => ManagedKind::Pod,
+            Self::PodGroup(_) => ManagedKind::PodGroup,
+            Self::Queue(_) => ManagedKind::Queue,
+            Self::Command(_) => ManagedKind::Command,
+            Self::PriorityClass(_) => ManagedKind::PriorityClass,
+            Self::Workload(workload) => workload.kind,
+            Self::Meta(kind, _) => *kind,
+        }
+    }
+
+    /// Metadata; `None` for a pod, of which not all is kept.
+    pub fn meta(&self) -> Option<&ObjectMeta> {
+        Some(match self {
+            Self::Pod(_) => return None,
+            Self::Job(job) => job.metadata(),
+            Self::PodGroup(group) => group.metadata(),
+            Self::Queue(queue) => queue.metadata(),
+            Self::Command(command) => command.metadata(),
+            Self::PriorityClass(class) => &class.metadata,
+            Self::Workload(workload) => &workload.metadata,
+            Self::Meta(_, meta) => meta,
+        })
+    }
+
+    /// UID; empty if it has none.
+    pub fn uid(&self) -> &str {
+        match self {
+            Self::Pod(pod) => &pod.uid,
+            other => other
+                .meta()
+                .and_then(|meta| meta.uid.as_deref())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// resourceVersion as a number: API servers order the versions of an object by it. 0 if it has
+    /// none.
+    pub fn version(&self) -> u64 {
+        let text = match self {
+            Self::Pod(pod) => Some(&*pod.resource_version),
+            other => other
+                .meta()
+                .and_then(|meta| meta.resource_version.as_deref()),
+        };
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
+}
+
+fn text(value: Option<&String>) -> Box<str> {
+    value.map(String::as_str).unwrap_or_default().into()
+}

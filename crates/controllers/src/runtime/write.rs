@@ -1,0 +1,108 @@
+//! What controllers ask the API server to do, and how it ended.
+
+use serde_json::Value;
+
+use super::kind::{ManagedKind, ManagedRef};
+use super::observed::Observed;
+
+/// One request that changes something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiWrite {
+    /// The object.
+    pub of: ManagedRef,
+    /// What to do with it.
+    pub verb: ApiVerb,
+}
+
+/// What to do with an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ApiVerb {
+    /// Create it; the whole object.
+    Create(Value),
+    /// Create a Secret, with a new pair of SSH keys under `id_rsa`, `id_rsa.pub` and
+    /// `authorized_keys` of its `data`. Whoever executes the write makes the keys: they are random.
+    CreateWithSshKeys(Value),
+    /// Replace the status; the whole object, of which the server takes `status`. With
+    /// `metadata.resourceVersion` only if it is still the newest.
+    ReplaceStatus(Value),
+    /// JSON merge patch (RFC 7386) of the object, or of its status.
+    Merge {
+        /// The patch. With `metadata.resourceVersion` only if it is still the newest, with
+        /// `metadata.uid` only the object meant.
+        patch: Value,
+        /// Of the subresource `status`.
+        status: bool,
+    },
+    /// Server-side apply.
+    Apply {
+        /// The fields, with `apiVersion`, `kind` and `metadata.name`.
+        object: Value,
+        /// Field manager.
+        manager: &'static str,
+        /// Of the subresource `status`.
+        status: bool,
+    },
+    /// Delete it.
+    Delete {
+        /// Only the object with this UID; empty for any.
+        uid: String,
+        /// Wait for what it owns (propagation `Foreground`); else `Background`.
+        foreground: bool,
+    },
+}
+
+impl ApiWrite {
+    /// Creates an object, which carries its kind, namespace and name.
+    pub fn create(kind: ManagedKind, object: Value) -> Self {
+        let meta = |field: &str| {
+            let value = &object["metadata"][field];
+            value.as_str().unwrap_or_default().to_owned()
+        };
+        let of = ManagedRef::new(kind, &meta("namespace"), &meta("name"));
+        Self {
+            of,
+            verb: ApiVerb::Create(object),
+        }
+    }
+
+    /// Deletes the object with this UID.
+    pub fn delete(of: ManagedRef, uid: &str) -> Self {
+        let verb = ApiVerb::Delete {
+            uid: uid.to_owned(),
+            foreground: false,
+        };
+        Self { of, verb }
+    }
+}
+
+/// How a write ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WriteOutcome {
+    /// It was done; the object as it is now, where the kind is followed.
+    Done(Option<Observed>),
+    /// There is an object of this name already.
+    Exists,
+    /// There is no such object, or not of this UID.
+    Absent,
+    /// It has changed meanwhile: look again.
+    Outdated,
+    /// The API server refused.
+    Refused {
+        /// HTTP status.
+        code: u16,
+        /// `reason` of the answer.
+        reason: String,
+        /// Its words.
+        message: String,
+    },
+    /// No answer: it may have been done or not.
+    NoAnswer(String),
+}
+
+impl WriteOutcome {
+    /// The namespace is being deleted: nothing more will be made in it.
+    pub fn is_namespace_going(&self) -> bool {
+        matches!(self, Self::Refused { code: 403, message, .. }
+            if message.contains("because it is being terminated"))
+    }
+}
