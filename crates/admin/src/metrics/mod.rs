@@ -92,7 +92,22 @@ impl OnSession {
     }
 }
 
-/// All metrics of one process.
+/// A source of `/metrics`.
+pub trait MetricsPage: Send + Sync {
+    /// Everything in the text format 0.0.4 of Prometheus.
+    ///
+    /// # Errors
+    /// A family cannot be written, which its registration excludes.
+    fn text(&self) -> Result<String, prometheus::Error>;
+}
+
+impl MetricsPage for Metrics {
+    fn text(&self) -> Result<String, prometheus::Error> {
+        Self::text(self)
+    }
+}
+
+/// All metrics of a scheduler.
 ///
 /// Every method may be called from any thread. Label values given as `&'static str` are bounded by
 /// the program; the others are bounded here.

@@ -7,10 +7,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use crate::lease::NoTerm;
+
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::http::{ApiCall, ApiRefusal, JSON_PATCH, MERGE_PATCH, Reply, STRATEGIC_PATCH};
-use super::shared::{NoTerm, Rate, WriterContext};
+use super::shared::{Rate, WriterContext};
 use super::status_body as body;
 use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, Write, pod_path};
