@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::validate::JobProblem;
 use super::pods::{add_env, all_containers, env};
-use super::{Asked, JobPlugin, Place, spec};
+use super::{Asked, JobPlugin, PodPlace, spec};
 
 pub(super) struct Env;
 
@@ -16,7 +16,7 @@ impl JobPlugin for Env {
         "env"
     }
 
-    fn prepare(&self, _: &Asked<'_>, place: Place<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
+    fn prepare(&self, _: &Asked<'_>, place: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
         let variables = INDEX.map(|name| env(name, place.index.to_string()));
         all_containers(spec(pod)).for_each(|container| add_env(container, &variables));
         Ok(())

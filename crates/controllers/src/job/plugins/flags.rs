@@ -43,13 +43,13 @@ enum FlagValue {
 }
 
 /// Values of the flags of one plugin, defaults where none was given.
-pub(super) struct Flags {
+pub(super) struct PluginFlags {
     values: BTreeMap<&'static str, FlagValue>,
     /// Entry of the list that gave the value.
     given: BTreeMap<&'static str, usize>,
 }
 
-impl Flags {
+impl PluginFlags {
     /// Reads all entries; what cannot be read is told under `path` and left at its default.
     pub fn read(
         known: &'static [FlagSpec],
@@ -153,7 +153,7 @@ impl Flags {
         self.given.get(name).copied()
     }
 
-    /// Flags that name a task and were given, with their entries.
+    /// PluginFlags that name a task and were given, with their entries.
     pub fn named_tasks(&self, known: &'static [FlagSpec]) -> Vec<(usize, &'static str)> {
         let tasks = known
             .iter()

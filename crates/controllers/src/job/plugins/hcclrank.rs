@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::validate::JobProblem;
 use super::flags::{FlagKind, FlagSpec};
-use super::{Asked, JobPlugin, Place};
+use super::{Asked, JobPlugin, PodPlace};
 
 pub(super) struct Hcclrank;
 
@@ -32,7 +32,7 @@ impl JobPlugin for Hcclrank {
     fn prepare(
         &self,
         asked: &Asked<'_>,
-        place: Place<'_>,
+        place: PodPlace<'_>,
         pod: &mut Pod,
     ) -> Result<(), JobProblem> {
         let known = pod.metadata.annotations.as_ref();

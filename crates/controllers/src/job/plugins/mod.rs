@@ -1,7 +1,7 @@
 //! Job plugins: what `spec.plugins` adds to a Job and to its pods (spec/03 C3.7).
 //!
 //! ```text
-//!  spec.plugins ─► Flags ─┬─► problems   what is wrong with them
+//!  spec.plugins ─► flags ─┬─► problems   what is wrong with them
 //!                         ├─► objects    made once a Job: hosts, Service, NetworkPolicy, keys
 //!                         ├─► refresh    what of them follows the number of replicas
 //!                         └─► prepare    each pod before it is made, in the order of the list
@@ -27,7 +27,7 @@ use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use pumice_api::Job;
 use pumice_api::job::TaskSpec;
 
-use self::flags::{FlagSpec, Flags};
+use self::flags::{FlagSpec, PluginFlags};
 use super::task_name;
 use super::validate::{JobProblem, JobProblems, add};
 use crate::runtime::ApiWrite;
@@ -49,7 +49,7 @@ trait JobPlugin: Sync {
     /// Key in `spec.plugins`.
     fn name(&self) -> &'static str;
 
-    /// Flags it knows.
+    /// PluginFlags it knows.
     fn flags(&self) -> &'static [FlagSpec] {
         &[]
     }
@@ -73,14 +73,18 @@ trait JobPlugin: Sync {
     }
 
     /// Prepares a pod that carries its name and what [`super::pods`] gives it.
-    fn prepare(&self, asked: &Asked<'_>, place: Place<'_>, pod: &mut Pod)
-    -> Result<(), JobProblem>;
+    fn prepare(
+        &self,
+        asked: &Asked<'_>,
+        place: PodPlace<'_>,
+        pod: &mut Pod,
+    ) -> Result<(), JobProblem>;
 }
 
 /// A Job that asks for a plugin.
 struct Asked<'a> {
     job: &'a Job,
-    flags: Flags,
+    flags: PluginFlags,
     /// Field of the plugin.
     path: String,
 }
@@ -113,12 +117,12 @@ impl Asked<'_> {
 
 /// Which pod of a Job.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct PodPlace<'a> {
     task: &'a TaskSpec,
     index: i32,
 }
 
-impl Place<'_> {
+impl PodPlace<'_> {
     /// Whether it is of the task that a flag names.
     fn is(&self, asked: &Asked<'_>, flag: &str) -> bool {
         task_name(self.task) == asked.flags.text(flag)
@@ -136,7 +140,7 @@ pub fn problems(job: &Job) -> Vec<JobProblem> {
             add(&mut problems, path, message);
             continue;
         };
-        let flags = Flags::read(plugin.flags(), arguments, &path, &mut problems);
+        let flags = PluginFlags::read(plugin.flags(), arguments, &path, &mut problems);
         let asked = Asked { job, flags, path };
         for (at, flag) in asked.flags.named_tasks(plugin.flags()) {
             if asked.task(flag).is_none() {
@@ -164,8 +168,8 @@ pub fn objects(job: &Job) -> Vec<(String, Vec<ApiWrite>)> {
         .collect()
 }
 
-/// Merge patches that make what [`objects`] tells fit the replicas the Job has now: the hosts in the
-/// ConfigMap of `svc` and in the Secret of `ssh`, never the keys. To be written when the
+/// Merge patches that make what [`objects`] tells fit the replicas the Job has now: the hosts in
+/// the ConfigMap of `svc` and in the Secret of `ssh`, never the keys. To be written when the
 /// replicas of a Job have changed since its objects were made or refreshed, before the new pods are
 /// made; writing them once more changes nothing. The same patches always for the same tasks, so
 /// their text tells whether something has changed.
@@ -185,7 +189,7 @@ pub fn prepare(job: &Job, task: usize, index: i32, pod: &mut Pod) -> Result<(), 
         path: "spec.tasks".to_owned(),
         message: format!("there is no task at position {task}"),
     })?;
-    let place = Place { task, index };
+    let place = PodPlace { task, index };
     wanted(job).try_for_each(|(plugin, asked)| plugin.prepare(&asked, place, pod))
 }
 
@@ -194,7 +198,7 @@ fn wanted(job: &Job) -> impl Iterator<Item = (&'static dyn JobPlugin, Asked<'_>)
     PLUGINS.into_iter().filter_map(|plugin| {
         let arguments = job.spec.plugins.get(plugin.name())?;
         let path = format!("spec.plugins.{}", plugin.name());
-        let flags = Flags::read(plugin.flags(), arguments, &path, &mut JobProblems::new());
+        let flags = PluginFlags::read(plugin.flags(), arguments, &path, &mut JobProblems::new());
         Some((plugin, Asked { job, flags, path }))
     })
 }

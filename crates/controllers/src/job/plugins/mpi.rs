@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 use super::super::validate::{JobProblem, JobProblems};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::{add_env, all_containers, env, open_port};
-use super::{Asked, JobPlugin, Place, hosts, spec};
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 
 pub(super) struct Mpi;
 
@@ -31,7 +31,7 @@ impl JobPlugin for Mpi {
     fn prepare(
         &self,
         asked: &Asked<'_>,
-        place: Place<'_>,
+        place: PodPlace<'_>,
         pod: &mut Pod,
     ) -> Result<(), JobProblem> {
         let pod = spec(pod);

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use super::super::validate::JobProblem;
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::{add_env, env, open_port};
-use super::{Asked, JobPlugin, Place, hosts, spec};
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 
 pub(super) struct Pytorch;
 
@@ -45,7 +45,7 @@ impl JobPlugin for Pytorch {
     fn prepare(
         &self,
         asked: &Asked<'_>,
-        place: Place<'_>,
+        place: PodPlace<'_>,
         pod: &mut Pod,
     ) -> Result<(), JobProblem> {
         let Some(master) = asked.task("master") else {

@@ -9,7 +9,7 @@ use super::super::validate::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner, task_name};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::open_port;
-use super::{Asked, JobPlugin, Place, hosts, spec};
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 use crate::runtime::{ApiWrite, ManagedKind};
 
 pub(super) struct Ray;
@@ -92,7 +92,7 @@ impl JobPlugin for Ray {
     fn prepare(
         &self,
         asked: &Asked<'_>,
-        place: Place<'_>,
+        place: PodPlace<'_>,
         pod: &mut Pod,
     ) -> Result<(), JobProblem> {
         let head = asked.needs_task("head", "head")?;

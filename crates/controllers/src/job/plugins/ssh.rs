@@ -11,7 +11,7 @@ use super::super::validate::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::mount;
-use super::{Asked, JobPlugin, Place, hosts, spec};
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
 
 pub(super) struct Ssh;
@@ -104,7 +104,7 @@ impl JobPlugin for Ssh {
         vec![ApiWrite { of, verb }]
     }
 
-    fn prepare(&self, asked: &Asked<'_>, _: Place<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
+    fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
         let file = |file: &str| KeyToPath {
             key: file.to_owned(),
             path: format!("{FOLDER}/{file}"),

@@ -14,7 +14,7 @@ use super::super::validate::{JobProblem, JobProblems, add};
 use super::super::{name, namespace, owner, task_name};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::{add_env, all_containers, mount};
-use super::{Asked, JobPlugin, Place, hosts, spec};
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
 
 pub(super) struct Svc;
@@ -85,7 +85,7 @@ impl JobPlugin for Svc {
         vec![ApiWrite { of, verb }]
     }
 
-    fn prepare(&self, asked: &Asked<'_>, _: Place<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
+    fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
         let job = asked.job;
         let pod_name = pod.metadata.name.clone().unwrap_or_default();
         let spec = spec(pod);

@@ -7,7 +7,7 @@ use super::super::task_name;
 use super::super::validate::JobProblem;
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::{add_env, env};
-use super::{Asked, JobPlugin, Place, hosts, spec};
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
 
 pub(super) struct Tensorflow;
 
@@ -34,7 +34,7 @@ impl JobPlugin for Tensorflow {
     fn prepare(
         &self,
         asked: &Asked<'_>,
-        place: Place<'_>,
+        place: PodPlace<'_>,
         pod: &mut Pod,
     ) -> Result<(), JobProblem> {
         let is_alone = matches!(asked.job.spec.tasks.as_slice(), [task] if task.replicas == 1);
@@ -50,7 +50,7 @@ impl JobPlugin for Tensorflow {
 }
 
 /// `{"cluster":{role: [host:port]},"task":{"type","index"}}`, roles without pods left out.
-fn config(asked: &Asked<'_>, place: Place<'_>) -> String {
+fn config(asked: &Asked<'_>, place: PodPlace<'_>) -> String {
     let port = asked.flags.number("port");
     let members = |role: &str| {
         let task = asked.task(role)?;
