@@ -9,7 +9,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::serde::de::DeserializeOwned;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{Command, Job, PodGroup, Queue};
+use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue};
 
 use super::kind::ManagedKind;
 use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkload};
@@ -63,6 +63,10 @@ followed!(
     PodGroup,
     Queue,
     Command,
+    CronJob,
+    JobFlow,
+    JobTemplate,
+    HyperNode,
     Node,
     PriorityClass,
     PersistentVolumeClaim,
@@ -104,6 +108,10 @@ whole!(Job);
 whole!(PodGroup);
 whole!(Queue);
 whole!(Command);
+whole!(CronJob);
+whole!(JobFlow);
+whole!(JobTemplate);
+whole!(HyperNode);
 
 /// A kind of which the metadata is kept.
 macro_rules! meta {
