@@ -328,7 +328,10 @@ impl Follower {
                     "" => "the core group",
                     group => group,
                 };
-                let grant = format!("{error}; grant list and watch on {} of {group}", path.plural);
+                let grant = format!(
+                    "{error}; grant list and watch on {} of {group}",
+                    path.plural
+                );
                 self.complain(&grant);
                 self.refusals += u32::from(self.place.others_are_served());
                 let is_optional = !REQUIRED.contains(&self.kind);

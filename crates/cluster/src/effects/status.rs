@@ -351,6 +351,7 @@ fn no_permission(target: Target, why: Option<String>) -> ApiRefusal {
         format!(" (the API server says: {why})")
     });
     ApiRefusal {
+        reason: "Forbidden".to_owned(),
         code: 403,
         message: format!("no permission; grant {}{why}", target.rule()),
         retry_after: None,
@@ -405,6 +406,7 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
     let item = object["items"].get_mut(0).map(Value::take);
     item.ok_or_else(|| {
         Reply::Refused(ApiRefusal {
+            reason: "NotFound".to_owned(),
             code: 404,
             message: "not found".to_owned(),
             retry_after: None,
