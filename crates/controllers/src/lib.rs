@@ -6,6 +6,7 @@
 //! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for
 //! (priority classes, existing pods) is passed in.
 
+pub mod cron_job;
 pub mod job;
 pub mod list;
 pub mod runtime;
