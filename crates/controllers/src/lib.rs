@@ -8,5 +8,6 @@
 
 pub mod job;
 pub mod list;
+pub mod pod_group;
 pub mod runtime;
 pub mod shard;
