@@ -21,7 +21,7 @@ const POD_LABELS: [&str; 2] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME];
 
 /// What pods and their owners want of a group; `None` and absent keys leave the group as it is.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(super) struct GroupWishes {
     min_member: Option<i32>,
     min_resources: Option<ResourceList>,
     priority_class_name: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Wanted {
     pub events: Vec<ObjectEvent>,
 }
 
-impl Wanted {
+impl GroupWishes {
     /// Of a group that has to be made for a pod.
     pub fn of(pod: &TrackedPod, lone: &LonePod, owners: &Owners<'_>, inherits: bool) -> Self {
         let mut wanted = Self::default();
@@ -198,7 +198,7 @@ impl Wanted {
 }
 
 /// Merge patch that makes a group what is wanted; `None` if it is.
-pub(super) fn differences(group: &PodGroup, wanted: &Wanted) -> Option<Value> {
+pub(super) fn differences(group: &PodGroup, wanted: &GroupWishes) -> Option<Value> {
     let mut spec = Map::new();
     let known = &group.spec;
     let mut change = |field: &str, value: Value| spec.insert(field.to_owned(), value);

@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use pumice_api::{PodGroup, keys};
 use serde_json::json;
 
-use self::group::{Wanted, differences};
+use self::group::{GroupWishes, differences};
 use self::owners::Owners;
 use crate::list::ControllerOptions;
 use crate::runtime::{
@@ -131,14 +131,14 @@ impl PodGroupController {
     }
 
     /// Pods that need the group, newest first: they follow the template as it is now.
-    fn waiting<'a>(&self, of: &ManagedRef, cache: &'a ObjectCache) -> Vec<Waiting<'a>> {
+    fn waiting<'a>(&self, of: &ManagedRef, cache: &'a ObjectCache) -> Vec<LoneMember<'a>> {
         let key = (of.namespace.clone(), of.name.clone());
         let names = self.members.get(&key).into_iter().flatten();
-        let mut pods: Vec<Waiting<'a>> = names
+        let mut pods: Vec<LoneMember<'a>> = names
             .filter_map(|name| {
                 let pod = cache.pod(&of.namespace, name)?;
                 let lone = pod.lone.as_deref()?;
-                Some(Waiting { pod, lone })
+                Some(LoneMember { pod, lone })
             })
             .collect();
         pods.sort_by_key(|waiting| Reverse(waiting.pod.created));
@@ -148,7 +148,7 @@ impl PodGroupController {
 
 /// A pod that needs a group.
 #[derive(Clone, Copy)]
-struct Waiting<'a> {
+struct LoneMember<'a> {
     pod: &'a TrackedPod,
     lone: &'a LonePod,
 }
@@ -228,7 +228,7 @@ impl Controller for PodGroupController {
             _ => "changed",
         };
         let message = format!("PodGroup {} cannot be {what}: {message}", of.name);
-        let told = |waiting: &Waiting<'_>| ObjectEvent {
+        let told = |waiting: &LoneMember<'_>| ObjectEvent {
             about: ManagedRef::new(ManagedKind::Pod, &of.namespace, &waiting.pod.name),
             uid: waiting.pod.uid.to_string(),
             warning: true,
@@ -244,7 +244,7 @@ impl PodGroupController {
     fn make(
         &self,
         of: &ManagedRef,
-        waiting: &[Waiting<'_>],
+        waiting: &[LoneMember<'_>],
         owners: &Owners<'_>,
         cache: &ObjectCache,
         now: Timestamp,
@@ -260,7 +260,7 @@ impl PodGroupController {
                 ..Reconciliation::nothing()
             };
         }
-        let wanted = Wanted::of(first.pod, first.lone, owners, self.inherits);
+        let wanted = GroupWishes::of(first.pod, first.lone, owners, self.inherits);
         let namespace = ManagedRef::global(ManagedKind::Namespace, &of.namespace);
         let object = wanted.object(of, first.pod, first.lone, cache.get(&namespace));
         Reconciliation {
@@ -275,13 +275,13 @@ impl PodGroupController {
         &self,
         of: &ManagedRef,
         group: &PodGroup,
-        waiting: &[Waiting<'_>],
+        waiting: &[LoneMember<'_>],
         owners: &Owners<'_>,
     ) -> Reconciliation {
         let mut found = Reconciliation::nothing();
         if self.follows_workloads && owners.is_followed() {
             let newest = waiting.first().map(|first| (first.pod, first.lone));
-            let wanted = Wanted::anew(group, newest, owners, self.inherits);
+            let wanted = GroupWishes::anew(group, newest, owners, self.inherits);
             if let Some(mut patch) = differences(group, &wanted) {
                 patch["metadata"]["uid"] = json!(group.metadata.uid);
                 found.writes.push(merge(of.clone(), patch));

@@ -118,11 +118,15 @@ fn new_pods_of_a_stateful_set_bring_their_new_size() {
     world
         .server
         .edit(&of, |group| group["spec"]["queue"] = json!("by-namespace"));
+    let mut elsewhere = pod("a", None);
+    elsewhere["metadata"]["namespace"] = json!("other");
+    elsewhere["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "64"});
+    world.server.apply(ManagedKind::Pod, elsewhere);
     let mut larger = pod("b", Some(reference));
     larger["spec"]["containers"][0]["resources"]["requests"] = json!({"memory": "2Gi"});
     world.server.apply(ManagedKind::Pod, larger);
     world.settle();
-    let spec = &group(&world)["spec"];
+    let spec = &world.server.get(&of).unwrap()["spec"];
     assert_eq!(
         spec["minResources"],
         json!({"memory": "2Gi", "requests.memory": "2Gi", "pods": "1", "count/pods": "1"})
