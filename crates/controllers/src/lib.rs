@@ -7,5 +7,6 @@
 //! (priority classes, existing pods) is passed in.
 
 pub mod job;
+pub mod list;
 pub mod runtime;
 pub mod shard;

@@ -1,0 +1,102 @@
+//! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
+
+use crate::runtime::Controller;
+
+/// What controllers are made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerOptions {
+    /// `--scheduler-name`: pods with one of these names are cared for. The first is that of pods
+    /// that name none.
+    pub scheduler_names: Vec<String>,
+    /// `--inherit-owner-annotations`: PodGroups of bare pods take over annotations of the owner.
+    pub inherit_owner_annotations: bool,
+    /// Gate `WorkLoadSupport`: PodGroups for pods of workloads are sized by their owner.
+    pub workloads: bool,
+    /// Gate `QueueCommandSync`: queues are opened and closed by Commands.
+    pub queue_commands: bool,
+    /// Gate `CronVolcanoJobSupport`.
+    pub cron_jobs: bool,
+}
+
+impl Default for ControllerOptions {
+    fn default() -> Self {
+        Self {
+            scheduler_names: vec![pumice_api::keys::DEFAULT_SCHEDULER.to_owned()],
+            inherit_owner_annotations: true,
+            workloads: true,
+            queue_commands: true,
+            cron_jobs: true,
+        }
+    }
+}
+
+/// Makes a controller.
+pub type MakeController = fn(&ControllerOptions) -> Box<dyn Controller>;
+
+/// A controller that can be named in `--controllers`.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedController {
+    /// Its name there.
+    pub name: &'static str,
+    /// What makes it; `None` if there is none of ours by that name.
+    pub make: Option<MakeController>,
+}
+
+/// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
+const MADE: &[(&str, MakeController)] = &[];
+
+/// Every name that may be given.
+pub const NAMES: [&str; 10] = [
+    "colocation-config-controller",
+    "cronjob-controller",
+    "gc-controller",
+    "hyperNode-controller",
+    "job-controller",
+    "jobflow-controller",
+    "jobtemplate-controller",
+    "pg-controller",
+    "queue-controller",
+    "sharding-controller",
+];
+
+/// `--controllers` without the flag.
+pub const DEFAULT_SELECTION: &str = "*,-sharding-controller";
+
+/// Every controller, in the order of [`NAMES`].
+pub fn controllers() -> impl Iterator<Item = ListedController> {
+    NAMES.into_iter().map(|name| {
+        let made = MADE.iter().find(|(made, _)| *made == name);
+        ListedController {
+            name,
+            make: made.map(|(_, make)| *make),
+        }
+    })
+}
+
+/// Controllers that `--controllers` selects: `name` or `+name` for, `-name` against one, `*` for all
+/// that are not named; the first entry that fits a controller decides. A list that only says what is
+/// not wanted leaves the others on.
+///
+/// # Errors
+/// An entry that names no controller, with the names there are.
+pub fn select(entries: &[String]) -> Result<Vec<ListedController>, String> {
+    let entries: Vec<&str> = entries.iter().map(|entry| entry.trim()).collect();
+    let entries: Vec<&str> = entries.into_iter().filter(|e| !e.is_empty()).collect();
+    let bare = |entry: &str| entry.trim_start_matches(['+', '-']).to_owned();
+    for entry in &entries {
+        if *entry != "*" && !NAMES.contains(&bare(entry).as_str()) {
+            return Err(format!(
+                "--controllers: there is no controller {entry:?}; write * for all, NAME for one or \
+                 -NAME for all but one, of {}",
+                NAMES.join(", ")
+            ));
+        }
+    }
+    // Volcano switches everything off for a list of nothing but `-name`: nobody wants that.
+    let rest = entries.contains(&"*") || entries.iter().all(|entry| entry.starts_with('-'));
+    let is_on = |name: &str| {
+        let named = entries.iter().find(|entry| bare(entry) == name);
+        named.map_or(rest, |entry| !entry.starts_with('-'))
+    };
+    Ok(controllers().filter(|one| is_on(one.name)).collect())
+}
