@@ -12,10 +12,21 @@ type Names = BTreeSet<String>;
 /// UIDs of objects that went, kept to know late answers about them.
 const MOST_GONE: usize = 4_096;
 
+/// An object, and when it was told last.
+#[derive(Debug)]
+struct Kept {
+    object: Observed,
+    told: u64,
+}
+
 /// Every object that is known, with the indexes controllers ask by.
 #[derive(Debug, Default)]
 pub struct ObjectCache {
-    objects: HashMap<ManagedRef, Observed>,
+    objects: HashMap<ManagedRef, Kept>,
+    /// How many objects were told so far.
+    told: u64,
+    /// How many when a list of the kind began.
+    listing: BTreeMap<ManagedKind, u64>,
     by_kind: BTreeMap<ManagedKind, BTreeSet<(String, String)>>,
     pods_of_jobs: HashMap<(String, String), Names>,
     groups_of_queues: HashMap<String, BTreeSet<(String, String)>>,
@@ -31,7 +42,9 @@ impl ObjectCache {
         if self.gone.contains(object.uid()) {
             return None;
         }
-        if let Some(known) = self.objects.get(&of) {
+        self.told += 1;
+        let told = self.told;
+        if let Some(Kept { object: known, .. }) = self.objects.get(&of) {
             let is_same = known.uid() == object.uid();
             if is_same && object.version() <= known.version() && object.version() != 0 {
                 return None;
@@ -39,15 +52,33 @@ impl ObjectCache {
         }
         let before = self.take(&of);
         self.index(&of, &object, true);
-        self.objects.insert(of, object);
+        self.objects.insert(of, Kept { object, told });
         Some(before)
+    }
+
+    /// A list of a kind is about to be asked for.
+    pub fn list_begins(&mut self, kind: ManagedKind) {
+        self.listing.insert(kind, self.told);
+    }
+
+    /// Objects of a kind that are known since before its list began, and not in it.
+    pub fn missing(&self, kind: ManagedKind, there: &BTreeSet<ManagedRef>) -> Vec<ManagedRef> {
+        let began = self.listing.get(&kind).copied().unwrap_or(u64::MAX);
+        let known = self.objects.iter().filter(|(of, _)| of.kind == kind);
+        let old = known.filter(|(_, kept)| kept.told <= began);
+        let mut missing: Vec<ManagedRef> = old
+            .filter(|(of, _)| !there.contains(of))
+            .map(|(of, _)| of.clone())
+            .collect();
+        missing.sort();
+        missing
     }
 
     /// Takes out an object. With a UID only that one; what it was.
     pub fn remove(&mut self, of: &ManagedRef, uid: &str) -> Option<Observed> {
         if !uid.is_empty() {
             self.bury(uid);
-            if self.objects.get(of).is_some_and(|known| known.uid() != uid) {
+            if self.get(of).is_some_and(|known| known.uid() != uid) {
                 return None;
             }
         }
@@ -66,7 +97,7 @@ impl ObjectCache {
     }
 
     fn take(&mut self, of: &ManagedRef) -> Option<Observed> {
-        let object = self.objects.remove(of)?;
+        let object = self.objects.remove(of)?.object;
         self.index(of, &object, false);
         Some(object)
     }
@@ -99,20 +130,13 @@ impl ObjectCache {
 
     /// An object.
     pub fn get(&self, of: &ManagedRef) -> Option<&Observed> {
-        self.objects.get(of)
+        self.objects.get(of).map(|kept| &kept.object)
     }
 
     /// All objects of a kind, in order of namespace and name. Of pods only those without PodGroup.
     pub fn all(&self, kind: ManagedKind) -> impl Iterator<Item = &Observed> {
         let names = self.by_kind.get(&kind).into_iter().flatten();
-        names.filter_map(move |(namespace, name)| {
-            self.objects.get(&ManagedRef::new(kind, namespace, name))
-        })
-    }
-
-    /// Names of all objects known, of every kind; for the difference a new list makes.
-    pub fn references(&self, kind: ManagedKind) -> impl Iterator<Item = &ManagedRef> {
-        self.objects.keys().filter(move |of| of.kind == kind)
+        names.filter_map(move |(namespace, name)| self.get(&ManagedRef::new(kind, namespace, name)))
     }
 
     /// A Job.

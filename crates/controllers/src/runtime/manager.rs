@@ -28,7 +28,11 @@ pub enum ManagerInput {
         /// Its UID; empty if it is not known.
         uid: String,
     },
-    /// All objects of a kind were listed: those not named are gone.
+    /// A list of a kind is about to be asked for. To be told before the request goes out, and in one
+    /// order with the answers of writes: what is learnt from now on may be newer than the list.
+    ListBegins(ManagedKind),
+    /// All objects of a kind were listed: those not named are gone, if they were known before the list
+    /// began.
     Listed {
         /// The kind.
         kind: ManagedKind,
@@ -118,11 +122,9 @@ impl Manager {
         match input {
             ManagerInput::Seen(object) => self.seen(object, now),
             ManagerInput::Gone { of, uid } => self.gone(&of, &uid, now),
+            ManagerInput::ListBegins(kind) => self.cache.list_begins(kind),
             ManagerInput::Listed { kind, there } => {
-                let known = self.cache.references(kind);
-                let missing: Vec<ManagedRef> =
-                    known.filter(|of| !there.contains(of)).cloned().collect();
-                for of in missing {
+                for of in self.cache.missing(kind, &there) {
                     self.gone(&of, "", now);
                 }
             }

@@ -17,6 +17,7 @@
 
 mod cache;
 mod controller;
+mod followed;
 mod kind;
 mod manager;
 mod observed;
@@ -25,6 +26,7 @@ mod write;
 
 pub use cache::{ObjectCache, queue_of};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
+pub use followed::{Followed, read_object};
 pub use kind::{KindPath, ManagedKind, ManagedRef};
 pub use manager::{Manager, ManagerInput, Order, WriteId};
 pub use observed::{

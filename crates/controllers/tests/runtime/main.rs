@@ -1,5 +1,7 @@
 //! The manager: what it looks at, when, and what it never does.
 
+mod objects;
+
 use jiff::{SignedDuration, Timestamp};
 use pumice_api::Queue;
 use pumice_controllers::runtime::{
@@ -158,6 +160,40 @@ fn what_a_new_list_does_not_name_is_gone() {
     let mut manager = manager();
     manager.work(at(0));
     let (kind, there) = (ManagedKind::Queue, std::iter::empty().collect());
+    manager.tell(ManagerInput::ListBegins(kind), at(1));
     manager.tell(ManagerInput::Listed { kind, there }, at(1));
     assert!(manager.cache().queue("q").is_none());
+}
+
+fn named(name: &str, version: u64) -> Observed {
+    let mut queue = Queue::default();
+    queue.metadata.name = Some(name.to_owned());
+    queue.metadata.uid = Some(format!("uid-{name}"));
+    queue.metadata.resource_version = Some(version.to_string());
+    Observed::Queue(Box::new(queue))
+}
+
+#[test]
+fn a_list_takes_out_what_it_lacks_but_not_what_was_made_while_it_was_under_way() {
+    let mut manager = Manager::new(Vec::new());
+    for name in ["stays", "goes"] {
+        manager.tell(ManagerInput::Seen(named(name, 1)), at(0));
+    }
+    manager.tell(ManagerInput::ListBegins(ManagedKind::Queue), at(1));
+    // The answer of a create overtakes the list, which is older.
+    manager.tell(ManagerInput::Seen(named("new", 9)), at(2));
+    manager.tell(ManagerInput::Seen(named("stays", 1)), at(2));
+    let there = [ManagedRef::global(ManagedKind::Queue, "stays")];
+    let listed = |there: &[ManagedRef]| ManagerInput::Listed {
+        kind: ManagedKind::Queue,
+        there: there.iter().cloned().collect(),
+    };
+    manager.tell(listed(&there), at(3));
+    let is_known = |manager: &Manager, name: &str| manager.cache().queue(name).is_some();
+    assert!(is_known(&manager, "stays") && is_known(&manager, "new"));
+    assert!(!is_known(&manager, "goes"));
+    // In the next list it would have to be.
+    manager.tell(ManagerInput::ListBegins(ManagedKind::Queue), at(4));
+    manager.tell(listed(&there), at(5));
+    assert!(!is_known(&manager, "new"));
 }

@@ -1,0 +1,171 @@
+//! What is kept of the objects the API server sends.
+
+use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::Job as BatchJob;
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::serde::de::DeserializeOwned;
+use k8s_openapi::{Metadata, Resource};
+use pumice_api::{Command, Job, PodGroup, Queue};
+
+use super::kind::ManagedKind;
+use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkload};
+
+/// A wire type that is followed.
+pub trait Followed: DeserializeOwned + Resource + Metadata<Ty = ObjectMeta> {
+    /// Its kind.
+    const MANAGED: ManagedKind;
+
+    /// What is kept of an object.
+    fn observe(self) -> Observed;
+}
+
+/// Reads an object as the API server sends it, where its kind is followed.
+///
+/// # Errors
+/// It is not of this kind, or broken.
+pub fn read_object(kind: ManagedKind, json: &[u8]) -> Result<Option<Observed>, serde_json::Error> {
+    fn read<K: Followed>(json: &[u8]) -> Result<Option<Observed>, serde_json::Error> {
+        serde_json::from_slice::<K>(json).map(|object| Some(object.observe()))
+    }
+    match kind {
+        ManagedKind::Job => read::<Job>(json),
+        ManagedKind::Pod => read::<Pod>(json),
+        ManagedKind::PodGroup => read::<PodGroup>(json),
+        ManagedKind::Queue => read::<Queue>(json),
+        ManagedKind::Command => read::<Command>(json),
+        ManagedKind::Node => read::<Node>(json),
+        ManagedKind::PriorityClass => read::<PriorityClass>(json),
+        ManagedKind::PersistentVolumeClaim => read::<PersistentVolumeClaim>(json),
+        ManagedKind::ReplicaSet => read::<ReplicaSet>(json),
+        ManagedKind::StatefulSet => read::<StatefulSet>(json),
+        ManagedKind::DaemonSet => read::<DaemonSet>(json),
+        ManagedKind::BatchJob => read::<BatchJob>(json),
+        ManagedKind::CronJob
+        | ManagedKind::JobFlow
+        | ManagedKind::JobTemplate
+        | ManagedKind::HyperNode
+        | ManagedKind::ConfigMap
+        | ManagedKind::Secret
+        | ManagedKind::Service
+        | ManagedKind::NetworkPolicy => Ok(None),
+    }
+}
+
+/// Who set which field is nothing a controller reads, and is often most of an object.
+fn lean(mut meta: ObjectMeta) -> ObjectMeta {
+    meta.managed_fields = None;
+    meta
+}
+
+impl Followed for Pod {
+    const MANAGED: ManagedKind = ManagedKind::Pod;
+
+    fn observe(self) -> Observed {
+        Observed::Pod(Box::new(TrackedPod::read(&self)))
+    }
+}
+
+/// A kind that is kept whole.
+macro_rules! whole {
+    ($kind:ident) => {
+        impl Followed for $kind {
+            const MANAGED: ManagedKind = ManagedKind::$kind;
+
+            fn observe(mut self) -> Observed {
+                self.metadata.managed_fields = None;
+                Observed::$kind(Box::new(self))
+            }
+        }
+    };
+}
+
+whole!(Job);
+whole!(PodGroup);
+whole!(Queue);
+whole!(Command);
+
+/// A kind of which the metadata is kept.
+macro_rules! meta {
+    ($kind:ident) => {
+        impl Followed for $kind {
+            const MANAGED: ManagedKind = ManagedKind::$kind;
+
+            fn observe(self) -> Observed {
+                Observed::Meta(ManagedKind::$kind, Box::new(lean(self.metadata)))
+            }
+        }
+    };
+}
+
+meta!(Node);
+meta!(PersistentVolumeClaim);
+
+impl Followed for PriorityClass {
+    const MANAGED: ManagedKind = ManagedKind::PriorityClass;
+
+    fn observe(self) -> Observed {
+        Observed::PriorityClass(Box::new(TrackedPriorityClass {
+            metadata: lean(self.metadata),
+            value: self.value.unwrap_or(0),
+        }))
+    }
+}
+
+fn workload(
+    kind: ManagedKind,
+    metadata: ObjectMeta,
+    replicas: Option<i32>,
+    selector: Option<LabelSelector>,
+) -> Observed {
+    Observed::Workload(Box::new(TrackedWorkload {
+        kind,
+        metadata: lean(metadata),
+        replicas,
+        selector,
+    }))
+}
+
+impl Followed for ReplicaSet {
+    const MANAGED: ManagedKind = ManagedKind::ReplicaSet;
+
+    fn observe(self) -> Observed {
+        let spec = self.spec.unwrap_or_default();
+        let replicas = Some(spec.replicas.unwrap_or(1));
+        workload(Self::MANAGED, self.metadata, replicas, Some(spec.selector))
+    }
+}
+
+impl Followed for StatefulSet {
+    const MANAGED: ManagedKind = ManagedKind::StatefulSet;
+
+    fn observe(self) -> Observed {
+        let spec = self.spec.unwrap_or_default();
+        let replicas = Some(spec.replicas.unwrap_or(1));
+        workload(Self::MANAGED, self.metadata, replicas, Some(spec.selector))
+    }
+}
+
+impl Followed for DaemonSet {
+    const MANAGED: ManagedKind = ManagedKind::DaemonSet;
+
+    fn observe(self) -> Observed {
+        let selector = self.spec.map(|spec| spec.selector);
+        workload(Self::MANAGED, self.metadata, None, selector)
+    }
+}
+
+impl Followed for BatchJob {
+    const MANAGED: ManagedKind = ManagedKind::BatchJob;
+
+    fn observe(self) -> Observed {
+        let spec = self.spec.unwrap_or_default();
+        workload(
+            Self::MANAGED,
+            self.metadata,
+            spec.parallelism,
+            spec.selector,
+        )
+    }
+}
