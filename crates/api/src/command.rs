@@ -7,6 +7,7 @@ use crate::wire::or_default;
 
 /// An action on a Job or Queue. The controllers delete it when it is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Command {
     /// `bus.volcano.sh/v1alpha1`.

@@ -11,8 +11,11 @@
 //! `pumice-controllers`, the meaning of fields in `pumice-ingest`.
 
 pub mod command;
+pub mod cron_job;
 pub mod hyper_node;
 pub mod job;
+pub mod job_flow;
+pub mod job_template;
 pub mod keys;
 pub mod name;
 pub mod node_shard;
@@ -26,8 +29,11 @@ pub mod schema;
 mod wire;
 
 pub use command::Command;
+pub use cron_job::CronJob;
 pub use hyper_node::HyperNode;
 pub use job::Job;
+pub use job_flow::JobFlow;
+pub use job_template::JobTemplate;
 pub use k8s_openapi;
 pub use node_shard::NodeShard;
 pub use numatopology::Numatopology;

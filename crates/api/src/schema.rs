@@ -17,13 +17,19 @@ mod structural;
 
 use serde_json::{Map, Value, json};
 
+use crate::cron_job::{CronJobSpec, CronJobStatus};
 use crate::hyper_node::{HyperNodeSpec, HyperNodeStatus};
 use crate::job::{JobSpec, JobStatus};
+use crate::job_flow::{JobFlowSpec, JobFlowStatus};
+use crate::job_template::JobTemplateStatus;
 use crate::node_shard::{NodeShardSpec, NodeShardStatus};
 use crate::numatopology::NumatopologySpec;
 use crate::pod_group::{PodGroupSpec, PodGroupStatus};
 use crate::queue::{QueueSpec, QueueStatus};
-use crate::{HyperNode, Job, NodeShard, Numatopology, PodGroup, Queue};
+use crate::{
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NodeShard, Numatopology, PodGroup,
+    Queue,
+};
 use structural::StructuralSchemas;
 
 /// What a definition says besides the schema.
@@ -84,11 +90,15 @@ pub fn definitions() -> Result<Vec<Value>, String> {
     kinds().into_iter().map(definition).collect()
 }
 
-fn kinds() -> [DefinitionOf; 6] {
+fn kinds() -> [DefinitionOf; 10] {
     [
         queue(),
         pod_group(),
         job(),
+        cron_job(),
+        job_flow(),
+        job_template(),
+        command(),
         hyper_node(),
         numatopology(),
         node_shard(),
@@ -146,6 +156,65 @@ fn job() -> DefinitionOf {
         ],
         rules: rules::job,
         shapes: StructuralSchemas::of::<JobSpec>().with_status::<JobStatus>(),
+    }
+}
+
+fn cron_job() -> DefinitionOf {
+    DefinitionOf {
+        identity: Identity::of::<CronJob>(),
+        description: "Starts Jobs by a schedule.",
+        namespaced: true,
+        singular: "cronjob",
+        short_names: &["cronvcjob", "cronvj"],
+        status_subresource: true,
+        columns: &[],
+        rules: rules::cron_job,
+        shapes: StructuralSchemas::of::<CronJobSpec>().with_status::<CronJobStatus>(),
+    }
+}
+
+fn job_flow() -> DefinitionOf {
+    DefinitionOf {
+        identity: Identity::of::<JobFlow>(),
+        description: "Jobs that start after one another.",
+        namespaced: true,
+        singular: "jobflow",
+        short_names: &["jf"],
+        status_subresource: true,
+        columns: &[
+            Column("Status", ".status.state.phase", "string", false),
+            Column("Age", AGE.0, AGE.1, false),
+        ],
+        rules: rules::job_flow,
+        shapes: StructuralSchemas::of::<JobFlowSpec>().with_status::<JobFlowStatus>(),
+    }
+}
+
+fn job_template() -> DefinitionOf {
+    DefinitionOf {
+        identity: Identity::of::<JobTemplate>(),
+        description: "What a JobFlow makes Jobs of.",
+        namespaced: true,
+        singular: "jobtemplate",
+        short_names: &["jt"],
+        status_subresource: true,
+        columns: &[],
+        rules: rules::job_template,
+        shapes: StructuralSchemas::of::<JobSpec>().with_status::<JobTemplateStatus>(),
+    }
+}
+
+fn command() -> DefinitionOf {
+    DefinitionOf {
+        identity: Identity::of::<Command>(),
+        description: "An action on a Job or Queue. The controllers delete it when it is done.",
+        namespaced: true,
+        singular: "command",
+        short_names: &[],
+        status_subresource: false,
+        columns: &[],
+        rules: Vec::new,
+        shapes: StructuralSchemas::flat::<Command>(),
     }
 }
 
@@ -225,6 +294,15 @@ fn definition(kind: DefinitionOf) -> Result<Value, String> {
     if !kind.columns.is_empty() {
         served["additionalPrinterColumns"] = kind.columns.iter().map(Column::to_json).collect();
     }
+    let mut names = json!({
+        "kind": name,
+        "listKind": list_kind,
+        "plural": plural,
+        "singular": kind.singular,
+    });
+    if !kind.short_names.is_empty() {
+        names["shortNames"] = json!(kind.short_names);
+    }
     Ok(json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -234,13 +312,7 @@ fn definition(kind: DefinitionOf) -> Result<Value, String> {
         },
         "spec": {
             "group": group,
-            "names": {
-                "kind": name,
-                "listKind": list_kind,
-                "plural": plural,
-                "singular": kind.singular,
-                "shortNames": kind.short_names,
-            },
+            "names": names,
             "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
             "versions": [served],
         },
@@ -253,9 +325,6 @@ fn properties(shapes: &StructuralSchemas) -> Map<String, Value> {
     properties.insert("apiVersion".to_owned(), json!({"type": "string"}));
     properties.insert("kind".to_owned(), json!({"type": "string"}));
     properties.insert("metadata".to_owned(), json!({"type": "object"}));
-    properties.insert("spec".to_owned(), shapes.spec.clone());
-    if let Some(status) = &shapes.status {
-        properties.insert("status".to_owned(), status.clone());
-    }
+    properties.extend(shapes.0.clone());
     properties
 }

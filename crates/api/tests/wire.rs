@@ -1,7 +1,10 @@
 //! The wire types read what users and the API server write.
 
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{HyperNode, Job, NodeShard, Numatopology, PodGroup, Queue};
+use pumice_api::{
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NodeShard, Numatopology, PodGroup,
+    Queue,
+};
 use serde_json::{Value, json};
 
 #[test]
@@ -147,6 +150,76 @@ fn kinds_beside_the_workload_are_read_and_written_whole() {
     assert_eq!(again, [hyper_node, numatopology, shard]);
 }
 
+#[test]
+fn kinds_that_make_jobs_are_read_and_written_whole() {
+    let spec = json!({
+        "minAvailable": 1,
+        "tasks": [{"name": "t", "replicas": 1, "template": {"spec": {"containers": []}}}],
+    });
+    let cron_job = json!({
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly", "namespace": "ns"},
+        "spec": {
+            "schedule": "30 2 * * *", "timeZone": "Europe/Berlin", "suspend": false,
+            "startingDeadlineSeconds": 60, "concurrencyPolicy": "Forbid",
+            "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 0,
+            "jobTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": spec},
+        },
+        "status": {
+            "active": [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
+                "name": "nightly-1", "namespace": "ns", "uid": "u"}],
+            "lastScheduleTime": "2026-01-02T03:04:00Z",
+            "lastSuccessfulTime": "2026-01-02T03:05:06Z",
+        },
+    });
+    let flow = json!({
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobFlow",
+        "metadata": {"name": "f", "namespace": "ns"},
+        "spec": {"jobRetainPolicy": "delete", "flows": [{"name": "a"}, {
+            "name": "b",
+            "dependsOn": {"targets": ["a"], "probe": {
+                "httpGetList": [{"taskName": "t", "path": "/ok", "port": 80,
+                    "httpHeader": {"name": "h", "value": "v"}}],
+                "tcpSocketList": [{"taskName": "t", "port": 22}],
+                "taskStatusList": [{"taskName": "t", "phase": "Running"}],
+            }},
+            "patch": {"jobSpec": spec},
+        }]},
+        "status": {
+            "pendingJobs": ["f-b"], "completedJobs": ["f-a"], "unKnowJobs": ["f-c"],
+            "jobStatusList": [{"name": "f-a", "state": "Completed", "restartCount": 1,
+                "startTimestamp": "2026-01-02T03:04:05Z", "endTimestamp": "2026-01-02T03:05:05Z",
+                "runningHistories": [{"state": "Completed",
+                    "startTimestamp": "2026-01-02T03:05:05Z"}]}],
+            "conditions": {"f-a": {"phase": "Completed", "createTime": "2026-01-02T03:04:05Z",
+                "runningDuration": "1m0s", "taskStatusCount": {"t": {"phase": {"Succeeded": 1}}}}},
+            "state": {"phase": "Running"},
+        },
+    });
+    let template = json!({
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobTemplate",
+        "metadata": {"name": "a.b", "namespace": "ns"},
+        "spec": spec,
+        "status": {"jobDependsOnList": ["f-a.b"]},
+    });
+    let command = json!({
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": {"name": "c", "namespace": "ns"},
+        "action": "AbortJob",
+        "target": {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j",
+            "uid": "u", "controller": true},
+        "reason": "r", "message": "m",
+    });
+    assert_eq!(round_trip::<CronJob>(&cron_job), cron_job);
+    assert_eq!(round_trip::<JobFlow>(&flow), flow);
+    assert_eq!(round_trip::<JobTemplate>(&template), template);
+    assert_eq!(round_trip::<Command>(&command), command);
+}
+
 fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(object: &Value) -> Value {
     let read: T = serde_json::from_value(object.clone()).expect("readable");
     serde_json::to_value(read).expect("writable")
@@ -162,6 +235,26 @@ fn kinds_have_the_identity_of_their_definitions() {
             PodGroup::URL_PATH_SEGMENT,
         ),
         (Job::API_VERSION, Job::KIND, Job::URL_PATH_SEGMENT),
+        (
+            CronJob::API_VERSION,
+            CronJob::KIND,
+            CronJob::URL_PATH_SEGMENT,
+        ),
+        (
+            JobFlow::API_VERSION,
+            JobFlow::KIND,
+            JobFlow::URL_PATH_SEGMENT,
+        ),
+        (
+            JobTemplate::API_VERSION,
+            JobTemplate::KIND,
+            JobTemplate::URL_PATH_SEGMENT,
+        ),
+        (
+            Command::API_VERSION,
+            Command::KIND,
+            Command::URL_PATH_SEGMENT,
+        ),
         (
             HyperNode::API_VERSION,
             HyperNode::KIND,
@@ -182,6 +275,10 @@ fn kinds_have_the_identity_of_their_definitions() {
         ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
         ("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups"),
         ("batch.volcano.sh/v1alpha1", "Job", "jobs"),
+        ("batch.volcano.sh/v1alpha1", "CronJob", "cronjobs"),
+        ("flow.volcano.sh/v1alpha1", "JobFlow", "jobflows"),
+        ("flow.volcano.sh/v1alpha1", "JobTemplate", "jobtemplates"),
+        ("bus.volcano.sh/v1alpha1", "Command", "commands"),
         ("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes"),
         (
             "nodeinfo.volcano.sh/v1alpha1",

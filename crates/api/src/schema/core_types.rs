@@ -11,14 +11,16 @@ const QUANTITY: &str = concat!(
 );
 
 /// Types that are replaced as a whole, beside those of [`NAMELESS`].
-const ATOMIC: [&str; 7] = [
+const ATOMIC: [&str; 9] = [
     "api.core.v1.FileKeySelector",
     "api.core.v1.NodeSelector",
     "api.core.v1.NodeSelectorTerm",
     "api.core.v1.ObjectFieldSelector",
+    "api.core.v1.ObjectReference",
     "api.core.v1.ResourceFieldSelector",
     "api.core.v1.TypedLocalObjectReference",
     "apimachinery.pkg.apis.meta.v1.LabelSelector",
+    "apimachinery.pkg.apis.meta.v1.OwnerReference",
 ];
 
 /// Lists whose items are merged by these keys; every other list is replaced as a whole.

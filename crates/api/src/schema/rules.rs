@@ -152,33 +152,8 @@ pub(super) fn pod_group() -> Vec<FieldRule> {
 
 /// B3.
 pub(super) fn job() -> Vec<FieldRule> {
-    let mut rules = vec![
-        at_most_long("spec.schedulerName", LABEL_LENGTH),
-        at_least("spec.minAvailable", 0),
-        at_least("spec.minSuccess", 1),
-        rule(
-            "spec.queue",
-            json!({"default": "default", "maxLength": NAME_LENGTH, "pattern": SUBDOMAIN}),
-        ),
-        rule("spec.maxRetry", json!({"default": 3, "minimum": 0})),
-        at_least("spec.ttlSecondsAfterFinished", 0),
-        rule(
-            "spec.priorityClassName",
-            json!({"maxLength": NAME_LENGTH, "pattern": SUBDOMAIN}),
-        ),
-        required("spec.volumes.*", &["mountPath"]),
-        rule(
-            "spec.volumes.*.mountPath",
-            json!({"minLength": 1, "pattern": "^[^:]+$"}),
-        ),
-        at_most_long("spec.volumes.*.volumeClaimName", NAME_LENGTH),
-        rule("spec.tasks", json!({"minItems": 1})),
-        required("status.conditions.*", &["status"]),
-    ];
-    rules.extend(tasks());
-    rules.extend(policies("spec.policies.*"));
-    rules.extend(policies("spec.tasks.*.policies.*"));
-    rules.extend(network_topology("spec.networkTopology"));
+    let mut rules = job_spec("spec");
+    rules.push(required("status.conditions.*", &["status"]));
     rules.push(one_of(
         "status.state.phase",
         &[
@@ -211,22 +186,66 @@ pub(super) fn job() -> Vec<FieldRule> {
     rules
 }
 
-/// `spec.tasks[]` of a Job.
-fn tasks() -> Vec<FieldRule> {
-    let partitions = "spec.tasks.*.partitionPolicy";
+/// The specification of a Job, which stands at `at`.
+fn job_spec(at: &str) -> Vec<FieldRule> {
+    let field = |name: &str| format!("{at}.{name}");
+    let mut rules = vec![
+        at_most_long(&field("schedulerName"), LABEL_LENGTH),
+        at_least(&field("minAvailable"), 0),
+        at_least(&field("minSuccess"), 1),
+        rule(
+            field("queue"),
+            json!({"default": "default", "maxLength": NAME_LENGTH, "pattern": SUBDOMAIN}),
+        ),
+        rule(field("maxRetry"), json!({"default": 3, "minimum": 0})),
+        at_least(&field("ttlSecondsAfterFinished"), 0),
+        rule(
+            field("priorityClassName"),
+            json!({"maxLength": NAME_LENGTH, "pattern": SUBDOMAIN}),
+        ),
+        required(&field("volumes.*"), &["mountPath"]),
+        rule(
+            field("volumes.*.mountPath"),
+            json!({"minLength": 1, "pattern": "^[^:]+$"}),
+        ),
+        at_most_long(&field("volumes.*.volumeClaimName"), NAME_LENGTH),
+        rule(field("tasks"), json!({"minItems": 1})),
+    ];
+    rules.extend(tasks(&field("tasks.*")));
+    rules.extend(policies(&field("policies.*")));
+    rules.extend(policies(&field("tasks.*.policies.*")));
+    rules.extend(network_topology(&field("networkTopology")));
+    rules
+}
+
+/// What differs from the specification of a Job: its limits, but nothing is filled in or demanded
+/// that the one who writes it has not written.
+fn job_patch(at: &str) -> Vec<FieldRule> {
+    let mut rules = job_spec(at);
+    for rule in &mut rules {
+        if let Some(keywords) = rule.keywords.as_object_mut() {
+            keywords.retain(|keyword, _| keyword != "default" && keyword != "minItems");
+        }
+    }
+    rules
+}
+
+/// One of `spec.tasks[]` of a Job, which stands at `at`.
+fn tasks(at: &str) -> Vec<FieldRule> {
+    let partitions = format!("{at}.partitionPolicy");
     let mut rules = vec![
         rule(
-            "spec.tasks.*.name",
+            format!("{at}.name"),
             json!({"maxLength": LABEL_LENGTH, "pattern": LABEL}),
         ),
-        at_least("spec.tasks.*.replicas", 0),
-        at_least("spec.tasks.*.minAvailable", 0),
-        at_least("spec.tasks.*.maxRetry", 0),
+        at_least(&format!("{at}.replicas"), 0),
+        at_least(&format!("{at}.minAvailable"), 0),
+        at_least(&format!("{at}.maxRetry"), 0),
         one_of(
-            "spec.tasks.*.topologyPolicy",
+            &format!("{at}.topologyPolicy"),
             &["none", "best-effort", "restricted", "single-numa-node"],
         ),
-        required(partitions, &["totalPartitions", "partitionSize"]),
+        required(&partitions, &["totalPartitions", "partitionSize"]),
         at_least(&format!("{partitions}.totalPartitions"), 1),
         at_least(&format!("{partitions}.partitionSize"), 1),
         rule(
@@ -257,6 +276,67 @@ fn policies(path: &str) -> Vec<FieldRule> {
         one_of(&format!("{path}.event"), &EVENTS),
         one_of(&format!("{path}.events.*"), &EVENTS),
     ]
+}
+
+/// B4.
+pub(super) fn cron_job() -> Vec<FieldRule> {
+    let mut rules = vec![
+        required("spec", &["schedule", "jobTemplate"]),
+        at_least("spec.startingDeadlineSeconds", 0),
+        rule(
+            "spec.concurrencyPolicy",
+            json!({"default": "Allow", "enum": ["Allow", "Forbid", "Replace"]}),
+        ),
+        rule("spec.suspend", json!({"default": false})),
+        rule(
+            "spec.successfulJobsHistoryLimit",
+            json!({"default": 3, "minimum": 0}),
+        ),
+        rule(
+            "spec.failedJobsHistoryLimit",
+            json!({"default": 1, "minimum": 0}),
+        ),
+        rule("status.active", json!({"x-kubernetes-list-type": "atomic"})),
+    ];
+    rules.extend(job_spec("spec.jobTemplate.spec"));
+    rules
+}
+
+/// B5.
+pub(super) fn job_flow() -> Vec<FieldRule> {
+    let flow = "spec.flows.*";
+    let probe = format!("{flow}.dependsOn.probe");
+    let mut rules = vec![
+        required(flow, &["name"]),
+        rule(format!("{flow}.name"), json!({"minLength": 1})),
+        one_of("spec.jobRetainPolicy", &["retain", "delete"]),
+        one_of(
+            "status.state.phase",
+            &["Succeed", "Terminating", "Failed", "Running", "Pending"],
+        ),
+        at_least("status.jobStatusList.*.restartCount", 0),
+        required(&format!("{probe}.tcpSocketList.*"), &["port"]),
+        at_most_long(&format!("{probe}.taskStatusList.*.phase"), LABEL_LENGTH),
+    ];
+    for list in ["httpGetList", "tcpSocketList", "taskStatusList"] {
+        rules.push(at_most_long(
+            &format!("{probe}.{list}.*.taskName"),
+            NAME_LENGTH,
+        ));
+    }
+    for list in ["httpGetList", "tcpSocketList"] {
+        rules.push(rule(
+            format!("{probe}.{list}.*.port"),
+            json!({"minimum": 0, "maximum": 65535}),
+        ));
+    }
+    rules.extend(job_patch(&format!("{flow}.patch.jobSpec")));
+    rules
+}
+
+/// B5.
+pub(super) fn job_template() -> Vec<FieldRule> {
+    job_spec("spec")
 }
 
 /// B7.

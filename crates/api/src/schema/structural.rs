@@ -12,25 +12,36 @@ const REFERENCE: &str = "#/$defs/";
 /// Names of the core types begin so; those of ours do not.
 const CORE: &str = "io.k8s.";
 
-/// Structural schemas of the parts of a kind.
-pub(super) struct StructuralSchemas {
-    pub(super) spec: Value,
-    pub(super) status: Option<Value>,
-}
+/// Fields every object has; the API server knows what they are.
+const COMMON: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Structural schemas of the fields of a kind, without those every object has.
+pub(super) struct StructuralSchemas(pub(super) Map<String, Value>);
 
 impl StructuralSchemas {
+    /// A kind with a `spec`.
     pub(super) fn of<Spec: JsonSchema>() -> Self {
-        Self {
-            spec: structural::<Spec>(),
-            status: None,
-        }
+        Self(Map::new()).with("spec", structural::<Spec>())
     }
 
+    /// And with a `status`.
     pub(super) fn with_status<Status: JsonSchema>(self) -> Self {
-        Self {
-            status: Some(structural::<Status>()),
-            ..self
-        }
+        self.with("status", structural::<Status>())
+    }
+
+    /// A kind that has its fields at the top.
+    pub(super) fn flat<Kind: JsonSchema>() -> Self {
+        let mut whole = structural::<Kind>();
+        let Value::Object(mut fields) = whole["properties"].take() else {
+            return Self(Map::new());
+        };
+        fields.retain(|name, _| !COMMON.contains(&name.as_str()));
+        Self(fields)
+    }
+
+    fn with(mut self, field: &str, schema: Value) -> Self {
+        self.0.insert(field.to_owned(), schema);
+        self
     }
 }
 
