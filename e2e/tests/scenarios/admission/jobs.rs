@@ -1,7 +1,7 @@
 //! Jobs, also as the templates of CronJobs and JobFlows (spec/03 D1, D2).
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Lab, eventually};
+use pumice_e2e::{Lab, LabGuard, eventually};
 use serde_json::{Value, json};
 
 use super::{JOBS, hold, is_refused, job, judge, object, task, template};
@@ -109,7 +109,7 @@ fn a_namespace_names_the_queue_of_jobs_and_pod_groups_that_name_none() -> Result
 }
 
 /// Jobs that are refused for what their counts, names and places say.
-fn wrong_jobs() -> Vec<(Value, &'static str)> {
+fn wrong_counts() -> Vec<(Value, &'static str)> {
     let one = || task(json!({"name": "t", "replicas": 1}));
     let with = |field: &str, value: Value| json!({"tasks": [one()], field: value});
     let tasks = |list: Value| json!({ "tasks": list });
@@ -172,6 +172,15 @@ fn wrong_jobs() -> Vec<(Value, &'static str)> {
             )])),
             "spec.tasks[0].partitionPolicy.minPartitions: they make 2 pods, but minAvailable is 4",
         ),
+    ]
+}
+
+/// Jobs that are refused for their plugins, volumes and dependencies.
+fn wrong_parts() -> Vec<(Value, &'static str)> {
+    let one = || task(json!({"name": "t", "replicas": 1}));
+    let with = |field: &str, value: Value| json!({"tasks": [one()], field: value});
+    let tasks = |list: Value| json!({ "tasks": list });
+    vec![
         (
             with("plugins", json!({"magic": []})),
             "spec.plugins.magic: there is no such plugin; use ssh",
@@ -256,7 +265,7 @@ fn each_wrong_job_is_refused_with_what_is_wrong_where_and_what_to_write() -> Res
     let lab = Lab::take()?;
     lab.cluster().install_policies()?;
     let mut bad: Vec<(&str, Value, &str)> = Vec::new();
-    for (spec, problem) in wrong_jobs() {
+    for (spec, problem) in wrong_counts().into_iter().chain(wrong_parts()) {
         bad.push((JOBS, job(spec), problem));
     }
     for (policies, problem) in wrong_policies() {
@@ -358,12 +367,26 @@ fn templates_of_jobs_are_checked_before_the_first_job_is_made() -> Result<()> {
 #[test]
 fn of_a_job_that_exists_only_counts_and_priority_may_change() -> Result<()> {
     let lab = Lab::take()?;
-    lab.cluster().install_policies()?;
     let spec = json!({"minAvailable": 1, "tasks": [task(json!({"name": "t", "replicas": 2}))]});
-    lab.rest().create(JOBS, &job(spec.clone()))?;
-    let path = format!("{JOBS}/j");
+    // One of the time before the policies, to which nothing was added.
+    let mut older = job(spec.clone());
+    older["metadata"]["name"] = json!("older");
+    lab.rest().create(JOBS, &older)?;
+    lab.cluster().install_policies()?;
+    eventually(LIMIT, "the policies are in force", || {
+        let judged = judge(&lab, JOBS, &job(spec.clone()))?;
+        Ok((judged["spec"]["tasks"][0]["maxRetry"] == 3).then_some(()))
+    })?;
+    lab.rest().create(JOBS, &job(spec))?;
+    for name in ["older", "j"] {
+        only_counts_and_priority_may_change(&lab, &format!("{JOBS}/{name}"))?;
+    }
+    Ok(())
+}
+
+fn only_counts_and_priority_may_change(lab: &LabGuard, path: &str) -> Result<()> {
     let judged = |change: &dyn Fn(&mut Value)| {
-        let mut object = lab.rest().get(&path)?;
+        let mut object = lab.rest().get(path)?;
         change(&mut object);
         let dry = format!("{path}?dryRun=All");
         lab.rest().call(http::Method::PUT, &dry, Some(&object))
@@ -416,6 +439,6 @@ fn of_a_job_that_exists_only_counts_and_priority_may_change() -> Result<()> {
     for change in taken {
         judged(&change)?;
     }
-    ensure!(lab.rest().get(&path)?["spec"]["tasks"][0]["replicas"] == 2);
+    ensure!(lab.rest().get(path)?["spec"]["tasks"][0]["replicas"] == 2);
     Ok(())
 }

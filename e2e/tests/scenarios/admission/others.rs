@@ -44,20 +44,22 @@ fn command(action: &str, kind: &str) -> Value {
         "action": action, "target": {"apiVersion": version, "kind": kind, "name": "q", "uid": "u"}})
 }
 
-#[test]
-fn pod_groups_pods_hyper_nodes_and_flows_are_checked() -> Result<()> {
-    let lab = Lab::take()?;
-    lab.cluster().install_policies()?;
+type Case = (&'static str, Value, &'static str);
+
+const MINIMUM: &str = "volcano.sh/jdb-min-available";
+const MAXIMUM: &str = "volcano.sh/jdb-max-unavailable";
+
+fn regex(pattern: &str) -> Value {
+    json!([{"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}}])
+}
+
+fn after(name: &str, target: &str) -> Value {
+    json!({"name": name, "dependsOn": {"targets": [target]}})
+}
+
+fn wrong() -> Vec<Case> {
     let tier = json!({"highestTierAllowed": 1, "highestTierName": "x"});
-    let (minimum, maximum) = (
-        "volcano.sh/jdb-min-available",
-        "volcano.sh/jdb-max-unavailable",
-    );
-    let regex =
-        |pattern: &str| json!([{"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}}]);
-    let after =
-        |name: &str, target: &str| json!({"name": name, "dependsOn": {"targets": [target]}});
-    let bad = [
+    vec![
         (
             GROUPS,
             group(json!({"networkTopology": tier})),
@@ -70,17 +72,17 @@ fn pod_groups_pods_hyper_nodes_and_flows_are_checked() -> Result<()> {
         ),
         (
             PODS,
-            pod(json!({minimum: "0"})),
+            pod(json!({MINIMUM: "0"})),
             "volcano.sh/jdb-min-available is \"0\"; write a number from 1",
         ),
         (
             PODS,
-            pod(json!({maximum: "100%"})),
+            pod(json!({MAXIMUM: "100%"})),
             "volcano.sh/jdb-max-unavailable is \"100%\"",
         ),
         (
             PODS,
-            pod(json!({minimum: "1", maximum: "1"})),
+            pod(json!({MINIMUM: "1", MAXIMUM: "1"})),
             "exclude each other; write one",
         ),
         (HYPER_NODES, hyper_node(json!([])), "spec.members"),
@@ -115,22 +117,28 @@ fn pod_groups_pods_hyper_nodes_and_flows_are_checked() -> Result<()> {
             command("AbortJob", "Queue"),
             "action: \"AbortJob\" is no action of a Queue; use OpenQueue",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn pod_groups_pods_hyper_nodes_and_flows_are_checked() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.cluster().install_policies()?;
     let good = [
         (
             GROUPS,
             group(json!({"networkTopology": {"highestTierName": "x"}})),
         ),
-        (PODS, pod(json!({minimum: "99%"}))),
-        (PODS, pod(json!({maximum: "3"}))),
+        (PODS, pod(json!({MINIMUM: "99%"}))),
+        (PODS, pod(json!({MAXIMUM: "3"}))),
         (HYPER_NODES, hyper_node(regex("^node-[0-9]+$"))),
         (FLOWS, flow(json!([{"name": "a"}, after("b", "a")]))),
         (COMMANDS, command("ResumeJob", "Job")),
         (COMMANDS, command("CloseQueue", "Queue")),
     ];
-    hold(&lab, &bad, &good)?;
+    hold(&lab, &wrong(), &good)?;
     // Pods of other schedulers are theirs.
-    let mut theirs = pod(json!({minimum: "0"}));
+    let mut theirs = pod(json!({MINIMUM: "0"}));
     theirs["spec"]["schedulerName"] = json!("default-scheduler");
     super::judge(&lab, PODS, &theirs).map(|_| ())
 }

@@ -14,11 +14,8 @@ fn hierarchy(path: &str, weights: &str) -> Value {
     queue
 }
 
-#[test]
-fn a_queue_gets_its_defaults_and_what_it_says_of_itself_is_checked() -> Result<()> {
-    let lab = Lab::take()?;
-    lab.cluster().install_policies()?;
-    let bad = [
+fn wrong() -> Vec<(&'static str, Value, &'static str)> {
+    vec![
         (
             QUEUES,
             queue(
@@ -72,7 +69,13 @@ fn a_queue_gets_its_defaults_and_what_it_says_of_itself_is_checked() -> Result<(
             "volcano.sh/hierarchy-weights has \"0\"; write numbers above 0",
         ),
         (QUEUES, queue("q", json!({"weight": 70000})), "spec.weight"),
-    ];
+    ]
+}
+
+#[test]
+fn a_queue_gets_its_defaults_and_what_it_says_of_itself_is_checked() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.cluster().install_policies()?;
     let good = [
         (
             QUEUES,
@@ -88,7 +91,7 @@ fn a_queue_gets_its_defaults_and_what_it_says_of_itself_is_checked() -> Result<(
         ),
         (QUEUES, hierarchy("root/a", "1/0.5")),
     ];
-    hold(&lab, &bad, &good)?;
+    hold(&lab, &wrong(), &good)?;
     let filled = eventually(LIMIT, "the mutating policy is in force", || {
         let judged = judge(&lab, QUEUES, &hierarchy("a/b", "2/3"))?;
         Ok((judged["spec"]["weight"] == 1).then_some(judged))
