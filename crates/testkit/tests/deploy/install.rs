@@ -18,7 +18,7 @@ const FILE: &str = "deploy/install.yaml";
 const CONFIGURATION: &str = "deploy/once/configuration.yaml";
 const NAMESPACE: &str = "deploy/once/namespace.yaml";
 
-/// Flags of vc-controller-manager (spec/03 C0) that the chart uses.
+/// Flags of vc-controller-manager that the chart uses.
 pub(super) const CONTROLLERS: [&str; 13] = [
     "scheduler-name",
     "controllers",

@@ -57,7 +57,7 @@ const WATCHED: [(&str, &str); 22] = [
     ("topology.volcano.sh", "hypernodes"),
 ];
 
-/// Everything the controllers may change in the whole cluster (spec/03 C1 … C7): group, resources,
+/// Everything the controllers may change in the whole cluster: group, resources,
 /// verbs.
 const CONTROLLER_WRITES: [(&str, &str, &str); 19] = [
     ("", "configmaps secrets services", "create delete patch"),
