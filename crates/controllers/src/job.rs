@@ -9,12 +9,13 @@
 //!                        └──── status ◄───┘
 //! ```
 //!
-//! All functions but [`defaults`] and [`validate`] expect a Job that went through both. Restarts,
-//! policies, commands and the env, svc and ssh plugins are not acted on: they do not change the
-//! shape the scheduler sees.
+//! All functions but [`defaults`] and [`validate`] expect a Job that went through both. What job
+//! plugins add is in [`plugins`]. Restarts, policies and commands are not acted on: they do not
+//! change the shape the scheduler sees.
 
 mod defaults;
 mod group;
+pub mod plugins;
 mod pods;
 mod policy;
 mod status;

@@ -5,26 +5,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Container;
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, NetworkTopology, name as syntax, quantity};
+use rustc_hash::FxBuildHasher;
 
-use super::{name, policy, sum, task_name};
+use super::{name, plugins, policy, sum, task_name};
 
 /// Most pods of one Job. Far above any gang that could be placed at once; keeps a typing mistake
 /// from filling the memory.
 pub const MAX_PODS: i64 = 1_000_000;
-
-/// Job plugins that exist.
-const PLUGINS: [&str; 8] = [
-    "ssh",
-    "env",
-    "svc",
-    "tensorflow",
-    "mpi",
-    "pytorch",
-    "hcclrank",
-    "ray",
-];
 
 /// Policies for the CPUs of a task.
 const TOPOLOGY_POLICIES: [&str; 4] = ["none", "best-effort", "restricted", "single-numa-node"];
@@ -67,7 +58,7 @@ pub fn validate(job: &Job) -> Vec<JobProblem> {
     tier(job.spec.network_topology.as_ref(), "spec", &mut problems);
     policy::validate(&job.spec.policies, "spec", &mut problems);
     tasks(job, &mut problems);
-    plugins(job, &mut problems);
+    problems.extend(plugins::problems(job));
     volumes(job, &mut problems);
     dependencies(job, &mut problems);
     problems
@@ -238,30 +229,6 @@ fn partitions(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
     }
 }
 
-fn plugins(job: &Job, problems: &mut JobProblems) {
-    for (name, flags) in &job.spec.plugins {
-        if !PLUGINS.contains(&name.as_str()) {
-            let message = format!("there is no such plugin; use {}", PLUGINS.join(", "));
-            add(problems, format!("spec.plugins.{name}"), message);
-        }
-        let master = || {
-            let flag = |flag: &String| {
-                let (name, value) = flag.trim_start_matches('-').split_once('=')?;
-                (name == "master").then(|| value.to_owned())
-            };
-            flags
-                .iter()
-                .rev()
-                .find_map(flag)
-                .unwrap_or_else(|| "master".to_owned())
-        };
-        if name == "mpi" && !job.spec.tasks.iter().any(|task| task.name == master()) {
-            let message = format!("there is no task {:?} to be the master", master());
-            add(problems, "spec.plugins.mpi", message);
-        }
-    }
-}
-
 fn volumes(job: &Job, problems: &mut JobProblems) {
     let mut paths = BTreeSet::new();
     for (at, volume) in job.spec.volumes.iter().enumerate() {
@@ -288,36 +255,31 @@ fn volumes(job: &Job, problems: &mut JobProblems) {
     }
 }
 
-/// Tasks must depend on each other without a circle: whoever can start is crossed out until nobody
-/// is left.
+/// Tasks must depend on each other without a circle.
 fn dependencies(job: &Job, problems: &mut JobProblems) {
-    let wanted = |task: &TaskSpec| task.depends_on.clone().unwrap_or_default().name;
-    let names: BTreeSet<&str> = job.spec.tasks.iter().map(task_name).collect();
+    let mut graph: DiGraphMap<&str, (), FxBuildHasher> = DiGraphMap::default();
+    for task in &job.spec.tasks {
+        graph.add_node(task_name(task));
+    }
     for (at, task) in job.spec.tasks.iter().enumerate() {
-        for name in wanted(task)
-            .iter()
-            .filter(|name| !names.contains(name.as_str()))
-        {
-            let path = format!("spec.tasks[{at}].dependsOn.name");
-            add(problems, path, format!("there is no task {name:?}"));
+        for name in task.depends_on.iter().flat_map(|wanted| &wanted.name) {
+            if graph.contains_node(name) {
+                graph.add_edge(task_name(task), name, ());
+            } else {
+                let path = format!("spec.tasks[{at}].dependsOn.name");
+                add(problems, path, format!("there is no task {name:?}"));
+            }
         }
     }
-    let mut left: Vec<&TaskSpec> = job.spec.tasks.iter().collect();
-    loop {
-        let names: BTreeSet<&str> = left.iter().map(|task| task_name(task)).collect();
-        let before = left.len();
-        left.retain(|task| {
-            wanted(task)
-                .iter()
-                .any(|name| names.contains(name.as_str()))
-        });
-        if left.len() == before {
-            break;
+    for circle in tarjan_scc(&graph) {
+        let is_circle = |name: &&str| circle.len() > 1 || graph.contains_edge(name, name);
+        let names = job.spec.tasks.iter().map(task_name);
+        let names: Vec<&str> = names
+            .filter(|name| circle.contains(name) && is_circle(name))
+            .collect();
+        if !names.is_empty() {
+            let message = format!("these wait for each other for ever: {}", names.join(", "));
+            add(problems, "spec.tasks", message);
         }
-    }
-    if !left.is_empty() {
-        let circle: Vec<&str> = left.iter().map(|task| task_name(task)).collect();
-        let message = format!("these wait for each other for ever: {}", circle.join(", "));
-        add(problems, "spec.tasks", message);
     }
 }

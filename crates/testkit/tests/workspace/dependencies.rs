@@ -19,7 +19,7 @@ const BANNED: [(&str, &str); 6] = [
 ];
 
 /// Crates that come in several versions, each with how many and who holds the others back.
-const DUPLICATES: [(&str, usize, &str); 10] = [
+const DUPLICATES: [(&str, usize, &str); 11] = [
     (
         "base64",
         2,
@@ -30,8 +30,13 @@ const DUPLICATES: [(&str, usize, &str); 10] = [
         2,
         "yasna (certificates of tests) is behind proptest",
     ),
+    ("foldhash", 2, "hashbrown"),
     ("getrandom", 3, "ring and ahash are behind tempfile"),
-    ("hashbrown", 2, "kube-runtime is behind indexmap"),
+    (
+        "hashbrown",
+        3,
+        "kube-runtime and petgraph are behind indexmap",
+    ),
     ("linux-raw-sys", 2, "rustix"),
     ("rustix", 2, "procfs (process metrics) is behind our tests"),
     (
