@@ -11,5 +11,6 @@ pub mod cron_job;
 pub mod job;
 pub mod list;
 pub mod pod_group;
+pub mod queue;
 pub mod runtime;
 pub mod shard;

@@ -2,6 +2,7 @@
 
 use crate::cron_job::CronJobController;
 use crate::pod_group::PodGroupController;
+use crate::queue::QueueController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -47,9 +48,8 @@ pub struct ListedController {
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
-    ("pg-controller", |options| {
-        Box::new(PodGroupController::new(options))
-    }),
+    (PodGroupController::NAME, PodGroupController::make),
+    (QueueController::NAME, QueueController::make),
 ];
 
 /// Every name that may be given.
