@@ -183,6 +183,8 @@ mod tests {
             &*flags.lease.leader_elect_resource_name,
         );
         assert_eq!(lease, ("volcano-system", "vc-controller-manager"));
+        // But not the 50 writes a second.
+        assert_eq!(flags.connection.kube_api_burst, 2000);
         assert_eq!(flags.serving.listen_address, ":8081");
         assert_eq!(flags.serving.healthz_address, ":11251");
         assert!(!flags.serving.enable_metrics && !flags.serving.enable_healthz);

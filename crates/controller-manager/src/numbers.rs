@@ -1,4 +1,4 @@
-//! Numbers that Volcano's controllers count, read from what is told to the manager.
+//! ControllerNumbers that Volcano's controllers count, read from what is told to the manager.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use pumice_controllers::runtime::{
 };
 
 /// Counts.
-pub struct Numbers {
+pub struct ControllerNumbers {
     /// Where to.
     pub metrics: Arc<ControllerMetrics>,
 }
 
-impl Numbers {
+impl ControllerNumbers {
     /// Something is about to be told; `leads`: this process makes what is counted.
     pub fn note(&self, input: &ManagerInput, cache: &ObjectCache, now: Timestamp, leads: bool) {
         match input {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn what_happens_is_counted_once_by_the_leader_alone() {
         let metrics = Arc::new(ControllerMetrics::new().expect("metrics"));
-        let numbers = Numbers {
+        let numbers = ControllerNumbers {
             metrics: Arc::clone(&metrics),
         };
         let mut manager = Manager::new(Vec::new());

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::PROGRAM;
-use crate::numbers::Numbers;
+use crate::numbers::ControllerNumbers;
 use crate::pages::ControllerPages;
 use crate::settings::ControllerSettings;
 use crate::work::{WorkChannels, WorkLoop, WorkOutlets};
@@ -290,7 +290,7 @@ impl ControllerProcess {
         );
         tracing::info!("controllers: {}", self.names().join(", "));
         let (status, clock) = (Arc::clone(&self.status), self.clock);
-        let numbers = Numbers {
+        let numbers = ControllerNumbers {
             metrics: Arc::clone(&self.metrics),
         };
         let handle = tokio::runtime::Handle::current();

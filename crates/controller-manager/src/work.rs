@@ -18,7 +18,7 @@ use pumice_process::{DaemonStatus, MonotonicClock};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
-use crate::numbers::Numbers;
+use crate::numbers::ControllerNumbers;
 use crate::probe;
 
 /// Most inputs taken before what follows from them is done.
@@ -62,7 +62,7 @@ pub struct WorkLoop {
     manager: Manager,
     channels: WorkChannels,
     outlets: WorkOutlets,
-    numbers: Numbers,
+    numbers: ControllerNumbers,
     status: Arc<DaemonStatus>,
     clock: MonotonicClock,
     probes: Arc<Semaphore>,
@@ -78,7 +78,7 @@ impl WorkLoop {
         manager: Manager,
         channels: WorkChannels,
         outlets: WorkOutlets,
-        numbers: Numbers,
+        numbers: ControllerNumbers,
         status: Arc<DaemonStatus>,
         clock: MonotonicClock,
     ) -> Self {

@@ -1,5 +1,8 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
+use crate::cron_job::CronJobController;
+use crate::pod_group::PodGroupController;
+use crate::queue::QueueController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -43,7 +46,11 @@ pub struct ListedController {
 }
 
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
-const MADE: &[(&str, MakeController)] = &[];
+const MADE: &[(&str, MakeController)] = &[
+    (CronJobController::NAME, CronJobController::make),
+    (PodGroupController::NAME, PodGroupController::make),
+    (QueueController::NAME, QueueController::make),
+];
 
 /// Every name that may be given.
 pub const NAMES: [&str; 10] = [

@@ -122,12 +122,12 @@ impl FollowedVisitor for Kinds {
 fn start<K: Followed>(follower: Follower, client: Client, tasks: &mut JoinSet<()>) {
     tasks.spawn(async move {
         // Nobody listens any more: the process ends.
-        let Err(ReceiverGone) = follower.run::<K>(client).await;
+        let Err(InputsClosed) = follower.run::<K>(client).await;
     });
 }
 
 /// Nobody takes inputs any more.
-struct ReceiverGone;
+struct InputsClosed;
 
 /// Follows one kind.
 struct Follower {
@@ -188,7 +188,7 @@ impl Follower {
     async fn run<K: Followed>(
         mut self,
         client: Client,
-    ) -> Result<std::convert::Infallible, ReceiverGone> {
+    ) -> Result<std::convert::Infallible, InputsClosed> {
         let api: Api<DeserializeGuard<K>> = Api::all(client);
         loop {
             let config = watcher::Config {
@@ -222,14 +222,14 @@ impl Follower {
         self.kind.path().kind
     }
 
-    async fn tell(&self, input: ManagerInput) -> Result<(), ReceiverGone> {
-        self.inputs.send(input).await.map_err(|_| ReceiverGone)
+    async fn tell(&self, input: ManagerInput) -> Result<(), InputsClosed> {
+        self.inputs.send(input).await.map_err(|_| InputsClosed)
     }
 
     async fn take<K: Followed>(
         &mut self,
         event: Event<DeserializeGuard<K>>,
-    ) -> Result<(), ReceiverGone> {
+    ) -> Result<(), InputsClosed> {
         self.place.contact();
         match event {
             Event::Init => {
@@ -275,7 +275,7 @@ impl Follower {
         self.place.set_state(KindState::Synced);
     }
 
-    async fn seen<K: Followed>(&mut self, guard: DeserializeGuard<K>) -> Result<(), ReceiverGone> {
+    async fn seen<K: Followed>(&mut self, guard: DeserializeGuard<K>) -> Result<(), InputsClosed> {
         match guard.0 {
             Ok(object) => self.tell(ManagerInput::Seen(object.observe())).await,
             Err(invalid) => {
@@ -294,14 +294,14 @@ impl Follower {
     }
 
     /// The whole list is `there`.
-    async fn listed(&mut self, there: BTreeSet<ManagedRef>) -> Result<(), ReceiverGone> {
+    async fn listed(&mut self, there: BTreeSet<ManagedRef>) -> Result<(), InputsClosed> {
         self.listed = Some(Instant::now());
         let kind = self.kind;
         self.tell(ManagerInput::Listed { kind, there }).await?;
         self.settle().await
     }
 
-    async fn settle(&self) -> Result<(), ReceiverGone> {
+    async fn settle(&self) -> Result<(), InputsClosed> {
         if self.place.settle() {
             self.tell(ManagerInput::Synced).await?;
         }
@@ -309,7 +309,7 @@ impl Follower {
     }
 
     /// Draws the conclusions from a failure. Returns how long to wait before the next try.
-    async fn failed(&mut self, trouble: WatchTrouble) -> Result<Duration, ReceiverGone> {
+    async fn failed(&mut self, trouble: WatchTrouble) -> Result<Duration, InputsClosed> {
         self.place.lost(Instant::now());
         self.place.count(|counts| counts.failures += 1);
         self.failures = self.failures.saturating_add(1);
@@ -351,7 +351,7 @@ impl Follower {
     }
 
     /// The API server does not know the kind: there are no objects of it.
-    async fn absent(&mut self) -> Result<Duration, ReceiverGone> {
+    async fn absent(&mut self) -> Result<Duration, InputsClosed> {
         self.refusals += 1;
         if self.listed.is_some() && self.refusals < ABSENCES_TO_BELIEVE {
             self.complain("the API server does not know this kind any more");

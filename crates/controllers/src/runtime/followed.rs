@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
-use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::serde::de::DeserializeOwned;
@@ -68,6 +68,7 @@ followed!(
     JobTemplate,
     HyperNode,
     Node,
+    Namespace,
     PriorityClass,
     PersistentVolumeClaim,
     ReplicaSet,
@@ -126,6 +127,7 @@ macro_rules! meta {
     };
 }
 
+meta!(Namespace);
 meta!(Node);
 meta!(PersistentVolumeClaim);
 
