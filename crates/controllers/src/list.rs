@@ -1,6 +1,8 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
 use crate::cron_job::CronJobController;
+use crate::job_flow::JobFlowController;
+use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
 use crate::runtime::Controller;
 
@@ -47,6 +49,8 @@ pub struct ListedController {
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
+    (JobFlowController::NAME, JobFlowController::make),
+    (JobTemplateController::NAME, JobTemplateController::make),
     ("pg-controller", |options| {
         Box::new(PodGroupController::new(options))
     }),
