@@ -4,6 +4,7 @@ use crate::cron_job::CronJobController;
 use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
+use crate::queue::QueueController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -51,9 +52,8 @@ const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
     (JobFlowController::NAME, JobFlowController::make),
     (JobTemplateController::NAME, JobTemplateController::make),
-    ("pg-controller", |options| {
-        Box::new(PodGroupController::new(options))
-    }),
+    (PodGroupController::NAME, PodGroupController::make),
+    (QueueController::NAME, QueueController::make),
 ];
 
 /// Every name that may be given.
