@@ -27,7 +27,7 @@ use pumice_api::{Job, keys};
 
 pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
-pub use pods::{pods, startable_tasks, task_pods, volume_claims};
+pub use pods::{pods, startable_tasks, task_pod, task_pods, volume_claims};
 pub use status::status;
 pub use validate::{JobProblem, MAX_PODS, validate};
 
