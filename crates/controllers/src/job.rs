@@ -9,15 +9,29 @@
 //!                        └──── status ◄───┘
 //! ```
 //!
-//! All functions but [`defaults`] and [`validate`] expect a Job that went through both. Restarts,
-//! policies, commands and the env, svc and ssh plugins are not acted on: they do not change the
-//! shape the scheduler sees.
+//! All functions but [`defaults`] and [`validate`] expect a Job that went through both.
+//! [`JobController`] does all of it, with restarts, policies and Commands; [`FinishedJobs`] deletes
+//! Jobs when their time is over.
 
+mod active;
+mod clean_up;
+mod commands;
+mod controller;
+mod decision;
 mod defaults;
+mod ending;
 mod group;
+mod kill;
+mod look;
+mod memory;
+mod obstacles;
+mod phase;
 mod pods;
 mod policy;
 mod status;
+mod status_write;
+mod sync;
+mod triggers;
 pub(crate) mod usage;
 mod validate;
 
@@ -25,6 +39,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
+pub use clean_up::FinishedJobs;
+pub use controller::JobController;
 pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
 pub use pods::{pods, startable_tasks, task_pod, task_pods, volume_claims};
