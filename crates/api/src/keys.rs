@@ -61,6 +61,14 @@ pub const HIERARCHY: &str = "volcano.sh/hierarchy";
 pub const HIERARCHY_WEIGHTS: &str = "volcano.sh/hierarchy-weights";
 /// Queue annotation: limits by node group.
 pub const NODE_GROUP_LIMITS: &str = "volcano.sh/nodegroup-resource-limits";
+/// Label and annotation of Jobs made by a JobFlow: `<namespace>.<JobTemplate>`.
+pub const CREATED_BY_JOB_TEMPLATE: &str = "volcano.sh/createdByJobTemplate";
+/// Label and annotation of Jobs made by a JobFlow: `<namespace>.<JobFlow>`.
+pub const CREATED_BY_JOB_FLOW: &str = "volcano.sh/createdByJobFlow";
+/// Annotation of Jobs made by a CronJob: time of the run by the schedule, in the CronJob's zone.
+pub const CRON_JOB_SCHEDULED: &str = "volcano.sh/cronjob-scheduled-timestamp";
+/// Label of HyperNodes: source that found them.
+pub const NETWORK_TOPOLOGY_SOURCE: &str = "volcano.sh/network-topology-source";
 /// Node annotation: oversold milli-cores.
 pub const OVERSUBSCRIPTION_CPU: &str = "volcano.sh/oversubscription-cpu";
 /// Node annotation: oversold bytes.

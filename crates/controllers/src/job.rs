@@ -9,9 +9,9 @@
 //!                        └──── status ◄───┘
 //! ```
 //!
-//! All functions but [`defaults`] and [`validate`] expect a Job that went through both.
-//! [`JobController`] does all of it, with restarts, policies and Commands; [`FinishedJobs`] deletes
-//! Jobs when their time is over.
+//! All functions but [`defaults`] and [`validate`] expect a Job that went through both. What job
+//! plugins add is in [`plugins`]. [`JobController`] does all of it, with restarts, policies and
+//! Commands; [`FinishedJobs`] deletes Jobs when their time is over.
 
 mod active;
 mod clean_up;
@@ -26,6 +26,7 @@ mod look;
 mod memory;
 mod obstacles;
 mod phase;
+pub mod plugins;
 mod pods;
 mod policy;
 mod status;

@@ -1,5 +1,6 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
+use crate::job::{FinishedJobs, JobController};
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -43,7 +44,10 @@ pub struct ListedController {
 }
 
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
-const MADE: &[(&str, MakeController)] = &[];
+const MADE: &[(&str, MakeController)] = &[
+    ("gc-controller", |_| Box::new(FinishedJobs)),
+    ("job-controller", |_| Box::new(JobController::default())),
+];
 
 /// Every name that may be given.
 pub const NAMES: [&str; 10] = [

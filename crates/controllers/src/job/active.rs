@@ -38,6 +38,7 @@ fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> 
         writes: write.into_iter().collect(),
         events: event.into_iter().collect(),
         again_at,
+        ..Reconciliation::nothing()
     }
 }
 
@@ -52,7 +53,7 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         return Reconciliation {
             writes: status_write(look, &status).into_iter().collect(),
             events: vec![event],
-            again_at: None,
+            ..Reconciliation::nothing()
         };
     }
     let objects = sync::objects(look);
@@ -91,6 +92,7 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         writes: found,
         events: told(look, memory),
         again_at: [asked.next_at, at].into_iter().flatten().min(),
+        ..Reconciliation::nothing()
     }
 }
 

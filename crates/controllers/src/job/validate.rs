@@ -12,23 +12,11 @@ use pumice_api::{Job, NetworkTopology, name as syntax, quantity};
 use rustc_hash::FxBuildHasher;
 
 use super::pods::generated_claim_name;
-use super::{name, policy, sum, task_name};
+use super::{name, plugins, policy, sum, task_name};
 
 /// Most pods of one Job. Far above any gang that could be placed at once; keeps a typing mistake
 /// from filling the memory.
 pub const MAX_PODS: i64 = 1_000_000;
-
-/// Job plugins that exist.
-const PLUGINS: [&str; 8] = [
-    "ssh",
-    "env",
-    "svc",
-    "tensorflow",
-    "mpi",
-    "pytorch",
-    "hcclrank",
-    "ray",
-];
 
 /// Policies for the CPUs of a task.
 const TOPOLOGY_POLICIES: [&str; 4] = ["none", "best-effort", "restricted", "single-numa-node"];
@@ -71,7 +59,7 @@ pub fn validate(job: &Job) -> Vec<JobProblem> {
     tier(job.spec.network_topology.as_ref(), "spec", &mut problems);
     policy::validate(&job.spec.policies, "spec", &mut problems);
     tasks(job, &mut problems);
-    plugins(job, &mut problems);
+    problems.extend(plugins::problems(job));
     volumes(job, &mut problems);
     dependencies(job, &mut problems);
     problems
@@ -239,30 +227,6 @@ fn partitions(task: &TaskSpec, path: &str, problems: &mut JobProblems) {
     if policy.min_partitions > 0 && least != minimum {
         let message = format!("they make {least} pods, but minAvailable is {minimum}");
         add(problems, format!("{path}.minPartitions"), message);
-    }
-}
-
-fn plugins(job: &Job, problems: &mut JobProblems) {
-    for (name, flags) in &job.spec.plugins {
-        if !PLUGINS.contains(&name.as_str()) {
-            let message = format!("there is no such plugin; use {}", PLUGINS.join(", "));
-            add(problems, format!("spec.plugins.{name}"), message);
-        }
-        let master = || {
-            let flag = |flag: &String| {
-                let (name, value) = flag.trim_start_matches('-').split_once('=')?;
-                (name == "master").then(|| value.to_owned())
-            };
-            flags
-                .iter()
-                .rev()
-                .find_map(flag)
-                .unwrap_or_else(|| "master".to_owned())
-        };
-        if name == "mpi" && !job.spec.tasks.iter().any(|task| task.name == master()) {
-            let message = format!("there is no task {:?} to be the master", master());
-            add(problems, "spec.plugins.mpi", message);
-        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pumice_api::{Command, Job, PodGroup, Queue, keys};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, keys};
 
 use super::kind::{ManagedKind, ManagedRef};
 use super::observed::{Observed, TrackedPod, TrackedWorkload};
@@ -30,6 +31,10 @@ pub struct ObjectCache {
     by_kind: BTreeMap<ManagedKind, BTreeSet<(String, String)>>,
     pods_of_jobs: HashMap<(String, String), Names>,
     groups_of_queues: HashMap<String, BTreeSet<(String, String)>>,
+    /// By UID of the owner that controls them.
+    jobs_of_owners: HashMap<String, BTreeSet<(String, String)>>,
+    /// By namespace and name of the template.
+    jobs_of_templates: HashMap<(String, String), Names>,
     gone: BTreeSet<String>,
     gone_in_order: std::collections::VecDeque<String>,
 }
@@ -115,6 +120,17 @@ impl ObjectCache {
                     return;
                 }
             }
+            Observed::Job(job) => {
+                if let Some(owner) = controller_of(job) {
+                    let owner = owner.uid.clone();
+                    enter(&mut self.jobs_of_owners, owner, name.clone(), is_there);
+                }
+                if let Some(template) = template_of(job) {
+                    let template = (of.namespace.clone(), template.to_owned());
+                    let job = of.name.clone();
+                    enter(&mut self.jobs_of_templates, template, job, is_there);
+                }
+            }
             Observed::PodGroup(group) => {
                 let queue = queue_of(group).to_owned();
                 enter(&mut self.groups_of_queues, queue, name.clone(), is_there);
@@ -193,6 +209,51 @@ impl ObjectCache {
         }
     }
 
+    /// A CronJob.
+    pub fn cron_job(&self, namespace: &str, name: &str) -> Option<&CronJob> {
+        match self.get(&ManagedRef::new(ManagedKind::CronJob, namespace, name))? {
+            Observed::CronJob(cron_job) => Some(cron_job),
+            _ => None,
+        }
+    }
+
+    /// A JobFlow.
+    pub fn job_flow(&self, namespace: &str, name: &str) -> Option<&JobFlow> {
+        match self.get(&ManagedRef::new(ManagedKind::JobFlow, namespace, name))? {
+            Observed::JobFlow(flow) => Some(flow),
+            _ => None,
+        }
+    }
+
+    /// A JobTemplate.
+    pub fn job_template(&self, namespace: &str, name: &str) -> Option<&JobTemplate> {
+        match self.get(&ManagedRef::new(ManagedKind::JobTemplate, namespace, name))? {
+            Observed::JobTemplate(template) => Some(template),
+            _ => None,
+        }
+    }
+
+    /// A HyperNode.
+    pub fn hyper_node(&self, name: &str) -> Option<&HyperNode> {
+        match self.get(&ManagedRef::global(ManagedKind::HyperNode, name))? {
+            Observed::HyperNode(hyper_node) => Some(hyper_node),
+            _ => None,
+        }
+    }
+
+    /// Jobs that the object of this UID controls, by namespace and name.
+    pub fn jobs_of_owner(&self, uid: &str) -> impl Iterator<Item = &Job> {
+        let names = self.jobs_of_owners.get(uid).into_iter().flatten();
+        names.filter_map(|(namespace, name)| self.job(namespace, name))
+    }
+
+    /// Jobs that were made from a JobTemplate of this name, by name.
+    pub fn jobs_of_template(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Job> {
+        let key = (namespace.to_owned(), name.to_owned());
+        let names = self.jobs_of_templates.get(&key).into_iter().flatten();
+        names.filter_map(move |name| self.job(&key.0, name))
+    }
+
     /// A workload that owns pods.
     pub fn workload(
         &self,
@@ -213,6 +274,24 @@ impl ObjectCache {
             _ => 0,
         }
     }
+}
+
+/// The owner that controls a Job.
+pub fn controller_of(job: &Job) -> Option<&OwnerReference> {
+    let mut owners = job.metadata.owner_references.iter().flatten();
+    owners.find(|owner| owner.controller == Some(true))
+}
+
+/// Name of the JobTemplate in the Job's namespace that a Job was made from. A namespace has no dot,
+/// the name of a template may have some.
+pub fn template_of(job: &Job) -> Option<&str> {
+    let meta = &job.metadata;
+    let maps = [&meta.annotations, &meta.labels];
+    let mut values = maps
+        .into_iter()
+        .filter_map(|map| map.as_ref()?.get(keys::CREATED_BY_JOB_TEMPLATE));
+    let (namespace, name) = values.next()?.split_once('.')?;
+    (Some(namespace) == meta.namespace.as_deref()).then_some(name)
 }
 
 /// Queue of a PodGroup.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::cache::ObjectCache;
 use super::kind::ManagedRef;
 use super::observed::Observed;
+use super::probe::{PodProbe, ProbeOutcome};
 use super::write::{ApiWrite, WriteOutcome};
 
 /// An object was added, has changed, or is gone. The cache has it as it is `after`.
@@ -48,6 +49,25 @@ pub trait Controller: Send {
         let _ = (of, write, outcome, cache);
         Vec::new()
     }
+
+    /// A probe that a look at `of` asked for has ended. The object is looked at again by itself.
+    fn probed(
+        &mut self,
+        of: &ManagedRef,
+        probe: &PodProbe,
+        outcome: &ProbeOutcome,
+        now: Timestamp,
+    ) {
+        let _ = (of, probe, outcome, now);
+    }
+
+    /// The text of the controllers' configuration (key `volcano-controller.conf`) was read, at the
+    /// start or because it has changed; `at` is where it stands, with its UID, and the text is empty
+    /// if it is gone. Returns objects to look at.
+    fn configured(&mut self, at: &ManagedRef, uid: &str, text: &str) -> Vec<ManagedRef> {
+        let _ = (at, uid, text);
+        Vec::new()
+    }
 }
 
 /// What follows from looking at an object.
@@ -58,6 +78,8 @@ pub struct Reconciliation {
     pub writes: Vec<ApiWrite>,
     /// What to tell.
     pub events: Vec<ObjectEvent>,
+    /// Questions to pods. One that is under way already for this object is not asked again.
+    pub probes: Vec<PodProbe>,
     /// When to look again although nothing has changed.
     pub again_at: Option<Timestamp>,
 }

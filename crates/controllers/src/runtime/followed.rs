@@ -7,7 +7,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::serde::de::DeserializeOwned;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{Command, Job, PodGroup, Queue};
+use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue};
 
 use super::kind::ManagedKind;
 use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkload};
@@ -42,11 +42,11 @@ pub fn read_object(kind: ManagedKind, json: &[u8]) -> Result<Option<Observed>, s
         ManagedKind::StatefulSet => read::<StatefulSet>(json),
         ManagedKind::DaemonSet => read::<DaemonSet>(json),
         ManagedKind::BatchJob => read::<BatchJob>(json),
-        ManagedKind::CronJob
-        | ManagedKind::JobFlow
-        | ManagedKind::JobTemplate
-        | ManagedKind::HyperNode
-        | ManagedKind::ConfigMap
+        ManagedKind::CronJob => read::<CronJob>(json),
+        ManagedKind::JobFlow => read::<JobFlow>(json),
+        ManagedKind::JobTemplate => read::<JobTemplate>(json),
+        ManagedKind::HyperNode => read::<HyperNode>(json),
+        ManagedKind::ConfigMap
         | ManagedKind::Secret
         | ManagedKind::Service
         | ManagedKind::NetworkPolicy => Ok(None),
@@ -85,6 +85,10 @@ whole!(Job);
 whole!(PodGroup);
 whole!(Queue);
 whole!(Command);
+whole!(CronJob);
+whole!(JobFlow);
+whole!(JobTemplate);
+whole!(HyperNode);
 
 /// A kind of which the metadata is kept.
 macro_rules! meta {

@@ -9,6 +9,7 @@ use super::cache::ObjectCache;
 use super::controller::{Controller, ObjectChange, ObjectEvent};
 use super::kind::{ManagedKind, ManagedRef};
 use super::observed::Observed;
+use super::probe::{PodProbe, ProbeId, ProbeOutcome};
 use super::work_queue::WorkQueue;
 use super::write::{ApiWrite, WriteOutcome};
 
@@ -43,6 +44,18 @@ pub enum ManagerInput {
     Synced,
     /// A write has ended.
     Ended(WriteId, WriteOutcome),
+    /// A probe has ended.
+    Probed(ProbeId, ProbeOutcome),
+    /// The controllers' configuration is this. To be told once before `Synced`, also when there is
+    /// none, and after each change.
+    Configured {
+        /// The ConfigMap.
+        at: ManagedRef,
+        /// Its UID; empty if it is not there.
+        uid: String,
+        /// Value of its key `volcano-controller.conf`; empty if it is not there.
+        text: String,
+    },
 }
 
 /// What the manager wants done.
@@ -52,6 +65,8 @@ pub enum Order {
     Write(WriteId, ApiWrite),
     /// An event, for whom it concerns.
     Event(ObjectEvent),
+    /// A question to a pod; its end is to be told.
+    Probe(ProbeId, PodProbe),
 }
 
 type WorkKey = (usize, ManagedRef);
@@ -77,6 +92,8 @@ pub struct Manager {
     /// for the very same again has gained nothing by them, and has to wait.
     done: HashMap<WorkKey, u64>,
     last_write: u64,
+    probes: HashMap<ProbeId, (WorkKey, PodProbe)>,
+    last_probe: u64,
     is_synced: bool,
     orders: Vec<Order>,
 }
@@ -92,6 +109,8 @@ impl Manager {
             writes: HashMap::new(),
             done: HashMap::new(),
             last_write: 0,
+            probes: HashMap::new(),
+            last_probe: 0,
             is_synced: false,
             orders: Vec::new(),
         }
@@ -130,6 +149,17 @@ impl Manager {
             }
             ManagerInput::Synced => self.is_synced = true,
             ManagerInput::Ended(id, outcome) => self.ended(id, outcome, now),
+            ManagerInput::Probed(id, outcome) => self.probed(id, &outcome, now),
+            ManagerInput::Configured { at, uid, text } => {
+                for (nth, controller) in self.controllers.iter_mut().enumerate() {
+                    for of in controller.configured(&at, &uid, &text) {
+                        let key = (nth, of);
+                        if !self.open.contains_key(&key) {
+                            self.queue.add(key, now);
+                        }
+                    }
+                }
+            }
         }
     }
 
@@ -183,6 +213,7 @@ impl Manager {
         let found = controller.reconcile(&key.1, &self.cache, now);
         let events = found.events.into_iter().map(Order::Event);
         self.orders.extend(events);
+        self.ask(&key, found.probes);
         if found.writes.is_empty() {
             self.queue.forget_failures(&key);
             self.done.remove(&key);
@@ -210,6 +241,36 @@ impl Manager {
             fingerprint,
         };
         self.open.insert(key, open);
+    }
+
+    fn ask(&mut self, key: &WorkKey, probes: Vec<PodProbe>) {
+        for probe in probes {
+            let mut under_way = self.probes.values();
+            if under_way.any(|(of, asked)| of == key && *asked == probe) {
+                continue;
+            }
+            self.last_probe += 1;
+            let id = ProbeId(self.last_probe);
+            self.probes.insert(id, (key.clone(), probe.clone()));
+            self.orders.push(Order::Probe(id, probe));
+        }
+    }
+
+    fn probed(&mut self, id: ProbeId, outcome: &ProbeOutcome, now: Timestamp) {
+        let Some((key, probe)) = self.probes.remove(&id) else {
+            return;
+        };
+        if let Some(controller) = self.controllers.get_mut(key.0) {
+            controller.probed(&key.1, &probe, outcome, now);
+        }
+        self.wake(key, now);
+    }
+
+    /// Has an object looked at; with writes under way that happens when they have ended.
+    fn wake(&mut self, key: WorkKey, now: Timestamp) {
+        if !self.open.contains_key(&key) {
+            self.queue.add(key, now);
+        }
     }
 
     fn ended(&mut self, id: WriteId, outcome: WriteOutcome, now: Timestamp) {

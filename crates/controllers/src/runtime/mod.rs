@@ -21,10 +21,11 @@ mod followed;
 mod kind;
 mod manager;
 mod observed;
+mod probe;
 mod work_queue;
 mod write;
 
-pub use cache::{ObjectCache, queue_of};
+pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
 pub use followed::{Followed, read_object};
 pub use kind::{KindPath, ManagedKind, ManagedRef};
@@ -32,5 +33,6 @@ pub use manager::{Manager, ManagerInput, Order, WriteId};
 pub use observed::{
     JobMember, LonePod, Observed, TrackedPhase, TrackedPod, TrackedPriorityClass, TrackedWorkload,
 };
+pub use probe::{HttpQuestion, PodProbe, ProbeId, ProbeOutcome};
 pub use work_queue::WorkQueue;
 pub use write::{ApiVerb, ApiWrite, WriteOutcome};

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use k8s_openapi::Metadata;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
-use pumice_api::{Command, Job, PodGroup, Queue, ResourceList, keys};
+use pumice_api::{
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, ResourceList, keys,
+};
 
 use super::kind::{ManagedKind, ManagedRef};
 use crate::job::usage;
@@ -26,6 +28,14 @@ pub enum Observed {
     Queue(Box<Queue>),
     /// A Command.
     Command(Box<Command>),
+    /// A CronJob.
+    CronJob(Box<CronJob>),
+    /// A JobFlow.
+    JobFlow(Box<JobFlow>),
+    /// A JobTemplate.
+    JobTemplate(Box<JobTemplate>),
+    /// A HyperNode.
+    HyperNode(Box<HyperNode>),
     /// A PriorityClass.
     PriorityClass(Box<TrackedPriorityClass>),
     /// A workload that owns pods: ReplicaSet, StatefulSet, DaemonSet, Job of Kubernetes.
@@ -63,6 +73,8 @@ pub struct TrackedPod {
     pub exit_code: Option<i32>,
     /// `status.reason`, as `Evicted`.
     pub reason: Box<str>,
+    /// IP address; empty before it has one.
+    pub address: Box<str>,
     /// Place in a Job; `None` for other pods.
     pub member: Option<Box<JobMember>>,
     /// What a pod without PodGroup asks for.
@@ -180,6 +192,7 @@ impl TrackedPod {
                 .sum(),
             exit_code: containers().next().and_then(ended).map(|(code, _)| code),
             reason: text(status.and_then(|s| s.reason.as_ref())),
+            address: text(status.and_then(|s| s.pod_ip.as_ref())),
             member: JobMember::read(meta, annotations, labels).map(Box::new),
             lone: (!has_group).then(|| Box::new(LonePod::read(pod, annotations, labels))),
         }
@@ -276,6 +289,10 @@ impl Observed {
             Self::PodGroup(_) => ManagedKind::PodGroup,
             Self::Queue(_) => ManagedKind::Queue,
             Self::Command(_) => ManagedKind::Command,
+            Self::CronJob(_) => ManagedKind::CronJob,
+            Self::JobFlow(_) => ManagedKind::JobFlow,
+            Self::JobTemplate(_) => ManagedKind::JobTemplate,
+            Self::HyperNode(_) => ManagedKind::HyperNode,
             Self::PriorityClass(_) => ManagedKind::PriorityClass,
             Self::Workload(workload) => workload.kind,
             Self::Meta(kind, _) => *kind,
@@ -290,6 +307,10 @@ impl Observed {
             Self::PodGroup(group) => group.metadata(),
             Self::Queue(queue) => queue.metadata(),
             Self::Command(command) => command.metadata(),
+            Self::CronJob(cron_job) => cron_job.metadata(),
+            Self::JobFlow(flow) => flow.metadata(),
+            Self::JobTemplate(template) => template.metadata(),
+            Self::HyperNode(hyper_node) => hyper_node.metadata(),
             Self::PriorityClass(class) => &class.metadata,
             Self::Workload(workload) => &workload.metadata,
             Self::Meta(_, meta) => meta,

@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use pumice_controllers::runtime::{
-    ApiVerb, ApiWrite, Controller, Manager, ManagerInput, ObjectEvent, Order, WriteId, WriteOutcome,
+    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ObjectEvent,
+    Order, PodProbe, ProbeId, ProbeOutcome, WriteId, WriteOutcome,
 };
 
 use super::kubelet::Dice;
@@ -25,6 +26,14 @@ pub struct World {
     writes: Vec<(WriteId, ApiWrite)>,
     /// Answers the manager has not got yet.
     answers: Vec<(WriteId, WriteOutcome)>,
+    /// Text of the controllers' configuration.
+    configuration: String,
+    /// Questions to pods that hold; all others fail.
+    pub holding: Vec<PodProbe>,
+    /// Questions asked so far.
+    pub asked: Vec<PodProbe>,
+    /// Questions nobody has answered yet.
+    probes: Vec<(ProbeId, PodProbe)>,
 }
 
 impl World {
@@ -39,6 +48,10 @@ impl World {
             events: Vec::new(),
             writes: Vec::new(),
             answers: Vec::new(),
+            configuration: String::new(),
+            holding: Vec::new(),
+            asked: Vec::new(),
+            probes: Vec::new(),
         };
         world.restart();
         world
@@ -48,12 +61,41 @@ impl World {
     pub fn restart(&mut self) {
         self.writes.clear();
         self.answers.clear();
+        self.probes.clear();
         self.server.feed.clear();
         self.manager = Manager::new((self.make)());
         for object in self.server.list() {
             self.manager.tell(ManagerInput::Seen(object), self.now);
         }
+        self.tell_configuration();
         self.manager.tell(ManagerInput::Synced, self.now);
+    }
+
+    /// The controllers' configuration changes.
+    pub fn configure(&mut self, text: &str) {
+        text.clone_into(&mut self.configuration);
+        self.tell_configuration();
+    }
+
+    fn tell_configuration(&mut self) {
+        let configured = ManagerInput::Configured {
+            at: ManagedRef::new(ManagedKind::ConfigMap, "volcano-system", "configuration"),
+            uid: "configuration".to_owned(),
+            text: self.configuration.clone(),
+        };
+        self.manager.tell(configured, self.now);
+    }
+
+    fn answer_probes(&mut self) {
+        for (id, probe) in std::mem::take(&mut self.probes) {
+            let outcome = match self.holding.contains(&probe) {
+                true => ProbeOutcome::Holds,
+                false => ProbeOutcome::Fails("connection refused".to_owned()),
+            };
+            self.asked.push(probe);
+            self.manager
+                .tell(ManagerInput::Probed(id, outcome), self.now);
+        }
     }
 
     /// The process is killed and started again; of the writes on their way, chance says which the
@@ -100,6 +142,7 @@ impl World {
                 .tell(ManagerInput::Ended(id, outcome), self.now);
             return true;
         }
+        self.answer_probes();
         self.work() || choices.iter().any(|count| *count > 0)
     }
 
@@ -112,6 +155,7 @@ impl World {
             {
                 self.manager.tell(input, self.now);
             }
+            self.answer_probes();
             let is_working = self.work();
             for (id, write) in std::mem::take(&mut self.writes) {
                 self.answers.push((id, self.server.execute(&write)));
@@ -173,6 +217,7 @@ impl World {
             match order {
                 Order::Write(id, write) => self.writes.push((id, write)),
                 Order::Event(event) => self.events.push(event),
+                Order::Probe(id, probe) => self.probes.push((id, probe)),
             }
         }
         is_working

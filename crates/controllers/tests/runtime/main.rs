@@ -1,6 +1,7 @@
 //! The manager: what it looks at, when, and what it never does.
 
 mod objects;
+mod probes;
 
 use jiff::{SignedDuration, Timestamp};
 use pumice_api::Queue;
@@ -71,7 +72,7 @@ fn manager() -> Manager {
 fn writes(orders: &[Order]) -> Vec<WriteId> {
     let id = |order: &Order| match order {
         Order::Write(id, _) => Some(*id),
-        Order::Event(_) => None,
+        Order::Event(_) | Order::Probe(..) => None,
     };
     orders.iter().filter_map(id).collect()
 }

@@ -1,0 +1,214 @@
+//! Job plugins: what `spec.plugins` adds to a Job and to its pods (spec/03 C3.7).
+//!
+//! ```text
+//!  spec.plugins ─► flags ─┬─► problems   what is wrong with them
+//!                         ├─► objects    made once a Job: hosts, Service, NetworkPolicy, keys
+//!                         ├─► refresh    what of them follows the number of replicas
+//!                         └─► prepare    each pod before it is made, in the order of the list
+//! ```
+//!
+//! A new plugin is a module and a line in [`PLUGINS`]. The order of that list is the order in which
+//! a pod is prepared, whatever the order in the Job: `hcclrank` comes after `pytorch`, whose rank
+//! it takes over.
+
+mod env;
+mod flags;
+mod hcclrank;
+mod hosts;
+mod mpi;
+mod pods;
+mod pytorch;
+mod ray;
+mod ssh;
+mod svc;
+mod tensorflow;
+
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use pumice_api::Job;
+use pumice_api::job::TaskSpec;
+
+use self::flags::{FlagSpec, PluginFlags};
+use super::task_name;
+use super::validate::{JobProblem, JobProblems, add};
+use crate::runtime::ApiWrite;
+
+/// All plugins, in the order in which they prepare a pod.
+const PLUGINS: [&dyn JobPlugin; 8] = [
+    &env::Env,
+    &svc::Svc,
+    &ssh::Ssh,
+    &pytorch::Pytorch,
+    &tensorflow::Tensorflow,
+    &mpi::Mpi,
+    &hcclrank::Hcclrank,
+    &ray::Ray,
+];
+
+/// One plugin. What it does follows from the Job alone.
+trait JobPlugin: Sync {
+    /// Key in `spec.plugins`.
+    fn name(&self) -> &'static str;
+
+    /// PluginFlags it knows.
+    fn flags(&self) -> &'static [FlagSpec] {
+        &[]
+    }
+
+    /// What is wrong with the Job beyond the flags themselves.
+    fn problems(&self, _asked: &Asked<'_>, _problems: &mut JobProblems) {}
+
+    /// Whether `status.controlledResources` tells that its objects were made.
+    fn is_recorded(&self) -> bool {
+        true
+    }
+
+    /// Objects made once a Job.
+    fn objects(&self, _asked: &Asked<'_>) -> Vec<ApiWrite> {
+        Vec::new()
+    }
+
+    /// Patches of its objects that make them fit the Job as it is now.
+    fn refresh(&self, _asked: &Asked<'_>) -> Vec<ApiWrite> {
+        Vec::new()
+    }
+
+    /// Prepares a pod that carries its name and what [`super::pods`] gives it.
+    fn prepare(
+        &self,
+        asked: &Asked<'_>,
+        place: PodPlace<'_>,
+        pod: &mut Pod,
+    ) -> Result<(), JobProblem>;
+}
+
+/// A Job that asks for a plugin.
+struct Asked<'a> {
+    job: &'a Job,
+    flags: PluginFlags,
+    /// Field of the plugin.
+    path: String,
+}
+
+impl Asked<'_> {
+    /// The task that a flag names.
+    fn task(&self, flag: &str) -> Option<&TaskSpec> {
+        let wanted = self.flags.text(flag);
+        let mut tasks = self.job.spec.tasks.iter();
+        tasks.find(|task| task_name(task) == wanted)
+    }
+
+    /// Replicas of the task that a flag names; 0 without such a task.
+    fn replicas(&self, flag: &str) -> i32 {
+        self.task(flag).map_or(0, |task| task.replicas)
+    }
+
+    /// Says that a task is missing without which the plugin cannot work.
+    fn needs_task(&self, flag: &str, role: &str) -> Result<&TaskSpec, JobProblem> {
+        self.task(flag).ok_or_else(|| JobProblem {
+            path: self.path.clone(),
+            message: format!(
+                "there is no task {:?} to be the {role}; name one with \"--{flag}=<task>\"{}",
+                self.flags.text(flag),
+                one_of(self.job)
+            ),
+        })
+    }
+}
+
+/// Which pod of a Job.
+#[derive(Clone, Copy)]
+struct PodPlace<'a> {
+    task: &'a TaskSpec,
+    index: i32,
+}
+
+impl PodPlace<'_> {
+    /// Whether it is of the task that a flag names.
+    fn is(&self, asked: &Asked<'_>, flag: &str) -> bool {
+        task_name(self.task) == asked.flags.text(flag)
+    }
+}
+
+/// What is wrong with `spec.plugins` of a defaulted Job, in words for whoever wrote it.
+pub fn problems(job: &Job) -> Vec<JobProblem> {
+    let mut problems = JobProblems::new();
+    for (name, arguments) in &job.spec.plugins {
+        let path = format!("spec.plugins.{name}");
+        let Some(plugin) = PLUGINS.iter().find(|plugin| plugin.name() == name) else {
+            let known: Vec<&str> = PLUGINS.iter().map(|plugin| plugin.name()).collect();
+            let message = format!("there is no such plugin; use {}", known.join(", "));
+            add(&mut problems, path, message);
+            continue;
+        };
+        let flags = PluginFlags::read(plugin.flags(), arguments, &path, &mut problems);
+        let asked = Asked { job, flags, path };
+        for (at, flag) in asked.flags.named_tasks(plugin.flags()) {
+            if asked.task(flag).is_none() {
+                let wanted = asked.flags.text(flag);
+                let message = format!("there is no task {wanted:?}{}", one_of(job));
+                add(&mut problems, format!("{}[{at}]", asked.path), message);
+            }
+        }
+        plugin.problems(&asked, &mut problems);
+    }
+    problems
+}
+
+/// What the plugins of a Job make once, with the key in `status.controlledResources` that tells it
+/// was made (its value is the plugin's name): nothing for some plugins, but a key all the same.
+/// Everything is owned by the Job and goes with it.
+///
+/// A write that ends with `Exists` found an object of an earlier Job of that name, which goes soon,
+/// somebody else's, or, after a crash, the Job's own. Keys of a Secret that exists are kept: pods
+/// may have them.
+pub fn objects(job: &Job) -> Vec<(String, Vec<ApiWrite>)> {
+    let recorded = wanted(job).filter(|(plugin, _)| plugin.is_recorded());
+    recorded
+        .map(|(plugin, asked)| (format!("plugin-{}", plugin.name()), plugin.objects(&asked)))
+        .collect()
+}
+
+/// Merge patches that make what [`objects`] tells fit the replicas the Job has now: the hosts in
+/// the ConfigMap of `svc` and in the Secret of `ssh`, never the keys. To be written when the
+/// replicas of a Job have changed since its objects were made or refreshed, before the new pods are
+/// made; writing them once more changes nothing. The same patches always for the same tasks, so
+/// their text tells whether something has changed.
+pub fn refresh(job: &Job) -> Vec<ApiWrite> {
+    wanted(job)
+        .flat_map(|(plugin, asked)| plugin.refresh(&asked))
+        .collect()
+}
+
+/// Prepares pod `index` of the task at position `task`, as [`super::task_pods`] makes it. Flags
+/// that cannot be read count as absent: [`problems`] tells of them.
+///
+/// # Errors
+/// A plugin cannot prepare it, as `ray` without a head. The pod must not be made.
+pub fn prepare(job: &Job, task: usize, index: i32, pod: &mut Pod) -> Result<(), JobProblem> {
+    let task = job.spec.tasks.get(task).ok_or_else(|| JobProblem {
+        path: "spec.tasks".to_owned(),
+        message: format!("there is no task at position {task}"),
+    })?;
+    let place = PodPlace { task, index };
+    wanted(job).try_for_each(|(plugin, asked)| plugin.prepare(&asked, place, pod))
+}
+
+/// Plugins of a Job, in the order of [`PLUGINS`].
+fn wanted(job: &Job) -> impl Iterator<Item = (&'static dyn JobPlugin, Asked<'_>)> {
+    PLUGINS.into_iter().filter_map(|plugin| {
+        let arguments = job.spec.plugins.get(plugin.name())?;
+        let path = format!("spec.plugins.{}", plugin.name());
+        let flags = PluginFlags::read(plugin.flags(), arguments, &path, &mut JobProblems::new());
+        Some((plugin, Asked { job, flags, path }))
+    })
+}
+
+/// `; use a or b`, of the tasks there are.
+fn one_of(job: &Job) -> String {
+    let names: Vec<&str> = job.spec.tasks.iter().map(task_name).collect();
+    format!("; the tasks are {}", names.join(", "))
+}
+
+fn spec(pod: &mut Pod) -> &mut PodSpec {
+    pod.spec.get_or_insert_default()
+}

@@ -1,0 +1,153 @@
+//! `ssh`: pods of a Job log in to each other without a password, by one pair of keys.
+
+use std::fmt::Write as _;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{KeyToPath, Pod, SecretVolumeSource, Volume};
+use pumice_api::Job;
+use serde_json::{Value, json};
+
+use super::super::validate::{JobProblem, JobProblems, add};
+use super::super::{name, namespace, owner};
+use super::flags::{FlagKind, FlagSpec};
+use super::pods::mount;
+use super::{Asked, JobPlugin, PodPlace, hosts, spec};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+
+pub(super) struct Ssh;
+
+const FLAGS: [FlagSpec; 4] = [
+    FlagSpec::new(KEY_PATH, FlagKind::Text(HOME_OF_ROOT)),
+    FlagSpec::new(PRIVATE_KEY, FlagKind::Hidden),
+    FlagSpec::new(PUBLIC_KEY, FlagKind::Hidden),
+    FlagSpec::new("ssh-port", FlagKind::Port(22)),
+];
+const KEY_PATH: &str = "ssh-key-file-path";
+const PRIVATE_KEY: &str = "ssh-private-key";
+const PUBLIC_KEY: &str = "ssh-public-key";
+
+const HOME_OF_ROOT: &str = "/root/.ssh";
+/// Folder of the files within the volume.
+const FOLDER: &str = ".ssh";
+const FILES: [&str; 4] = ["id_rsa", "id_rsa.pub", "authorized_keys", "config"];
+
+impl JobPlugin for Ssh {
+    fn name(&self) -> &'static str {
+        "ssh"
+    }
+
+    fn flags(&self) -> &'static [FlagSpec] {
+        &FLAGS
+    }
+
+    fn problems(&self, asked: &Asked<'_>, problems: &mut JobProblems) {
+        let flags = &asked.flags;
+        let path = flags.text(KEY_PATH);
+        if !path.starts_with('/') || path.contains(':') {
+            let at = flags.given_at(KEY_PATH).unwrap_or_default();
+            let message = format!("{path:?} is no absolute path without ':'");
+            add(problems, format!("{}[{at}]", asked.path), message);
+        }
+        let pair = [(PRIVATE_KEY, PUBLIC_KEY), (PUBLIC_KEY, PRIVATE_KEY)];
+        for (given, missing) in pair {
+            if let (Some(at), None) = (flags.given_at(given), flags.given_at(missing)) {
+                let message = format!(
+                    "\"--{given}\" is one half of a pair: write \"--{missing}\" too, or none of \
+                     them for a new pair"
+                );
+                add(problems, format!("{}[{at}]", asked.path), message);
+            }
+        }
+        if !hosts::is_label(&secret(asked.job)) {
+            let message = format!(
+                "plugin ssh makes the volume {:?}: use at most 59 lower-case letters, digits and \
+                 '-'",
+                secret(asked.job)
+            );
+            add(problems, "metadata.name", message);
+        }
+    }
+
+    fn objects(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
+        let job = asked.job;
+        let [private, public, authorized, config] = FILES;
+        let of = ManagedRef::new(ManagedKind::Secret, namespace(job), &secret(job));
+        let with = |data: Value| {
+            json!({
+                "apiVersion": "v1", "kind": "Secret",
+                "metadata": {"name": secret(job), "namespace": namespace(job),
+                    "ownerReferences": [owner(job)]},
+                "data": data,
+            })
+        };
+        let hosts = base64(&ssh_config(asked));
+        let own = asked.flags.text(PRIVATE_KEY);
+        let verb = if own.is_empty() {
+            ApiVerb::CreateWithSshKeys(with(json!({config: hosts})))
+        } else {
+            let known = base64(asked.flags.text(PUBLIC_KEY));
+            ApiVerb::Create(with(json!({
+                private: base64(own), public: known, authorized: known, config: hosts,
+            })))
+        };
+        vec![ApiWrite { of, verb }]
+    }
+
+    fn refresh(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
+        let [.., config] = FILES;
+        let job = asked.job;
+        let of = ManagedRef::new(ManagedKind::Secret, namespace(job), &secret(job));
+        let verb = ApiVerb::Merge {
+            patch: json!({"data": {config: base64(&ssh_config(asked))}}),
+            status: false,
+        };
+        vec![ApiWrite { of, verb }]
+    }
+
+    fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
+        let file = |file: &str| KeyToPath {
+            key: file.to_owned(),
+            path: format!("{FOLDER}/{file}"),
+            mode: None,
+        };
+        let path = asked.flags.text(KEY_PATH);
+        // Elsewhere it is for users other than root, who have to read it.
+        let mode = if path == HOME_OF_ROOT { 0o600 } else { 0o644 };
+        let volume = Volume {
+            name: secret(asked.job),
+            secret: Some(SecretVolumeSource {
+                secret_name: Some(secret(asked.job)),
+                items: Some(FILES.map(file).to_vec()),
+                default_mode: Some(mode),
+                optional: None,
+            }),
+            ..Volume::default()
+        };
+        mount(spec(pod), volume, path, Some(FOLDER));
+        Ok(())
+    }
+}
+
+fn secret(job: &Job) -> String {
+    format!("{}-ssh", name(job))
+}
+
+fn base64(text: &str) -> Value {
+    json!(ByteString(text.as_bytes().to_vec()))
+}
+
+/// What `ssh` reads of the pods of the Job.
+fn ssh_config(asked: &Asked<'_>) -> String {
+    let mut text = "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n".to_owned();
+    let port = asked.flags.number("ssh-port");
+    let job = asked.job;
+    for task in &job.spec.tasks {
+        for index in hosts::indices(task) {
+            let short = hosts::short_host(job, task, index);
+            let full = hosts::host(job, task, index);
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "Host {short}\n  HostName {full}\n  Port {port}");
+        }
+    }
+    text
+}
