@@ -122,8 +122,11 @@ fn advance(look: &JobLook<'_>, status: &mut JobStatus) {
         return;
     }
     enter(status, next, look.now);
-    status.state.reason.clear();
-    status.state.message.clear();
+    // Why it was restarted last stays until it ends.
+    if next.is_final() {
+        status.state.reason.clear();
+        status.state.message.clear();
+    }
     if next == JobPhase::Failed {
         "PodsFailed".clone_into(&mut status.state.reason);
         status.state.message = format!(

@@ -4,6 +4,7 @@
 mod common;
 
 mod basics;
+mod policies;
 
 use common::World;
 use pumice_controllers::job::{FinishedJobs, JobController};
