@@ -1,6 +1,8 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
+use crate::cron_job::CronJobController;
 use crate::job::{FinishedJobs, JobController};
+use crate::pod_group::PodGroupController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -45,6 +47,10 @@ pub struct ListedController {
 
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
+    (CronJobController::NAME, CronJobController::make),
+    ("pg-controller", |options| {
+        Box::new(PodGroupController::new(options))
+    }),
     ("gc-controller", |_| Box::new(FinishedJobs)),
     ("job-controller", |_| Box::new(JobController::default())),
 ];
