@@ -3,6 +3,7 @@
 use crate::cron_job::CronJobController;
 use crate::job::{FinishedJobs, JobController};
 use crate::pod_group::PodGroupController;
+use crate::queue::QueueController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -48,11 +49,10 @@ pub struct ListedController {
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
-    ("pg-controller", |options| {
-        Box::new(PodGroupController::new(options))
-    }),
-    ("gc-controller", |_| Box::new(FinishedJobs)),
-    ("job-controller", |_| Box::new(JobController::default())),
+    (FinishedJobs::NAME, FinishedJobs::make),
+    (JobController::NAME, JobController::make),
+    (PodGroupController::NAME, PodGroupController::make),
+    (QueueController::NAME, QueueController::make),
 ];
 
 /// Every name that may be given.

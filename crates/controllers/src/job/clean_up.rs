@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::phase::JobPhase;
+use crate::list::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange,
     Reconciliation,
@@ -12,9 +13,19 @@ use crate::runtime::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FinishedJobs;
 
+impl FinishedJobs {
+    /// Its name in `--controllers`.
+    pub const NAME: &'static str = "gc-controller";
+
+    /// Makes one.
+    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self)
+    }
+}
+
 impl Controller for FinishedJobs {
     fn name(&self) -> &'static str {
-        "gc-controller"
+        Self::NAME
     }
 
     fn concerned(&mut self, change: ObjectChange<'_>, _: &ObjectCache) -> Vec<ManagedRef> {

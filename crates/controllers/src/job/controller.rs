@@ -19,6 +19,7 @@ use super::memory::JobMemory;
 use super::phase::JobPhase;
 use super::triggers::GonePod;
 use super::{active, commands, ending};
+use crate::list::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, WriteOutcome,
@@ -32,9 +33,19 @@ pub struct JobController {
     waiting: BTreeMap<ManagedRef, BTreeSet<ManagedRef>>,
 }
 
+impl JobController {
+    /// Its name in `--controllers`.
+    pub const NAME: &'static str = "job-controller";
+
+    /// Makes one.
+    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self::default())
+    }
+}
+
 impl Controller for JobController {
     fn name(&self) -> &'static str {
-        "job-controller"
+        Self::NAME
     }
 
     fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
