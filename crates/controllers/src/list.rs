@@ -1,6 +1,7 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
 use crate::cron_job::CronJobController;
+use crate::job::{FinishedJobs, JobController};
 use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
@@ -52,6 +53,8 @@ const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
     (JobFlowController::NAME, JobFlowController::make),
     (JobTemplateController::NAME, JobTemplateController::make),
+    (FinishedJobs::NAME, FinishedJobs::make),
+    (JobController::NAME, JobController::make),
     (PodGroupController::NAME, PodGroupController::make),
     (QueueController::NAME, QueueController::make),
 ];
