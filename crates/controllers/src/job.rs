@@ -10,15 +10,29 @@
 //! ```
 //!
 //! All functions but [`defaults`] and [`validate`] expect a Job that went through both. What job
-//! plugins add is in [`plugins`]. Restarts, policies and commands are not acted on: they do not
-//! change the shape the scheduler sees.
+//! plugins add is in [`plugins`]. [`JobController`] does all of it, with restarts, policies and
+//! Commands; [`FinishedJobs`] deletes Jobs when their time is over.
 
+mod active;
+mod clean_up;
+mod commands;
+mod controller;
+mod decision;
 mod defaults;
+mod ending;
 mod group;
+mod kill;
+mod look;
+mod memory;
+mod obstacles;
+mod phase;
 pub mod plugins;
 mod pods;
 mod policy;
 mod status;
+mod status_write;
+mod sync;
+mod triggers;
 pub(crate) mod usage;
 mod validate;
 
@@ -26,9 +40,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
+pub use clean_up::FinishedJobs;
+pub use controller::JobController;
 pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
-pub use pods::{pods, startable_tasks, task_pods, volume_claims};
+pub use pods::{pods, startable_tasks, task_pod, task_pods, volume_claims};
 pub use status::status;
 pub use validate::{JobProblem, MAX_PODS, validate};
 
