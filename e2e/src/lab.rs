@@ -36,7 +36,16 @@ const SINGLE: [&str; 10] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 21] = [
+const EMPTIED: [&str; 27] = [
+    // First, since policies may refuse that the others are emptied.
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
+    "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
+    "/apis/batch.volcano.sh/v1alpha1/cronjobs",
+    "/apis/flow.volcano.sh/v1alpha1/jobflows",
+    "/apis/flow.volcano.sh/v1alpha1/jobtemplates",
+    "/apis/bus.volcano.sh/v1alpha1/commands",
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/replicasets",
     "/apis/apps/v1/statefulsets",
@@ -56,8 +65,6 @@ const EMPTIED: [&str; 21] = [
     "/api/v1/resourcequotas",
     "/api/v1/namespaces/mindx-dl/configmaps",
     "/api/v1/namespaces/kube-system/configmaps?labelSelector=mx-consumer-cim",
-    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
 ];
 
 /// A cluster with CRDs and role, kubelets and the Job controller, but without nodes.

@@ -69,6 +69,16 @@ pub const CREATED_BY_JOB_FLOW: &str = "volcano.sh/createdByJobFlow";
 pub const CRON_JOB_SCHEDULED: &str = "volcano.sh/cronjob-scheduled-timestamp";
 /// Label of HyperNodes: source that found them.
 pub const NETWORK_TOPOLOGY_SOURCE: &str = "volcano.sh/network-topology-source";
+/// Prefix of annotations that PodGroups take over from the owner of their pods.
+pub const INHERITED_PREFIX: &str = "volcano.sh/";
+/// Annotation of workloads: `minMember` of the PodGroup of their pods.
+pub const GROUP_MIN_MEMBER: &str = "scheduling.volcano.sh/group-min-member";
+/// Pod annotation: `hard` or `soft` network topology.
+pub const NETWORK_TOPOLOGY_MODE: &str = "volcano.sh/network-topology-mode";
+/// Pod annotation: highest tier of HyperNodes its group may span.
+pub const NETWORK_TOPOLOGY_HIGHEST_TIER: &str = "volcano.sh/network-topology-highest-tier";
+/// Queue annotation: `true` for a queue that closed because its parent did.
+pub const CLOSED_BY_PARENT: &str = "volcano.sh/closed-by-parent";
 /// Node annotation: oversold milli-cores.
 pub const OVERSUBSCRIPTION_CPU: &str = "volcano.sh/oversubscription-cpu";
 /// Node annotation: oversold bytes.

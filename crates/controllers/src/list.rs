@@ -1,5 +1,7 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
+use crate::cron_job::CronJobController;
+use crate::pod_group::PodGroupController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -43,7 +45,12 @@ pub struct ListedController {
 }
 
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
-const MADE: &[(&str, MakeController)] = &[];
+const MADE: &[(&str, MakeController)] = &[
+    (CronJobController::NAME, CronJobController::make),
+    ("pg-controller", |options| {
+        Box::new(PodGroupController::new(options))
+    }),
+];
 
 /// Every name that may be given.
 pub const NAMES: [&str; 10] = [

@@ -33,6 +33,14 @@ const KINDS: [&str; 6] = [
     "RoleBinding",
 ];
 
+/// Kinds of [`Cluster::install_policies`].
+const POLICIES: [&str; 4] = [
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+];
+
 impl Cluster {
     /// Runs shell commands in a folder, as administrator of this cluster: `kubectl` and `pumice` are
     /// the ones built here. The first command that fails ends them. Returns standard output.
@@ -84,7 +92,7 @@ impl Cluster {
         let crds = PathBuf::from(WORKSPACE).join(CRDS);
         let crds = crds.to_string_lossy();
         self.kubectl(&["apply", "--server-side", "-f", &crds], "")?;
-        self.apply(&role()?.to_string())?;
+        self.apply(&shipped(&KINDS)?.to_string())?;
         let wait = [
             "wait",
             "--for=condition=Established",
@@ -100,17 +108,26 @@ impl Cluster {
         })
         .map(|_| ())
     }
+
+    /// Installs the policies that check and fill in objects. The API server follows them, so they are
+    /// in force a moment later.
+    ///
+    /// # Errors
+    /// When kubectl fails.
+    pub fn install_policies(&self) -> Result<()> {
+        self.apply(&shipped(&POLICIES)?.to_string())
+    }
 }
 
-/// The wanted objects of the installation as a List.
-fn role() -> Result<Value> {
+/// The objects of these kinds of the installation as a List.
+fn shipped(kinds: &[&str]) -> Result<Value> {
     let mut items = Vec::new();
     for file in INSTALL {
         let path = PathBuf::from(WORKSPACE).join(file);
         let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         for document in serde_yaml::Deserializer::from_str(&text) {
             let object = Value::deserialize(document).context(file)?;
-            if KINDS.iter().any(|kind| object["kind"] == *kind) {
+            if kinds.iter().any(|kind| object["kind"] == *kind) {
                 items.push(object);
             }
         }

@@ -1,5 +1,6 @@
 //! The real scheduler on a real API server: what users do, and what goes wrong.
 
+mod admission;
 mod bad_input;
 mod configuration;
 mod definitions;

@@ -14,6 +14,13 @@ const NAME_LENGTH: u32 = 253;
 /// Longest label.
 const LABEL_LENGTH: u32 = 63;
 
+/// Most tasks of a Job, and steps of a JobFlow. The API server counts what a rule may cost, for which
+/// lists need an end; names are compared with each other, which it allows for about so many.
+const MAX_TASKS: u32 = 500;
+
+/// Most kinds of sub-groups of a PodGroup.
+const MAX_SUB_GROUPS: u32 = 1_000;
+
 /// Keywords of one field.
 pub(super) struct FieldRule {
     /// Names from the top, `*` for the items of a list or the values of a map; empty for the top.
@@ -73,6 +80,16 @@ fn required(path: &str, fields: &[&str]) -> FieldRule {
     rule(path, json!({"required": fields}))
 }
 
+/// What must hold of a field, as an expression (CEL) of `self`, and what is said otherwise.
+fn holds(path: &str, expression: &str, message: &str) -> FieldRule {
+    let validation = json!({"rule": expression, "message": message});
+    rule(path, json!({ "x-kubernetes-validations": [validation] }))
+}
+
+fn at_most_items(path: &str, items: u32) -> FieldRule {
+    rule(path, json!({ "maxItems": items }))
+}
+
 fn counts(status: &str, fields: &[&str]) -> Vec<FieldRule> {
     fields
         .iter()
@@ -88,6 +105,12 @@ fn network_topology(path: &str) -> Vec<FieldRule> {
         ),
         at_least(&format!("{path}.highestTierAllowed"), 0),
         at_most_long(&format!("{path}.highestTierName"), NAME_LENGTH),
+        holds(
+            path,
+            "!has(self.highestTierAllowed) || !has(self.highestTierName) || \
+                self.highestTierName == ''",
+            "highestTierAllowed and highestTierName exclude each other; write one",
+        ),
     ]
 }
 
@@ -102,6 +125,7 @@ pub(super) fn queue() -> Vec<FieldRule> {
             "spec.parent",
             json!({"maxLength": NAME_LENGTH, "pattern": SUBDOMAIN}),
         ),
+        rule("spec.reclaimable", json!({"default": true})),
         at_least("spec.priority", 0),
         rule(
             "spec.dequeueStrategy",
@@ -126,6 +150,7 @@ pub(super) fn pod_group() -> Vec<FieldRule> {
             json!({"default": "default", "maxLength": NAME_LENGTH, "pattern": SUBDOMAIN}),
         ),
         at_most_long("spec.priorityClassName", NAME_LENGTH),
+        at_most_items("spec.subGroupPolicy", MAX_SUB_GROUPS),
         at_most_long("spec.subGroupPolicy.*.name", NAME_LENGTH),
         rule(
             "spec.subGroupPolicy.*.matchLabelKeys",
@@ -153,6 +178,8 @@ pub(super) fn pod_group() -> Vec<FieldRule> {
 /// B3.
 pub(super) fn job() -> Vec<FieldRule> {
     let mut rules = job_spec("spec");
+    rules.push(required("", &["spec"]));
+    rules.push(required("spec", &["tasks"]));
     rules.push(required("status.conditions.*", &["status"]));
     rules.push(one_of(
         "status.state.phase",
@@ -209,7 +236,10 @@ fn job_spec(at: &str) -> Vec<FieldRule> {
             json!({"minLength": 1, "pattern": "^[^:]+$"}),
         ),
         at_most_long(&field("volumes.*.volumeClaimName"), NAME_LENGTH),
-        rule(field("tasks"), json!({"minItems": 1})),
+        rule(
+            field("tasks"),
+            json!({"minItems": 1, "maxItems": MAX_TASKS}),
+        ),
     ];
     rules.extend(tasks(&field("tasks.*")));
     rules.extend(policies(&field("policies.*")));
@@ -257,7 +287,7 @@ fn tasks(at: &str) -> Vec<FieldRule> {
     rules
 }
 
-/// Events of a LifecyclePolicy; its actions are the admission webhook's to check.
+/// Events and actions of a LifecyclePolicy.
 fn policies(path: &str) -> Vec<FieldRule> {
     const EVENTS: [&str; 11] = [
         "*",
@@ -272,7 +302,18 @@ fn policies(path: &str) -> Vec<FieldRule> {
         "CommandIssued",
         "JobUpdated",
     ];
+    const ACTIONS: [&str; 8] = [
+        "AbortJob",
+        "RestartJob",
+        "RestartTask",
+        "RestartPod",
+        "RestartPartition",
+        "TerminateJob",
+        "CompleteJob",
+        "ResumeJob",
+    ];
     vec![
+        one_of(&format!("{path}.action"), &ACTIONS),
         one_of(&format!("{path}.event"), &EVENTS),
         one_of(&format!("{path}.events.*"), &EVENTS),
     ]
@@ -281,7 +322,10 @@ fn policies(path: &str) -> Vec<FieldRule> {
 /// B4.
 pub(super) fn cron_job() -> Vec<FieldRule> {
     let mut rules = vec![
+        required("", &["spec"]),
         required("spec", &["schedule", "jobTemplate"]),
+        required("spec.jobTemplate", &["spec"]),
+        required("spec.jobTemplate.spec", &["tasks"]),
         at_least("spec.startingDeadlineSeconds", 0),
         rule(
             "spec.concurrencyPolicy",
@@ -308,7 +352,11 @@ pub(super) fn job_flow() -> Vec<FieldRule> {
     let probe = format!("{flow}.dependsOn.probe");
     let mut rules = vec![
         required(flow, &["name"]),
-        rule(format!("{flow}.name"), json!({"minLength": 1})),
+        at_most_items("spec.flows", MAX_TASKS),
+        rule(
+            format!("{flow}.name"),
+            json!({"minLength": 1, "maxLength": NAME_LENGTH}),
+        ),
         one_of("spec.jobRetainPolicy", &["retain", "delete"]),
         one_of(
             "status.state.phase",
@@ -336,14 +384,18 @@ pub(super) fn job_flow() -> Vec<FieldRule> {
 
 /// B5.
 pub(super) fn job_template() -> Vec<FieldRule> {
-    job_spec("spec")
+    let mut rules = job_spec("spec");
+    rules.push(required("", &["spec"]));
+    rules.push(required("spec", &["tasks"]));
+    rules
 }
 
 /// B7.
 pub(super) fn hyper_node() -> Vec<FieldRule> {
     let selector = "spec.members.*.selector";
     vec![
-        required("spec", &["tier"]),
+        required("", &["spec"]),
+        required("spec", &["tier", "members"]),
         at_least("spec.tier", 0),
         at_most_long("spec.tierName", NAME_LENGTH),
         rule("spec.members", json!({"minItems": 1})),

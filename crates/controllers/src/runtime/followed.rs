@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
-use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::serde::de::DeserializeOwned;
@@ -36,6 +36,7 @@ pub fn read_object(kind: ManagedKind, json: &[u8]) -> Result<Option<Observed>, s
         ManagedKind::Queue => read::<Queue>(json),
         ManagedKind::Command => read::<Command>(json),
         ManagedKind::Node => read::<Node>(json),
+        ManagedKind::Namespace => read::<Namespace>(json),
         ManagedKind::PriorityClass => read::<PriorityClass>(json),
         ManagedKind::PersistentVolumeClaim => read::<PersistentVolumeClaim>(json),
         ManagedKind::ReplicaSet => read::<ReplicaSet>(json),
@@ -103,6 +104,7 @@ macro_rules! meta {
     };
 }
 
+meta!(Namespace);
 meta!(Node);
 meta!(PersistentVolumeClaim);
 

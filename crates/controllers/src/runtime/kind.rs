@@ -23,6 +23,8 @@ pub enum ManagedKind {
     HyperNode,
     /// Node.
     Node,
+    /// Namespace.
+    Namespace,
     /// PriorityClass.
     PriorityClass,
     /// PersistentVolumeClaim.
@@ -115,6 +117,7 @@ impl ManagedKind {
                 false,
             ),
             Self::Node => path("Node", "", "v1", "nodes", false),
+            Self::Namespace => path("Namespace", "", "v1", "namespaces", false),
             Self::PriorityClass => path(
                 "PriorityClass",
                 "scheduling.k8s.io",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::install::{FLAGS, OURS};
+use super::install::{CONTROLLERS, FLAGS, OURS};
 use super::{documents, files, read};
 
 const TEMPLATES: &str = "deploy/helm/pumice/templates";
@@ -87,8 +87,8 @@ fn the_schema_accepts_keys_of_volcano_s_other_components_and_of_no_part_of_ours(
         rests.any(|rest| rest.starts_with('_'))
     };
     for key in "admission_enable agent_scheduler_name aggregationRule_labels colocation_enable \
-        controller_replicas enabled_admissions go_memlimit_enable hypernode_controller_mode \
-        kube_state_metrics_ns map_enable metrics_enable sharding_configmap_data vap_enable \
+        enabled_admissions go_memlimit_enable hypernode_controller_mode \
+        kube_state_metrics_ns metrics_enable sharding_configmap_data \
         webhooks_namespace_selector_expressions"
         .split(' ')
     {
@@ -106,6 +106,8 @@ fn the_keys_volcano_users_set_for_their_scheduler_are_known() {
         "image_registry",
         "image_tag_version",
         "scheduler_image_name",
+        "controller_image_name",
+        "controller_image_tag_version",
         "scheduler_image_tag_version",
         "image_pull_policy",
         "image_pull_secret",
@@ -125,7 +127,17 @@ fn the_keys_volcano_users_set_for_their_scheduler_are_known() {
             "custom.scheduler_{key}"
         );
     }
-    for key in "leader_elect_enable ignored_provisioners default_affinity default_tolerations \
+    for key in "enable replicas enabled_controllers config_override kube_api_qps kube_api_burst \
+        worker_threads worker_threads_for_gc worker_threads_for_podgroup metrics_enable log_level \
+        affinity tolerations sc ns main_csc podLabels labels resources"
+        .split(' ')
+    {
+        assert!(
+            values["custom"].get(format!("controller_{key}")).is_some(),
+            "custom.controller_{key}"
+        );
+    }
+    for key in "leader_elect_enable vap_enable map_enable ignored_provisioners default_affinity default_tolerations \
         default_sc default_ns default_csc common_labels"
         .split(' ')
     {
@@ -134,12 +146,17 @@ fn the_keys_volcano_users_set_for_their_scheduler_are_known() {
 }
 
 #[test]
-fn templates_use_flags_the_scheduler_has() {
-    let text = templates();
-    let flags: Vec<&str> = words_after(&text, "- --").collect();
-    assert!(flags.len() > 10, "{flags:?}");
-    for flag in flags {
-        assert!(flag == OURS || FLAGS.contains(&flag), "--{flag}");
+fn templates_use_flags_the_programs_have() {
+    let text = read(&format!("{TEMPLATES}/_names.tpl"));
+    let (scheduler, controllers) = text
+        .split_once("{{- define \"pumice.controllers.args\" -}}")
+        .expect("it is there");
+    for (text, known) in [(scheduler, &FLAGS[..]), (controllers, &CONTROLLERS[..])] {
+        let flags: Vec<&str> = words_after(text, "- --").collect();
+        assert!(flags.len() > 8, "{flags:?}");
+        for flag in flags {
+            assert!(flag == OURS || known.contains(&flag), "--{flag}");
+        }
     }
 }
 
@@ -149,6 +166,8 @@ fn chart_image_and_workspace_have_one_version() {
     for field in ["version", "appVersion"] {
         assert_eq!(chart[field], env!("CARGO_PKG_VERSION"), "{field}");
     }
-    let patch = read("deploy/image-swap/patch.yaml");
-    assert!(patch.contains(concat!(":", env!("CARGO_PKG_VERSION"), "\n")));
+    for patch in ["patch.yaml", "controllers.yaml"] {
+        let patch = read(&format!("deploy/image-swap/{patch}"));
+        assert!(patch.contains(concat!(":", env!("CARGO_PKG_VERSION"), "\n")));
+    }
 }

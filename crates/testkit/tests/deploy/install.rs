@@ -18,6 +18,23 @@ const FILE: &str = "deploy/install.yaml";
 const CONFIGURATION: &str = "deploy/once/configuration.yaml";
 const NAMESPACE: &str = "deploy/once/namespace.yaml";
 
+/// Flags of vc-controller-manager that the chart uses.
+pub(super) const CONTROLLERS: [&str; 13] = [
+    "scheduler-name",
+    "controllers",
+    "inherit-owner-annotations",
+    "kube-api-qps",
+    "kube-api-burst",
+    "worker-threads",
+    "worker-threads-for-gc",
+    "worker-threads-for-podgroup",
+    "enable-healthz",
+    "enable-metrics",
+    "leader-elect",
+    "logtostderr",
+    "v",
+];
+
 /// The one flag of the chart that is ours: Volcano's scheduler reads a mounted file.
 pub(super) const OURS: &str = "scheduler-configmap";
 
@@ -148,21 +165,59 @@ fn the_objects_are_those_a_volcano_user_knows() {
         })
         .collect();
     found.sort();
+    found.retain(|object| !object.contains("AdmissionPolicy"));
     let expected = [
+        "ClusterRole -/volcano-controllers",
         "ClusterRole -/volcano-scheduler",
         "ClusterRole -/volcano-scheduler-edit",
         "ClusterRole -/volcano-scheduler-view",
+        "ClusterRoleBinding -/volcano-controllers-role",
         "ClusterRoleBinding -/volcano-scheduler-role",
+        "Deployment volcano-system/volcano-controllers",
         "Deployment volcano-system/volcano-scheduler",
         "Role kube-system/volcano-scheduler-devices",
+        "Role volcano-system/volcano-controllers",
+        "Role volcano-system/volcano-controllers-config",
         "Role volcano-system/volcano-scheduler",
         "Role volcano-system/volcano-scheduler-explain",
         "RoleBinding kube-system/volcano-scheduler-devices",
+        "RoleBinding volcano-system/volcano-controllers",
+        "RoleBinding volcano-system/volcano-controllers-config",
         "RoleBinding volcano-system/volcano-scheduler",
+        "Service volcano-system/volcano-controllers-service",
         "Service volcano-system/volcano-scheduler-service",
+        "ServiceAccount volcano-system/volcano-controllers",
         "ServiceAccount volcano-system/volcano-scheduler",
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn every_policy_is_bound_once_and_denies() {
+    let all = documents(FILE);
+    let of = |kind: &str| -> Vec<&Value> {
+        all.iter().filter(|object| object["kind"] == kind).collect()
+    };
+    for (kind, count) in [
+        ("ValidatingAdmissionPolicy", 8),
+        ("MutatingAdmissionPolicy", 3),
+    ] {
+        let policies = of(kind);
+        assert_eq!(policies.len(), count, "{kind}");
+        let bindings = of(&format!("{kind}Binding"));
+        for policy in policies {
+            let name = &policy["metadata"]["name"];
+            assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
+            let bound = bindings
+                .iter()
+                .filter(|binding| binding["spec"]["policyName"] == *name);
+            let bound: Vec<_> = bound.collect();
+            assert_eq!(bound.len(), 1, "{name}");
+            if kind == "ValidatingAdmissionPolicy" {
+                assert_eq!(bound[0]["spec"]["validationActions"], json!(["Deny"]));
+            }
+        }
+    }
 }
 
 #[test]
@@ -185,7 +240,17 @@ fn what_is_applied_and_deleted_holds_nothing_that_belongs_to_users() {
             "{kind} {}",
             object["metadata"]["name"]
         );
-        assert_eq!(object["metadata"]["labels"]["app"], "volcano-scheduler");
+        let app = object["metadata"]["labels"]["app"]
+            .as_str()
+            .expect("a label");
+        assert!(
+            [
+                "volcano-scheduler",
+                "volcano-controller",
+                "volcano-admission"
+            ]
+            .contains(&app)
+        );
     }
 }
 
@@ -247,14 +312,39 @@ fn the_scheduler_is_started_as_volcano_starts_its_own_but_watches_its_config_map
 }
 
 #[test]
-fn the_pod_keeps_to_the_restricted_profile_with_a_read_only_root() {
-    let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
+fn the_controllers_are_the_other_binary_of_the_same_image() {
+    let of = |name: &str| {
+        installed("Deployment", name)["spec"]["template"]["spec"]["containers"][0].clone()
+    };
+    let (controllers, scheduler) = (of("volcano-controllers"), of("volcano-scheduler"));
+    assert_eq!(controllers["image"], scheduler["image"]);
+    assert_eq!(controllers["command"], json!(["/vc-controller-manager"]));
+    assert!(read("deploy/Dockerfile").contains("/out/vc-controller-manager"));
+    let args = super::strings(&controllers["args"]);
+    assert!(args.contains(&"--leader-elect=true".to_owned()), "{args:?}");
+    for arg in args {
+        let flag = arg.trim_start_matches('-').split('=').next();
+        assert!(
+            flag.is_some_and(|flag| CONTROLLERS.contains(&flag)),
+            "{arg}"
+        );
+    }
+}
+
+#[test]
+fn pods_keep_to_the_restricted_profile_with_a_read_only_root() {
+    for name in ["volcano-scheduler", "volcano-controllers"] {
+        is_restricted(&installed("Deployment", name)["spec"]["template"]["spec"]);
+    }
+}
+
+fn is_restricted(pod: &Value) {
     assert_eq!(
         pod["securityContext"],
         json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}})
     );
     assert_eq!(
-        container()["securityContext"],
+        pod["containers"][0]["securityContext"],
         json!({
             "allowPrivilegeEscalation": false,
             "capabilities": {"drop": ["ALL"]},
@@ -275,9 +365,18 @@ fn the_pod_keeps_to_the_restricted_profile_with_a_read_only_root() {
 }
 
 #[test]
-fn what_the_pod_mounts_and_probes_exists() {
-    let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
-    let container = container();
+fn what_pods_mount_and_probe_exists() {
+    for (name, port) in [
+        ("volcano-scheduler", "8080"),
+        ("volcano-controllers", "8081"),
+    ] {
+        mounts_and_probes_exist(name, port);
+    }
+}
+
+fn mounts_and_probes_exist(name: &str, metrics: &str) {
+    let pod = &installed("Deployment", name)["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
     let names = |list: &Value| -> Vec<Value> {
         let items = list.as_array().expect("a list").iter();
         items.map(|item| item["name"].clone()).collect()
@@ -292,35 +391,44 @@ fn what_the_pod_mounts_and_probes_exists() {
         assert_eq!(get["path"], path, "{probe}");
         assert!(names(&container["ports"]).contains(&get["port"]), "{probe}");
     }
-    let service = installed("Service", "volcano-scheduler-service");
+    let service = installed("Service", &format!("{name}-service"));
     let port = &service["spec"]["ports"][0];
-    assert_eq!(port["port"], 8080);
+    assert_eq!(port["port"].to_string(), metrics);
     assert!(names(&container["ports"]).contains(&port["targetPort"]));
     assert_eq!(
         service["metadata"]["annotations"]["prometheus.io/port"],
-        "8080"
+        metrics
     );
 }
 
 #[test]
-fn the_image_swap_changes_the_image_and_adds_our_probes_only() {
-    let patch = documents("deploy/image-swap/patch.yaml").remove(0);
-    let patched = &patch["spec"]["template"]["spec"]["containers"][0];
-    let full = container();
-    let fields = patched.as_object().expect("a container");
-    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
-    assert_eq!(
-        names,
-        [
-            "image",
-            "livenessProbe",
-            "name",
-            "ports",
-            "readinessProbe",
-            "startupProbe"
-        ]
-    );
-    for (name, value) in fields {
-        assert_eq!(*value, full[name], "{name}");
+fn the_image_swap_changes_image_and_command_and_adds_our_probes_only() {
+    let ours = [
+        "image",
+        "livenessProbe",
+        "name",
+        "ports",
+        "readinessProbe",
+        "startupProbe",
+    ];
+    for (file, deployment, fields) in [
+        ("patch.yaml", "volcano-scheduler", ours.to_vec()),
+        (
+            "controllers.yaml",
+            "volcano-controllers",
+            [&["command"], &ours[..]].concat(),
+        ),
+    ] {
+        let patch = documents(&format!("deploy/image-swap/{file}")).remove(0);
+        assert_eq!(patch["metadata"]["name"], deployment);
+        let patched = &patch["spec"]["template"]["spec"]["containers"][0];
+        let full = installed("Deployment", deployment);
+        let full = &full["spec"]["template"]["spec"]["containers"][0];
+        let patched = patched.as_object().expect("a container");
+        let names: Vec<&str> = patched.keys().map(String::as_str).collect();
+        assert_eq!(names, fields, "{file}");
+        for (name, value) in patched {
+            assert_eq!(*value, full[name], "{file}: {name}");
+        }
     }
 }

@@ -57,6 +57,63 @@ const WATCHED: [(&str, &str); 22] = [
     ("topology.volcano.sh", "hypernodes"),
 ];
 
+/// Everything the controllers may change in the whole cluster: group, resources,
+/// verbs.
+const CONTROLLER_WRITES: [(&str, &str, &str); 19] = [
+    ("", "configmaps secrets services", "create delete patch"),
+    ("", "events", "create patch"),
+    ("", "persistentvolumeclaims", "create"),
+    ("", "pods", "create delete patch"),
+    ("", "pods/finalizers", "update"),
+    (
+        "apps",
+        "daemonsets/finalizers replicasets/finalizers statefulsets/finalizers",
+        "update",
+    ),
+    ("batch", "jobs/finalizers", "update"),
+    (
+        "batch.volcano.sh",
+        "cronjobs/finalizers jobs/finalizers",
+        "update",
+    ),
+    ("batch.volcano.sh", "jobs", "create delete patch"),
+    (
+        "batch.volcano.sh",
+        "jobs/status cronjobs/status",
+        "patch update",
+    ),
+    ("bus.volcano.sh", "commands", "delete"),
+    ("flow.volcano.sh", "jobflows/finalizers", "update"),
+    (
+        "flow.volcano.sh",
+        "jobflows/status jobtemplates/status",
+        "patch update",
+    ),
+    (
+        "networking.k8s.io",
+        "networkpolicies",
+        "create delete patch",
+    ),
+    ("scheduling.volcano.sh", "podgroups", "create delete patch"),
+    ("scheduling.volcano.sh", "queues", "patch"),
+    ("scheduling.volcano.sh", "queues/status", "patch update"),
+    ("topology.volcano.sh", "hypernodes", "create delete patch"),
+    ("topology.volcano.sh", "hypernodes/status", "patch update"),
+];
+
+/// What they watch, which is all they read.
+const CONTROLLER_WATCHES: [(&str, &str); 9] = [
+    ("", "nodes persistentvolumeclaims pods"),
+    ("apps", "daemonsets replicasets statefulsets"),
+    ("batch", "jobs"),
+    ("batch.volcano.sh", "cronjobs jobs"),
+    ("bus.volcano.sh", "commands"),
+    ("flow.volcano.sh", "jobflows jobtemplates"),
+    ("scheduling.k8s.io", "priorityclasses"),
+    ("scheduling.volcano.sh", "podgroups queues"),
+    ("topology.volcano.sh", "hypernodes"),
+];
+
 /// Group, resource and verb of every permission of a role.
 fn permissions(role: &Value) -> BTreeSet<(String, String, String)> {
     let mut all = BTreeSet::new();
@@ -101,6 +158,43 @@ fn the_cluster_role_reads_what_is_watched_and_nothing_else() {
             assert!(all.contains(&key), "{verb} {resource}");
         }
     }
+}
+
+/// Every combination of a row's words.
+fn rows(table: &[(&str, &str, &str)]) -> BTreeSet<(String, String, String)> {
+    let mut all = BTreeSet::new();
+    for (group, resources, verbs) in table {
+        for resource in resources.split(' ') {
+            for verb in verbs.split(' ') {
+                all.insert(((*group).to_owned(), resource.to_owned(), verb.to_owned()));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_role_of_the_controllers_allows_what_they_write_and_watch_and_nothing_else() {
+    let mut expected = rows(&CONTROLLER_WRITES);
+    let watched = CONTROLLER_WATCHES.map(|(group, resources)| (group, resources, "get list watch"));
+    expected.extend(rows(&watched));
+    let role = installed("ClusterRole", "volcano-controllers");
+    assert_eq!(permissions(&role), expected);
+    let lease = installed("Role", "volcano-controllers");
+    // Where Volcano's have theirs, so that only one of both acts.
+    assert_eq!(lease["metadata"]["namespace"], "volcano-system");
+    let names: Vec<_> = lease["rules"].as_array().expect("rules").iter().collect();
+    assert_eq!(
+        strings(&names[1]["resourceNames"]),
+        ["vc-controller-manager"]
+    );
+    let all = [("coordination.k8s.io", "leases", "create get update")];
+    assert_eq!(permissions(&lease), rows(&all));
+    let configuration = installed("Role", "volcano-controllers-config");
+    assert_eq!(
+        permissions(&configuration),
+        rows(&[("", "configmaps", "get list watch")])
+    );
 }
 
 #[test]
@@ -222,10 +316,29 @@ fn without_cluster_d_it_may_read_what_nodes_tell_and_only_where_that_is_wanted()
 
 #[test]
 fn the_roles_are_bound_to_the_account_the_pod_runs_under() {
-    let pod = &installed("Deployment", "volcano-scheduler")["spec"]["template"]["spec"];
-    let account = installed("ServiceAccount", "volcano-scheduler");
-    assert_eq!(pod["serviceAccountName"], account["metadata"]["name"]);
+    for account in ["volcano-scheduler", "volcano-controllers"] {
+        let pod = &installed("Deployment", account)["spec"]["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], account);
+    }
     for (kind, name, role, role_name) in [
+        (
+            "ClusterRoleBinding",
+            "volcano-controllers-role",
+            "ClusterRole",
+            "volcano-controllers",
+        ),
+        (
+            "RoleBinding",
+            "volcano-controllers",
+            "Role",
+            "volcano-controllers",
+        ),
+        (
+            "RoleBinding",
+            "volcano-controllers-config",
+            "Role",
+            "volcano-controllers-config",
+        ),
         (
             "ClusterRoleBinding",
             "volcano-scheduler-role",
@@ -246,6 +359,10 @@ fn the_roles_are_bound_to_the_account_the_pod_runs_under() {
         ),
     ] {
         let binding = installed(kind, name);
+        let account = match name.starts_with("volcano-controllers") {
+            true => installed("ServiceAccount", "volcano-controllers"),
+            false => installed("ServiceAccount", "volcano-scheduler"),
+        };
         assert_eq!(binding["roleRef"]["kind"], role);
         assert_eq!(binding["roleRef"]["name"], role_name);
         let subjects = binding["subjects"].as_array().expect("subjects");

@@ -88,3 +88,77 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{/* Whether the policies that check and that fill in are installed: as the values say, else as the API server is able to. */}}
+{{- define "pumice.validates" -}}
+{{- $wanted := .Values.custom.vap_enable -}}
+{{- if kindIs "bool" $wanted }}{{ if $wanted }}true{{ end }}
+{{- else if semverCompare ">=1.34-0" .Capabilities.KubeVersion.Version }}true{{ end }}
+{{- end }}
+
+{{- define "pumice.mutates" -}}
+{{- $wanted := .Values.custom.map_enable -}}
+{{- if kindIs "bool" $wanted }}{{ if $wanted }}true{{ end }}
+{{- else if semverCompare ">=1.36-0" .Capabilities.KubeVersion.Version }}true{{ end }}
+{{- end }}
+
+{{/* Labels of policies: an own app, as they belong to no process. */}}
+{{- define "pumice.admission.labels" -}}
+app: volcano-admission
+app.kubernetes.io/name: pumice
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- with .Values.custom.common_labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "pumice.controllers" -}}
+{{ .Release.Name }}-controllers
+{{- end }}
+
+{{- define "pumice.controllers.labels" -}}
+app: volcano-controller
+app.kubernetes.io/name: pumice
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- with .Values.custom.common_labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "pumice.controllers.image" -}}
+{{- $tag := .Values.basic.controller_image_tag_version | default .Values.basic.image_tag_version -}}
+{{ .Values.basic.image_registry }}/{{ .Values.basic.controller_image_name }}:{{ $tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "pumice.controllers.args" -}}
+{{- $custom := .Values.custom -}}
+- --logtostderr
+{{- with $custom.scheduler_name }}
+- --scheduler-name={{ . }}
+{{- end }}
+{{- with $custom.controller_enabled_controllers }}
+- --controllers={{ . }}
+{{- end }}
+- --enable-healthz=true
+- --enable-metrics={{ $custom.controller_metrics_enable }}
+- --leader-elect={{ $custom.leader_elect_enable }}
+{{- with $custom.controller_kube_api_qps }}
+- --kube-api-qps={{ . }}
+{{- end }}
+{{- with $custom.controller_kube_api_burst }}
+- --kube-api-burst={{ . }}
+{{- end }}
+{{- with $custom.controller_worker_threads }}
+- --worker-threads={{ . }}
+{{- end }}
+{{- with $custom.controller_worker_threads_for_gc }}
+- --worker-threads-for-gc={{ . }}
+{{- end }}
+{{- with $custom.controller_worker_threads_for_podgroup }}
+- --worker-threads-for-podgroup={{ . }}
+{{- end }}
+- -v={{ $custom.controller_log_level }}
+{{- range $custom.controller_extra_args }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
