@@ -112,24 +112,31 @@ fn a_podgroup_replaced_without_its_status_is_admitted_again_and_nothing_is_lost(
 
 #[test]
 fn what_an_operator_gives_back_when_its_job_has_ended_is_free_for_others() {
-    // As the PodGroup of a RayJob whose cluster is gone: no member, no resources.
     let mut cluster = four_cores()
         .group(fresh(2, "4c"))
         .pod(of_g("head", "2c"))
         .pod(of_g("worker", "2c"));
     assert_eq!(settle(&mut cluster).len(), 2);
     for name in ["head", "worker"] {
+        cluster.apply(applied(on("n1", of_g(name, "2c"))));
+    }
+    settle(&mut cluster);
+    for name in ["head", "worker"] {
         cluster.apply(Delta::PodDelete(name.to_owned()));
     }
-    let emptied = fresh(0, "");
-    cluster.apply(kept(&cluster, emptied));
     settle(&mut cluster);
+    // It is still to be a gang, as far as anybody can tell.
     cluster.apply(grouped(GroupObject {
         name: "next".to_owned(),
         uid: "next".to_owned(),
         ..fresh(1, "4c")
     }));
     cluster.apply(applied(member("next", pod("p", "4c"))));
+    assert_eq!(settle(&mut cluster), [""; 0]);
+    assert_eq!(cluster.phase("g"), GroupPhase::Inqueue);
+    // As the PodGroup of a RayJob whose cluster is gone: no member, no resources.
+    let emptied = fresh(0, "");
+    cluster.apply(kept(&cluster, emptied));
     assert_eq!(settle(&mut cluster), ["p n1"]);
 }
 
