@@ -29,12 +29,9 @@ fn objects(sample: &str) -> Vec<(ManagedKind, Value)> {
     let read = |document| {
         let mut object = Value::deserialize(document).expect("YAML");
         object["metadata"]["namespace"] = json!("ns");
-        let kind = match object["kind"].as_str() {
-            Some("Pod") => ManagedKind::Pod,
-            Some("PodGroup") => ManagedKind::PodGroup,
-            other => panic!("{sample}: {other:?}"),
-        };
-        (kind, object)
+        let word = |field: &str| object[field].as_str().unwrap_or_default();
+        let kind = ManagedKind::of(word("apiVersion"), word("kind"));
+        (kind.expect("a kind controllers know"), object)
     };
     documents.map(read).collect()
 }
