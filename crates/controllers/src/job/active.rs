@@ -3,6 +3,7 @@
 use pumice_api::job::JobStatus;
 
 use super::decision::decided;
+use super::equipment::is_recorded_anew;
 use super::look::JobLook;
 use super::memory::JobMemory;
 use super::obstacles::{self, Obstacle};
@@ -10,7 +11,8 @@ use super::phase::{JobPhase, enter};
 use super::status::{counted, has_started, running};
 use super::status_write::status_write;
 use super::triggers::{is_answered, verdict};
-use super::{kill, sync};
+use super::validate::JobProblem;
+use super::{equipment, kill, sync};
 use crate::runtime::{ApiWrite, ManagedRef, Reconciliation, TrackedPhase};
 
 /// What is to be done, and the objects the Job waits for.
@@ -56,9 +58,10 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
             ..Reconciliation::nothing()
         };
     }
-    let objects = sync::objects(look);
-    let refused = memory.refusal(look, objects.is_empty());
     let mut status = counted(&look.job, look.sights());
+    let equipment = equipment::writes(look, &mut memory.plugin_writes, &mut status);
+    let mut objects = sync::objects(look);
+    let refused = memory.refusal(look, objects.is_empty() && equipment.is_empty());
     sync::record(look, &mut status);
     if look.phase() == JobPhase::New {
         enter(&mut status, JobPhase::Pending, look.now);
@@ -67,9 +70,18 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         Some(message) => Obstacle::refused(message).note(&mut status),
         None => obstacles::clear(&mut status),
     };
+    // Where plugins make something, that is recorded by the same write.
+    let is_late = !equipment.is_empty() && refused.is_none();
+    objects.extend(equipment);
     let mut found = if objects.is_empty() {
         advance(look, &mut status);
-        pods(look, memory, &status)
+        match pods(look, memory, &status) {
+            Ok(writes) => writes,
+            Err(problem) => {
+                let obstacle = Obstacle::invalid(problem.to_string());
+                return hindered(look, memory, &obstacle);
+            }
+        }
     } else {
         objects
     };
@@ -81,9 +93,11 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
             ..Reconciliation::nothing()
         };
     }
-    let is_worth_it =
-        found.is_empty() || refused.is_some() || status.state != look.raw.status.state;
-    let (write, at) = match is_worth_it {
+    let is_worth_it = found.is_empty()
+        || refused.is_some()
+        || status.state != look.raw.status.state
+        || is_recorded_anew(look, &status);
+    let (write, at) = match is_worth_it && !is_late {
         true => memory.write_status(look, &status),
         false => (None, None),
     };
@@ -137,24 +151,27 @@ fn advance(look: &JobLook<'_>, status: &mut JobStatus) {
 }
 
 /// Deletes pods that are not asked for and makes those that are missing.
-fn pods(look: &JobLook<'_>, memory: &mut JobMemory, status: &JobStatus) -> Vec<ApiWrite> {
+fn pods(
+    look: &JobLook<'_>,
+    memory: &mut JobMemory,
+    status: &JobStatus,
+) -> Result<Vec<ApiWrite>, JobProblem> {
     if JobPhase::read(&status.state.phase).is_final() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut writes = kill::not_wanted(look);
-    if !sync::is_admitted(look) {
-        return writes;
+    if !sync::is_admitted(look) || !equipment::is_complete(look) {
+        return Ok(writes);
     }
     let missing = sync::missing(look, memory.batch());
     let names = missing
         .iter()
         .map(|(task, index)| sync::name_of(&look.job, *task, *index));
     memory.try_pods(names.collect());
-    let pods = missing
-        .into_iter()
-        .filter_map(|(task, index)| sync::create_pod(look, task, index));
-    writes.extend(pods);
-    writes
+    for (task, index) in missing {
+        writes.extend(sync::create_pod(look, task, index)?);
+    }
+    Ok(writes)
 }
 
 /// Why the PodGroup is not placed.

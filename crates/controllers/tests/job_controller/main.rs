@@ -3,7 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_input;
 mod basics;
+mod changes;
+mod commands;
 mod policies;
 
 use common::World;
