@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn scale(world: &mut World, job: &ManagedRef, replicas: i32, min_available: i32) {
+pub(crate) fn scale(world: &mut World, job: &ManagedRef, replicas: i32, min_available: i32) {
     world.server.edit(job, |job| {
         job["spec"]["tasks"][0]["replicas"] = json!(replicas);
         job["spec"]["tasks"][0]["minAvailable"] = json!(min_available);

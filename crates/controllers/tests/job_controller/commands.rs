@@ -3,7 +3,7 @@
 use super::*;
 
 /// Asks for an action on the Job `j`.
-fn command(world: &mut World, name: &str, action: &str) -> ManagedRef {
+pub(crate) fn command(world: &mut World, name: &str, action: &str) -> ManagedRef {
     let job = ManagedRef::new(ManagedKind::Job, "n", "j");
     let uid = uid(world, &job);
     let target = json!({

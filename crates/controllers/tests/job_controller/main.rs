@@ -7,6 +7,7 @@ mod bad_input;
 mod basics;
 mod changes;
 mod commands;
+mod killed;
 mod policies;
 
 use common::World;
