@@ -9,6 +9,8 @@
 
 pub mod cron_job;
 pub mod job;
+pub mod job_flow;
+pub mod job_template;
 pub mod list;
 pub mod pod_group;
 pub mod queue;

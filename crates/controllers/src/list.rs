@@ -2,6 +2,8 @@
 
 use crate::cron_job::CronJobController;
 use crate::job::{FinishedJobs, JobController};
+use crate::job_flow::JobFlowController;
+use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
 use crate::queue::QueueController;
 use crate::runtime::Controller;
@@ -49,6 +51,8 @@ pub struct ListedController {
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
+    (JobFlowController::NAME, JobFlowController::make),
+    (JobTemplateController::NAME, JobTemplateController::make),
     (FinishedJobs::NAME, FinishedJobs::make),
     (JobController::NAME, JobController::make),
     (PodGroupController::NAME, PodGroupController::make),

@@ -24,7 +24,7 @@ pub(super) fn has_ended(job: &Job) -> bool {
 }
 
 /// A Job to be created.
-pub(super) fn without_status(job: &Job) -> Value {
+pub(crate) fn without_status(job: &Job) -> Value {
     let mut object = serde_json::to_value(job).unwrap_or_default();
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
