@@ -182,3 +182,21 @@ fn a_job_applied_again_waits_for_pods_of_the_earlier_one() {
     assert_eq!(phase(&world, &job), "Running");
     assert_eq!(status(&world, &job)["retryCount"], Value::Null);
 }
+
+#[test]
+fn what_plugins_make_survives_a_restart() {
+    let mut world = world();
+    let policy = json!([{"event": "PodFailed", "action": "RestartJob"}]);
+    let plugins = json!({"svc": [], "ssh": []});
+    let spec = json!({"tasks": [task("a", 2)], "plugins": plugins, "policies": policy});
+    let job = run(&mut world, spec);
+    let keys = ManagedRef::new(ManagedKind::Secret, "n", "j-ssh");
+    let before = world.server.get(&keys).cloned();
+    world.server.end_pod(&pod("j-a-0"), 1);
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Running");
+    assert_eq!(status(&world, &job)["retryCount"], 1);
+    assert!(before.is_some());
+    assert_eq!(world.server.get(&keys).cloned(), before);
+}

@@ -129,3 +129,17 @@ fn a_command_for_a_job_that_is_gone_goes_too() {
     world.pass_seconds(30);
     assert!(world.server.names(ManagedKind::Command).is_empty());
 }
+
+#[test]
+fn a_restarting_job_can_be_ended() {
+    let mut world = world();
+    let job = run(&mut world, two());
+    command(&mut world, "again", "RestartJob");
+    world.pass_seconds(1);
+    assert_eq!(phase(&world, &job), "Restarting");
+    command(&mut world, "stop", "TerminateJob");
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Terminated");
+    assert!(pods(&world).is_empty());
+}
