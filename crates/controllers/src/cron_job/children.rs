@@ -5,7 +5,6 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use pumice_api::cron_job::CronJobStatus;
 use pumice_api::{CronJob, Job, keys};
-use serde_json::Value;
 
 use super::{event, text};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, ObjectEvent, Reconciliation};
@@ -21,15 +20,6 @@ pub(super) fn has_ended(job: &Job) -> bool {
         job.status.state.phase.as_str(),
         "Completed" | "Failed" | "Terminated"
     )
-}
-
-/// A Job to be created.
-pub(crate) fn without_status(job: &Job) -> Value {
-    let mut object = serde_json::to_value(job).unwrap_or_default();
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("status");
-    }
-    object
 }
 
 /// The status, where it is not what the Jobs say.

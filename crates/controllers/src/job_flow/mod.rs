@@ -98,10 +98,9 @@ impl JobFlowController {
                 continue;
             }
             match step_job(flow, step, cache) {
-                Ok(job) => found.writes.push(ApiWrite::create(
-                    ManagedKind::Job,
-                    crate::cron_job::without_status(&job),
-                )),
+                Ok(job) => found
+                    .writes
+                    .push(ApiWrite::create_of(ManagedKind::Job, &job)),
                 Err((reason, message)) => standing.push(event(flow, true, reason, message)),
             }
         }
