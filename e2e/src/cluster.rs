@@ -37,23 +37,26 @@ pub enum Identity {
     Admin,
     /// The scheduler's ServiceAccount, which may do what its role allows.
     Scheduler,
+    /// The controllers' ServiceAccount, likewise.
+    Controllers,
 }
 
 impl Identity {
-    const ALL: [Self; 2] = [Self::Admin, Self::Scheduler];
+    const ALL: [Self; 3] = [Self::Admin, Self::Scheduler, Self::Controllers];
 
     /// The user name the API server sees.
     pub fn user(self) -> &'static str {
         match self {
             Self::Admin => "e2e-admin",
             Self::Scheduler => "system:serviceaccount:volcano-system:volcano-scheduler",
+            Self::Controllers => "system:serviceaccount:volcano-system:volcano-controllers",
         }
     }
 
     fn groups(self) -> &'static str {
         match self {
             Self::Admin => "system:masters",
-            Self::Scheduler => {
+            Self::Scheduler | Self::Controllers => {
                 "system:serviceaccounts,system:serviceaccounts:volcano-system,system:authenticated"
             }
         }
@@ -63,6 +66,7 @@ impl Identity {
         match self {
             Self::Admin => "token-of-admin",
             Self::Scheduler => "token-of-scheduler",
+            Self::Controllers => "token-of-controllers",
         }
     }
 }
@@ -266,6 +270,7 @@ fn path_of(folder: &Path, identity: Identity) -> PathBuf {
     folder.join(match identity {
         Identity::Admin => "admin.kubeconfig",
         Identity::Scheduler => "scheduler.kubeconfig",
+        Identity::Controllers => "controllers.kubeconfig",
     })
 }
 

@@ -161,6 +161,11 @@ impl Lab {
         Ok(())
     }
 
+    /// From now on nobody makes pods for Jobs but the controllers under test.
+    pub fn stop_job_controller(&mut self) {
+        self.jobs = None;
+    }
+
     /// From now on Jobs get their pods at once, not only when they are admitted.
     ///
     /// # Errors

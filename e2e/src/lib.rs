@@ -5,7 +5,7 @@
 //!            │        ▲  ▲
 //!            │        │  └──── FaultProxy ◄──┐  cuts, delays, refuses, swallows answers
 //!            ├──► Nodes, Kubelet, JobController, DevicePlugins: the rest of a cluster, as needed
-//!            └──► Scheduler ─────────────────┘  the real pumice-scheduler under its own role
+//!            └──► Scheduler, Controllers ────┘  our real processes under their own roles
 //! ```
 //!
 //! The Go binary is built on first use and kept in `target/e2e`. Every process listens on
@@ -15,6 +15,7 @@
 //! reads top to bottom.
 
 mod cluster;
+mod controllers;
 mod files;
 mod forward;
 mod jobs;
@@ -33,6 +34,7 @@ mod scheduler;
 mod wait;
 
 pub use cluster::{Cluster, Identity, Options, client_at};
+pub use controllers::Controllers;
 pub use files::{ConfigMount, scratch};
 pub use forward::PortForwarder;
 pub use jobs::{Creation, JobController};

@@ -173,15 +173,7 @@ impl Scheduler {
     /// # Errors
     /// When the metrics cannot be read.
     pub fn metric(&self, name: &str) -> Result<Option<f64>> {
-        let (status, text) = self.get("/metrics")?;
-        if status != 200 {
-            bail!("/metrics answered {status}");
-        }
-        let values: Vec<f64> = text
-            .lines()
-            .filter_map(|line| value_of(line, name))
-            .collect();
-        Ok((!values.is_empty()).then(|| values.iter().sum()))
+        sum_of(self.port, name)
     }
 
     /// Asks for a dump (SIGUSR2) and gives the path of the new file.
@@ -226,6 +218,17 @@ impl Scheduler {
     }
 }
 
+/// Sum of all series of a metric of the process at this port, `None` if there is none.
+pub(crate) fn sum_of(port: u16, name: &str) -> Result<Option<f64>> {
+    let (status, text) = fetch(port, "/metrics")?;
+    if status != 200 {
+        bail!("/metrics answered {status}");
+    }
+    let values = text.lines().filter_map(|line| value_of(line, name));
+    let values: Vec<f64> = values.collect();
+    Ok((!values.is_empty()).then(|| values.iter().sum()))
+}
+
 fn value_of(line: &str, name: &str) -> Option<f64> {
     let rest = line.strip_prefix(name)?;
     let is_whole = rest.starts_with(['{', ' ']);
@@ -234,7 +237,7 @@ fn value_of(line: &str, name: &str) -> Option<f64> {
 }
 
 /// HTTP/1.0: the answer ends with the connection.
-fn fetch(port: u16, path: &str) -> Result<(u16, String)> {
+pub(crate) fn fetch(port: u16, path: &str) -> Result<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(ANSWER))?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
@@ -246,7 +249,7 @@ fn fetch(port: u16, path: &str) -> Result<(u16, String)> {
     Ok((status.parse()?, body.to_owned()))
 }
 
-fn usage_of(pid: u32) -> Result<Usage> {
+pub(crate) fn usage_of(pid: u32) -> Result<Usage> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kib = |key: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(key));

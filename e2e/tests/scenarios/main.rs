@@ -3,6 +3,7 @@
 mod admission;
 mod bad_input;
 mod configuration;
+mod controllers;
 mod definitions;
 mod deploying;
 mod devices;
