@@ -72,6 +72,15 @@ fn status(cron_job: &CronJob, jobs: &[&Job], now: Timestamp) -> CronJobStatus {
     }
 }
 
+/// The status knows that the Job was started, and that it has ended.
+pub(crate) fn is_recorded(cron_job: &CronJob, job: &Job) -> bool {
+    let status = &cron_job.status;
+    let mut active = status.active.iter();
+    let last = status.last_schedule_time.as_ref().map(|time| time.0);
+    !active.any(|one| one.uid == job.metadata.uid)
+        && scheduled(job).is_none_or(|run| last >= Some(run))
+}
+
 /// Time of the run a Job is of, by the schedule.
 fn scheduled(job: &Job) -> Option<Timestamp> {
     let annotations = job.metadata.annotations.as_ref()?;

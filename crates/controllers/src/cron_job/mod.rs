@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 use pumice_api::{CronJob, Job};
 
+pub(crate) use children::is_recorded;
 pub use due::{DueRun, RunTimes, read_times};
 pub use schedule::{ClockTimes, CronSchedule};
 

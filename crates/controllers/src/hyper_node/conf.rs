@@ -55,7 +55,7 @@ pub fn parse_discovery(text: &str) -> Result<TopologyDiscovery, Vec<String>> {
         Some(Err(error)) => return Err(vec![error.to_string()]),
         Some(Ok(document)) => document,
     };
-    let mut read = Reading::default();
+    let mut read = DiscoveryReading::default();
     if let Some(sources) = document.get(DISCOVERY).filter(|node| !node.is_null()) {
         match sources.items() {
             Some(items) => items.iter().for_each(|item| read.source(item)),
@@ -72,12 +72,12 @@ pub fn parse_discovery(text: &str) -> Result<TopologyDiscovery, Vec<String>> {
 }
 
 #[derive(Default)]
-struct Reading {
+struct DiscoveryReading {
     found: TopologyDiscovery,
     problems: Vec<String>,
 }
 
-impl Reading {
+impl DiscoveryReading {
     fn problem(&mut self, at: &YamlNode<'_>, message: &str) {
         let line = at.location.line;
         self.problems

@@ -16,7 +16,7 @@ pub fn node_counts<'a>(
     nodes: impl Iterator<Item = &'a ObjectMeta>,
 ) -> BTreeMap<&'a str, i64> {
     let name = |meta: &'a ObjectMeta| meta.name.as_deref().unwrap_or_default();
-    let mut counting = Counting {
+    let mut counting = NodeCounting {
         hyper_nodes: hyper_nodes.map(|one| (name(&one.metadata), one)).collect(),
         nodes: nodes.map(|node| (name(node), node)).collect(),
         below: BTreeMap::new(),
@@ -33,7 +33,7 @@ pub fn node_counts<'a>(
     names.into_iter().map(|name| (name, count(name))).collect()
 }
 
-struct Counting<'a> {
+struct NodeCounting<'a> {
     hyper_nodes: BTreeMap<&'a str, &'a HyperNode>,
     nodes: BTreeMap<&'a str, &'a ObjectMeta>,
     below: BTreeMap<&'a str, NodeNames<'a>>,
@@ -41,7 +41,7 @@ struct Counting<'a> {
     open: BTreeSet<&'a str>,
 }
 
-impl<'a> Counting<'a> {
+impl<'a> NodeCounting<'a> {
     fn look(&mut self, name: &'a str) {
         if self.below.contains_key(name) || !self.open.insert(name) {
             return;

@@ -65,7 +65,12 @@ pub(super) fn writes(
     let hosts = hosts(look);
     let mut writes = Vec::new();
     let mut is_new = false;
-    for (key, wanted) in plugins::objects(&look.job) {
+    let is_recorded = |key: &String| status.controlled_resources.contains_key(key);
+    let wanted = match plugins::recorded(&look.job).all(|key| is_recorded(&key)) {
+        true => Vec::new(),
+        false => plugins::objects(&look.job),
+    };
+    for (key, wanted) in wanted {
         if status.controlled_resources.contains_key(&key) {
             continue;
         }
@@ -83,8 +88,8 @@ pub(super) fn writes(
         known.made_for.get_or_insert(hosts);
         return writes;
     }
-    let refresh = plugins::refresh(&look.job);
-    if refresh.is_empty() || status.controlled_resources.get(HOSTS) == Some(&hosts) {
+    let is_up_to_date = status.controlled_resources.get(HOSTS) == Some(&hosts);
+    if is_up_to_date || !plugins::follows_replicas(&look.job) {
         return writes;
     }
     let is_made_for = is_new && known.found.is_empty() && known.made_for.as_ref() == Some(&hosts);
@@ -93,7 +98,7 @@ pub(super) fn writes(
         known.refreshed_for.clone_from(&hosts);
     }
     if !is_made_for {
-        let open = refresh.into_iter();
+        let open = plugins::refresh(&look.job).into_iter();
         writes.extend(open.filter(|write| !known.refreshed.contains(&write.of)));
     }
     if writes.is_empty() {
@@ -105,10 +110,10 @@ pub(super) fn writes(
 /// Everything is made and recorded that pods need.
 pub(super) fn is_complete(look: &JobLook<'_>) -> bool {
     let recorded = &look.raw.status.controlled_resources;
-    let mut keys = plugins::objects(&look.job).into_iter();
+    let mut keys = plugins::recorded(&look.job);
     let has_hosts =
-        || recorded.get(HOSTS) == Some(&hosts(look)) || plugins::refresh(&look.job).is_empty();
-    keys.all(|(key, _)| recorded.contains_key(&key)) && has_hosts()
+        || recorded.get(HOSTS) == Some(&hosts(look)) || !plugins::follows_replicas(&look.job);
+    keys.all(|key| recorded.contains_key(&key)) && has_hosts()
 }
 
 /// Something was recorded that is not yet written.
