@@ -20,6 +20,7 @@ mod controller;
 mod decision;
 mod defaults;
 mod ending;
+mod equipment;
 mod group;
 mod kill;
 mod look;
@@ -60,7 +61,7 @@ fn namespace(job: &Job) -> &str {
 }
 
 /// Name of a task, also where the Job has not been defaulted.
-fn task_name(task: &TaskSpec) -> &str {
+pub(crate) fn task_name(task: &TaskSpec) -> &str {
     if task.name.is_empty() {
         "default"
     } else {
@@ -70,7 +71,7 @@ fn task_name(task: &TaskSpec) -> &str {
 
 /// Pods a task needs to start: `minAvailable`, else what its minimum of partitions makes, else all
 /// (spec/03 C3.1).
-fn minimum(task: &TaskSpec) -> i32 {
+pub(crate) fn minimum(task: &TaskSpec) -> i32 {
     let partitions = task.partition_policy.as_ref();
     let size = partitions.map_or(0, |p| p.min_partitions.saturating_mul(p.partition_size));
     let fallback = if size > 0 { size } else { task.replicas };

@@ -1,8 +1,12 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
 use crate::cron_job::CronJobController;
+use crate::hyper_node::HyperNodeController;
 use crate::job::{FinishedJobs, JobController};
+use crate::job_flow::JobFlowController;
+use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
+use crate::queue::QueueController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -48,11 +52,13 @@ pub struct ListedController {
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
-    ("pg-controller", |options| {
-        Box::new(PodGroupController::new(options))
-    }),
-    ("gc-controller", |_| Box::new(FinishedJobs)),
-    ("job-controller", |_| Box::new(JobController::default())),
+    (HyperNodeController::NAME, HyperNodeController::make),
+    (JobFlowController::NAME, JobFlowController::make),
+    (JobTemplateController::NAME, JobTemplateController::make),
+    (FinishedJobs::NAME, FinishedJobs::make),
+    (JobController::NAME, JobController::make),
+    (PodGroupController::NAME, PodGroupController::make),
+    (QueueController::NAME, QueueController::make),
 ];
 
 /// Every name that may be given.

@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 use pumice_api::{CronJob, Job};
 
+pub(crate) use children::is_recorded;
 pub use due::{DueRun, RunTimes, read_times};
 pub use schedule::{ClockTimes, CronSchedule};
 
@@ -233,10 +234,9 @@ fn start(
         }
         return;
     }
-    found.writes.push(ApiWrite::create(
-        ManagedKind::Job,
-        children::without_status(&made),
-    ));
+    found
+        .writes
+        .push(ApiWrite::create_of(ManagedKind::Job, &made));
 }
 
 /// Deletes ended Jobs beyond those to keep, oldest first.
@@ -272,18 +272,13 @@ fn event(
     reason: &'static str,
     message: impl Display,
 ) -> ObjectEvent {
-    let meta = &cron_job.metadata;
-    ObjectEvent {
-        about: ManagedRef::new(
-            ManagedKind::CronJob,
-            text(&meta.namespace),
-            text(&meta.name),
-        ),
-        uid: text(&meta.uid).to_owned(),
+    ObjectEvent::about(
+        ManagedKind::CronJob,
+        &cron_job.metadata,
         warning,
         reason,
-        message: message.to_string(),
-    }
+        message,
+    )
 }
 
 fn text(field: &Option<String>) -> &str {

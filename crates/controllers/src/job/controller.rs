@@ -19,6 +19,7 @@ use super::memory::JobMemory;
 use super::phase::JobPhase;
 use super::triggers::GonePod;
 use super::{active, commands, ending};
+use crate::list::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, Reconciliation, WriteOutcome,
@@ -32,9 +33,19 @@ pub struct JobController {
     waiting: BTreeMap<ManagedRef, BTreeSet<ManagedRef>>,
 }
 
+impl JobController {
+    /// Its name in `--controllers`.
+    pub const NAME: &'static str = "job-controller";
+
+    /// Makes one.
+    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self::default())
+    }
+}
+
 impl Controller for JobController {
     fn name(&self) -> &'static str {
-        "job-controller"
+        Self::NAME
     }
 
     fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
@@ -106,6 +117,12 @@ impl Controller for JobController {
         }
     }
 
+    fn done(&mut self, of: &ManagedRef, write: &ApiWrite) {
+        if let Some(memory) = self.memory.get_mut(of) {
+            memory.plugin_writes.note(write, true);
+        }
+    }
+
     fn failed(
         &mut self,
         of: &ManagedRef,
@@ -113,13 +130,16 @@ impl Controller for JobController {
         outcome: &WriteOutcome,
         cache: &ObjectCache,
     ) -> Vec<ObjectEvent> {
+        let Some(memory) = self.memory.get_mut(of) else {
+            return Vec::new();
+        };
         let WriteOutcome::Refused { message, .. } = outcome else {
+            memory.plugin_writes.note(write, false);
             return Vec::new();
         };
         let Some(job) = cache.job(&of.namespace, &of.name) else {
             return Vec::new();
         };
-        let memory = self.memory.entry(of.clone()).or_default();
         let is_creation = matches!(
             write.verb,
             ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)

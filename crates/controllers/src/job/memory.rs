@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use pumice_api::job::JobStatus;
 
+use super::equipment::{PluginWrites, is_recorded_anew};
 use super::look::JobLook;
 use super::pods::pod_name;
 use super::status_write::status_write;
@@ -27,14 +28,15 @@ pub(super) struct JobMemory {
     pub gone: Vec<GonePod>,
     pub seen: FirstSeen,
     written_at: Option<Timestamp>,
-    refusal: Option<Refusal>,
+    refusal: Option<RefusedCreation>,
+    pub plugin_writes: PluginWrites,
     /// What was told last of its PodGroup.
     pub told: String,
 }
 
 /// The API server refused to create something.
 #[derive(Debug)]
-struct Refusal {
+struct RefusedCreation {
     kind: ManagedKind,
     /// Pods that are tried at once.
     batch: usize,
@@ -64,7 +66,7 @@ impl JobMemory {
             .as_ref()
             .is_none_or(|known| !is_pod || known.tried.contains(name));
         if is_new {
-            self.refusal = Some(Refusal {
+            self.refusal = Some(RefusedCreation {
                 kind: write.of.kind,
                 batch: 1,
                 tried: vec![name.clone()],
@@ -154,7 +156,8 @@ impl JobMemory {
         let next = self
             .written_at
             .and_then(|at| at.checked_add(COUNTERS_EVERY).ok());
-        let next = next.filter(|next| *next > look.now && status.state == look.raw.status.state);
+        let can_wait = status.state == look.raw.status.state && !is_recorded_anew(look, status);
+        let next = next.filter(|next| *next > look.now && can_wait);
         if next.is_none() {
             self.written_at = Some(look.now);
         }

@@ -1,9 +1,10 @@
 //! What a controller is.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::cache::ObjectCache;
-use super::kind::ManagedRef;
+use super::kind::{ManagedKind, ManagedRef};
 use super::observed::Observed;
 use super::probe::{PodProbe, ProbeOutcome};
 use super::write::{ApiWrite, WriteOutcome};
@@ -48,6 +49,12 @@ pub trait Controller: Send {
     ) -> Vec<ObjectEvent> {
         let _ = (of, write, outcome, cache);
         Vec::new()
+    }
+
+    /// A write for `of` was done. Of what it made or changed nothing else tells if the kind is not
+    /// followed.
+    fn done(&mut self, of: &ManagedRef, write: &ApiWrite) {
+        let _ = (of, write);
     }
 
     /// A probe that a look at `of` asked for has ended. The object is looked at again by itself.
@@ -104,4 +111,24 @@ pub struct ObjectEvent {
     pub reason: &'static str,
     /// A sentence.
     pub message: String,
+}
+
+impl ObjectEvent {
+    /// An event about the object with this metadata.
+    pub fn about(
+        kind: ManagedKind,
+        meta: &ObjectMeta,
+        warning: bool,
+        reason: &'static str,
+        message: impl std::fmt::Display,
+    ) -> Self {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        Self {
+            about: ManagedRef::new(kind, &text(&meta.namespace), &text(&meta.name)),
+            uid: text(&meta.uid),
+            warning,
+            reason,
+            message: message.to_string(),
+        }
+    }
 }

@@ -3,8 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_input;
 mod basics;
+mod changes;
+mod commands;
+mod killed;
 mod policies;
+mod samples;
 
 use common::World;
 use pumice_controllers::job::{FinishedJobs, JobController};
