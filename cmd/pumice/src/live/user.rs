@@ -68,7 +68,8 @@ impl ClusterUser {
 
     /// Lets time pass.
     pub fn pause(&self, time: std::time::Duration) {
-        self.runtime.block_on(tokio::time::sleep(time));
+        let slept = async { tokio::time::sleep(time).await };
+        self.runtime.block_on(slept);
     }
 
     /// Asks the controllers for an action on an object. Returns the name of the Command.

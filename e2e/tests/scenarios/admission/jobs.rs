@@ -122,6 +122,10 @@ fn wrong_counts() -> Vec<(Value, &'static str)> {
         (json!({}), "spec.tasks: Required value"),
         (tasks(json!([])), "spec.tasks"),
         (
+            json!({"tasks": [task(json!({"replicas": "many"}))]}),
+            "spec.tasks[0].replicas in body must be of type integer",
+        ),
+        (
             with("minAvailable", json!(2)),
             "spec.minAvailable: 2 is more than all 1 replicas",
         ),
