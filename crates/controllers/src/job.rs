@@ -10,15 +10,29 @@
 //! ```
 //!
 //! All functions but [`defaults`] and [`validate`] expect a Job that went through both. What job
-//! plugins add is in [`plugins`]. Restarts, policies and commands are not acted on: they do not
-//! change the shape the scheduler sees.
+//! plugins add is in [`plugins`]. [`JobController`] does all of it, with restarts, policies and
+//! Commands; [`FinishedJobs`] deletes Jobs when their time is over.
 
+mod active;
+mod clean_up;
+mod commands;
+mod controller;
+mod decision;
 mod defaults;
+mod ending;
 mod group;
+mod kill;
+mod look;
+mod memory;
+mod obstacles;
+mod phase;
 pub mod plugins;
 mod pods;
 mod policy;
 mod status;
+mod status_write;
+mod sync;
+mod triggers;
 pub(crate) mod usage;
 mod validate;
 
@@ -26,9 +40,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
+pub use clean_up::FinishedJobs;
+pub use controller::JobController;
 pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
-pub use pods::{pods, startable_tasks, task_pods, volume_claims};
+pub use pods::{pods, startable_tasks, task_pod, task_pods, volume_claims};
 pub use status::status;
 pub use validate::{JobProblem, MAX_PODS, validate};
 
@@ -44,7 +60,7 @@ fn namespace(job: &Job) -> &str {
 }
 
 /// Name of a task, also where the Job has not been defaulted.
-fn task_name(task: &TaskSpec) -> &str {
+pub(crate) fn task_name(task: &TaskSpec) -> &str {
     if task.name.is_empty() {
         "default"
     } else {
@@ -54,7 +70,7 @@ fn task_name(task: &TaskSpec) -> &str {
 
 /// Pods a task needs to start: `minAvailable`, else what its minimum of partitions makes, else all
 /// (spec/03 C3.1).
-fn minimum(task: &TaskSpec) -> i32 {
+pub(crate) fn minimum(task: &TaskSpec) -> i32 {
     let partitions = task.partition_policy.as_ref();
     let size = partitions.map_or(0, |p| p.min_partitions.saturating_mul(p.partition_size));
     let fallback = if size > 0 { size } else { task.replicas };

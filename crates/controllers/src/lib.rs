@@ -1,14 +1,18 @@
 //! Pure logic of the Volcano controllers: objects in, writes out.
 //!
 //! So far the Job controller ([`job`]): what the admission webhook does to a Job, the PodGroup and
-//! pods made for it, and its status; PodGroups of other pods ([`pod_group`]); and the nodes of a
-//! scheduler by NodeShards ([`shard`]).
+//! pods made for it, and its status; PodGroups of other pods ([`pod_group`]); states of queues
+//! ([`queue`]); and the nodes of a scheduler by NodeShards ([`shard`]).
 //!
 //! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for
 //! (priority classes, existing pods) is passed in.
 
+pub mod cron_job;
 pub mod job;
+pub mod job_flow;
+pub mod job_template;
 pub mod list;
 pub mod pod_group;
+pub mod queue;
 pub mod runtime;
 pub mod shard;

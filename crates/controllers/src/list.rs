@@ -1,6 +1,11 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
+use crate::cron_job::CronJobController;
+use crate::job::{FinishedJobs, JobController};
+use crate::job_flow::JobFlowController;
+use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
+use crate::queue::QueueController;
 use crate::runtime::Controller;
 
 /// What controllers are made with.
@@ -44,9 +49,15 @@ pub struct ListedController {
 }
 
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
-const MADE: &[(&str, MakeController)] = &[("pg-controller", |options| {
-    Box::new(PodGroupController::new(options))
-})];
+const MADE: &[(&str, MakeController)] = &[
+    (CronJobController::NAME, CronJobController::make),
+    (JobFlowController::NAME, JobFlowController::make),
+    (JobTemplateController::NAME, JobTemplateController::make),
+    (FinishedJobs::NAME, FinishedJobs::make),
+    (JobController::NAME, JobController::make),
+    (PodGroupController::NAME, PodGroupController::make),
+    (QueueController::NAME, QueueController::make),
+];
 
 /// Every name that may be given.
 pub const NAMES: [&str; 10] = [

@@ -10,6 +10,7 @@ use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
 use super::{name, namespace, owner, task_name};
+use crate::runtime::TrackedPhase;
 
 /// Annotations of the Job its pods take over.
 const ANNOTATIONS_TAKEN: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, keys::REVOCABLE_ZONE];
@@ -26,16 +27,25 @@ pub fn pods(job: &Job, pod_group_name: &str) -> Vec<Pod> {
 
 /// The pods of one task, given by its position; none if there is no such task.
 pub fn task_pods(job: &Job, task: usize, pod_group_name: &str) -> Vec<Pod> {
-    let Some(task) = job.spec.tasks.get(task) else {
-        return Vec::new();
-    };
-    let spec = pod_spec(job, task);
-    let pod = |index| Pod {
+    let replicas = job.spec.tasks.get(task).map_or(0, |task| task.replicas);
+    (0..replicas)
+        .filter_map(|index| task_pod(job, task, index, pod_group_name))
+        .collect()
+}
+
+/// One pod of a task, given by its position; `None` if there is no such task.
+pub fn task_pod(job: &Job, task: usize, index: i32, pod_group_name: &str) -> Option<Pod> {
+    let task = job.spec.tasks.get(task)?;
+    Some(Pod {
         metadata: metadata(job, task, index, pod_group_name),
-        spec: Some(spec.clone()),
+        spec: Some(pod_spec(job, task)),
         status: None,
-    };
-    (0..task.replicas).map(pod).collect()
+    })
+}
+
+/// Name of a pod of a task.
+pub(super) fn pod_name(job: &Job, task: &TaskSpec, index: i32) -> String {
+    format!("{}-{}-{index}", name(job), task_name(task))
 }
 
 fn metadata(job: &Job, task: &TaskSpec, index: i32, pod_group_name: &str) -> ObjectMeta {
@@ -77,7 +87,7 @@ fn metadata(job: &Job, task: &TaskSpec, index: i32, pod_group_name: &str) -> Obj
     }
     take_over(job, &mut annotations, &mut labels);
     ObjectMeta {
-        name: Some(format!("{}-{role}-{index}", name(job))),
+        name: Some(pod_name(job, task, index)),
         namespace: Some(namespace(job).to_owned()),
         annotations: Some(annotations),
         labels: Some(labels),
@@ -133,15 +143,43 @@ fn pod_spec(job: &Job, task: &TaskSpec) -> PodSpec {
     spec
 }
 
-/// Claims with their mount paths, each claim once. A claim without name is called
-/// `<job>-pvc-<position>`, so that equal Jobs make equal pods.
+/// Name of the claim of a volume. One without a name gets one that follows from the Job alone, so
+/// that it is the same however often it is asked for: by the Job's UID, so that a later Job of the
+/// same name gets a claim of its own, or by its position for a Job without UID.
+pub(super) fn claim_name(job: &Job, at: usize) -> String {
+    let volume = job.spec.volumes.get(at);
+    let given = volume.map_or("", |volume| volume.volume_claim_name.as_str());
+    match given {
+        "" => generated_claim_name(job, at),
+        given => given.to_owned(),
+    }
+}
+
+/// Name for a claim that has none.
+pub(super) fn generated_claim_name(job: &Job, at: usize) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let Some(uid) = job.metadata.uid.as_deref().filter(|uid| !uid.is_empty()) else {
+        return format!("{}-pvc-{at}", name(job));
+    };
+    // FNV-1a.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in format!("{uid}/{at}").bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let mut suffix = String::new();
+    for _ in 0..12 {
+        let digit = usize::try_from(hash % 36).unwrap_or(0);
+        suffix.push(char::from(DIGITS[digit]));
+        hash /= 36;
+    }
+    format!("{}-pvc-{suffix}", name(job))
+}
+
+/// Claims with their mount paths, each claim once.
 fn claims(job: &Job) -> Vec<(String, Vec<&str>)> {
     let mut claims: Vec<(String, Vec<&str>)> = Vec::new();
     for (at, volume) in job.spec.volumes.iter().enumerate() {
-        let claim = match volume.volume_claim_name.as_str() {
-            "" => format!("{}-pvc-{at}", name(job)),
-            claim => claim.to_owned(),
-        };
+        let claim = claim_name(job, at);
         match claims.iter_mut().find(|(known, _)| *known == claim) {
             Some((_, paths)) => paths.push(&volume.mount_path),
             None => claims.push((claim, vec![&volume.mount_path])),
@@ -158,10 +196,7 @@ pub fn volume_claims(job: &Job) -> Vec<(usize, PersistentVolumeClaim)> {
         let Some(spec) = &volume.volume_claim else {
             continue;
         };
-        let claim_name = match volume.volume_claim_name.as_str() {
-            "" => format!("{}-pvc-{at}", name(job)),
-            claim => claim.to_owned(),
-        };
+        let claim_name = claim_name(job, at);
         let same = |(_, claim): &(usize, PersistentVolumeClaim)| {
             claim.metadata.name.as_ref() == Some(&claim_name)
         };
@@ -210,9 +245,15 @@ fn mount(spec: &mut PodSpec, job: &Job, claim: &str, paths: &[&str]) {
 /// Positions of the tasks whose dependencies are ready, judged by the job's existing pods. With
 /// `iteration: any` and several dependencies one of them suffices.
 pub fn startable_tasks(job: &Job, pods: &[Pod]) -> Vec<usize> {
+    let own = pods.iter().filter(|pod| belongs(job, pod));
+    startable(job, own.map(PodSight::of))
+}
+
+/// The same, judged by what is seen of them.
+pub(super) fn startable<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -> Vec<usize> {
     let mut ready: BTreeMap<&str, i32> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| belongs(job, pod) && is_ready(pod)) {
-        *ready.entry(role(pod)).or_default() += 1;
+    for pod in pods.filter(PodSight::is_ready) {
+        *ready.entry(pod.task).or_default() += 1;
     }
     let has_started = |wanted: &str| {
         let task = job.spec.tasks.iter().find(|task| task_name(task) == wanted);
@@ -236,6 +277,38 @@ pub fn startable_tasks(job: &Job, pods: &[Pod]) -> Vec<usize> {
         .collect()
 }
 
+/// What the status of a Job, and the tasks that wait for others, depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PodSight<'a> {
+    pub(super) task: &'a str,
+    pub(super) phase: TrackedPhase,
+    /// On its way out.
+    pub(super) is_going: bool,
+    /// All its containers are ready.
+    pub(super) has_ready_containers: bool,
+}
+
+impl<'a> PodSight<'a> {
+    pub(super) fn of(pod: &'a Pod) -> Self {
+        let status = pod.status.as_ref();
+        let containers = status.and_then(|status| status.container_statuses.as_ref());
+        Self {
+            task: role(pod),
+            phase: TrackedPhase::read(status.and_then(|status| status.phase.as_deref())),
+            is_going: pod.metadata.deletion_timestamp.is_some(),
+            has_ready_containers: containers.into_iter().flatten().all(|c| c.ready),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        match self.phase {
+            TrackedPhase::Succeeded => true,
+            TrackedPhase::Running => self.has_ready_containers,
+            _ => false,
+        }
+    }
+}
+
 /// Whether a pod is one of the Job's.
 pub(super) fn belongs(job: &Job, pod: &Pod) -> bool {
     let annotations = pod.metadata.annotations.as_ref();
@@ -255,15 +328,4 @@ pub(super) fn role(pod: &Pod) -> &str {
     annotations
         .and_then(|map| map.get(keys::TASK_SPEC))
         .map_or("", String::as_str)
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let Some(status) = &pod.status else {
-        return false;
-    };
-    match status.phase.as_deref() {
-        Some("Succeeded") => true,
-        Some("Running") => status.container_statuses.iter().flatten().all(|c| c.ready),
-        _ => false,
-    }
 }

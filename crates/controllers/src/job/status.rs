@@ -6,8 +6,9 @@ use k8s_openapi::api::core::v1::Pod;
 use pumice_api::Job;
 use pumice_api::job::{JobCondition, JobStatus, TaskState};
 
-use super::pods::{belongs, role};
+use super::pods::{PodSight, belongs};
 use super::{sum, task_name};
+use crate::runtime::TrackedPhase;
 
 /// Phases that end a Job. What it ended with stays (the peer counts again and forgets it).
 const FINAL: [&str; 4] = ["Completed", "Failed", "Terminated", "Aborted"];
@@ -19,7 +20,8 @@ pub fn status(job: &Job, pods: &[Pod]) -> JobStatus {
     if FINAL.contains(&job.status.state.phase.as_str()) {
         return job.status.clone();
     }
-    let mut status = counted(job, pods);
+    let own = pods.iter().filter(|pod| belongs(job, pod));
+    let mut status = counted(job, own.map(PodSight::of));
     let phase = match job.status.state.phase.as_str() {
         "" => "Pending",
         phase => phase,
@@ -43,7 +45,8 @@ pub fn status(job: &Job, pods: &[Pod]) -> JobStatus {
     status
 }
 
-fn counted(job: &Job, pods: &[Pod]) -> JobStatus {
+/// The status with the pods counted anew.
+pub(super) fn counted<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -> JobStatus {
     let mut status = JobStatus {
         min_available: job.spec.min_available,
         pending: 0,
@@ -55,41 +58,37 @@ fn counted(job: &Job, pods: &[Pod]) -> JobStatus {
         task_status_count: BTreeMap::new(),
         ..job.status.clone()
     };
-    for pod in pods.iter().filter(|pod| belongs(job, pod)) {
-        if pod.metadata.deletion_timestamp.is_some() {
+    for pod in pods {
+        if pod.is_going {
             status.terminating += 1;
             continue;
         }
-        let phase = pod
-            .status
-            .as_ref()
-            .and_then(|status| status.phase.as_deref());
-        let (counter, phase) = match phase {
-            None | Some("" | "Pending") => (&mut status.pending, "Pending"),
-            Some("Running") => (&mut status.running, "Running"),
-            Some("Succeeded") => (&mut status.succeeded, "Succeeded"),
-            Some("Failed") => (&mut status.failed, "Failed"),
-            Some(_) => (&mut status.unknown, "Unknown"),
+        let counter = match pod.phase {
+            TrackedPhase::Pending => &mut status.pending,
+            TrackedPhase::Running => &mut status.running,
+            TrackedPhase::Succeeded => &mut status.succeeded,
+            TrackedPhase::Failed => &mut status.failed,
+            TrackedPhase::Unknown => &mut status.unknown,
         };
         *counter += 1;
         let task: &mut TaskState = status
             .task_status_count
-            .entry(role(pod).to_owned())
+            .entry(pod.task.to_owned())
             .or_default();
-        *task.phase.entry(phase.to_owned()).or_default() += 1;
+        *task.phase.entry(pod.phase.as_str().to_owned()).or_default() += 1;
     }
     status
 }
 
 /// Enough pods run or have run.
-fn has_started(job: &Job, status: &JobStatus) -> bool {
+pub(super) fn has_started(job: &Job, status: &JobStatus) -> bool {
     let started =
         i64::from(status.running) + i64::from(status.succeeded) + i64::from(status.failed);
     i64::from(job.spec.min_available) <= started
 }
 
 /// Phase that follows Running.
-fn running(job: &Job, status: &JobStatus) -> &'static str {
+pub(super) fn running(job: &Job, status: &JobStatus) -> &'static str {
     let spec = &job.spec;
     let replicas = sum(job, |task| task.replicas);
     if replicas == 0 {

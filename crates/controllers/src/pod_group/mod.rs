@@ -58,6 +58,14 @@ pub struct PodGroupController {
 }
 
 impl PodGroupController {
+    /// Name in `--controllers`.
+    pub const NAME: &'static str = "pg-controller";
+
+    /// Makes it for the list of controllers.
+    pub fn make(options: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self::new(options))
+    }
+
     /// A controller that knows no pod yet.
     pub fn new(options: &ControllerOptions) -> Self {
         Self {
@@ -155,7 +163,7 @@ struct LoneMember<'a> {
 
 impl Controller for PodGroupController {
     fn name(&self) -> &'static str {
-        "pg-controller"
+        Self::NAME
     }
 
     fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
@@ -202,8 +210,8 @@ impl Controller for PodGroupController {
         }
         match group {
             Some(group) if is_going(group) => Reconciliation::nothing(),
-            Some(group) => self.keep(of, group, &waiting, &known),
-            None => self.make(of, &waiting, &known, cache, now),
+            Some(group) => self.keep_group(of, group, &waiting, &known),
+            None => self.make_group(of, &waiting, &known, cache, now),
         }
     }
 
@@ -241,7 +249,7 @@ impl Controller for PodGroupController {
 
 impl PodGroupController {
     /// Makes the group, once what it is made from is known.
-    fn make(
+    fn make_group(
         &self,
         of: &ManagedRef,
         waiting: &[LoneMember<'_>],
@@ -271,7 +279,7 @@ impl PodGroupController {
     }
 
     /// Patches the group where its owner dictates something else, and names it on its pods.
-    fn keep(
+    fn keep_group(
         &self,
         of: &ManagedRef,
         group: &PodGroup,

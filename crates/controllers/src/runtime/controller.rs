@@ -1,9 +1,10 @@
 //! What a controller is.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::cache::ObjectCache;
-use super::kind::ManagedRef;
+use super::kind::{ManagedKind, ManagedRef};
 use super::observed::Observed;
 use super::probe::{PodProbe, ProbeOutcome};
 use super::write::{ApiWrite, WriteOutcome};
@@ -104,4 +105,24 @@ pub struct ObjectEvent {
     pub reason: &'static str,
     /// A sentence.
     pub message: String,
+}
+
+impl ObjectEvent {
+    /// An event about the object with this metadata.
+    pub fn about(
+        kind: ManagedKind,
+        meta: &ObjectMeta,
+        warning: bool,
+        reason: &'static str,
+        message: impl std::fmt::Display,
+    ) -> Self {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        Self {
+            about: ManagedRef::new(kind, &text(&meta.namespace), &text(&meta.name)),
+            uid: text(&meta.uid),
+            warning,
+            reason,
+            message: message.to_string(),
+        }
+    }
 }

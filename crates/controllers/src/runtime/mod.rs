@@ -22,6 +22,7 @@ mod kind;
 mod manager;
 mod observed;
 mod probe;
+mod standing;
 mod work_queue;
 mod write;
 
@@ -34,5 +35,6 @@ pub use observed::{
     JobMember, LonePod, Observed, TrackedPhase, TrackedPod, TrackedPriorityClass, TrackedWorkload,
 };
 pub use probe::{HttpQuestion, PodProbe, ProbeId, ProbeOutcome};
+pub use standing::StandingEvents;
 pub use work_queue::WorkQueue;
 pub use write::{ApiVerb, ApiWrite, WriteOutcome};

@@ -98,6 +98,17 @@ pub enum TrackedPhase {
 }
 
 impl TrackedPhase {
+    /// Reads `status.phase`.
+    pub fn read(text: Option<&str>) -> Self {
+        match text {
+            None | Some("" | "Pending") => Self::Pending,
+            Some("Running") => Self::Running,
+            Some("Succeeded") => Self::Succeeded,
+            Some("Failed") => Self::Failed,
+            Some(_) => Self::Unknown,
+        }
+    }
+
     /// The word in `status.phase`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -161,13 +172,6 @@ impl TrackedPod {
             let ended = c.state.as_ref()?.terminated.as_ref()?;
             Some((ended.exit_code, ended.finished_at.as_ref().map(|t| t.0)))
         };
-        let phase = match status.and_then(|s| s.phase.as_deref()) {
-            None | Some("" | "Pending") => TrackedPhase::Pending,
-            Some("Running") => TrackedPhase::Running,
-            Some("Succeeded") => TrackedPhase::Succeeded,
-            Some("Failed") => TrackedPhase::Failed,
-            Some(_) => TrackedPhase::Unknown,
-        };
         let has_group = annotations
             .get(keys::GROUP_NAME)
             .is_some_and(|name| !name.is_empty());
@@ -178,7 +182,7 @@ impl TrackedPod {
             resource_version: text(meta.resource_version.as_ref()),
             created: meta.creation_timestamp.as_ref().map(|t| t.0),
             deleted: meta.deletion_timestamp.as_ref().map(|t| t.0),
-            phase,
+            phase: TrackedPhase::read(status.and_then(|s| s.phase.as_deref())),
             ended: containers().filter_map(|c| ended(c)?.1).max(),
             is_bound: pod.spec.as_ref().is_some_and(|s| s.node_name.is_some()),
             is_ready: regular().is_some_and(|all| all.iter().all(|c| c.ready)),

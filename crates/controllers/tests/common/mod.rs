@@ -7,5 +7,5 @@ mod server;
 mod world;
 
 pub use kubelet::Dice;
-pub use server::{ApiServer, merge, refusal};
+pub use server::{ApiServer, merge, refusal, seconds};
 pub use world::World;

@@ -134,17 +134,61 @@ fn an_owner_that_does_not_control_leaves_the_pod_to_itself() {
 }
 
 /// Spark, the Kubeflow training operator, the MPI operator and KubeRay make PodGroups of their own
-/// and name them on their pods.
+/// and name them on their pods: these are their metadata.
 #[test]
-fn pods_of_operators_other_schedulers_and_the_past_are_left_alone() {
+fn pods_of_operators_that_bring_their_pod_group_are_left_alone() {
+    let group = |name: &str| json!({"scheduling.k8s.io/group-name": name});
+    let owned = |version: &str, kind: &str| {
+        json!([{"apiVersion": version, "kind": kind, "name": "x", "uid": "x1",
+            "controller": true, "blockOwnerDeletion": true}])
+    };
+    let pods = [
+        (
+            "spark",
+            json!({"labels": {"spark-role": "driver"},
+            "annotations": group("podgroup-spark-ab12")}),
+        ),
+        (
+            "training",
+            json!({"labels": {"training.kubeflow.org/job-name": "x",
+                "training.kubeflow.org/replica-type": "worker"},
+            "annotations": {"scheduling.k8s.io/group-name": "x",
+                "volcano.sh/task-spec": "worker"},
+            "ownerReferences": owned("kubeflow.org/v1", "PyTorchJob")}),
+        ),
+        (
+            "mpi",
+            json!({"labels": {"training.kubeflow.org/job-role": "launcher"},
+            "annotations": group("x"), "ownerReferences": owned("batch/v1", "Job")}),
+        ),
+        (
+            "ray",
+            json!({"labels": {"ray.io/node-type": "head", "volcano.sh/queue-name": "q"},
+            "annotations": {"scheduling.k8s.io/group-name": "ray-x-pg",
+                "volcano.sh/task-spec": "headgroup"},
+            "ownerReferences": owned("ray.io/v1", "RayCluster")}),
+        ),
+    ];
     let mut world = world();
-    let mut of_operator = pod("operator", None);
-    of_operator["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "theirs"});
+    for (name, metadata) in pods {
+        let mut object = pod(name, None);
+        super::common::merge(&mut object["metadata"], &metadata);
+        let of = world.server.apply(ManagedKind::Pod, object);
+        world.settle();
+        world.server.start_pod(&of);
+    }
+    world.pass_seconds(60);
+    assert_eq!(world.written(), Vec::<String>::new());
+}
+
+#[test]
+fn pods_of_other_schedulers_and_of_the_past_are_left_alone() {
+    let mut world = world();
     let mut elsewhere = pod("elsewhere", None);
     elsewhere["spec"]["schedulerName"] = json!("default-scheduler");
     let mut ended = pod("ended", None);
     ended["status"] = json!({"phase": "Succeeded"});
-    for object in [of_operator, elsewhere, ended] {
+    for object in [elsewhere, ended] {
         let of = world.server.apply(ManagedKind::Pod, object.clone());
         world
             .server

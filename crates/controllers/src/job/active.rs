@@ -1,0 +1,182 @@
+//! Phases Pending and Running (spec/03 C3.4, C3.5).
+
+use pumice_api::job::JobStatus;
+
+use super::decision::decided;
+use super::look::JobLook;
+use super::memory::JobMemory;
+use super::obstacles::{self, Obstacle};
+use super::phase::{JobPhase, enter};
+use super::status::{counted, has_started, running};
+use super::status_write::status_write;
+use super::triggers::{is_answered, verdict};
+use super::{kill, sync};
+use crate::runtime::{ApiWrite, ManagedRef, Reconciliation, TrackedPhase};
+
+/// What is to be done, and the objects the Job waits for.
+pub(super) fn look(
+    look: &JobLook<'_>,
+    memory: &mut JobMemory,
+) -> (Reconciliation, Vec<ManagedRef>) {
+    let mut waits = Vec::new();
+    if let Some(obstacle) = obstacles::find(look, &mut waits) {
+        return (hindered(look, memory, &obstacle), waits);
+    }
+    (unhindered(look, memory), waits)
+}
+
+/// Something keeps the Job from running: that is said, once.
+fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> Reconciliation {
+    let mut status = counted(&look.job, look.sights());
+    if look.phase() == JobPhase::New {
+        enter(&mut status, JobPhase::Pending, look.now);
+    }
+    let is_new = obstacle.note(&mut status);
+    let (write, again_at) = memory.write_status(look, &status);
+    let event = is_new.then(|| look.event(true, obstacle.reason, obstacle.message.clone()));
+    Reconciliation {
+        writes: write.into_iter().collect(),
+        events: event.into_iter().collect(),
+        again_at,
+        ..Reconciliation::nothing()
+    }
+}
+
+fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
+    note_gone(look, memory);
+    let asked = verdict(look, &memory.gone, &mut memory.seen);
+    for decision in &asked.due {
+        let Some(status) = decided(look, decision) else {
+            continue;
+        };
+        let event = look.event(true, "ExecuteAction", decision.why.clone());
+        return Reconciliation {
+            writes: status_write(look, &status).into_iter().collect(),
+            events: vec![event],
+            ..Reconciliation::nothing()
+        };
+    }
+    let objects = sync::objects(look);
+    let refused = memory.refusal(look, objects.is_empty());
+    let mut status = counted(&look.job, look.sights());
+    sync::record(look, &mut status);
+    if look.phase() == JobPhase::New {
+        enter(&mut status, JobPhase::Pending, look.now);
+    }
+    match &refused {
+        Some(message) => Obstacle::refused(message).note(&mut status),
+        None => obstacles::clear(&mut status),
+    };
+    let mut found = if objects.is_empty() {
+        advance(look, &mut status);
+        pods(look, memory, &status)
+    } else {
+        objects
+    };
+    if let Some(names) = sync::claim_names(look) {
+        // The status is written after it: both are the same object.
+        found.push(names);
+        return Reconciliation {
+            writes: found,
+            ..Reconciliation::nothing()
+        };
+    }
+    let is_worth_it =
+        found.is_empty() || refused.is_some() || status.state != look.raw.status.state;
+    let (write, at) = match is_worth_it {
+        true => memory.write_status(look, &status),
+        false => (None, None),
+    };
+    found.extend(write);
+    Reconciliation {
+        writes: found,
+        events: told(look, memory),
+        again_at: [asked.next_at, at].into_iter().flatten().min(),
+        ..Reconciliation::nothing()
+    }
+}
+
+/// Pods that are gone, of which a policy may want to know.
+fn note_gone(look: &JobLook<'_>, memory: &mut JobMemory) {
+    memory.compare(look);
+    memory.gone.retain_mut(|gone| {
+        gone.at.get_or_insert(look.now);
+        let again = look.pods.iter().any(|pod| {
+            *pod.pod.name == *gone.name
+                && *pod.pod.uid != *gone.uid
+                && pod.pod.phase != TrackedPhase::Pending
+        });
+        !again && is_answered(look, gone)
+    });
+}
+
+/// The phase that follows from the counters.
+fn advance(look: &JobLook<'_>, status: &mut JobStatus) {
+    let phase = JobPhase::read(&status.state.phase);
+    let next = match phase {
+        JobPhase::Running => JobPhase::read(running(&look.job, status)),
+        _ if has_started(&look.job, status) => JobPhase::Running,
+        phase => phase,
+    };
+    if next == phase {
+        return;
+    }
+    enter(status, next, look.now);
+    // Why it was restarted last stays until it ends.
+    if next.is_final() {
+        status.state.reason.clear();
+        status.state.message.clear();
+    }
+    if next == JobPhase::Failed {
+        "PodsFailed".clone_into(&mut status.state.reason);
+        status.state.message = format!(
+            "{} pods succeeded and {} failed; minAvailable is {}",
+            status.succeeded, status.failed, look.job.spec.min_available
+        );
+    }
+}
+
+/// Deletes pods that are not asked for and makes those that are missing.
+fn pods(look: &JobLook<'_>, memory: &mut JobMemory, status: &JobStatus) -> Vec<ApiWrite> {
+    if JobPhase::read(&status.state.phase).is_final() {
+        return Vec::new();
+    }
+    let mut writes = kill::not_wanted(look);
+    if !sync::is_admitted(look) {
+        return writes;
+    }
+    let missing = sync::missing(look, memory.batch());
+    let names = missing
+        .iter()
+        .map(|(task, index)| sync::name_of(&look.job, *task, *index));
+    memory.try_pods(names.collect());
+    let pods = missing
+        .into_iter()
+        .filter_map(|(task, index)| sync::create_pod(look, task, index));
+    writes.extend(pods);
+    writes
+}
+
+/// Why the PodGroup is not placed.
+fn told(look: &JobLook<'_>, memory: &mut JobMemory) -> Vec<crate::runtime::ObjectEvent> {
+    let conditions = look.group.map(|group| group.status.conditions.as_slice());
+    let last = conditions
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .find(|condition| condition.status == "True" && condition.kind != "Scheduled");
+    let Some(condition) = last.filter(|_| look.phase() == JobPhase::Pending) else {
+        return Vec::new();
+    };
+    let message = format!(
+        "PodGroup {} is not placed: {}: {}",
+        look.group_name(),
+        condition.reason,
+        condition.message
+    );
+    if memory.told == message {
+        return Vec::new();
+    }
+    memory.told.clone_from(&message);
+    vec![look.event(true, "PodGroupPending", message)]
+}

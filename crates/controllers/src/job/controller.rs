@@ -1,0 +1,194 @@
+//! The Job controller (spec/03 C3).
+//!
+//! ```text
+//!  Command ─┐
+//!  policies ┴► decision: one write of the status ─► Restarting, Aborting … ─► pods are deleted
+//!  no decision: PodGroup, claims ─► admitted ─► pods ─► counters and phase
+//! ```
+//!
+//! One look does the first of these that is due, so that what comes later follows from objects that
+//! are known to be written. What the controller remembers of a Job ([`JobMemory`]) makes it faster,
+//! or tells it of a pod that went while it watched.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use super::look::{JobLook, job_of_group};
+use super::memory::JobMemory;
+use super::phase::JobPhase;
+use super::triggers::GonePod;
+use super::{active, commands, ending};
+use crate::list::ControllerOptions;
+use crate::runtime::{
+    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
+    Observed, Reconciliation, WriteOutcome,
+};
+
+/// Makes Jobs run.
+#[derive(Debug, Default)]
+pub struct JobController {
+    memory: HashMap<ManagedRef, JobMemory>,
+    /// Jobs that wait for an object, by the object.
+    waiting: BTreeMap<ManagedRef, BTreeSet<ManagedRef>>,
+}
+
+impl JobController {
+    /// Its name in `--controllers`.
+    pub const NAME: &'static str = "job-controller";
+
+    /// Makes one.
+    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self::default())
+    }
+}
+
+impl Controller for JobController {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
+        let mut jobs = Vec::new();
+        for object in [change.before, change.after].into_iter().flatten() {
+            let job = match object {
+                Observed::Job(_) => Some(change.of.clone()),
+                Observed::Pod(pod) => pod.member.as_ref().map(|member| {
+                    ManagedRef::new(ManagedKind::Job, &change.of.namespace, &member.job)
+                }),
+                Observed::PodGroup(group) => job_of_group(group),
+                Observed::Command(command) => commands::job_of(command),
+                Observed::Queue(queue) => {
+                    let parent = ManagedRef::global(ManagedKind::Queue, &queue.spec.parent);
+                    jobs.extend(self.waiting.get(&parent).into_iter().flatten().cloned());
+                    None
+                }
+                _ => None,
+            };
+            jobs.extend(job);
+        }
+        jobs.extend(self.waiting.get(change.of).into_iter().flatten().cloned());
+        if change.after.is_none() {
+            self.note_gone(&change, cache);
+        }
+        jobs.dedup();
+        jobs
+    }
+
+    fn reconcile(
+        &mut self,
+        of: &ManagedRef,
+        cache: &ObjectCache,
+        now: Timestamp,
+    ) -> Reconciliation {
+        self.forget_waits(of);
+        let Some(look) = JobLook::new(of, cache, now) else {
+            self.memory.remove(of);
+            return ending::without_job(of, cache, now);
+        };
+        if look.raw.metadata.deletion_timestamp.is_some() {
+            self.memory.remove(of);
+            return Reconciliation::nothing();
+        }
+        if let Some(found) = commands::carry_out(&look) {
+            return found;
+        }
+        let memory = self.memory.entry(of.clone()).or_default();
+        memory.belong_to(look.uid());
+        match look.phase() {
+            JobPhase::New | JobPhase::Pending | JobPhase::Running => {
+                let (found, waits) = active::look(&look, memory);
+                for wanted in waits {
+                    self.waiting.entry(wanted).or_default().insert(of.clone());
+                }
+                found
+            }
+            JobPhase::Restarting => ending::restarting(&look, memory),
+            phase => match phase.end() {
+                Some(end) => ending::ending(&look, memory, end),
+                None => {
+                    let found = ending::ended(&look);
+                    if found == Reconciliation::nothing() {
+                        self.memory.remove(of);
+                    }
+                    found
+                }
+            },
+        }
+    }
+
+    fn failed(
+        &mut self,
+        of: &ManagedRef,
+        write: &ApiWrite,
+        outcome: &WriteOutcome,
+        cache: &ObjectCache,
+    ) -> Vec<ObjectEvent> {
+        let WriteOutcome::Refused { message, .. } = outcome else {
+            return Vec::new();
+        };
+        let Some(job) = cache.job(&of.namespace, &of.name) else {
+            return Vec::new();
+        };
+        let memory = self.memory.entry(of.clone()).or_default();
+        let is_creation = matches!(
+            write.verb,
+            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)
+        );
+        let is_known = is_creation && !memory.note_refusal(write, message);
+        if is_known || outcome.is_namespace_going() {
+            return Vec::new();
+        }
+        let (reason, verb) = match &write.verb {
+            ApiVerb::Delete { .. } => ("FailedDelete", "delete"),
+            _ if is_creation => ("FailedCreate", "create"),
+            _ => ("FailedUpdate", "update"),
+        };
+        vec![ObjectEvent {
+            about: of.clone(),
+            uid: job.metadata.uid.clone().unwrap_or_default(),
+            warning: true,
+            reason,
+            message: format!("cannot {verb} {}: {message}", write.of),
+        }]
+    }
+}
+
+impl JobController {
+    /// A pod of a Job is gone: was it deleted by us?
+    fn note_gone(&mut self, change: &ObjectChange<'_>, cache: &ObjectCache) {
+        let Some(Observed::Pod(pod)) = change.before else {
+            return;
+        };
+        let Some(member) = pod.member.as_ref().filter(|member| !member.is_marked) else {
+            return;
+        };
+        let key = ManagedRef::new(ManagedKind::Job, &change.of.namespace, &member.job);
+        let Some(job) = cache.job(&key.namespace, &key.name) else {
+            return;
+        };
+        let uid = job.metadata.uid.as_deref().unwrap_or_default();
+        let is_current = *member.job_uid == *uid && member.version >= job.status.version;
+        if !is_current {
+            return;
+        }
+        if let Some(memory) = self.memory.get_mut(&key) {
+            memory.gone.push(GonePod {
+                name: pod.name.to_string(),
+                uid: pod.uid.to_string(),
+                task: member.task.to_string(),
+                partition: member.partition,
+                index: member.index,
+                version: member.version,
+                at: None,
+            });
+        }
+    }
+
+    fn forget_waits(&mut self, job: &ManagedRef) {
+        self.waiting.retain(|_, jobs| {
+            jobs.remove(job);
+            !jobs.is_empty()
+        });
+    }
+}

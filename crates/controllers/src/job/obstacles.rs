@@ -1,0 +1,92 @@
+//! What keeps a Job from running that somebody else has to mend.
+
+use pumice_api::job::JobStatus;
+
+use super::look::JobLook;
+use super::sync;
+use super::validate::validate;
+use crate::runtime::{ManagedKind, ManagedRef};
+
+const INVALID: &str = "InvalidJob";
+const QUEUE: &str = "QueueNotReady";
+const CLAIM: &str = "PVCError";
+const REFUSED: &str = "FailedCreate";
+
+/// An obstacle, as it stands in `status.state` and in an event.
+#[derive(Clone, Debug)]
+pub(super) struct Obstacle {
+    pub reason: &'static str,
+    pub message: String,
+}
+
+impl Obstacle {
+    /// The API server refused to create something.
+    pub fn refused(message: &str) -> Self {
+        Self {
+            reason: REFUSED,
+            message: message.to_owned(),
+        }
+    }
+
+    /// Puts it into the status; whether it was not there. The words of a refusal often hold
+    /// numbers that change, so its first words stay.
+    pub fn note(&self, status: &mut JobStatus) -> bool {
+        let state = &mut status.state;
+        if state.reason == self.reason && (state.message == self.message || self.reason == REFUSED)
+        {
+            return false;
+        }
+        self.reason.clone_into(&mut state.reason);
+        state.message.clone_from(&self.message);
+        true
+    }
+}
+
+/// Nothing keeps the Job from running any more.
+pub(super) fn clear(status: &mut JobStatus) -> bool {
+    let state = &mut status.state;
+    let is_known = [INVALID, QUEUE, CLAIM, REFUSED].contains(&state.reason.as_str());
+    if is_known {
+        state.reason.clear();
+        state.message.clear();
+    }
+    is_known
+}
+
+/// Looks for one; `waits` are the objects that may take it away.
+pub(super) fn find(look: &JobLook<'_>, waits: &mut Vec<ManagedRef>) -> Option<Obstacle> {
+    let problems: Vec<String> = validate(&look.job)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    if !problems.is_empty() {
+        return Some(Obstacle {
+            reason: INVALID,
+            message: problems.join("; "),
+        });
+    }
+    // A Job that is queued already stays so when its queue is closed.
+    if look.group.is_none()
+        && let Some(message) = sync::queue_problem(look)
+    {
+        waits.push(ManagedRef::global(ManagedKind::Queue, &look.job.spec.queue));
+        return Some(Obstacle {
+            reason: QUEUE,
+            message,
+        });
+    }
+    let missing = sync::missing_claims(look);
+    if missing.is_empty() || !look.pods.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = missing.iter().map(|claim| claim.name.as_str()).collect();
+    let message = format!(
+        "PersistentVolumeClaim {} does not exist; create it, or say in spec.volumes what to claim",
+        names.join(", ")
+    );
+    waits.extend(missing);
+    Some(Obstacle {
+        reason: CLAIM,
+        message,
+    })
+}

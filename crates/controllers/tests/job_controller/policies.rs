@@ -1,0 +1,236 @@
+//! Lifecycle policies.
+
+use super::*;
+
+fn with_policy(policy: Value, spec: Value) -> Value {
+    let mut spec = spec;
+    spec["policies"] = json!([policy]);
+    spec
+}
+
+fn two_tasks() -> Value {
+    json!({"minAvailable": 1, "tasks": [task("a", 2), task("b", 1)]})
+}
+
+/// UIDs of pods, by name.
+fn uids(world: &World) -> Vec<(String, String)> {
+    let names = pods(world).into_iter();
+    names
+        .map(|name| (name.clone(), uid(world, &pod(&name))))
+        .collect()
+}
+
+/// Names of pods that were replaced.
+fn replaced(before: &[(String, String)], after: &[(String, String)]) -> Vec<String> {
+    let new = after.iter().filter(|pod| !before.contains(pod));
+    new.map(|(name, _)| name.clone()).collect()
+}
+
+#[test]
+fn each_restart_replaces_what_it_names_and_counts_once() {
+    let cases = [
+        ("RestartJob", vec!["j-a-0", "j-a-1", "j-b-0"], 1),
+        ("RestartTask", vec!["j-a-0", "j-a-1"], 0),
+        ("RestartPod", vec!["j-a-0"], 0),
+    ];
+    for (action, expected, version) in cases {
+        let mut world = world();
+        let policy = json!({"event": "PodFailed", "action": action});
+        let job = run(&mut world, with_policy(policy, two_tasks()));
+        let before = uids(&world);
+        world.server.end_pod(&pod("j-a-0"), 3);
+        world.pass_seconds(1);
+        let restarting = status(&world, &job);
+        assert_eq!(restarting["state"]["reason"], action);
+        let message = restarting["state"]["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains("pod j-a-0 failed with exit code 3"),
+            "{message}"
+        );
+        carry_on(&mut world);
+        assert_eq!(replaced(&before, &uids(&world)), expected, "{action}");
+        let after = status(&world, &job);
+        assert_eq!(after["state"]["phase"], "Running", "{action}");
+        assert_eq!(after["retryCount"], 1, "{action}");
+        assert_eq!(after["version"].as_i64().unwrap_or(0), version, "{action}");
+    }
+}
+
+#[test]
+fn a_partition_restarts_alone() {
+    let mut world = world();
+    let mut a = task("a", 4);
+    a["partitionPolicy"] = json!({"totalPartitions": 2, "partitionSize": 2, "minPartitions": 1});
+    let policy = json!({"exitCode": 7, "action": "RestartPartition"});
+    let job = run(&mut world, with_policy(policy, json!({"tasks": [a]})));
+    let before = uids(&world);
+    world.server.end_pod(&pod("j-a-3"), 7);
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(replaced(&before, &uids(&world)), ["j-a-2", "j-a-3"]);
+    assert_eq!(status(&world, &job)["retryCount"], 1);
+}
+
+#[test]
+fn a_policy_of_the_task_comes_before_that_of_the_job() {
+    let mut world = world();
+    let mut a = task("a", 1);
+    a["policies"] = json!([{"event": "PodFailed", "action": "TerminateJob"}]);
+    let policy = json!({"event": "*", "action": "RestartJob"});
+    let job = run(
+        &mut world,
+        with_policy(policy, json!({"tasks": [a, task("b", 1)]})),
+    );
+    world.server.end_pod(&pod("j-a-0"), 1);
+    world.pass_seconds(1);
+    assert_eq!(phase(&world, &job), "Terminating");
+    carry_on(&mut world);
+    let done = status(&world, &job);
+    assert_eq!(done["state"]["phase"], "Terminated");
+    assert_eq!(done["failed"], 1);
+    assert_eq!(pods(&world), ["j-a-0"], "what has finished stays");
+}
+
+#[test]
+fn restarts_end_with_the_last_retry() {
+    let mut world = world();
+    let policy = json!({"event": "PodFailed", "action": "RestartJob"});
+    let job = run(
+        &mut world,
+        with_policy(policy, json!({"tasks": [task("a", 2)]})),
+    );
+    for _ in 0..2 {
+        world.server.end_pod(&pod("j-a-0"), 1);
+        world.pass_seconds(1);
+        carry_on(&mut world);
+        assert_eq!(phase(&world, &job), "Running");
+    }
+    world.server.end_pod(&pod("j-a-0"), 1);
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    let done = status(&world, &job);
+    assert_eq!(done["state"]["phase"], "Failed");
+    assert_eq!(
+        (&done["retryCount"], &done["failed"]),
+        (&json!(3), &json!(1))
+    );
+    assert_eq!(done["running"], Value::Null);
+    assert_eq!(
+        pods(&world),
+        ["j-a-0"],
+        "the pod that failed last tells why"
+    );
+}
+
+#[test]
+fn an_evicted_pod_is_told_from_one_we_delete() {
+    for is_seen in [true, false] {
+        let mut world = world();
+        let policy = json!({"event": "PodEvicted", "action": "RestartTask"});
+        let job = run(&mut world, with_policy(policy, two_tasks()));
+        let before = uids(&world);
+        if is_seen {
+            world.server.delete(&pod("j-a-1"), "", false);
+        } else {
+            world.server.remove(&pod("j-a-1"));
+        }
+        world.pass_seconds(1);
+        carry_on(&mut world);
+        assert_eq!(replaced(&before, &uids(&world)), ["j-a-0", "j-a-1"]);
+        assert_eq!(status(&world, &job)["retryCount"], 1, "seen {is_seen}");
+    }
+}
+
+#[test]
+fn a_pod_that_went_while_no_process_watched_was_evicted() {
+    let mut world = world();
+    let policy = json!({"event": "PodEvicted", "action": "RestartJob"});
+    let job = run(&mut world, with_policy(policy, two_tasks()));
+    world.server.remove(&pod("j-b-0"));
+    world.restart();
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(status(&world, &job)["retryCount"], 1);
+    world.restart();
+    carry_on(&mut world);
+    assert_eq!(status(&world, &job)["retryCount"], 1);
+    assert_eq!(phase(&world, &job), "Running");
+}
+
+#[test]
+fn a_timeout_delays_and_a_pod_that_starts_in_time_cancels() {
+    for starts in [true, false] {
+        let mut world = world();
+        let policy = json!({"event": "PodPending", "action": "AbortJob", "timeout": "10m"});
+        let job = apply(&mut world, with_policy(policy, two_tasks()));
+        world.pass_seconds(1);
+        world.server.admit_groups();
+        world.pass_seconds(500);
+        assert_eq!(phase(&world, &job), "Pending");
+        if starts {
+            world.server.start_pods();
+        }
+        world.pass_seconds(200);
+        let expected = if starts { "Running" } else { "Aborted" };
+        assert_eq!(phase(&world, &job), expected);
+    }
+}
+
+#[test]
+fn a_completed_task_completes_the_job() {
+    let mut world = world();
+    let mut a = task("a", 1);
+    a["policies"] = json!([{"event": "TaskCompleted", "action": "CompleteJob"}]);
+    let job = run(&mut world, json!({"tasks": [a, task("b", 2)]}));
+    world.server.end_pod(&pod("j-a-0"), 0);
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Completed");
+    assert_eq!(status(&world, &job)["succeeded"], 1);
+}
+
+#[test]
+fn containers_that_restart_too_often_fail_their_task() {
+    let mut world = world();
+    let policy = json!({"event": "TaskFailed", "action": "TerminateJob"});
+    let job = run(&mut world, with_policy(policy, two_tasks()));
+    for (restarts, expected) in [(2, "Running"), (3, "Terminating")] {
+        world.server.edit(&pod("j-a-0"), |pod| {
+            pod["status"]["containerStatuses"][0]["restartCount"] = json!(restarts);
+        });
+        world.pass_seconds(1);
+        assert_eq!(phase(&world, &job), expected);
+    }
+}
+
+#[test]
+fn a_group_in_phase_unknown_is_an_event_also_after_a_restart() {
+    let mut world = world();
+    let policy = json!({"event": "Unknown", "action": "RestartJob"});
+    let job = run(&mut world, with_policy(policy, two_tasks()));
+    for retries in [1, 2] {
+        let group = world.server.names(ManagedKind::PodGroup)[0].clone();
+        world
+            .server
+            .edit(&group, |group| group["status"]["phase"] = json!("Unknown"));
+        world.pass_seconds(1);
+        carry_on(&mut world);
+        assert_eq!(status(&world, &job)["retryCount"], retries);
+        assert_eq!(phase(&world, &job), "Running");
+    }
+}
+
+#[test]
+fn pods_that_fail_together_are_one_restart_of_each() {
+    let mut world = world();
+    let policy = json!({"event": "PodFailed", "action": "RestartPod"});
+    let job = run(&mut world, with_policy(policy, two_tasks()));
+    let before = uids(&world);
+    for name in ["j-a-0", "j-b-0"] {
+        world.server.end_pod(&pod(name), 1);
+    }
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(replaced(&before, &uids(&world)), ["j-a-0", "j-b-0"]);
+    assert_eq!(status(&world, &job)["retryCount"], 1);
+}
