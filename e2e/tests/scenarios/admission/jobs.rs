@@ -206,6 +206,13 @@ fn wrong_parts() -> Vec<(Value, &'static str)> {
             "spec.volumes[0]: write exactly one of volumeClaimName and volumeClaim",
         ),
         (
+            with(
+                "volumes",
+                json!([{"mountPath": "/a", "volumeClaimName": "My_Claim"}]),
+            ),
+            "spec.volumes[0].volumeClaimName: \"My_Claim\" is not a name of a claim",
+        ),
+        (
             tasks(json!([task(
                 json!({"name": "t", "replicas": 1, "dependsOn": {"name": ["x"]}})
             )])),
