@@ -20,6 +20,7 @@ mod controller;
 mod decision;
 mod defaults;
 mod ending;
+mod equipment;
 mod group;
 mod kill;
 mod look;

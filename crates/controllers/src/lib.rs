@@ -8,6 +8,7 @@
 //! (priority classes, existing pods) is passed in.
 
 pub mod cron_job;
+pub mod hyper_node;
 pub mod job;
 pub mod job_flow;
 pub mod job_template;

@@ -1,6 +1,7 @@
 //! The controllers there are, by the names users give them in `--controllers` (spec/03 C0).
 
 use crate::cron_job::CronJobController;
+use crate::hyper_node::HyperNodeController;
 use crate::job::{FinishedJobs, JobController};
 use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
@@ -51,6 +52,7 @@ pub struct ListedController {
 /// What makes a controller of ours; its [`Controller::name`] is one of [`NAMES`].
 const MADE: &[(&str, MakeController)] = &[
     (CronJobController::NAME, CronJobController::make),
+    (HyperNodeController::NAME, HyperNodeController::make),
     (JobFlowController::NAME, JobFlowController::make),
     (JobTemplateController::NAME, JobTemplateController::make),
     (FinishedJobs::NAME, FinishedJobs::make),

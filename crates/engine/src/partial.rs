@@ -104,12 +104,12 @@ impl PartialGangs {
     }
 
     /// Whether this scheduler bound the pods that are on nodes as members of the gang, which was
-    /// never there as a whole. Not so of pods whose PodGroup came after their Binding: they were
-    /// bound one by one.
+    /// never there as a whole. Not so of pods whose PodGroup came after their Binding, which were
+    /// bound one by one, nor of pods with another `schedulerName`.
     pub fn was_bound_in_part(&self, state: &State, ix: JobIx) -> bool {
         let begun = self.begun.get(&ix) == Some(&state.job(ix).uid);
-        let mut members = state.job(ix).tasks.iter();
-        begun && !members.any(|task| state.task(*task).joined_bound)
+        let mut members = state.job(ix).tasks.iter().map(|task| state.task(*task));
+        begun && !members.any(|task| task.joined_bound || !task.ours)
     }
 
     /// Forgets all of them, unless jobs still are gangs.

@@ -217,8 +217,9 @@ impl JobValid for Gang {
         let (valid, min) = (job.valid(), job.min_available);
         if valid < min {
             let message = format!(
-                "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}: {}",
-                remedy(min - valid)
+                "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}: {}{}",
+                remedy(min - valid),
+                strangers(state, job)
             );
             return Err(Invalid {
                 reason: "NotEnoughTasks",
@@ -242,6 +243,16 @@ impl JobStarving for Gang {
 /// What to do about missing pods.
 fn remedy(missing: i32) -> String {
     format!("make {missing} more pods, or lower minMember")
+}
+
+/// A hint at members on nodes that another scheduler placed: it may have more that wait there.
+fn strangers(state: &State, job: &Job) -> String {
+    let tasks = job.tasks.iter().map(|ix| state.task(*ix));
+    match tasks.filter(|task| !task.ours).count() {
+        0 => String::new(),
+        1 => "; 1 of its pods has another schedulerName".to_owned(),
+        count => format!("; {count} of its pods have another schedulerName"),
+    }
 }
 
 fn permit_if(holds: bool) -> Vote {

@@ -22,10 +22,16 @@ const AGES_DECIDE: &str = "sla";
 
 /// Samples where the order of objects of equal age decides who gets which node. A cluster orders
 /// them by random UIDs, so only who is bound is compared.
-const ORDER_DECIDES: [&str; 4] = [
+const ORDER_DECIDES: [&str; 10] = [
     "cpu-jobs",
     "gpu-sharing-spread",
+    "kubeflow-trainer",
+    "kubeflow-training-operator",
+    "kuberay",
+    "mpi-operator",
     "roles",
+    "spark-operator",
+    "spark-submit",
     "volumes-on-demand",
 ];
 

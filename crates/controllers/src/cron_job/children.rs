@@ -5,7 +5,6 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use pumice_api::cron_job::CronJobStatus;
 use pumice_api::{CronJob, Job, keys};
-use serde_json::Value;
 
 use super::{event, text};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, ObjectEvent, Reconciliation};
@@ -21,15 +20,6 @@ pub(super) fn has_ended(job: &Job) -> bool {
         job.status.state.phase.as_str(),
         "Completed" | "Failed" | "Terminated"
     )
-}
-
-/// A Job to be created.
-pub(crate) fn without_status(job: &Job) -> Value {
-    let mut object = serde_json::to_value(job).unwrap_or_default();
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("status");
-    }
-    object
 }
 
 /// The status, where it is not what the Jobs say.
@@ -80,6 +70,15 @@ fn status(cron_job: &CronJob, jobs: &[&Job], now: Timestamp) -> CronJobStatus {
         last_schedule_time: latest(&known.last_schedule_time, runs.max()),
         last_successful_time: latest(&known.last_successful_time, ends.max()),
     }
+}
+
+/// The status knows that the Job was started, and that it has ended.
+pub(crate) fn is_recorded(cron_job: &CronJob, job: &Job) -> bool {
+    let status = &cron_job.status;
+    let mut active = status.active.iter();
+    let last = status.last_schedule_time.as_ref().map(|time| time.0);
+    !active.any(|one| one.uid == job.metadata.uid)
+        && scheduled(job).is_none_or(|run| last >= Some(run))
 }
 
 /// Time of the run a Job is of, by the schedule.

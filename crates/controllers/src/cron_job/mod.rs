@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 use pumice_api::{CronJob, Job};
 
-pub(crate) use children::without_status;
+pub(crate) use children::is_recorded;
 pub use due::{DueRun, RunTimes, read_times};
 pub use schedule::{ClockTimes, CronSchedule};
 
@@ -236,7 +236,7 @@ fn start(
     }
     found
         .writes
-        .push(ApiWrite::create(ManagedKind::Job, without_status(&made)));
+        .push(ApiWrite::create_of(ManagedKind::Job, &made));
 }
 
 /// Deletes ended Jobs beyond those to keep, oldest first.

@@ -2,7 +2,8 @@
 
 use pumice_api::job::JobStatus;
 
-use super::decision::decided;
+use super::decision::{Decision, decided};
+use super::equipment::is_recorded_anew;
 use super::look::JobLook;
 use super::memory::JobMemory;
 use super::obstacles::{self, Obstacle};
@@ -10,7 +11,8 @@ use super::phase::{JobPhase, enter};
 use super::status::{counted, has_started, running};
 use super::status_write::status_write;
 use super::triggers::{is_answered, verdict};
-use super::{kill, sync};
+use super::validate::JobProblem;
+use super::{equipment, kill, sync};
 use crate::runtime::{ApiWrite, ManagedRef, Reconciliation, TrackedPhase};
 
 /// What is to be done, and the objects the Job waits for.
@@ -45,34 +47,25 @@ fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> 
 fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
     note_gone(look, memory);
     let asked = verdict(look, &memory.gone, &mut memory.seen);
-    for decision in &asked.due {
-        let Some(status) = decided(look, decision) else {
-            continue;
-        };
-        let event = look.event(true, "ExecuteAction", decision.why.clone());
-        return Reconciliation {
-            writes: status_write(look, &status).into_iter().collect(),
-            events: vec![event],
-            ..Reconciliation::nothing()
-        };
+    if let Some(found) = carried_out(look, &asked.due) {
+        return found;
     }
-    let objects = sync::objects(look);
-    let refused = memory.refusal(look, objects.is_empty());
     let mut status = counted(&look.job, look.sights());
-    sync::record(look, &mut status);
-    if look.phase() == JobPhase::New {
-        enter(&mut status, JobPhase::Pending, look.now);
-    }
-    match &refused {
-        Some(message) => Obstacle::refused(message).note(&mut status),
-        None => obstacles::clear(&mut status),
-    };
-    let mut found = if objects.is_empty() {
+    let equipment = equipment::writes(look, &mut memory.plugin_writes, &mut status);
+    // Where plugins make something, that is recorded by the same write.
+    let is_early = !equipment.is_empty();
+    let mut found = sync::objects(look);
+    found.extend(equipment);
+    let refused = noted(look, memory, &mut status, found.is_empty());
+    if found.is_empty() {
         advance(look, &mut status);
-        pods(look, memory, &status)
-    } else {
-        objects
-    };
+        found = match pods(look, memory, &status) {
+            Ok(writes) => writes,
+            Err(problem) => {
+                return hindered(look, memory, &Obstacle::invalid(problem.to_string()));
+            }
+        };
+    }
     if let Some(names) = sync::claim_names(look) {
         // The status is written after it: both are the same object.
         found.push(names);
@@ -81,8 +74,10 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
             ..Reconciliation::nothing()
         };
     }
-    let is_worth_it =
-        found.is_empty() || refused.is_some() || status.state != look.raw.status.state;
+    let is_worth_it = found.is_empty()
+        || refused
+        || !is_early && status.state != look.raw.status.state
+        || is_recorded_anew(look, &status);
     let (write, at) = match is_worth_it {
         true => memory.write_status(look, &status),
         false => (None, None),
@@ -94,6 +89,37 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         again_at: [asked.next_at, at].into_iter().flatten().min(),
         ..Reconciliation::nothing()
     }
+}
+
+/// Makes the first decision durable that has an effect.
+fn carried_out(look: &JobLook<'_>, due: &[Decision]) -> Option<Reconciliation> {
+    let effect = |decision: &Decision| Some((decided(look, decision)?, decision.why.clone()));
+    let (status, why) = due.iter().find_map(effect)?;
+    Some(Reconciliation {
+        writes: status_write(look, &status).into_iter().collect(),
+        events: vec![look.event(true, "ExecuteAction", why)],
+        ..Reconciliation::nothing()
+    })
+}
+
+/// Notes that it is pending, and what claims there are and what the API server refused. Whether it
+/// refused something.
+fn noted(
+    look: &JobLook<'_>,
+    memory: &mut JobMemory,
+    status: &mut JobStatus,
+    has_objects: bool,
+) -> bool {
+    sync::record(look, status);
+    if look.phase() == JobPhase::New {
+        enter(status, JobPhase::Pending, look.now);
+    }
+    let refused = memory.refusal(look, has_objects);
+    match &refused {
+        Some(message) => Obstacle::refused(message).note(status),
+        None => obstacles::clear(status),
+    };
+    refused.is_some()
 }
 
 /// Pods that are gone, of which a policy may want to know.
@@ -137,24 +163,27 @@ fn advance(look: &JobLook<'_>, status: &mut JobStatus) {
 }
 
 /// Deletes pods that are not asked for and makes those that are missing.
-fn pods(look: &JobLook<'_>, memory: &mut JobMemory, status: &JobStatus) -> Vec<ApiWrite> {
+fn pods(
+    look: &JobLook<'_>,
+    memory: &mut JobMemory,
+    status: &JobStatus,
+) -> Result<Vec<ApiWrite>, JobProblem> {
     if JobPhase::read(&status.state.phase).is_final() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut writes = kill::not_wanted(look);
-    if !sync::is_admitted(look) {
-        return writes;
+    if !sync::is_admitted(look) || !equipment::is_complete(look) {
+        return Ok(writes);
     }
     let missing = sync::missing(look, memory.batch());
     let names = missing
         .iter()
         .map(|(task, index)| sync::name_of(&look.job, *task, *index));
     memory.try_pods(names.collect());
-    let pods = missing
-        .into_iter()
-        .filter_map(|(task, index)| sync::create_pod(look, task, index));
-    writes.extend(pods);
-    writes
+    for (task, index) in missing {
+        writes.extend(sync::create_pod(look, task, index)?);
+    }
+    Ok(writes)
 }
 
 /// Why the PodGroup is not placed.

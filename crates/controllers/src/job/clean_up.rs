@@ -1,13 +1,21 @@
 //! Deletes finished Jobs when their time is over (spec/03 C4).
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_api::Job;
 
 use super::phase::JobPhase;
 use crate::list::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange,
-    Reconciliation,
+    Reconciliation, controller_of,
 };
+use crate::{cron_job, job_flow};
+
+/// Longest time for which a Job is kept beyond its own, until its owner has taken in how it ended.
+const LONGEST_GRACE: SignedDuration = SignedDuration::from_mins(5);
+/// When to look whether it has.
+const GRACE_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 /// Deletes Jobs with `ttlSecondsAfterFinished` that are Completed, Failed or Terminated for so long.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +69,11 @@ impl Controller for FinishedJobs {
             found.again_at = Some(due);
             return found;
         }
+        let until = due.checked_add(LONGEST_GRACE).unwrap_or(Timestamp::MAX);
+        if now < until && !is_recorded(job, cache) {
+            found.again_at = now.checked_add(GRACE_PAUSE).ok();
+            return found;
+        }
         found.writes.push(ApiWrite {
             of: of.clone(),
             verb: ApiVerb::Delete {
@@ -69,5 +82,24 @@ impl Controller for FinishedJobs {
             },
         });
         found
+    }
+}
+
+/// The CronJob or JobFlow that a Job is of, if any, knows how it ended: without that the same step
+/// or run might start again.
+fn is_recorded(job: &Job, cache: &ObjectCache) -> bool {
+    let Some(owner) = controller_of(job) else {
+        return true;
+    };
+    let namespace = job.metadata.namespace.as_deref().unwrap_or_default();
+    let is_it = |meta: &ObjectMeta| meta.uid.as_ref() == Some(&owner.uid);
+    if let Some(cron_job) = cache.cron_job(namespace, &owner.name)
+        && is_it(&cron_job.metadata)
+    {
+        return cron_job::is_recorded(cron_job, job);
+    }
+    match cache.job_flow(namespace, &owner.name) {
+        Some(flow) if is_it(&flow.metadata) => job_flow::is_recorded(flow, job),
+        _ => true,
     }
 }

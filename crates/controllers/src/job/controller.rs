@@ -117,6 +117,12 @@ impl Controller for JobController {
         }
     }
 
+    fn done(&mut self, of: &ManagedRef, write: &ApiWrite) {
+        if let Some(memory) = self.memory.get_mut(of) {
+            memory.plugin_writes.note(write, true);
+        }
+    }
+
     fn failed(
         &mut self,
         of: &ManagedRef,
@@ -124,13 +130,16 @@ impl Controller for JobController {
         outcome: &WriteOutcome,
         cache: &ObjectCache,
     ) -> Vec<ObjectEvent> {
+        let Some(memory) = self.memory.get_mut(of) else {
+            return Vec::new();
+        };
         let WriteOutcome::Refused { message, .. } = outcome else {
+            memory.plugin_writes.note(write, false);
             return Vec::new();
         };
         let Some(job) = cache.job(&of.namespace, &of.name) else {
             return Vec::new();
         };
-        let memory = self.memory.entry(of.clone()).or_default();
         let is_creation = matches!(
             write.verb,
             ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use pumice_api::job::JobStatus;
 
+use super::equipment::{PluginWrites, is_recorded_anew};
 use super::look::JobLook;
 use super::pods::pod_name;
 use super::status_write::status_write;
@@ -28,6 +29,7 @@ pub(super) struct JobMemory {
     pub seen: FirstSeen,
     written_at: Option<Timestamp>,
     refusal: Option<Refusal>,
+    pub plugin_writes: PluginWrites,
     /// What was told last of its PodGroup.
     pub told: String,
 }
@@ -154,7 +156,8 @@ impl JobMemory {
         let next = self
             .written_at
             .and_then(|at| at.checked_add(COUNTERS_EVERY).ok());
-        let next = next.filter(|next| *next > look.now && status.state == look.raw.status.state);
+        let can_wait = status.state == look.raw.status.state && !is_recorded_anew(look, status);
+        let next = next.filter(|next| *next > look.now && can_wait);
         if next.is_none() {
             self.written_at = Some(look.now);
         }

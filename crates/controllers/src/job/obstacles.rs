@@ -28,6 +28,14 @@ impl Obstacle {
         }
     }
 
+    /// The Job is not as it must be.
+    pub fn invalid(message: String) -> Self {
+        Self {
+            reason: INVALID,
+            message,
+        }
+    }
+
     /// Puts it into the status; whether it was not there. The words of a refusal often hold
     /// numbers that change, so its first words stay.
     pub fn note(&self, status: &mut JobStatus) -> bool {
@@ -60,10 +68,7 @@ pub(super) fn find(look: &JobLook<'_>, waits: &mut Vec<ManagedRef>) -> Option<Ob
         .map(ToString::to_string)
         .collect();
     if !problems.is_empty() {
-        return Some(Obstacle {
-            reason: INVALID,
-            message: problems.join("; "),
-        });
+        return Some(Obstacle::invalid(problems.join("; ")));
     }
     // A Job that is queued already stays so when its queue is closed.
     if look.group.is_none()

@@ -44,6 +44,22 @@ pub(super) fn validate(policies: &[LifecyclePolicy], owner: &str, problems: &mut
             .map(String::as_str)
             .chain(single)
             .collect();
+        if !ACTIONS.contains(&policy.action.as_str()) {
+            let message = format!(
+                "{:?} is not an action; use {}",
+                policy.action,
+                ACTIONS.join(", ")
+            );
+            add(problems, format!("{path}.action"), message);
+        }
+        if let Some(Err(error)) = policy
+            .timeout
+            .as_deref()
+            .map(pumice_conf::parse_go_duration)
+        {
+            let message = format!("{error}; write a duration, for example \"10m\"");
+            add(problems, format!("{path}.timeout"), message);
+        }
         match (own.is_empty(), policy.exit_code) {
             (false, Some(_)) | (true, None) => {
                 add(problems, &path, "write either event, events or exitCode");
@@ -60,7 +76,7 @@ pub(super) fn validate(policies: &[LifecyclePolicy], owner: &str, problems: &mut
                 add(problems, format!("{path}.exitCode"), message);
             }
             (true, Some(_)) => {}
-            (false, None) => on_events(policy, &own, &events, &path, problems),
+            (false, None) => on_events(&own, &events, &path, problems),
         }
         events.extend(own);
     }
@@ -71,7 +87,6 @@ pub(super) fn validate(policies: &[LifecyclePolicy], owner: &str, problems: &mut
 }
 
 fn on_events(
-    policy: &LifecyclePolicy,
     own: &BTreeSet<&str>,
     earlier: &BTreeSet<&str>,
     path: &str,
@@ -85,13 +100,5 @@ fn on_events(
             let message = format!("there is another policy for event {event:?}");
             add(problems, format!("{path}.event"), message);
         }
-    }
-    if !ACTIONS.contains(&policy.action.as_str()) {
-        let message = format!(
-            "{:?} is not an action; use {}",
-            policy.action,
-            ACTIONS.join(", ")
-        );
-        add(problems, format!("{path}.action"), message);
     }
 }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::look::JobLook;
 use super::pods::{claim_name, pod_name, startable};
 use super::status_write::difference;
-use super::{pod_group, task_name, task_pod, volume_claims};
+use super::validate::JobProblem;
+use super::{plugins, pod_group, task_name, task_pod, volume_claims};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
 
 /// Annotation and label of pods of a queue that forwards Jobs to other clusters.
@@ -150,8 +151,17 @@ pub(super) fn missing(look: &JobLook<'_>, at_most: usize) -> Vec<(usize, i32)> {
 }
 
 /// Makes one pod.
-pub(super) fn create_pod(look: &JobLook<'_>, task: usize, index: i32) -> Option<ApiWrite> {
-    let mut pod = task_pod(&look.job, task, index, &look.group_name())?;
+///
+/// # Errors
+/// A plugin cannot prepare it.
+pub(super) fn create_pod(
+    look: &JobLook<'_>,
+    task: usize,
+    index: i32,
+) -> Result<Option<ApiWrite>, JobProblem> {
+    let Some(mut pod) = task_pod(&look.job, task, index, &look.group_name()) else {
+        return Ok(None);
+    };
     if look.cache.queue(&look.job.spec.queue).is_some_and(|queue| {
         let clusters = &queue.spec.extend_clusters;
         !clusters.is_empty()
@@ -162,7 +172,8 @@ pub(super) fn create_pod(look: &JobLook<'_>, task: usize, index: i32) -> Option<
                 .insert(JOB_FORWARDING.to_owned(), "true".to_owned());
         }
     }
-    create(ManagedKind::Pod, &pod)
+    plugins::prepare(&look.job, task, index, &mut pod)?;
+    Ok(create(ManagedKind::Pod, &pod))
 }
 
 /// Name of one pod.

@@ -98,10 +98,9 @@ impl JobFlowController {
                 continue;
             }
             match step_job(flow, step, cache) {
-                Ok(job) => found.writes.push(ApiWrite::create(
-                    ManagedKind::Job,
-                    crate::cron_job::without_status(&job),
-                )),
+                Ok(job) => found
+                    .writes
+                    .push(ApiWrite::create_of(ManagedKind::Job, &job)),
                 Err((reason, message)) => standing.push(event(flow, true, reason, message)),
             }
         }
@@ -243,8 +242,16 @@ impl JobFlowController {
     }
 }
 
+/// The status knows what the Job has ended with, or it is of no step.
+pub(crate) fn is_recorded(flow: &JobFlow, job: &Job) -> bool {
+    let mut steps = flow.spec.flows.iter();
+    let is_step = steps.any(|step| job_name(flow, &step.name) == name(job));
+    let state = status::step_state(&flow.status, name(job));
+    !is_step || matches!(state, StepState::Completed | StepState::Failed)
+}
+
 /// Name of the Job of a step.
-pub(crate) fn job_name(flow: &JobFlow, step: &str) -> String {
+fn job_name(flow: &JobFlow, step: &str) -> String {
     let flow = flow.metadata.name.as_deref().unwrap_or_default();
     format!("{flow}-{step}")
 }

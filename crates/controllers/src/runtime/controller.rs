@@ -51,6 +51,12 @@ pub trait Controller: Send {
         Vec::new()
     }
 
+    /// A write for `of` was done. Of what it made or changed nothing else tells if the kind is not
+    /// followed.
+    fn done(&mut self, of: &ManagedRef, write: &ApiWrite) {
+        let _ = (of, write);
+    }
+
     /// A probe that a look at `of` asked for has ended. The object is looked at again by itself.
     fn probed(
         &mut self,

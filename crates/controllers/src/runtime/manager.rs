@@ -284,8 +284,11 @@ impl Manager {
             let events = controller.failed(&key.1, &write, &outcome, &self.cache);
             self.orders.extend(events.into_iter().map(Order::Event));
         }
-        if let WriteOutcome::Done(Some(object)) = outcome {
-            self.seen(object, now);
+        if let WriteOutcome::Done(object) = outcome {
+            if let Some(controller) = self.controllers.get_mut(key.0) {
+                controller.done(&key.1, &write);
+            }
+            object.into_iter().for_each(|object| self.seen(object, now));
         }
         let Some(open) = self.open.get_mut(&key) else {
             return;

@@ -65,6 +65,15 @@ impl ApiWrite {
         }
     }
 
+    /// Creates an object of one of our types, without the status that the server would not take.
+    pub fn create_of(kind: ManagedKind, object: &impl serde::Serialize) -> Self {
+        let mut object = serde_json::to_value(object).unwrap_or_default();
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("status");
+        }
+        Self::create(kind, object)
+    }
+
     /// Deletes the object with this UID.
     pub fn delete(of: ManagedRef, uid: &str) -> Self {
         let verb = ApiVerb::Delete {

@@ -20,6 +20,8 @@ pub struct World {
     make: Make,
     manager: Manager,
     pub now: Timestamp,
+    /// In [`World::step`] one answer of twenty is lost: nobody knows whether the write was done.
+    pub loses_answers: bool,
     /// Events told, in order.
     pub events: Vec<ObjectEvent>,
     /// Writes the server has not got yet.
@@ -45,6 +47,7 @@ impl World {
             make,
             manager: Manager::new(Vec::new()),
             now,
+            loses_answers: false,
             events: Vec::new(),
             writes: Vec::new(),
             answers: Vec::new(),
@@ -137,7 +140,10 @@ impl World {
         }
         at -= self.writes.len();
         if at < self.answers.len() {
-            let (id, outcome) = self.answers.swap_remove(at);
+            let (id, mut outcome) = self.answers.swap_remove(at);
+            if self.loses_answers && dice.roll(20) == 0 {
+                outcome = WriteOutcome::NoAnswer("timed out".to_owned());
+            }
             self.manager
                 .tell(ManagerInput::Ended(id, outcome), self.now);
             return true;

@@ -219,6 +219,14 @@ fn policies_out_of_their_rules_are_refused() {
             "[0].action: \"Explode\" is not an action",
         ),
         (
+            json!([{"exitCode": 3, "action": "Explode"}]),
+            "[0].action: \"Explode\" is not an action",
+        ),
+        (
+            json!([{"event": "PodPending", "action": "AbortJob", "timeout": "10 minutes"}]),
+            "[0].timeout: the unit is not one of",
+        ),
+        (
             json!([{"event": "PodFailed", "action": "AbortJob"},
             {"events": ["PodFailed"], "action": "AbortJob"}]),
             "[1].event: there is another policy for event \"PodFailed\"",

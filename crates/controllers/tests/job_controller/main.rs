@@ -3,7 +3,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_input;
 mod basics;
+mod changes;
+mod commands;
+mod killed;
 mod policies;
 
 use common::World;

@@ -55,6 +55,27 @@ fn every_plugin_but_hcclrank_is_recorded() {
 }
 
 #[test]
+fn what_is_recorded_and_follows_is_known_without_making_it() {
+    for name in [
+        "env",
+        "svc",
+        "ssh",
+        "pytorch",
+        "tensorflow",
+        "mpi",
+        "hcclrank",
+        "ray",
+    ] {
+        let mut job = job(json!({}), json!([task("head", 1), task("worker", 2)]));
+        job.spec.plugins = [(name.to_owned(), Vec::new())].into();
+        let made = plugins::objects(&job).into_iter().map(|(key, _)| key);
+        assert!(plugins::recorded(&job).eq(made), "{name}");
+        let says = !plugins::refresh(&job).is_empty();
+        assert_eq!(plugins::follows_replicas(&job), says, "{name}");
+    }
+}
+
+#[test]
 fn switches_of_svc_change_service_and_policy() {
     let flags = ["--publish-not-ready-addresses", "-disable-network-policy=t"];
     let job = job(json!({"svc": flags}), json!([task("a", 1)]));

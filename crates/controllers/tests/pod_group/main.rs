@@ -7,6 +7,7 @@ mod crashes;
 mod later;
 mod made;
 mod mistakes;
+mod operators;
 
 use common::World;
 use pumice_api::keys;

@@ -12,6 +12,7 @@ mod gangs;
 mod metrics_snapshot;
 mod newcomers;
 mod npus;
+mod operators;
 mod placement;
 mod queues;
 mod reasons;

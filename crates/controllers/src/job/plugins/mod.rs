@@ -62,6 +62,11 @@ trait JobPlugin: Sync {
         true
     }
 
+    /// Whether [`Self::refresh`] says anything.
+    fn follows_replicas(&self) -> bool {
+        false
+    }
+
     /// Objects made once a Job.
     fn objects(&self, _asked: &Asked<'_>) -> Vec<ApiWrite> {
         Vec::new()
@@ -168,6 +173,17 @@ pub fn objects(job: &Job) -> Vec<(String, Vec<ApiWrite>)> {
         .collect()
 }
 
+/// The keys of [`objects`], without the work of making them.
+pub fn recorded(job: &Job) -> impl Iterator<Item = String> {
+    let recorded = asked_for(job).filter(|plugin| plugin.is_recorded());
+    recorded.map(|plugin| format!("plugin-{}", plugin.name()))
+}
+
+/// Whether [`refresh`] says anything, without the work of saying it.
+pub fn follows_replicas(job: &Job) -> bool {
+    asked_for(job).any(|plugin| plugin.follows_replicas())
+}
+
 /// Merge patches that make what [`objects`] tells fit the replicas the Job has now: the hosts in
 /// the ConfigMap of `svc` and in the Secret of `ssh`, never the keys. To be written when the
 /// replicas of a Job have changed since its objects were made or refreshed, before the new pods are
@@ -195,7 +211,7 @@ pub fn prepare(job: &Job, task: usize, index: i32, pod: &mut Pod) -> Result<(), 
 
 /// Plugins of a Job, in the order of [`PLUGINS`].
 fn wanted(job: &Job) -> impl Iterator<Item = (&'static dyn JobPlugin, Asked<'_>)> {
-    PLUGINS.into_iter().filter_map(|plugin| {
+    asked_for(job).filter_map(|plugin| {
         let arguments = job.spec.plugins.get(plugin.name())?;
         let path = format!("spec.plugins.{}", plugin.name());
         let flags = PluginFlags::read(plugin.flags(), arguments, &path, &mut JobProblems::new());
@@ -203,7 +219,13 @@ fn wanted(job: &Job) -> impl Iterator<Item = (&'static dyn JobPlugin, Asked<'_>)
     })
 }
 
-/// `; use a or b`, of the tasks there are.
+/// Plugins of a Job, in the order of [`PLUGINS`], whose flags nobody has read yet.
+fn asked_for(job: &Job) -> impl Iterator<Item = &'static dyn JobPlugin> {
+    let asked = |plugin: &&dyn JobPlugin| job.spec.plugins.contains_key(plugin.name());
+    PLUGINS.into_iter().filter(asked)
+}
+
+/// `; the tasks are a, b`.
 fn one_of(job: &Job) -> String {
     let names: Vec<&str> = job.spec.tasks.iter().map(task_name).collect();
     format!("; the tasks are {}", names.join(", "))

@@ -68,6 +68,10 @@ impl JobPlugin for Ssh {
         }
     }
 
+    fn follows_replicas(&self) -> bool {
+        true
+    }
+
     fn objects(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
         let job = asked.job;
         let [private, public, authorized, config] = FILES;

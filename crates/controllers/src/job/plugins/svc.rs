@@ -62,6 +62,10 @@ impl JobPlugin for Svc {
         }
     }
 
+    fn follows_replicas(&self) -> bool {
+        true
+    }
+
     fn objects(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
         let job = asked.job;
         let mut writes = vec![

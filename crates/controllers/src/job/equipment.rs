@@ -1,0 +1,133 @@
+//! What job plugins make once a Job (spec/03 C3.7): its objects, before the first pods, and the
+//! hosts they list, before pods that come later. What was made stands in
+//! `status.controlledResources`, because these objects are not followed.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+use pumice_api::job::JobStatus;
+
+use super::look::JobLook;
+use super::{plugins, task_name};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+
+/// Key in `status.controlledResources` of the replicas the lists of hosts are made for.
+const HOSTS: &str = "plugin-hosts";
+
+/// What an earlier Job of the same name has left behind is gone after this time. What is there then
+/// is the Job's own, made by a process that was killed, or somebody else's, which is left alone.
+const OLD: SignedDuration = SignedDuration::from_secs(10);
+
+/// How writes for plugins have ended.
+#[derive(Debug, Default)]
+pub(super) struct PluginWrites {
+    made: BTreeSet<ManagedRef>,
+    found: BTreeSet<ManagedRef>,
+    /// Hosts in what was made.
+    made_for: Option<String>,
+    refreshed: BTreeSet<ManagedRef>,
+    refreshed_for: String,
+}
+
+impl PluginWrites {
+    /// A write was done, or has found what it was to make, or nothing to change.
+    pub fn note(&mut self, write: &ApiWrite, was_done: bool) {
+        if !is_of_plugins(write.of.kind) {
+            return;
+        }
+        let of = write.of.clone();
+        match &write.verb {
+            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) if was_done => self.made.insert(of),
+            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) => self.found.insert(of),
+            _ => self.refreshed.insert(of),
+        };
+    }
+}
+
+fn is_of_plugins(kind: ManagedKind) -> bool {
+    matches!(
+        kind,
+        ManagedKind::ConfigMap
+            | ManagedKind::Secret
+            | ManagedKind::Service
+            | ManagedKind::NetworkPolicy
+    )
+}
+
+/// What is to be written before pods are made; what is there is recorded in `status`.
+pub(super) fn writes(
+    look: &JobLook<'_>,
+    known: &mut PluginWrites,
+    status: &mut JobStatus,
+) -> Vec<ApiWrite> {
+    let created = look.raw.metadata.creation_timestamp.as_ref();
+    let age = created.map_or(OLD, |created| look.now.duration_since(created.0));
+    let hosts = hosts(look);
+    let mut writes = Vec::new();
+    let mut is_new = false;
+    let is_recorded = |key: &String| status.controlled_resources.contains_key(key);
+    let wanted = match plugins::recorded(&look.job).all(|key| is_recorded(&key)) {
+        true => Vec::new(),
+        false => plugins::objects(&look.job),
+    };
+    for (key, wanted) in wanted {
+        if status.controlled_resources.contains_key(&key) {
+            continue;
+        }
+        let is_there =
+            |of: &ManagedRef| known.made.contains(of) || age >= OLD && known.found.contains(of);
+        let missing: Vec<ApiWrite> = wanted.into_iter().filter(|w| !is_there(&w.of)).collect();
+        if missing.is_empty() {
+            is_new = true;
+            let name = key.trim_start_matches("plugin-").to_owned();
+            status.controlled_resources.insert(key, name);
+        }
+        writes.extend(missing);
+    }
+    if !writes.is_empty() {
+        known.made_for.get_or_insert(hosts);
+        return writes;
+    }
+    let is_up_to_date = status.controlled_resources.get(HOSTS) == Some(&hosts);
+    if is_up_to_date || !plugins::follows_replicas(&look.job) {
+        return writes;
+    }
+    let is_made_for = is_new && known.found.is_empty() && known.made_for.as_ref() == Some(&hosts);
+    if known.refreshed_for != hosts {
+        known.refreshed.clear();
+        known.refreshed_for.clone_from(&hosts);
+    }
+    if !is_made_for {
+        let open = plugins::refresh(&look.job).into_iter();
+        writes.extend(open.filter(|write| !known.refreshed.contains(&write.of)));
+    }
+    if writes.is_empty() {
+        status.controlled_resources.insert(HOSTS.to_owned(), hosts);
+    }
+    writes
+}
+
+/// Everything is made and recorded that pods need.
+pub(super) fn is_complete(look: &JobLook<'_>) -> bool {
+    let recorded = &look.raw.status.controlled_resources;
+    let mut keys = plugins::recorded(&look.job);
+    let has_hosts =
+        || recorded.get(HOSTS) == Some(&hosts(look)) || !plugins::follows_replicas(&look.job);
+    keys.all(|key| recorded.contains_key(&key)) && has_hosts()
+}
+
+/// Something was recorded that is not yet written.
+pub(super) fn is_recorded_anew(look: &JobLook<'_>, status: &JobStatus) -> bool {
+    let known = &look.raw.status.controlled_resources;
+    let mut new = status.controlled_resources.iter();
+    new.any(|(key, value)| key.starts_with("plugin-") && known.get(key) != Some(value))
+}
+
+/// The replicas that lists of hosts follow from.
+fn hosts(look: &JobLook<'_>) -> String {
+    let tasks = look.job.spec.tasks.iter();
+    let counts: Vec<String> = tasks
+        .map(|task| format!("{}={}", task_name(task), task.replicas))
+        .collect();
+    counts.join(",")
+}
