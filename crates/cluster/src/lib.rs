@@ -3,6 +3,7 @@
 pub mod client;
 pub mod config_map;
 pub mod contact;
+pub mod controllers;
 pub mod effects;
 pub mod lease;
 mod plugin_progress;

@@ -7,11 +7,11 @@ use pumice_engine::view::{Ask, View};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::MonotonicClock;
+use crate::clock::DeciderClock;
 use crate::conf::ConfInUse;
 use crate::decide::{DecideRequest, NoView};
 use crate::journal::Journal;
-use crate::status::DaemonStatus;
+use pumice_process::DaemonStatus;
 
 /// Answers from the shared status, and from the deciding thread where only it knows.
 pub struct AdminApi {
@@ -24,7 +24,7 @@ pub struct AdminApi {
     /// The deciding thread.
     pub core: mpsc::Sender<DecideRequest>,
     /// The daemon's clock.
-    pub clock: MonotonicClock,
+    pub clock: DeciderClock,
 }
 
 impl Answers for AdminApi {

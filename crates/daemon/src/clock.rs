@@ -1,57 +1,31 @@
-//! The time decisions are made at: the wall clock of the start, moved on by the monotonic clock.
-//!
-//! A wall clock that is set forwards or back while the daemon runs therefore changes no decision.
+//! The clock of the process, as the decider asks it.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::ops::Deref;
+use std::time::Duration;
 
-/// A clock that never jumps.
+use pumice_process::MonotonicClock;
+
+/// See the module.
 #[derive(Clone, Copy, Debug)]
-pub struct MonotonicClock {
-    start: Instant,
-    /// Since 1970.
-    started_at: Duration,
-}
+pub struct DeciderClock(MonotonicClock);
 
-impl pumice_decider::Clock for MonotonicClock {
-    fn now(&self) -> Duration {
-        self.started_at + self.start.elapsed()
-    }
-}
-
-impl MonotonicClock {
-    /// Starts at the present wall-clock time; a wall clock before 1970 counts as 1970.
+impl DeciderClock {
+    /// Starts at the present wall-clock time.
     pub fn start() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            start: Instant::now(),
-            started_at: since.unwrap_or_default(),
-        }
-    }
-
-    /// Seconds since the epoch.
-    pub fn unix_s(&self) -> f64 {
-        pumice_decider::Clock::now(self).as_secs_f64()
-    }
-
-    /// Milliseconds since the start.
-    pub fn ticks_ms(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+        Self(MonotonicClock::start())
     }
 }
 
-/// A time as RFC 3339 writes it, in UTC, to the millisecond.
-pub fn rfc3339(unix_s: f64) -> String {
-    let time = jiff::Timestamp::from_millisecond((unix_s * 1000.0) as i64);
-    time.map_or_else(|_| unix_s.to_string(), |time| format!("{time:.3}"))
+impl Deref for DeciderClock {
+    type Target = MonotonicClock;
+
+    fn deref(&self) -> &MonotonicClock {
+        &self.0
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::rfc3339;
-
-    #[test]
-    fn a_time_is_written_in_utc_to_the_millisecond() {
-        assert_eq!(rfc3339(1_700_000_000.25), "2023-11-14T22:13:20.250Z");
-        assert_eq!(rfc3339(1_700_000_000.0), "2023-11-14T22:13:20.000Z");
+impl pumice_decider::Clock for DeciderClock {
+    fn now(&self) -> Duration {
+        self.since_epoch()
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch as cell};
 use crate::decide::DecideCommand;
 use crate::notices::{Notice, Topic};
 use crate::settings::ConfSource;
-use crate::status::DaemonStatus;
+use pumice_process::DaemonStatus;
 
 /// What is in use, for `/configz`.
 #[derive(Clone, Debug, Default)]

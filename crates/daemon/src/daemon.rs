@@ -16,11 +16,12 @@ use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchInput, WatchOptions};
 use pumice_decider::{DeciderOptions, Sharding};
 use pumice_devices::FAMILIES;
+use pumice_process::{EndSignals, identity};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
 
 use crate::admin_api::AdminApi;
-use crate::clock::MonotonicClock;
+use crate::clock::DeciderClock;
 use crate::conf::{self, ConfFollower, ConfInUse};
 use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
@@ -30,9 +31,12 @@ use crate::notices::{self, Notice, Notices};
 use crate::publish::{Meters, Out, Publisher};
 use crate::settings::DaemonSettings;
 use crate::shutdown::Shutdown;
-use crate::status::DaemonStatus;
+use crate::signals;
 use crate::watch_metrics::{self, WatchMetrics};
-use crate::{identity, signals};
+use pumice_process::DaemonStatus;
+
+/// How others see this program.
+const PROGRAM: &str = concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION"));
 
 /// Changes that may wait for the deciding thread before the watch waits too.
 const INPUTS: usize = 1024;
@@ -74,7 +78,7 @@ pub fn run(settings: DaemonSettings) -> anyhow::Result<()> {
 struct Daemon {
     settings: Arc<DaemonSettings>,
     clients: Clients,
-    clock: MonotonicClock,
+    clock: DeciderClock,
     metrics: Arc<Metrics>,
     status: Arc<DaemonStatus>,
     journal: Arc<Journal>,
@@ -92,14 +96,14 @@ impl Daemon {
             master: Some(connection.master.clone()).filter(|master| !master.is_empty()),
             kubeconfig: Some(PathBuf::from(&connection.kubeconfig))
                 .filter(|path| path != Path::new("")),
-            user_agent: concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")).to_owned(),
+            user_agent: PROGRAM.to_owned(),
         };
         let metrics = Metrics::new()?;
         metrics.declare_cards(FAMILIES.iter().flat_map(|family| family.gauges))?;
         let daemon = Self {
             clients: client::connect(&options).await?,
             settings,
-            clock: MonotonicClock::start(),
+            clock: DeciderClock::start(),
             metrics: Arc::new(metrics),
             status: Arc::new(DaemonStatus::default()),
             journal: Arc::new(Journal::default()),
@@ -110,13 +114,13 @@ impl Daemon {
     }
 
     async fn run(self) -> anyhow::Result<()> {
-        let mut end = signals::EndSignals::listen()?;
+        let mut end = EndSignals::listen()?;
         let (request_sender, requests) = mpsc::channel(64);
         let (command_sender, commands) = mpsc::channel(64);
         let _servers = self.serve(request_sender.clone()).await?;
         let flags = &self.settings.flags;
-        let folder = flags.serving.cache_dump_dir.clone();
-        let folder = flags.serving.cache_dumper.then_some(folder);
+        let folder = flags.dumps.cache_dump_dir.clone();
+        let folder = flags.dumps.cache_dumper.then_some(folder);
         signals::dump_on_demand(folder, request_sender, self.clock)?;
 
         let (stop, stopped) = cell::channel(false);
@@ -150,7 +154,7 @@ impl Daemon {
         let patience = self.settings.flags.scheduling.resource_sync_timeout;
         let mut watch_metrics = WatchMetrics::new(patience, notices);
         let mut numbers = tokio::time::interval(WATCH_NUMBERS);
-        let lost = lost(term.clone());
+        let lost = term.clone().over();
         tokio::pin!(lost);
         let result = loop {
             tokio::select! {
@@ -195,7 +199,10 @@ impl Daemon {
             clock: self.clock,
         };
         let endpoints = Endpoints {
-            metrics: serving.enable_metrics.then(|| Arc::clone(&self.metrics)),
+            program: PROGRAM,
+            metrics: serving
+                .enable_metrics
+                .then(|| Arc::clone(&self.metrics) as _),
             answers: Arc::new(api),
             level: self.level.clone(),
             debug_open: self.settings.flags.ours.debug_open,
@@ -220,7 +227,11 @@ impl Daemon {
         &self,
         mut stopped: cell::Receiver<bool>,
     ) -> anyhow::Result<(Option<JoinHandle<()>>, TermWatch)> {
-        let settings = self.settings.lease(&identity::lease_holder());
+        let settings = self
+            .settings
+            .flags
+            .lease
+            .election(&identity::lease_holder("pumice-scheduler"));
         let Some(settings) = settings.filter(|_| !self.settings.flags.ours.dry_run) else {
             return Ok((None, TermWatch::always()));
         };
@@ -445,7 +456,7 @@ impl Daemon {
         anyhow!(
             "the lease {}/{} was lost; ending, so that only one process writes: a replica that \
              stands by goes on, or this one when it is started again",
-            self.settings.lease_namespace(),
+            self.settings.flags.lease.namespace(),
             self.settings.flags.lease.leader_elect_resource_name
         )
     }
@@ -464,12 +475,6 @@ impl Daemon {
             tracing::warn!("nothing is scheduled yet, the first lists are not complete: {waits}");
         }
     }
-}
-
-/// Waits until a replica that was the leader no longer is.
-async fn lost(mut term: TermWatch) {
-    term.leading().await;
-    term.lost().await;
 }
 
 /// The socket for the log level, which only a leader has (spec/01 §9.2): replicas on one machine

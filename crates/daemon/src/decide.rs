@@ -20,9 +20,9 @@ use pumice_devices::ReportPlace;
 use pumice_engine::view::{Ask, View};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::MonotonicClock;
+use crate::clock::DeciderClock;
 use crate::publish::Publisher;
-use crate::status::DaemonStatus;
+use pumice_process::DaemonStatus;
 
 /// Most inputs applied before the next look at everything else.
 const BUNDLE: usize = 4096;
@@ -109,7 +109,7 @@ pub struct DecideLoop {
     channels: Channels,
     publisher: Publisher,
     status: Arc<DaemonStatus>,
-    clock: MonotonicClock,
+    clock: DeciderClock,
     /// When it was last asked which Bindings are held back.
     bind_waits_at: Duration,
 }
@@ -121,7 +121,7 @@ impl DecideLoop {
         channels: Channels,
         publisher: Publisher,
         status: Arc<DaemonStatus>,
-        clock: MonotonicClock,
+        clock: DeciderClock,
     ) -> Self {
         Self {
             decider: Decider::new(options, &clock),

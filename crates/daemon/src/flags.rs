@@ -1,15 +1,13 @@
 //! The command line of `vc-scheduler` (spec/01 §1.1), and the few flags of our own.
-//!
-//! Rules of the peer's flag library that users rely on: `_` and `-` in names are the same, a
-//! boolean takes its value only behind `=`, extra words are ignored (Volcano's chart passes a
-//! literal `2>&1`).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::parser::ValueSource;
-use clap::{Arg, CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use pumice_process::flags::{
+    self, ApiServerFlags, IdleFlag, LeaseFlags, ServingFlags, boolean, duration,
+};
 
 /// Takes the place of Volcano's scheduler: same configuration, same objects, same flags.
 #[derive(Debug, Parser)]
@@ -20,9 +18,11 @@ pub struct Flags {
     #[command(flatten)]
     pub scheduling: Scheduling,
     #[command(flatten)]
-    pub lease: Lease,
+    pub lease: LeaseFlags,
     #[command(flatten)]
-    pub serving: Serving,
+    pub serving: ServingFlags,
+    #[command(flatten)]
+    pub dumps: DumpFlags,
     #[command(flatten)]
     pub ours: Ours,
     /// Print the version and exit
@@ -31,24 +31,6 @@ pub struct Flags {
     /// Words that are no flag: ignored, because Volcano's chart passes some
     #[arg(hide = true)]
     pub stray: Vec<OsString>,
-}
-
-/// How to reach the API server.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "API server")]
-pub struct ApiServerFlags {
-    /// URL of the API server; overrides the one of the kubeconfig
-    #[arg(long, default_value = "", value_name = "URL")]
-    pub master: String,
-    /// Kubeconfig file; without it and --master: the pod's service account
-    #[arg(long, default_value = "", value_name = "FILE")]
-    pub kubeconfig: String,
-    /// Writes per second
-    #[arg(long, default_value_t = 2000.0, value_name = "N")]
-    pub kube_api_qps: f32,
-    /// Writes in a burst
-    #[arg(long, default_value_t = 2000, value_name = "N")]
-    pub kube_api_burst: u32,
 }
 
 /// What is scheduled, where, and when.
@@ -102,64 +84,10 @@ pub struct Scheduling {
     pub plugins_dir: String,
 }
 
-/// Leader election.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Leader election")]
-pub struct Lease {
-    /// Take the lease before writing anything
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "true",
-          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
-    pub leader_elect: bool,
-    /// How long a lease holds without renewal
-    #[arg(long, default_value = "15s", value_parser = duration, value_name = "DURATION")]
-    pub leader_elect_lease_duration: Duration,
-    /// How long the leader tries to renew before it stops
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
-    pub leader_elect_renew_deadline: Duration,
-    /// Pause between tries
-    #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]
-    pub leader_elect_retry_period: Duration,
-    /// Kind of the lock; a Lease is always used
-    #[arg(long, default_value = "leases", value_name = "KIND")]
-    pub leader_elect_resource_lock: String,
-    /// Name of the Lease
-    #[arg(long, default_value = "volcano", value_name = "NAME")]
-    pub leader_elect_resource_name: String,
-    /// Namespace of the Lease
-    #[arg(long, default_value = "volcano-system", value_name = "NAMESPACE")]
-    pub leader_elect_resource_namespace: String,
-    /// Deprecated: replaces --leader-elect-resource-namespace
-    #[arg(long, default_value = "", value_name = "NAMESPACE")]
-    pub lock_object_namespace: String,
-}
-
-/// What operators see.
+/// What is written to files.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Serving and logs")]
-pub struct Serving {
-    /// Address of /metrics, /healthz, /readyz, /livez, /configz and /debug
-    #[arg(long, default_value = ":8080", value_name = "ADDRESS")]
-    pub listen_address: String,
-    /// Address of the separate health server
-    #[arg(long, default_value = ":11251", value_name = "ADDRESS")]
-    pub healthz_address: String,
-    /// Start the separate health server
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
-          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
-    pub enable_healthz: bool,
-    /// Serve /metrics
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
-          default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
-    pub enable_metrics: bool,
-    /// Client CA of the health server; with the two below it speaks TLS
-    #[arg(long, default_value = "", value_name = "FILE")]
-    pub ca_cert_file: String,
-    /// Certificate of the health server
-    #[arg(long, default_value = "", value_name = "FILE")]
-    pub tls_cert_file: String,
-    /// Key of the health server
-    #[arg(long, default_value = "", value_name = "FILE")]
-    pub tls_private_key_file: String,
+pub struct DumpFlags {
     /// Write the state to a file on SIGUSR1 and SIGUSR2
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "true",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
@@ -167,9 +95,6 @@ pub struct Serving {
     /// Directory of those files
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     pub cache_dump_dir: PathBuf,
-    /// Log level as klog counts it: 3 usual, 4 debug, 5 and more everything
-    #[arg(short = 'v', long = "v", default_value_t = 3, value_name = "LEVEL")]
-    pub verbosity: i64,
 }
 
 /// Default of `--job-work-limit`: a few tenths of a second.
@@ -232,23 +157,12 @@ pub struct Ours {
     pub log_json: bool,
 }
 
-/// A flag that is accepted because Volcano's users set it, and does nothing here.
-struct Idle {
-    name: &'static str,
-    /// A boolean takes its value only behind `=`.
-    boolean: bool,
-    why: &'static str,
-}
-
-const fn idle(name: &'static str, boolean: bool, why: &'static str) -> Idle {
-    Idle { name, boolean, why }
-}
-
 const NO_SAMPLING: &str = "every ready node is a candidate for every pod";
-const STDERR: &str = "logs go to standard error";
-const HEADS: &str = "log lines keep their head";
+const fn idle(name: &'static str, boolean: bool, why: &'static str) -> IdleFlag {
+    IdleFlag::new(name, boolean, why)
+}
 
-const IDLE: [Idle; 22] = [
+const IDLE: [IdleFlag; 7] = [
     idle(
         "resync-period",
         false,
@@ -264,21 +178,6 @@ const IDLE: [Idle; 22] = [
         "no workers remove scheduling gates",
     ),
     idle("enable-pprof", true, "there is no Go runtime to profile"),
-    idle("log-flush-frequency", false, "logs are not buffered"),
-    idle("logtostderr", true, STDERR),
-    idle("alsologtostderr", true, STDERR),
-    idle("alsologtostderrthreshold", false, STDERR),
-    idle("stderrthreshold", false, STDERR),
-    idle("legacy-stderr-threshold-behavior", true, STDERR),
-    idle("vmodule", false, "levels are not set by module"),
-    idle("log-dir", false, STDERR),
-    idle("log-file", false, STDERR),
-    idle("log-file-max-size", false, STDERR),
-    idle("one-output", true, STDERR),
-    idle("skip-headers", true, HEADS),
-    idle("skip-log-headers", true, HEADS),
-    idle("add-dir-header", true, HEADS),
-    idle("log-backtrace-at", false, "there are no Go stacks"),
 ];
 
 /// A parsed command line.
@@ -287,7 +186,7 @@ pub struct CommandLine {
     /// What was asked for.
     pub flags: Flags,
     /// Flags that were given and do nothing, with the reason.
-    pub idle: Vec<(&'static str, &'static str)>,
+    pub idle: flags::IdleGiven,
 }
 
 impl CommandLine {
@@ -296,64 +195,17 @@ impl CommandLine {
     /// # Errors
     /// Unknown flags and values that do not fit, in clap's words.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let matches = command().try_get_matches_from(words.into_iter().map(normalise))?;
-        let given = |flag: &&Idle| {
-            // What this one asks for is so.
-            flag.name != "logtostderr"
-                && matches.value_source(flag.name) == Some(ValueSource::CommandLine)
-        };
-        let idle = IDLE.iter().filter(given).map(|flag| (flag.name, flag.why));
-        Ok(Self {
-            idle: idle.collect(),
-            flags: Flags::from_arg_matches(&matches)?,
-        })
+        let idle = IDLE.iter().chain(&flags::KLOG);
+        let (matches, idle) = flags::read(command(), idle, words)?;
+        let flags = Flags::from_arg_matches(&matches)?;
+        Ok(Self { flags, idle })
     }
 }
 
 /// Every flag, those without effect included.
 #[must_use]
 pub fn command() -> clap::Command {
-    IDLE.iter().fold(Flags::command(), |command, flag| {
-        let help = format!("No effect: {}", flag.why);
-        let mut arg = Arg::new(flag.name).long(flag.name).help(help);
-        if flag.boolean {
-            arg = arg.num_args(0..=1).require_equals(true);
-            arg = arg.default_missing_value("true").value_parser(boolean);
-        }
-        command.arg(arg.help_heading("Accepted without effect"))
-    })
-}
-
-/// A word with `_` in the name of a flag written as `-`.
-fn normalise(word: OsString) -> OsString {
-    let Some(flag) = word.to_str().and_then(|text| text.strip_prefix("--")) else {
-        return word;
-    };
-    let (name, value) = match flag.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (flag, None),
-    };
-    let name = name.replace('_', "-");
-    match value {
-        Some(value) => format!("--{name}={value}").into(),
-        None => format!("--{name}").into(),
-    }
-}
-
-/// A boolean as Go reads it.
-fn boolean(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
-        _ => Err("write true or false".to_owned()),
-    }
-}
-
-/// A duration as Go reads it, not negative.
-fn duration(text: &str) -> Result<Duration, String> {
-    let nanos = pumice_conf::parse_go_duration(text).map_err(|error| error.to_string())?;
-    let nanos = u64::try_from(nanos).map_err(|_| "write 0 or more, such as 1s".to_owned())?;
-    Ok(Duration::from_nanos(nanos))
+    flags::with_idle(Flags::command(), IDLE.iter().chain(&flags::KLOG))
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ mod decide;
 mod device_config;
 mod dump;
 mod flags;
-mod identity;
 mod journal;
 mod node_reports;
 mod notices;
@@ -28,7 +27,6 @@ mod publish;
 mod settings;
 mod shutdown;
 mod signals;
-mod status;
 mod watch_metrics;
 
 use std::process::ExitCode;

@@ -17,7 +17,6 @@ use pumice_cluster::lease::TermWatch;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::identity;
 use crate::settings::ConfSource;
 
 /// How often it is looked whether there is something to write.
@@ -161,7 +160,7 @@ impl Notices {
 
     /// The pod this runs in and, where a file of it is the configuration, the ConfigMap behind.
     async fn own_pod(&self, source: &ConfSource) -> Vec<ObjectRef> {
-        let Some(mut own) = identity::own_pod() else {
+        let Some(mut own) = pumice_process::identity::own_pod("pumice-scheduler") else {
             return Vec::new();
         };
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &own.namespace);

@@ -18,7 +18,9 @@ use pumice_model::JobIx;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::Notify;
 
-use crate::clock::{MonotonicClock, rfc3339};
+use pumice_process::rfc3339;
+
+use crate::clock::DeciderClock;
 use crate::journal::{Journal, JournalEntry};
 
 /// Lines of the log that come in floods are written this often, with how many there were.
@@ -37,7 +39,7 @@ pub struct Publisher {
     out: Out,
     journal: Arc<Journal>,
     metrics: Arc<Metrics>,
-    clock: MonotonicClock,
+    clock: DeciderClock,
     /// Told when a queue every cluster has is deleted.
     queue_gone: Arc<Notify>,
     /// Gangs that were bound in part when last looked at.
@@ -54,7 +56,7 @@ impl Publisher {
         out: Out,
         journal: Arc<Journal>,
         metrics: Arc<Metrics>,
-        clock: MonotonicClock,
+        clock: DeciderClock,
         queue_gone: Arc<Notify>,
     ) -> Self {
         Self {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use pumice_cluster::lease;
 use pumice_decider::Sharding;
+use pumice_process::flags::feature_gate;
 
 use crate::flags::{CommandLine, Flags};
 
@@ -62,19 +62,14 @@ impl DaemonSettings {
             .iter()
             .map(|(name, why)| format!("--{name} has no effect: {why}"))
             .collect();
-        let lock = &flags.lease.leader_elect_resource_lock;
-        if lock != "leases" {
-            warnings.push(format!(
-                "--leader-elect-resource-lock={lock} means leases, the only kind there is"
-            ));
-        }
+        flags.lease.check(&mut warnings)?;
         check_plugins_dir(&flags.scheduling.plugins_dir)?;
         let gates = FeatureGates::read(&flags.scheduling.feature_gates, &mut warnings)?;
         ensure!(
             !flags.scheduling.default_queue.is_empty(),
             "--default-queue is empty: name the queue of PodGroups that name none"
         );
-        let settings = Self {
+        Ok(Self {
             conf: conf_source(&flags)?,
             node_selector: node_selector(&flags.scheduling.node_selector, &mut warnings),
             sharding: sharding(&flags.scheduling.scheduler_sharding_mode, &mut warnings),
@@ -84,16 +79,7 @@ impl DaemonSettings {
             priority_classes: gates.priority_class && flags.scheduling.priority_class,
             flags,
             warnings,
-        };
-        if let Some(lease) = settings.lease("this replica") {
-            lease.validate()?;
-            let lock = &settings.flags.lease.leader_elect_resource_lock;
-            ensure!(
-                !lock.is_empty(),
-                "--leader-elect-resource-lock must not be empty"
-            );
-        }
-        Ok(settings)
+        })
     }
 
     /// Source of events: the scheduler's name if there is one, else `volcano` (spec/01 §9.1).
@@ -102,29 +88,6 @@ impl DaemonSettings {
             [name] => name,
             _ => "volcano",
         }
-    }
-
-    /// Namespace of the lease.
-    pub fn lease_namespace(&self) -> &str {
-        let lease = &self.flags.lease;
-        if lease.lock_object_namespace.is_empty() {
-            &lease.leader_elect_resource_namespace
-        } else {
-            &lease.lock_object_namespace
-        }
-    }
-
-    /// The election in which this replica is `identity`; `None` without election.
-    pub fn lease(&self, identity: &str) -> Option<lease::ElectionSettings> {
-        let flags = &self.flags.lease;
-        flags.leader_elect.then(|| lease::ElectionSettings {
-            namespace: self.lease_namespace().to_owned(),
-            name: flags.leader_elect_resource_name.clone(),
-            identity: identity.to_owned(),
-            lease_duration: flags.leader_elect_lease_duration,
-            renew_deadline: flags.leader_elect_renew_deadline,
-            retry_period: flags.leader_elect_retry_period,
-        })
     }
 }
 
@@ -246,15 +209,8 @@ impl FeatureGates {
             priority_class: true,
         };
         for entry in entries.iter().filter(|entry| !entry.trim().is_empty()) {
-            let Some((name, value)) = entry.split_once('=') else {
-                bail!("--feature-gates: {entry:?} has no value; write {entry}=true or =false");
-            };
-            let on = match value.trim().to_ascii_lowercase().as_str() {
-                "true" | "t" | "1" => true,
-                "false" | "f" | "0" => false,
-                _ => bail!("--feature-gates: {entry:?}; write true or false"),
-            };
-            match name.trim() {
+            let (name, on) = feature_gate(entry)?;
+            match name {
                 "WorkLoadSupport" => gates.workloads = on,
                 "PriorityClass" => gates.priority_class = on,
                 other => warnings.push(format!("feature gate {other} has no effect")),

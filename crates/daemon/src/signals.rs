@@ -1,41 +1,13 @@
-//! Signals: SIGTERM and SIGINT end the daemon, SIGUSR1 and SIGUSR2 write its state to a file.
+//! Signals: SIGUSR1 and SIGUSR2 write the state of the daemon to a file.
 
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::MonotonicClock;
+use crate::clock::DeciderClock;
 use crate::decide::DecideRequest;
-
-/// Waits for the signals that end the daemon.
-pub struct EndSignals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl EndSignals {
-    /// From now on these signals no longer end the process by themselves.
-    ///
-    /// # Errors
-    /// The system refuses to hand them over.
-    pub fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("signals cannot be received");
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Returns at the next one, with its name.
-    pub async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
-}
 
 /// Writes the state to files on SIGUSR1 and SIGUSR2 for ever; without a folder both signals are
 /// taken and ignored, as Volcano's scheduler does without `--cache-dumper`.
@@ -45,7 +17,7 @@ impl EndSignals {
 pub fn dump_on_demand(
     folder: Option<PathBuf>,
     core: mpsc::Sender<DecideRequest>,
-    clock: MonotonicClock,
+    clock: DeciderClock,
 ) -> anyhow::Result<()> {
     let listen = |kind| signal(kind).context("signals cannot be received");
     let mut first = listen(SignalKind::user_defined1())?;

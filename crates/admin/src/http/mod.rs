@@ -48,7 +48,7 @@ pub use tls::{TlsError, TlsFiles};
 pub(crate) use connection::limited;
 
 use crate::log::LevelHandle;
-use crate::metrics::Metrics;
+use crate::metrics::MetricsPage;
 
 /// How long requests under way may take when a server ends (spec/01 §1.6).
 pub const GRACE: Duration = Duration::from_secs(30);
@@ -108,18 +108,26 @@ pub trait Answers: Send + Sync + 'static {
     /// The configuration in use, with its hash, and the flags.
     fn config(&self) -> Value;
 
-    /// What a page shows; otherwise why there is nothing to show under that name.
-    fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>>;
+    /// What a page shows; otherwise why there is nothing to show under that name. A process that
+    /// schedules nothing has none.
+    fn page(&self, page: DebugPage) -> PendingAnswer<'_, Result<Value, String>> {
+        let _ = page;
+        Box::pin(async { Ok(Err("this page is the scheduler's".to_owned())) })
+    }
 
-    /// The latest decisions, and what waits.
-    fn decisions(&self) -> PendingAnswer<'_, Value>;
+    /// The latest decisions, and what waits. A process that schedules nothing has none.
+    fn decisions(&self) -> PendingAnswer<'_, Value> {
+        Box::pin(async { Ok(Value::Array(Vec::new())) })
+    }
 }
 
 /// What the server of `--listen-address` shows.
 #[derive(Clone)]
 pub struct Endpoints {
+    /// Name and version of the program, as clients see it.
+    pub program: &'static str,
     /// Source of `/metrics`; `None` when `--enable-metrics` is not given.
-    pub metrics: Option<Arc<Metrics>>,
+    pub metrics: Option<Arc<dyn MetricsPage>>,
     /// Who answers the questions.
     pub answers: Arc<dyn Answers>,
     /// The verbosity behind `/debug/loglevel`.

@@ -29,10 +29,6 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const INDEX: &str = "pages: /metrics /healthz /livez /readyz /configz /debug\n";
 
-/// How clients know that it is this program that answers.
-const SERVER: HeaderValue =
-    HeaderValue::from_static(concat!("pumice-scheduler/", env!("CARGO_PKG_VERSION")));
-
 const NO_METRICS: &str = "metrics are off; start with --enable-metrics=true to have them here\n";
 
 const BAD_LEVEL: &str = "the level must be a whole number from 0 on, as in \
@@ -40,6 +36,7 @@ const BAD_LEVEL: &str = "the level must be a whole number from 0 on, as in \
 
 /// All pages.
 pub(super) fn router(endpoints: Endpoints) -> Router {
+    let program = HeaderValue::from_static(endpoints.program);
     Router::new()
         .route("/", get(INDEX))
         .route("/metrics", get(metrics))
@@ -52,7 +49,7 @@ pub(super) fn router(endpoints: Endpoints) -> Router {
         .nest("/debug", debug::router(endpoints.debug_open))
         .fallback(no_page)
         .layer(middleware::from_fn(in_time))
-        .layer(middleware::map_response(named))
+        .layer(middleware::map_response_with_state(program, named))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(Arc::new(endpoints))
 }
@@ -66,8 +63,9 @@ async fn in_time(request: Request, next: Next) -> Response {
     }
 }
 
-async fn named(mut response: Response) -> Response {
-    response.headers_mut().insert(header::SERVER, SERVER);
+/// By this clients know which program answers.
+async fn named(State(program): State<HeaderValue>, mut response: Response) -> Response {
+    response.headers_mut().insert(header::SERVER, program);
     response
 }
 

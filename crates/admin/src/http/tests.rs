@@ -64,6 +64,7 @@ impl Answers for Daemon {
 
 fn endpoints(daemon: Daemon) -> Endpoints {
     Endpoints {
+        program: "pumice-scheduler/0",
         metrics: Some(Arc::new(Metrics::new().expect("registered"))),
         answers: Arc::new(daemon),
         level: LevelHandle::new(3, |_| Ok(())),

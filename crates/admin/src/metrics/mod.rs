@@ -5,6 +5,7 @@
 //! and [`Metrics::forget_job`], and a bound holds the number of series even when it does not.
 
 mod cards;
+mod controllers;
 mod jobs;
 mod queues;
 mod reference;
@@ -17,6 +18,9 @@ use prometheus::{CounterVec, GaugeVec, Registry, TextEncoder};
 use pumice_devices::{Gauge, GaugeSpec};
 
 pub use cards::MAX_CARD_SERIES;
+pub use controllers::{
+    CONTROLLERS_REFERENCE, ControllerMetrics, FinishedJob, GroupPhaseCounts, KindNumbers,
+};
 pub use jobs::{JobLabels, MAX_JOBS, Placed};
 pub use queues::{MAX_QUEUES, MAX_SCALARS, QueueNumbers, ResourceAmounts};
 pub use reference::{Buckets, MetricFamily, MetricKind, REFERENCE};
@@ -92,7 +96,22 @@ impl OnSession {
     }
 }
 
-/// All metrics of one process.
+/// A source of `/metrics`.
+pub trait MetricsPage: Send + Sync {
+    /// Everything in the text format 0.0.4 of Prometheus.
+    ///
+    /// # Errors
+    /// A family cannot be written, which its registration excludes.
+    fn text(&self) -> Result<String, prometheus::Error>;
+}
+
+impl MetricsPage for Metrics {
+    fn text(&self) -> Result<String, prometheus::Error> {
+        Self::text(self)
+    }
+}
+
+/// All metrics of a scheduler.
 ///
 /// Every method may be called from any thread. Label values given as `&'static str` are bounded by
 /// the program; the others are bounded here.

@@ -56,7 +56,7 @@ impl Buckets {
 }
 
 /// A metric vector that is made from its family.
-trait Make: Collector + Clone + Sized + 'static {
+pub(super) trait Make: Collector + Clone + Sized + 'static {
     fn make(family: &MetricFamily) -> Result<Self, prometheus::Error>;
     /// Makes the series of a family without labels appear before its first update.
     fn touch(&self);
@@ -96,7 +96,10 @@ impl Make for HistogramVec {
     }
 }
 
-fn register<M: Make>(registry: &Registry, family: &MetricFamily) -> Result<M, prometheus::Error> {
+pub(super) fn register<M: Make>(
+    registry: &Registry,
+    family: &MetricFamily,
+) -> Result<M, prometheus::Error> {
     let made = M::make(family)?;
     registry.register(Box::new(made.clone()))?;
     if family.labels.is_empty() {
@@ -152,6 +155,8 @@ macro_rules! families {
         }
     };
 }
+
+pub(super) use families;
 
 families! {
     cycle_ms: histogram(1.0, 5000.0, 20) "volcano_e2e_scheduling_latency_milliseconds" []

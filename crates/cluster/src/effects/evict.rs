@@ -11,12 +11,13 @@ use serde_json::json;
 use tracing::warn;
 
 use crate::ObjectRef;
+use crate::lease::NoTerm;
 
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::event::EventSink;
 use super::http::{ApiCall, JSON, Reply};
-use super::shared::{NoTerm, Rate, WriterContext};
+use super::shared::{Rate, WriterContext};
 use super::status::mark_victim;
 use super::status_body::Victim;
 use super::verbs::Target;

@@ -12,26 +12,27 @@ use serde_json::Value;
 use crate::client::describe;
 
 /// Media types of bodies.
-pub(super) const JSON: &str = "application/json";
-pub(super) const JSON_PATCH: &str = "application/json-patch+json";
-pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
-pub(super) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
+pub(crate) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// Longest pause a server may ask for; more would stop all writes.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(super) struct ApiCall {
-    pub(super) method: Method,
+pub(crate) struct ApiCall {
+    pub(crate) method: Method,
     /// Path and query.
-    pub(super) path: String,
-    pub(super) media: &'static str,
-    pub(super) body: Vec<u8>,
+    pub(crate) path: String,
+    pub(crate) media: &'static str,
+    pub(crate) body: Vec<u8>,
 }
 
 impl ApiCall {
-    pub(super) fn get(path: String) -> Self {
+    pub(crate) fn get(path: String) -> Self {
         Self {
             method: Method::GET,
             path,
@@ -40,7 +41,7 @@ impl ApiCall {
         }
     }
 
-    pub(super) fn with(method: Method, path: String, media: &'static str, body: &Value) -> Self {
+    pub(crate) fn with(method: Method, path: String, media: &'static str, body: &Value) -> Self {
         Self {
             method,
             path,
@@ -49,22 +50,22 @@ impl ApiCall {
         }
     }
 
-    pub(super) fn post(path: String, body: &Value) -> Self {
+    pub(crate) fn post(path: String, body: &Value) -> Self {
         Self::with(Method::POST, path, JSON, body)
     }
 
-    pub(super) fn put(path: String, body: &Value) -> Self {
+    pub(crate) fn put(path: String, body: &Value) -> Self {
         Self::with(Method::PUT, path, JSON, body)
     }
 
-    pub(super) fn patch(path: String, media: &'static str, body: &Value) -> Self {
+    pub(crate) fn patch(path: String, media: &'static str, body: &Value) -> Self {
         Self::with(Method::PATCH, path, media, body)
     }
 }
 
 /// What is known after a request.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// Done. The body may be missing when the connection broke after the status line.
     Ok(Vec<u8>),
     /// The API server answered that it was not done.
@@ -77,16 +78,19 @@ pub(super) enum Reply {
 
 /// An answer with an error status.
 #[derive(Debug, Default)]
-pub(super) struct ApiRefusal {
-    pub(super) code: u16,
-    pub(super) message: String,
-    pub(super) retry_after: Option<Duration>,
+pub(crate) struct ApiRefusal {
+    pub(crate) code: u16,
+    /// One word, as `AlreadyExists`.
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// The part of `meta/v1 Status` that matters.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ApiStatus {
+    reason: String,
     message: String,
     details: Option<Details>,
 }
@@ -100,14 +104,14 @@ struct Details {
 impl ApiRefusal {
     /// Whether the refusal is about the caller's role rather than about this object: `… is
     /// forbidden: User "u" cannot patch resource "r" in API group "g"`.
-    pub(super) fn is_rbac(&self) -> bool {
+    pub(crate) fn is_rbac(&self) -> bool {
         let parts = ["is forbidden: User \"", " cannot ", " resource "];
         self.code == 403 && parts.iter().all(|part| self.message.contains(part))
     }
 
     /// Whether the object of that name has another UID than the one we meant: a precondition
     /// answers 409, a patch that would change the UID 422.
-    pub(super) fn is_replaced(&self) -> bool {
+    pub(crate) fn is_replaced(&self) -> bool {
         match self.code {
             409 => self.message.contains("UID in precondition"),
             422 => self.message.contains("metadata.uid"),
@@ -117,7 +121,7 @@ impl ApiRefusal {
 
     /// Whether there is nobody left to write for: the object is gone, another one has its name, or
     /// its namespace is being deleted.
-    pub(super) fn is_of_something_gone(&self) -> bool {
+    pub(crate) fn is_of_something_gone(&self) -> bool {
         let is_ending = self.code == 403 && self.message.contains("because it is being terminated");
         self.code == 404 || self.is_replaced() || is_ending
     }
@@ -125,7 +129,7 @@ impl ApiRefusal {
 
 impl Reply {
     /// For [`super::Meter::write`].
-    pub(super) fn result(&self) -> &'static str {
+    pub(crate) fn result(&self) -> &'static str {
         match self {
             Self::Ok(_) => "ok",
             Self::NotSent(_) => "not_sent",
@@ -141,7 +145,7 @@ impl Reply {
     }
 
     /// Whether it shows that the caller may make the request: what was asked for was looked at.
-    pub(super) fn is_answer(&self) -> bool {
+    pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Ok(_) => true,
             Self::Refused(refusal) => !matches!(refusal.code, 401 | 429 | 500..),
@@ -150,7 +154,7 @@ impl Reply {
     }
 
     /// In words.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::Ok(_) => "done".to_owned(),
             Self::Refused(refusal) => format!("{} ({})", refusal.message, refusal.code),
@@ -160,7 +164,7 @@ impl Reply {
 }
 
 /// Sends a request once. Never retries: what a second try means depends on the write.
-pub(super) async fn send(client: &kube::Client, call: ApiCall, limit: Duration) -> Reply {
+pub(crate) async fn send(client: &kube::Client, call: ApiCall, limit: Duration) -> Reply {
     let request = http::Request::builder()
         .method(call.method)
         .uri(&call.path)
@@ -172,6 +176,7 @@ pub(super) async fn send(client: &kube::Client, call: ApiCall, limit: Duration) 
         Err(error) => {
             return Reply::Refused(ApiRefusal {
                 code: 400,
+                reason: "BadRequest".to_owned(),
                 message: format!("{} is no path: {error}", call.path),
                 retry_after: None,
             });
@@ -208,6 +213,7 @@ async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply 
     };
     Reply::Refused(ApiRefusal {
         code: head.status.as_u16(),
+        reason: status.reason,
         message,
         retry_after: retry_after(&head.headers)
             .or(asked)

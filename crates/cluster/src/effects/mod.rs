@@ -13,7 +13,7 @@
 //! client's own retries are off, since what a second try means depends on the write; a bind is
 //! reported as failed only when it cannot happen any more (see `bind`).
 
-mod backoff;
+pub(crate) mod backoff;
 mod bind;
 mod coalesce;
 mod correlate;
@@ -21,7 +21,7 @@ pub(crate) mod devices;
 mod event;
 mod evict;
 mod gate;
-mod http;
+pub(crate) mod http;
 mod lane;
 mod meter;
 mod options;

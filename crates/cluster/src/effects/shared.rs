@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::PluginProgress;
 use crate::contact::Contact;
-use crate::lease::TermWatch;
+use crate::lease::{NoTerm, TermWatch};
 use crate::watch::Picture;
 
 use super::backoff::Bucket;
@@ -87,10 +87,6 @@ impl Recent {
     }
 }
 
-/// There is no term to write in.
-#[derive(Debug)]
-pub(super) struct NoTerm;
-
 impl WriterContext {
     pub(super) fn new(
         client: kube::Client,
@@ -141,19 +137,7 @@ impl WriterContext {
         if !turn.is_zero() {
             tokio::time::sleep(turn).await;
         }
-        let mut term = self.term.clone();
-        while !term.term_valid_for(self.options.request_timeout) {
-            if !term.is_leader() {
-                return Err(NoTerm);
-            }
-            // The renewal is late: a write sent now could outlive the term.
-            let mut lost = self.term.clone();
-            tokio::select! {
-                () = term.changed() => {}
-                () = lost.lost() => return Err(NoTerm),
-            }
-        }
-        Ok(())
+        self.term.lasting(self.options.request_timeout).await
     }
 
     /// Sends a write that has been cleared.

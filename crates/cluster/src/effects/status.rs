@@ -7,10 +7,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use crate::lease::NoTerm;
+
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::http::{ApiCall, ApiRefusal, JSON_PATCH, MERGE_PATCH, Reply, STRATEGIC_PATCH};
-use super::shared::{NoTerm, Rate, WriterContext};
+use super::shared::{Rate, WriterContext};
 use super::status_body as body;
 use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, Write, pod_path};
@@ -349,6 +351,7 @@ fn no_permission(target: Target, why: Option<String>) -> ApiRefusal {
         format!(" (the API server says: {why})")
     });
     ApiRefusal {
+        reason: "Forbidden".to_owned(),
         code: 403,
         message: format!("no permission; grant {}{why}", target.rule()),
         retry_after: None,
@@ -403,6 +406,7 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
     let item = object["items"].get_mut(0).map(Value::take);
     item.ok_or_else(|| {
         Reply::Refused(ApiRefusal {
+            reason: "NotFound".to_owned(),
             code: 404,
             message: "not found".to_owned(),
             retry_after: None,

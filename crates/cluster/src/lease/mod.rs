@@ -31,6 +31,7 @@ pub use decide::{CandidateView, ElectionStep, LeaseRecord, Loss, Mono, decide};
 pub use elector::Elector;
 pub(crate) use elector::record;
 pub use settings::{ElectionSettings, SettingsError};
+pub(crate) use term::NoTerm;
 #[cfg(test)]
 pub(crate) use term::Term;
 pub use term::TermWatch;

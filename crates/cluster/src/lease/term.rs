@@ -16,6 +16,10 @@ pub(crate) enum Term {
     Always,
 }
 
+/// There is no term to write in.
+#[derive(Debug)]
+pub(crate) struct NoTerm;
+
 /// Says whether this process may write. Cheap to clone and to ask; ask right before each write.
 #[derive(Clone, Debug)]
 pub struct TermWatch {
@@ -108,6 +112,32 @@ impl TermWatch {
         while !self.is_leader() {
             self.changed().await;
         }
+    }
+
+    /// Waits until a process that was allowed to write no longer is.
+    pub async fn over(mut self) {
+        self.leading().await;
+        self.lost().await;
+    }
+
+    /// Waits until the term lasts for so long from now.
+    ///
+    /// # Errors
+    /// This process may not write (any more).
+    pub(crate) async fn lasting(&self, time: Duration) -> Result<(), NoTerm> {
+        let mut term = self.clone();
+        while !term.term_valid_for(time) {
+            if !term.is_leader() {
+                return Err(NoTerm);
+            }
+            // The renewal is late: a write sent now could outlive the term.
+            let mut lost = self.clone();
+            tokio::select! {
+                () = term.changed() => {}
+                () = lost.lost() => return Err(NoTerm),
+            }
+        }
+        Ok(())
     }
 
     /// Waits until this process may no longer write.

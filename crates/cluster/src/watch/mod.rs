@@ -33,7 +33,7 @@ mod pace;
 mod picture;
 mod request;
 mod rules;
-mod status;
+pub(crate) mod status;
 
 use std::sync::Arc;
 use std::time::Duration;

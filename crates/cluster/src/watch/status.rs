@@ -81,7 +81,7 @@ struct KindEntry {
 
 /// All kinds.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(crate) struct Board {
     slots: Mutex<Vec<KindEntry>>,
     synced: watch::Sender<bool>,
     /// Counts what is lost and followed again.
@@ -90,7 +90,7 @@ pub(super) struct Board {
 
 impl Board {
     /// Name of every kind, whether it is required, and whether it protects.
-    pub(super) fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
+    pub(crate) fn new(kinds: impl Iterator<Item = (&'static str, bool, bool)>) -> Self {
         let slot = |(kind, required, protects)| KindEntry {
             kind,
             required,
@@ -111,7 +111,7 @@ impl Board {
     }
 
     /// Kinds that protect and are not followed, with how long.
-    pub(super) fn lost(&self) -> Vec<(&'static str, Duration)> {
+    pub(crate) fn lost(&self) -> Vec<(&'static str, Duration)> {
         let slots = self.slots();
         let lost = slots.iter().filter(|slot| slot.protects);
         lost.filter_map(|slot| Some((slot.kind, slot.lost?.elapsed())))
@@ -119,26 +119,26 @@ impl Board {
     }
 
     /// Waits until a kind is lost or followed again.
-    pub(super) async fn changed(&self) {
+    pub(crate) async fn changed(&self) {
         // The sender lives as long as `self`.
         let _ = self.turns.subscribe().changed().await;
     }
 
     /// Waits until this holds, looking whenever a kind is lost or followed again.
-    pub(super) async fn until(&self, holds: impl Fn() -> bool) {
+    pub(crate) async fn until(&self, holds: impl Fn() -> bool) {
         let _ = self.turns.subscribe().wait_for(|_| holds()).await;
     }
 
-    pub(super) fn synced(&self) -> bool {
+    pub(crate) fn synced(&self) -> bool {
         *self.synced.borrow()
     }
 
-    pub(super) async fn wait_synced(&self) {
+    pub(crate) async fn wait_synced(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    pub(super) fn kinds(&self) -> Vec<KindStatus> {
+    pub(crate) fn kinds(&self) -> Vec<KindStatus> {
         let age = |at: Option<Instant>| at.map(|at| at.elapsed());
         let status = |slot: &KindEntry| KindStatus {
             kind: slot.kind,
@@ -162,13 +162,13 @@ impl Board {
 
 /// The place of one kind on the board.
 #[derive(Debug)]
-pub(super) struct KindReporter {
+pub(crate) struct KindReporter {
     board: Arc<Board>,
     at: usize,
 }
 
 impl KindReporter {
-    pub(super) fn new(board: Arc<Board>, at: usize) -> Self {
+    pub(crate) fn new(board: Arc<Board>, at: usize) -> Self {
         Self { board, at }
     }
 
@@ -176,20 +176,20 @@ impl KindReporter {
         edit(&mut self.board.slots()[self.at])
     }
 
-    pub(super) fn state(&self) -> KindState {
+    pub(crate) fn state(&self) -> KindState {
         self.edit(|slot| slot.state.clone())
     }
 
-    pub(super) fn set_state(&self, state: KindState) {
+    pub(crate) fn set_state(&self, state: KindState) {
         self.edit(|slot| slot.state = state);
     }
 
-    pub(super) fn contact(&self) {
+    pub(crate) fn contact(&self) {
         self.edit(|slot| slot.contact = Some(Instant::now()));
     }
 
     /// It is not followed, since then. A kind that has never been listed is not lost.
-    pub(super) fn lost(&self, since: Instant) {
+    pub(crate) fn lost(&self, since: Instant) {
         self.edit(|slot| {
             if slot.counts.lists > 0 && slot.state != KindState::Absent {
                 slot.lost.get_or_insert(since);
@@ -199,13 +199,13 @@ impl KindReporter {
     }
 
     /// It is followed, or need not be.
-    pub(super) fn followed(&self) {
+    pub(crate) fn followed(&self) {
         if self.edit(|slot| slot.lost.take().is_some()) {
             self.board.turns.send_modify(|turns| *turns += 1);
         }
     }
 
-    pub(super) fn event(&self, objects: usize) {
+    pub(crate) fn event(&self, objects: usize) {
         self.edit(|slot| {
             slot.event = Some(Instant::now());
             slot.counts.events += 1;
@@ -213,27 +213,27 @@ impl KindReporter {
         });
     }
 
-    pub(super) fn set_objects(&self, objects: usize) {
+    pub(crate) fn set_objects(&self, objects: usize) {
         self.edit(|slot| slot.objects = objects);
     }
 
-    pub(super) fn count(&self, count: impl FnOnce(&mut WatchCounts)) {
+    pub(crate) fn count(&self, count: impl FnOnce(&mut WatchCounts)) {
         self.edit(|slot| count(&mut slot.counts));
     }
 
     /// Whether the kinds nothing is decided without are followed.
-    pub(super) fn others_are_served(&self) -> bool {
+    pub(crate) fn others_are_served(&self) -> bool {
         let slots = self.board.slots();
         let mut required = slots.iter().filter(|slot| slot.required);
         required.all(|slot| slot.state == KindState::Synced)
     }
 
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.edit(|slot| slot.settled)
     }
 
     /// The kind no longer holds up the gate. True when it was the last one that did.
-    pub(super) fn settle(&self) -> bool {
+    pub(crate) fn settle(&self) -> bool {
         let mut slots = self.board.slots();
         slots[self.at].settled = true;
         let all = slots.iter().all(|slot| slot.settled);

@@ -155,6 +155,15 @@ impl ObjectCache {
         names.filter_map(move |(namespace, name)| self.get(&ManagedRef::new(kind, namespace, name)))
     }
 
+    /// Number of objects of every kind that has some.
+    pub fn counts(&self) -> BTreeMap<ManagedKind, usize> {
+        let mut counts = BTreeMap::new();
+        for of in self.objects.keys() {
+            *counts.entry(of.kind).or_default() += 1;
+        }
+        counts
+    }
+
     /// A Job.
     pub fn job(&self, namespace: &str, name: &str) -> Option<&Job> {
         match self.get(&ManagedRef::new(ManagedKind::Job, namespace, name))? {

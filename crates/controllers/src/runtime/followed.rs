@@ -1,5 +1,7 @@
 //! What is kept of the objects the API server sends.
 
+use std::fmt::Debug;
+
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
@@ -13,7 +15,9 @@ use super::kind::ManagedKind;
 use super::observed::{Observed, TrackedPod, TrackedPriorityClass, TrackedWorkload};
 
 /// A wire type that is followed.
-pub trait Followed: DeserializeOwned + Resource + Metadata<Ty = ObjectMeta> {
+pub trait Followed:
+    DeserializeOwned + Resource + Metadata<Ty = ObjectMeta> + Clone + Debug + Send + 'static
+{
     /// Its kind.
     const MANAGED: ManagedKind;
 
@@ -21,38 +25,57 @@ pub trait Followed: DeserializeOwned + Resource + Metadata<Ty = ObjectMeta> {
     fn observe(self) -> Observed;
 }
 
-/// Reads an object as the API server sends it, where its kind is followed.
-///
-/// # Errors
-/// It is not of this kind, or broken.
-pub fn read_object(kind: ManagedKind, json: &[u8]) -> Result<Option<Observed>, serde_json::Error> {
-    fn read<K: Followed>(json: &[u8]) -> Result<Option<Observed>, serde_json::Error> {
-        serde_json::from_slice::<K>(json).map(|object| Some(object.observe()))
-    }
-    match kind {
-        ManagedKind::Job => read::<Job>(json),
-        ManagedKind::Pod => read::<Pod>(json),
-        ManagedKind::PodGroup => read::<PodGroup>(json),
-        ManagedKind::Queue => read::<Queue>(json),
-        ManagedKind::Command => read::<Command>(json),
-        ManagedKind::Node => read::<Node>(json),
-        ManagedKind::Namespace => read::<Namespace>(json),
-        ManagedKind::PriorityClass => read::<PriorityClass>(json),
-        ManagedKind::PersistentVolumeClaim => read::<PersistentVolumeClaim>(json),
-        ManagedKind::ReplicaSet => read::<ReplicaSet>(json),
-        ManagedKind::StatefulSet => read::<StatefulSet>(json),
-        ManagedKind::DaemonSet => read::<DaemonSet>(json),
-        ManagedKind::BatchJob => read::<BatchJob>(json),
-        ManagedKind::CronJob => read::<CronJob>(json),
-        ManagedKind::JobFlow => read::<JobFlow>(json),
-        ManagedKind::JobTemplate => read::<JobTemplate>(json),
-        ManagedKind::HyperNode => read::<HyperNode>(json),
-        ManagedKind::ConfigMap
-        | ManagedKind::Secret
-        | ManagedKind::Service
-        | ManagedKind::NetworkPolicy => Ok(None),
-    }
+/// Is shown every wire type that is followed.
+pub trait FollowedVisitor {
+    /// One of them.
+    fn visit<K: Followed>(&mut self);
 }
+
+/// The one list of the kinds that are followed.
+macro_rules! followed {
+    ($($kind:ident),* $(,)?) => {
+        /// Shows every wire type that is followed.
+        pub fn visit_followed(visitor: &mut impl FollowedVisitor) {
+            $(visitor.visit::<$kind>();)*
+        }
+
+        /// Reads an object as the API server sends it; `None` where its kind is not followed.
+        ///
+        /// # Errors
+        /// It is not of this kind, or broken.
+        pub fn read_object(
+            kind: ManagedKind,
+            json: &[u8],
+        ) -> Result<Option<Observed>, serde_json::Error> {
+            $(
+                if kind == <$kind as Followed>::MANAGED {
+                    return serde_json::from_slice::<$kind>(json).map(|o| Some(o.observe()));
+                }
+            )*
+            Ok(None)
+        }
+    };
+}
+
+followed!(
+    Job,
+    Pod,
+    PodGroup,
+    Queue,
+    Command,
+    CronJob,
+    JobFlow,
+    JobTemplate,
+    HyperNode,
+    Node,
+    Namespace,
+    PriorityClass,
+    PersistentVolumeClaim,
+    ReplicaSet,
+    StatefulSet,
+    DaemonSet,
+    BatchJob,
+);
 
 /// Who set which field is nothing a controller reads, and is often most of an object.
 fn lean(mut meta: ObjectMeta) -> ObjectMeta {
@@ -105,8 +128,18 @@ macro_rules! meta {
 }
 
 meta!(Namespace);
-meta!(Node);
 meta!(PersistentVolumeClaim);
+
+impl Followed for Node {
+    const MANAGED: ManagedKind = ManagedKind::Node;
+
+    fn observe(self) -> Observed {
+        // What devices say in annotations is long, and nobody here reads it.
+        let mut meta = lean(self.metadata);
+        meta.annotations = None;
+        Observed::Meta(Self::MANAGED, Box::new(meta))
+    }
+}
 
 impl Followed for PriorityClass {
     const MANAGED: ManagedKind = ManagedKind::PriorityClass;

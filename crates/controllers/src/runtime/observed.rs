@@ -13,7 +13,7 @@ use pumice_api::{
 use super::kind::{ManagedKind, ManagedRef};
 use crate::job::usage;
 
-type Map = BTreeMap<String, String>;
+type TextMap = BTreeMap<String, String>;
 
 /// An object as it is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,9 +146,9 @@ pub struct LonePod {
     /// Scheduler.
     pub scheduler_name: String,
     /// Annotations.
-    pub annotations: Map,
+    pub annotations: TextMap,
     /// Labels.
-    pub labels: Map,
+    pub labels: TextMap,
     /// Owners.
     pub owners: Vec<OwnerReference>,
     /// Priority class.
@@ -161,7 +161,7 @@ impl TrackedPod {
     /// What is read of `pod`.
     pub fn read(pod: &Pod) -> Self {
         let meta = &pod.metadata;
-        let empty = Map::new();
+        let empty = TextMap::new();
         let annotations = meta.annotations.as_ref().unwrap_or(&empty);
         let labels = meta.labels.as_ref().unwrap_or(&empty);
         let status = pod.status.as_ref();
@@ -200,9 +200,9 @@ impl TrackedPod {
 }
 
 impl JobMember {
-    fn read(meta: &ObjectMeta, annotations: &Map, labels: &Map) -> Option<Self> {
+    fn read(meta: &ObjectMeta, annotations: &TextMap, labels: &TextMap) -> Option<Self> {
         let job = annotations.get(keys::JOB_NAME)?;
-        let number = |map: &Map, key: &str| map.get(key).and_then(|text| text.parse().ok());
+        let number = |map: &TextMap, key: &str| map.get(key).and_then(|text| text.parse().ok());
         let mut owners = meta.owner_references.iter().flatten();
         let owner = owners.find(|owner| {
             owner.kind == keys::JOB_KIND && owner.api_version == keys::BATCH_API_VERSION
@@ -220,7 +220,7 @@ impl JobMember {
 }
 
 impl LonePod {
-    fn read(pod: &Pod, annotations: &Map, labels: &Map) -> Self {
+    fn read(pod: &Pod, annotations: &TextMap, labels: &TextMap) -> Self {
         let spec = pod.spec.as_ref();
         Self {
             scheduler_name: spec

@@ -61,7 +61,7 @@ fn beside(sharding: Sharding, test: impl AsyncFnOnce(Bench)) {
     };
     let journal = Arc::new(Journal::default());
     let metrics = Arc::new(pumice_admin::metrics::Metrics::new().expect("metrics"));
-    let clock = MonotonicClock::start();
+    let clock = DeciderClock::start();
     let publisher = Publisher::new(
         Out::Nowhere,
         journal.clone(),

@@ -73,7 +73,7 @@ fn publisher() -> Publisher {
         Out::Nowhere,
         journal,
         metrics,
-        MonotonicClock::start(),
+        DeciderClock::start(),
         queue_gone,
     )
 }

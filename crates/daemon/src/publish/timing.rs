@@ -7,7 +7,7 @@ use pumice_decider::{Decider, StepResult};
 use pumice_engine::{Decisions, Observer, Stage};
 
 use super::{Out, Publisher};
-use crate::clock::MonotonicClock;
+use crate::clock::DeciderClock;
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
@@ -41,7 +41,7 @@ impl Observer for Stopwatch<'_> {
 
 impl Publisher {
     /// A step of the decider with the parts of its cycle timed.
-    pub fn time_step(&self, decider: &mut Decider, clock: &MonotonicClock) -> StepResult {
+    pub fn time_step(&self, decider: &mut Decider, clock: &DeciderClock) -> StepResult {
         let mut stopwatch = Stopwatch {
             metrics: &self.metrics,
             starts: Vec::new(),

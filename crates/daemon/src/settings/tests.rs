@@ -112,7 +112,7 @@ fn events_and_the_lease_are_named_as_the_peer_names_them() {
     );
     let settings = check(&names[..1], &[]).expect("settings");
     assert_eq!(settings.event_source(), "a");
-    assert_eq!(settings.lease_namespace(), "volcano-system");
+    assert_eq!(settings.flags.lease.namespace(), "volcano-system");
     let settings = check(&["--lock-object-namespace=here"], &[]).expect("settings");
-    assert_eq!(settings.lease_namespace(), "here");
+    assert_eq!(settings.flags.lease.namespace(), "here");
 }

@@ -19,6 +19,8 @@ fn allowed() -> BTreeMap<String, BTreeSet<&'static str>> {
         let folder = folder.trim_start_matches("| ").trim_matches('`');
         let name = match folder.split_once('/') {
             Some(("crates", name)) => format!("pumice-{name}"),
+            // The crate with the logic has the name already.
+            Some(("cmd", "pumice-controllers")) => "pumice-controllers-bin".to_owned(),
             Some(("cmd", name)) => name.to_owned(),
             None => format!("pumice-{folder}"),
             Some(_) => continue,
@@ -30,10 +32,13 @@ fn allowed() -> BTreeMap<String, BTreeSet<&'static str>> {
 }
 
 /// The packages that may touch the outside world.
-const OUTSIDE: [&str; 6] = [
+const OUTSIDE: [&str; 9] = [
     "pumice",
     "pumice-scheduler",
+    "pumice-controllers-bin",
+    "pumice-process",
     "pumice-daemon",
+    "pumice-controller-manager",
     "pumice-cluster",
     "pumice-admin",
     "pumice-e2e",

@@ -1,4 +1,4 @@
-//! How the daemon is doing, as the probes ask it.
+//! How a process is doing, as the probes ask it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// The deciding thread must come round this often to count as alive, milliseconds.
 const PULSE_MS: u64 = 10_000;
 
-/// State of the daemon, shared between its parts.
+/// State of a process, shared between its parts.
 #[derive(Debug, Default)]
 pub struct DaemonStatus {
     synced: AtomicBool,
@@ -44,7 +44,7 @@ impl DaemonStatus {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
-    /// What keeps the daemon from scheduling.
+    /// What keeps the process from its work.
     ///
     /// # Errors
     /// One sentence a reason.

@@ -1,0 +1,12 @@
+//! What our long-running processes share: the flags that all of them have, the clock, who a process
+//! is, how it is doing, and the signals that end it.
+
+mod clock;
+pub mod flags;
+pub mod identity;
+mod signals;
+mod status;
+
+pub use clock::{MonotonicClock, rfc3339};
+pub use signals::EndSignals;
+pub use status::DaemonStatus;
