@@ -1,5 +1,5 @@
-//! `pumice`, the user tool: ask a running scheduler why something waits, see what would be scheduled
-//! where, check a configuration, measure the engine.
+//! `pumice`, the user tool: ask a running scheduler why something waits, run and control Jobs, open and
+//! close queues, see what would be scheduled where, check a configuration, measure the engine.
 //!
 //! Exit codes: 0 done (pending pods are a result, not an error), 1 with `--strict` when something
 //! of the input was set aside or warned about, 2 when nothing could be done with the input or
@@ -40,6 +40,12 @@ enum PumiceCommand {
     Queues(live::queues::QueuesArguments),
     /// Shared cards of a cluster's nodes, and who holds them
     Cards(live::cards::CardsArguments),
+    /// Jobs of a cluster: run, list, view, suspend, resume, delete
+    #[command(subcommand)]
+    Job(live::job::JobCommand),
+    /// Queues of a cluster: list, get, create, open, close, delete
+    #[command(subcommand)]
+    Queue(live::queue::QueueCommand),
     /// Schedule the objects of manifests and show what goes where, and why the rest waits
     Simulate(simulate::SimulateArguments),
     /// Validate a volcano-scheduler.conf, plain or inside its ConfigMap
@@ -88,6 +94,8 @@ fn main() -> ExitCode {
         PumiceCommand::Top(arguments) => live::top::run(&arguments),
         PumiceCommand::Queues(arguments) => live::queues::run(&arguments),
         PumiceCommand::Cards(arguments) => live::cards::run(&arguments),
+        PumiceCommand::Job(command) => live::job::run(&command),
+        PumiceCommand::Queue(command) => live::queue::run(&command),
         PumiceCommand::Completion(arguments) => {
             Ok(completion::run(&arguments, PumiceArguments::command()))
         }

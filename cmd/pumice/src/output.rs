@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use pumice_sim::Report;
-use pumice_sim::report::{Pending, PodGroupLine, QueueLine};
+use pumice_sim::report::{JobLine, Pending, PodGroupLine, QueueLine};
 
 use crate::simulate::OutputFormat;
 
@@ -172,6 +172,16 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     {
         waiting.entry(&group.name).or_default();
     }
+    // A Job that has no PodGroup for want of something else.
+    let hindered: BTreeMap<&str, &JobLine> = report
+        .jobs
+        .iter()
+        .filter(|job| job.phase == "Pending" && !job.message.is_empty())
+        .map(|job| (job.group.as_str(), job))
+        .collect();
+    for group in hindered.keys() {
+        waiting.entry(group).or_default();
+    }
     if waiting.is_empty() {
         return Ok(());
     }
@@ -179,8 +189,15 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for (name, pods) in waiting {
         let job = jobs.get(name).copied().unwrap_or(name);
         let group = groups.get(name);
-        let headline = headline(group.copied(), pods.len());
+        let hindered = hindered.get(name).filter(|_| group.is_none());
+        let phase = group
+            .map(|group| group.phase)
+            .or(hindered.map(|_| "Pending"));
+        let headline = headline(phase, group.copied(), pods.len());
         writeln!(out, "{job}  {BAD}{headline}{BAD:#}")?;
+        if let Some(hindered) = hindered {
+            writeln!(out, "    {}: {}", hindered.reason, hindered.message)?;
+        }
         if let Some(why) = group.and_then(|group| group.waiting.as_ref()) {
             writeln!(out, "    {why}")?;
         }
@@ -190,11 +207,8 @@ fn pending(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 }
 
 /// `Inqueue, 3 pods pending, 2/3 tasks in gang unschedulable`.
-fn headline(group: Option<&PodGroupLine>, pods: usize) -> String {
-    let mut parts = Vec::new();
-    if let Some(group) = group {
-        parts.push(group.phase.to_owned());
-    }
+fn headline(phase: Option<&str>, group: Option<&PodGroupLine>, pods: usize) -> String {
+    let mut parts: Vec<String> = phase.map(str::to_owned).into_iter().collect();
     match pods {
         0 => parts.push("no pods yet".to_owned()),
         1 => parts.push("1 pod pending".to_owned()),

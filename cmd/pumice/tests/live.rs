@@ -1,4 +1,4 @@
-//! The parts of `explain`, `top`, `queues`, `cards` and `completion` that need no cluster.
+//! The parts of `explain`, `top`, `queues`, `cards`, `job`, `queue` and `completion` that need no cluster.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn every_shell_gets_a_script_with_the_commands() {
         let output = run(Path::new(PROGRAM), &["completion", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
         let script = text(&output.stdout);
-        for command in ["explain", "queues", "simulate"] {
+        for command in ["explain", "queues", "simulate", "suspend", "close"] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
@@ -60,6 +60,16 @@ fn without_a_cluster_it_is_said_how_to_name_one() {
             "write it like http://127.0.0.1:8080",
         ),
         (&["explain", "deployment", "web"], "pod, job or queue"),
+        (&["job", "list"], "no cluster to ask"),
+        (&["job", "run", "j", "-R", "cpu"], "is not NAME=AMOUNT"),
+        (
+            &["job", "run", "-f", "/nonexistent/job.yaml"],
+            "/nonexistent/job.yaml: ",
+        ),
+        (
+            &["queue", "close", "q", "-k", "/nonexistent/file"],
+            "/nonexistent/file",
+        ),
     ] {
         let output = run(Path::new(PROGRAM), arguments);
         let error = text(&output.stderr);

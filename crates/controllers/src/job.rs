@@ -87,17 +87,21 @@ fn sum(job: &Job, count: impl Fn(&TaskSpec) -> i32) -> i64 {
         .sum()
 }
 
-fn owner(job: &Job) -> OwnerReference {
-    let uid = match job.metadata.uid.as_deref() {
+/// UID of a Job; of one that no API server has seen, namespace and name.
+fn uid(job: &Job) -> String {
+    match job.metadata.uid.as_deref() {
         None | Some("") => format!("{}/{}", namespace(job), name(job)),
         Some(uid) => uid.to_owned(),
-    };
+    }
+}
+
+fn owner(job: &Job) -> OwnerReference {
     OwnerReference {
         api_version: keys::BATCH_API_VERSION.to_owned(),
         block_owner_deletion: Some(true),
         controller: Some(true),
         kind: keys::JOB_KIND.to_owned(),
         name: name(job).to_owned(),
-        uid,
+        uid: uid(job),
     }
 }

@@ -166,6 +166,12 @@ pub struct JobLine {
     pub name: String,
     /// Phase.
     pub phase: String,
+    /// Why it is in this phase, in one word; absent where that needs no words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Why it is in this phase, in a sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
     /// Its PodGroup, `namespace/name`.
     #[serde(skip)]
     pub group: String,

@@ -76,7 +76,7 @@ pub fn simulate(
     };
     let fixed_point = settings.mode == Mode::FixedPoint;
     if fixed_point {
-        world.run_controllers(&settings.options);
+        world.run_controllers(&settings.options, settings.now_s);
         world.run_storage();
     } else {
         world.make_all_job_pods(&settings.options);
@@ -108,7 +108,7 @@ pub fn simulate(
         progress(report.cycles, report.binds.len());
         if fixed_point {
             world.run_kubelet();
-            world.run_controllers(&settings.options);
+            world.run_controllers(&settings.options, now_s);
             world.run_storage();
         }
         let news = world.take_deltas();

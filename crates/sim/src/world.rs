@@ -1,12 +1,14 @@
 //! The virtual API server: objects, and the deltas a watch on them would deliver.
 
 mod admit;
+mod controllers;
 mod jobs;
 mod restore;
 mod storage;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use pumice_api::Job;
 use pumice_controllers::shard::{NodeShardView, Shards};
 use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, QueueObject,
@@ -18,7 +20,7 @@ use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource};
 use crate::run::SimulationSettings;
-use jobs::JobRecord;
+use controllers::Controllers;
 use storage::Storage;
 
 /// All objects, and what has changed since the engine was last told.
@@ -28,7 +30,10 @@ pub struct World {
     pods: BTreeMap<String, PodObject>,
     groups: BTreeMap<String, GroupObject>,
     queues: BTreeMap<String, QueueObject>,
-    jobs: BTreeMap<String, JobRecord>,
+    jobs: BTreeMap<String, Job>,
+    controllers: Controllers,
+    /// Names of pods that were deleted.
+    deleted: BTreeSet<String>,
     storage: Storage,
     shards: Vec<NodeShardView>,
     priorities: BTreeMap<String, i32>,

@@ -158,7 +158,14 @@ fn who_may_edit_a_namespace_may_write_jobs_and_pod_groups_there_and_no_queues() 
             .kubectl(&["auth", "can-i", verb, what, &user, "-q"], "")
             .is_ok()
     };
-    for what in ["jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh"] {
+    for what in [
+        "jobs.batch.volcano.sh",
+        "cronjobs.batch.volcano.sh",
+        "jobflows.flow.volcano.sh",
+        "jobtemplates.flow.volcano.sh",
+        "commands.bus.volcano.sh",
+        "podgroups.scheduling.volcano.sh",
+    ] {
         assert!(
             may("jane", "delete", what) && may("joe", "list", what),
             "{what}"

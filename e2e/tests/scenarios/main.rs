@@ -20,6 +20,7 @@ mod sample_set;
 mod shown;
 mod simulating;
 mod stale;
+mod user_tool;
 mod waiting_time;
 
 use std::collections::BTreeMap;

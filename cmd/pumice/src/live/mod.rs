@@ -1,14 +1,19 @@
-//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`.
+//! What a running scheduler sees: `explain`, `top`, `queues`, `cards`; and what users do with objects of
+//! a cluster: `job`, `queue`.
 //!
 //! ```text
 //!  SchedulerConnection (flags) ─► pumice_cluster::remote ─► /debug/… of the leader ─► a view of pumice_engine
 //!                                                                              └► table, JSON, YAML
+//!  ClusterConnection (flags) ──► pumice_cluster::remote::ClusterObjects ─► Jobs, Queues, Commands ─┘
 //! ```
 
 pub mod cards;
 pub mod explain;
+pub mod job;
+pub mod queue;
 pub mod queues;
 pub mod top;
+mod user;
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -10,9 +10,10 @@
 
 mod error;
 mod leader;
+mod objects;
 mod page;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -23,6 +24,7 @@ use tokio::time::timeout;
 
 pub use error::RemoteError;
 pub use leader::Leader;
+pub use objects::{ClusterObjects, ObjectsError};
 pub use page::RemotePage;
 
 use crate::client::describe;
@@ -48,6 +50,32 @@ pub struct RemoteOptions {
     pub port: Option<u16>,
 }
 
+/// A client as kubectl would make it, and the namespace of its context.
+async fn client_of(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+) -> Result<(Client, String), String> {
+    let of_context = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    let config = match kubeconfig {
+        Some(path) => {
+            let read = Kubeconfig::read_from(path).map_err(|error| describe(&error))?;
+            let config = Config::from_custom_kubeconfig(read, &of_context).await;
+            config.map_err(|error| describe(&error))?
+        }
+        None => match Config::from_kubeconfig(&of_context).await {
+            Ok(config) => config,
+            Err(error) if context.is_some() => return Err(describe(&error)),
+            Err(error) => Config::incluster().map_err(|_| describe(&error))?,
+        },
+    };
+    let namespace = config.default_namespace.clone();
+    let client = Client::try_from(config).map_err(|error| describe(&error))?;
+    Ok((client, namespace))
+}
+
 /// A cluster.
 pub struct Remote {
     client: Client,
@@ -61,28 +89,8 @@ impl Remote {
     /// # Errors
     /// It is missing or cannot be used.
     pub async fn connect(options: RemoteOptions) -> Result<Self, RemoteError> {
-        let of_context = KubeConfigOptions {
-            context: options.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let unusable = |reason: String| RemoteError::Kubeconfig { reason };
-        let config = match &options.kubeconfig {
-            Some(path) => {
-                let read = Kubeconfig::read_from(path);
-                let read = read.map_err(|error| unusable(describe(&error)))?;
-                let config = Config::from_custom_kubeconfig(read, &of_context).await;
-                config.map_err(|error| unusable(describe(&error)))?
-            }
-            None => match Config::from_kubeconfig(&of_context).await {
-                Ok(config) => config,
-                Err(error) if options.context.is_some() => {
-                    return Err(unusable(describe(&error)));
-                }
-                Err(error) => Config::incluster().map_err(|_| unusable(describe(&error)))?,
-            },
-        };
-        let namespace = config.default_namespace.clone();
-        let client = Client::try_from(config).map_err(|error| unusable(describe(&error)))?;
+        let made = client_of(options.kubeconfig.as_deref(), options.context.as_deref()).await;
+        let (client, namespace) = made.map_err(|reason| RemoteError::Kubeconfig { reason })?;
         Ok(Self {
             client,
             namespace,

@@ -155,7 +155,7 @@ impl ClockTimes {
     fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut date = after.to_zoned(zone.clone()).date();
         for _ in 0..MOST_DAYS {
-            let found = self.runs_of(date, zone).find(|run| *run > after);
+            let found = self.runs_of(date, zone, after).find(|run| *run > after);
             if found.is_some() {
                 return found;
             }
@@ -168,7 +168,8 @@ impl ClockTimes {
         let first = after.to_zoned(zone.clone()).date();
         let mut date = until.to_zoned(zone.clone()).date();
         for _ in 0..MOST_DAYS {
-            let runs = self.runs_of(date, zone).filter(|run| *run <= until);
+            let runs = self.runs_of(date, zone, Timestamp::MIN);
+            let runs = runs.take_while(|run| *run <= until);
             if let Some(last) = runs.last() {
                 return Some(last).filter(|last| *last > after);
             }
@@ -191,10 +192,23 @@ impl ClockTimes {
             }
     }
 
-    /// Runs of one day, in order.
-    fn runs_of(&self, date: Date, zone: &TimeZone) -> impl Iterator<Item = Timestamp> {
+    /// Runs of one day from the minute of `from` on, in order.
+    fn runs_of(
+        &self,
+        date: Date,
+        zone: &TimeZone,
+        from: Timestamp,
+    ) -> impl Iterator<Item = Timestamp> {
         let midnight = date.to_zoned(zone.clone()).ok();
-        let mut at = midnight.filter(|_| self.is_day(date));
+        let start = midnight.map(|midnight| {
+            let minute = Timestamp::from_second(from.as_second().div_euclid(60) * 60);
+            let minute = minute.unwrap_or(from);
+            match minute > midnight.timestamp() {
+                true => minute.to_zoned(zone.clone()),
+                false => midnight,
+            }
+        });
+        let mut at = start.filter(|_| self.is_day(date));
         std::iter::from_fn(move || {
             loop {
                 let now = at.take().filter(|now| now.date() == date)?;

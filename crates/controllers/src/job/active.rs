@@ -21,19 +21,28 @@ pub(super) fn look(
     memory: &mut JobMemory,
 ) -> (Reconciliation, Vec<ManagedRef>) {
     let mut waits = Vec::new();
-    if let Some(obstacle) = obstacles::find(look, &mut waits) {
-        return (hindered(look, memory, &obstacle), waits);
+    note_gone(look, memory);
+    let asked = verdict(look, &memory.gone, &mut memory.seen);
+    if let Some(found) = carried_out(look, &asked.due) {
+        return (found, waits);
     }
-    (unhindered(look, memory), waits)
+    let mut found = match obstacles::find(look, &mut waits) {
+        Some(obstacle) => hindered(look, memory, &obstacle),
+        None => unhindered(look, memory),
+    };
+    found.again_at = [found.again_at, asked.next_at].into_iter().flatten().min();
+    (found, waits)
 }
 
-/// Something keeps the Job from running: that is said, once.
+/// Something keeps pods from being made: that is said, once. Those there are may end.
 fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> Reconciliation {
     let mut status = counted(&look.job, look.sights());
     if look.phase() == JobPhase::New {
         enter(&mut status, JobPhase::Pending, look.now);
     }
-    let is_new = obstacle.note(&mut status);
+    advance(look, &mut status);
+    let is_over = JobPhase::read(&status.state.phase).is_final();
+    let is_new = !is_over && obstacle.note(&mut status);
     let (write, again_at) = memory.write_status(look, &status);
     let event = is_new.then(|| look.event(true, obstacle.reason, obstacle.message.clone()));
     Reconciliation {
@@ -45,11 +54,6 @@ fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> 
 }
 
 fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
-    note_gone(look, memory);
-    let asked = verdict(look, &memory.gone, &mut memory.seen);
-    if let Some(found) = carried_out(look, &asked.due) {
-        return found;
-    }
     let mut status = counted(&look.job, look.sights());
     let equipment = equipment::writes(look, &mut memory.plugin_writes, &mut status);
     // Where plugins make something, that is recorded by the same write.
@@ -86,7 +90,7 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
     Reconciliation {
         writes: found,
         events: told(look, memory),
-        again_at: [asked.next_at, at].into_iter().flatten().min(),
+        again_at: at,
         ..Reconciliation::nothing()
     }
 }
@@ -141,7 +145,7 @@ fn advance(look: &JobLook<'_>, status: &mut JobStatus) {
     let phase = JobPhase::read(&status.state.phase);
     let next = match phase {
         JobPhase::Running => JobPhase::read(running(&look.job, status)),
-        _ if has_started(&look.job, status) => JobPhase::Running,
+        _ if look.group.is_some() && has_started(&look.job, status) => JobPhase::Running,
         phase => phase,
     };
     if next == phase {

@@ -176,8 +176,8 @@ impl JobController {
         let Some(job) = cache.job(&key.namespace, &key.name) else {
             return;
         };
-        let uid = job.metadata.uid.as_deref().unwrap_or_default();
-        let is_current = *member.job_uid == *uid && member.version >= job.status.version;
+        let is_current =
+            *member.job_uid == *super::uid(job) && member.version >= job.status.version;
         if !is_current {
             return;
         }

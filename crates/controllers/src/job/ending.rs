@@ -10,7 +10,7 @@ use super::phase::{JobPhase, enter};
 use super::pods::PodSight;
 use super::status::counted;
 use super::status_write::status_write;
-use super::triggers::{Verdict, verdict};
+use super::triggers::{PolicyAnswers, verdict};
 use super::{commands, kill};
 use crate::runtime::{ApiWrite, ManagedRef, ObjectCache, Reconciliation, TrackedPhase};
 
@@ -106,7 +106,7 @@ pub(super) fn restarting(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconcil
 }
 
 /// What else is restarted or ended before the Job is pending again. No further retry is counted.
-fn more(look: &JobLook<'_>, asked: &Verdict) -> Option<Reconciliation> {
+fn more(look: &JobLook<'_>, asked: &PolicyAnswers) -> Option<Reconciliation> {
     let whole = asked.due.iter().find(|one| !one.action.is_partial());
     if let Some(decision) = whole {
         let status = decided(look, decision)?;

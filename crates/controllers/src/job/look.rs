@@ -17,6 +17,7 @@ pub(super) struct JobLook<'a> {
     pub job: Job,
     /// As it is known.
     pub raw: &'a Job,
+    uid: String,
     pub key: &'a ManagedRef,
     /// All that it owns, by name.
     pub pods: Vec<JobPod<'a>>,
@@ -50,7 +51,7 @@ impl<'a> JobLook<'a> {
         let raw = cache.job(&key.namespace, &key.name)?;
         let mut job = raw.clone();
         super::defaults(&mut job);
-        let uid = raw.metadata.uid.as_deref().unwrap_or_default();
+        let uid = super::uid(raw);
         let known = cache.pods_of_job(&key.namespace, &key.name);
         let pods = known.filter_map(|pod| {
             let member = pod.member.as_deref()?;
@@ -66,6 +67,7 @@ impl<'a> JobLook<'a> {
         Some(Self {
             job,
             raw,
+            uid,
             key,
             pods,
             group,
@@ -75,7 +77,7 @@ impl<'a> JobLook<'a> {
     }
 
     pub fn uid(&self) -> &str {
-        self.raw.metadata.uid.as_deref().unwrap_or_default()
+        &self.uid
     }
 
     pub fn phase(&self) -> JobPhase {

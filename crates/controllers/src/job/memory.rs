@@ -28,7 +28,7 @@ pub(super) struct JobMemory {
     pub gone: Vec<GonePod>,
     pub seen: FirstSeen,
     written_at: Option<Timestamp>,
-    refusal: Option<Refusal>,
+    refusal: Option<RefusedCreation>,
     pub plugin_writes: PluginWrites,
     /// What was told last of its PodGroup.
     pub told: String,
@@ -36,7 +36,7 @@ pub(super) struct JobMemory {
 
 /// The API server refused to create something.
 #[derive(Debug)]
-struct Refusal {
+struct RefusedCreation {
     kind: ManagedKind,
     /// Pods that are tried at once.
     batch: usize,
@@ -66,7 +66,7 @@ impl JobMemory {
             .as_ref()
             .is_none_or(|known| !is_pod || known.tried.contains(name));
         if is_new {
-            self.refusal = Some(Refusal {
+            self.refusal = Some(RefusedCreation {
                 kind: write.of.kind,
                 batch: 1,
                 tried: vec![name.clone()],

@@ -98,17 +98,20 @@ fn metadata(job: &Job, task: &TaskSpec, index: i32, pod_group_name: &str) -> Obj
     }
 }
 
-type Map = BTreeMap<String, String>;
-
 /// Copies what the Job says about eviction.
-fn take_over(job: &Job, annotations: &mut Map, labels: &mut Map) {
-    let copy = |from: &Option<Map>, to: &mut Map, key: &str| {
-        let value = from.as_ref().and_then(|map| map.get(key));
-        if let Some(value) = value {
-            to.insert(key.to_owned(), value.clone());
-        }
-        value.is_some()
-    };
+fn take_over(
+    job: &Job,
+    annotations: &mut BTreeMap<String, String>,
+    labels: &mut BTreeMap<String, String>,
+) {
+    let copy =
+        |from: &Option<BTreeMap<String, String>>, to: &mut BTreeMap<String, String>, key: &str| {
+            let value = from.as_ref().and_then(|map| map.get(key));
+            if let Some(value) = value {
+                to.insert(key.to_owned(), value.clone());
+            }
+            value.is_some()
+        };
     for key in ANNOTATIONS_TAKEN {
         copy(&job.metadata.annotations, annotations, key);
     }

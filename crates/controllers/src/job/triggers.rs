@@ -46,7 +46,7 @@ pub(super) type FirstSeen = BTreeMap<String, Timestamp>;
 
 /// What policies ask for.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct PolicyAnswers {
     /// What is due, the most far-reaching first.
     pub due: Vec<Decision>,
     /// When something else will be.
@@ -56,8 +56,8 @@ pub(super) struct Verdict {
 /// Asks the policies about everything that has happened.
 ///
 /// `seen` is since when what has no time of its own is known.
-pub(super) fn verdict(look: &JobLook<'_>, gone: &[GonePod], seen: &mut FirstSeen) -> Verdict {
-    let mut verdict = Verdict::default();
+pub(super) fn verdict(look: &JobLook<'_>, gone: &[GonePod], seen: &mut FirstSeen) -> PolicyAnswers {
+    let mut verdict = PolicyAnswers::default();
     let mut found: Vec<(bool, Timestamp, Decision)> = Vec::new();
     let triggers = triggers(look, gone);
     seen.retain(|words, _| triggers.iter().any(|trigger| trigger.words == *words));

@@ -128,8 +128,18 @@ macro_rules! meta {
 }
 
 meta!(Namespace);
-meta!(Node);
 meta!(PersistentVolumeClaim);
+
+impl Followed for Node {
+    const MANAGED: ManagedKind = ManagedKind::Node;
+
+    fn observe(self) -> Observed {
+        // What devices say in annotations is long, and nobody here reads it.
+        let mut meta = lean(self.metadata);
+        meta.annotations = None;
+        Observed::Meta(Self::MANAGED, Box::new(meta))
+    }
+}
 
 impl Followed for PriorityClass {
     const MANAGED: ManagedKind = ManagedKind::PriorityClass;

@@ -191,3 +191,53 @@ fn in_a_namespace_that_is_being_deleted_nothing_is_told() {
     world.pass_seconds(60);
     assert!(world.events.is_empty(), "{:?}", world.events);
 }
+
+#[test]
+fn a_running_job_that_is_made_invalid_says_so_and_may_end() {
+    let mut world = world();
+    let job = run(&mut world, json!({"tasks": [task("a", 2)]}));
+    let edit = |world: &mut World, plugins: Value| {
+        world
+            .server
+            .edit(&job, |job| job["spec"]["plugins"] = plugins);
+        world.pass_seconds(5);
+    };
+    edit(&mut world, json!({"nosuch": []}));
+    assert_eq!(phase(&world, &job), "Running");
+    let (reason, message) = state(&world, &job);
+    assert_eq!(reason, "InvalidJob");
+    assert!(message.contains("there is no such plugin"), "{message}");
+    edit(&mut world, json!({}));
+    assert_eq!(state(&world, &job), (String::new(), String::new()));
+    edit(&mut world, json!({"nosuch": []}));
+    world.server.end_pods();
+    world.pass_seconds(5);
+    assert_eq!(phase(&world, &job), "Completed");
+}
+
+#[test]
+fn why_a_group_is_not_placed_is_told_once() {
+    let mut world = world();
+    apply(&mut world, in_queue("default"));
+    world.pass_seconds(2);
+    let group = world.server.names(ManagedKind::PodGroup)[0].clone();
+    for transition in ["1", "2"] {
+        world.server.edit(&group, |group| {
+            group["status"]["conditions"] = json!([{
+                "type": "Unschedulable", "status": "True", "transitionID": transition,
+                "reason": "NotEnoughResources", "message": "0/3 nodes fit",
+            }]);
+        });
+        world.pass_seconds(2);
+    }
+    let told: Vec<&str> = world
+        .events
+        .iter()
+        .map(|event| event.message.as_str())
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].ends_with("is not placed: NotEnoughResources: 0/3 nodes fit"),
+        "{told:?}"
+    );
+}

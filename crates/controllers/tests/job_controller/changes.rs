@@ -200,3 +200,16 @@ fn what_plugins_make_survives_a_restart() {
     assert!(before.is_some());
     assert_eq!(world.server.get(&keys).cloned(), before);
 }
+
+#[test]
+fn pods_of_a_queue_that_forwards_say_so() {
+    let mut world = world();
+    let clusters = json!([{"name": "far", "weight": 1}]);
+    let queue = json!({"metadata": {"name": "q"}, "spec": {"extendClusters": clusters}});
+    world.server.apply(ManagedKind::Queue, queue);
+    run(&mut world, json!({"queue": "q", "tasks": [task("a", 1)]}));
+    let meta = world.server.get(&pod("j-a-0")).cloned().unwrap_or_default()["metadata"].clone();
+    for map in ["annotations", "labels"] {
+        assert_eq!(meta[map]["volcano.sh/job-forwarding"], "true");
+    }
+}

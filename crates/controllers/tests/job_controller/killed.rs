@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use pumice_controllers::runtime::WriteOutcome;
+use pumice_controllers::runtime::{ApiVerb, WriteOutcome};
 
 use super::*;
 use crate::common::Dice;
@@ -113,7 +113,7 @@ impl Storm {
         let mut made = BTreeMap::new();
         for (write, outcome) in &self.world.server.log {
             let is_done = matches!(outcome, WriteOutcome::Done(Some(_)));
-            let is_creation = matches!(write.verb, pumice_controllers::runtime::ApiVerb::Create(_));
+            let is_creation = matches!(write.verb, ApiVerb::Create(_));
             if write.of.kind == ManagedKind::Pod && is_done && is_creation {
                 *made.entry(write.of.name.clone()).or_default() += 1;
             }
@@ -121,7 +121,17 @@ impl Storm {
         made
     }
 
+    /// Also: a status is only written over the one that was looked at.
     fn check(&self, retries: i64, expected: &[(&str, usize)]) {
+        for (write, _) in &self.world.server.log {
+            if let ApiVerb::Merge {
+                patch,
+                status: true,
+            } = &write.verb
+            {
+                assert!(patch["metadata"]["resourceVersion"].is_string(), "{patch}");
+            }
+        }
         let status = status(&self.world, &self.job);
         let seed = self.seed;
         assert_eq!(

@@ -9,6 +9,7 @@ mod changes;
 mod commands;
 mod killed;
 mod policies;
+mod samples;
 
 use common::World;
 use pumice_controllers::job::{FinishedJobs, JobController};

@@ -234,3 +234,33 @@ fn pods_that_fail_together_are_one_restart_of_each() {
     assert_eq!(replaced(&before, &uids(&world)), ["j-a-0", "j-b-0"]);
     assert_eq!(status(&world, &job)["retryCount"], 1);
 }
+
+#[test]
+fn a_task_without_partitions_has_none_to_restart() {
+    let mut world = world();
+    let policy = json!({"event": "PodFailed", "action": "RestartPartition"});
+    let job = run(&mut world, with_policy(policy, two_tasks()));
+    let before = uids(&world);
+    world.server.end_pod(&pod("j-a-0"), 1);
+    world.pass_seconds(1);
+    carry_on(&mut world);
+    assert_eq!(uids(&world), before);
+    assert_eq!(status(&world, &job)["retryCount"], Value::Null);
+}
+
+#[test]
+fn a_pod_that_was_evicted_and_runs_again_in_time_cancels_the_timeout() {
+    for is_again in [true, false] {
+        let mut world = world();
+        let policy = json!({"event": "PodEvicted", "action": "AbortJob", "timeout": "1m"});
+        let job = run(&mut world, with_policy(policy, two_tasks()));
+        world.server.remove(&pod("j-a-1"));
+        world.pass_seconds(20);
+        if is_again {
+            world.server.start_pods();
+        }
+        world.pass_seconds(60);
+        let expected = if is_again { "Running" } else { "Aborting" };
+        assert_eq!(phase(&world, &job), expected);
+    }
+}

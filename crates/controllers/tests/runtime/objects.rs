@@ -49,6 +49,21 @@ fn of_a_pod_that_belongs_to_no_job_little_is_kept() {
 }
 
 #[test]
+fn of_a_node_the_labels_are_kept_and_not_what_devices_say() {
+    let mut node = json!({"metadata": meta()});
+    node["metadata"]["labels"] = json!({"rack": "r1"});
+    node["metadata"]["annotations"] = json!({"register": "a long text"});
+    let read = read(ManagedKind::Node, &node);
+    let meta = read.meta().expect("metadata");
+    assert!(
+        meta.labels
+            .as_ref()
+            .is_some_and(|labels| labels["rack"] == "r1")
+    );
+    assert_eq!((&meta.annotations, &meta.managed_fields), (&None, &None));
+}
+
+#[test]
 fn workloads_want_what_their_kind_says() {
     let selector = json!({"matchLabels": {"app": "x"}});
     let cases = [

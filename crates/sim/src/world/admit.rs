@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_api::keys;
 use pumice_conf::nearest;
+use pumice_controllers::runtime::TrackedPod;
 use pumice_controllers::shard::NodeShardView;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
@@ -102,6 +104,9 @@ impl World {
     ) -> Admitted {
         self.resolve_priority(&mut pod);
         let claims = ingest::ephemeral_claims(&pod)?;
+        let annotations = pod.metadata.annotations.as_ref();
+        let is_of_job = annotations.is_some_and(|map| map.contains_key(keys::JOB_NAME));
+        let tracked = is_of_job.then(|| TrackedPod::read(&pod));
         let pod = ingest::pod(&pod, &settings.options)?;
         if let Some(other) = self.uids.insert(pod.uid.clone(), key.clone()) {
             self.uids.insert(pod.uid.clone(), other.clone());
@@ -113,6 +118,11 @@ impl World {
         }
         if pod.node.is_none() && !claims.is_empty() {
             self.storage.of_pods.insert(key.clone(), claims);
+        }
+        if let Some(mut tracked) = tracked {
+            tracked.namespace = pod.namespace.as_str().into();
+            tracked.uid = pod.uid.as_str().into();
+            self.controllers.pods.insert(key.clone(), tracked);
         }
         self.pods.insert(key, pod);
         Ok(())
@@ -130,8 +140,11 @@ impl World {
             }
             Manifest::Pod(pod) => self.convert_pod(*pod, key, settings)?,
             Manifest::PodGroup(group) => {
-                let group = ingest::pod_group(&group, &settings.options)?;
-                self.groups.insert(key, group);
+                let known = ingest::pod_group(&group, &settings.options)?;
+                let mut group = *group;
+                group.metadata.namespace = Some(known.namespace.clone());
+                self.groups.insert(key.clone(), known);
+                self.controllers.groups.insert(key, group);
             }
             Manifest::Queue(queue) => {
                 self.queues.insert(key, ingest::queue(&queue)?);

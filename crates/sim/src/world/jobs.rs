@@ -1,36 +1,18 @@
-//! The Job controller at work on the virtual API server.
+//! Jobs on the virtual API server: checked on their way in, and turned into pods at once where no
+//! controller acts.
 
-use std::collections::BTreeSet;
-
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::Pod;
 use pumice_api::Job;
 use pumice_controllers::job as controller;
 use pumice_ingest::{self as ingest, ObjectProblem, Options};
 use pumice_model::Delta;
-use pumice_model::object::{ClaimObject, GroupObject, GroupPhase, PodObject, PodPhase};
+use pumice_model::object::GroupObject;
 
 use super::World;
 use crate::report::JobLine;
 
 /// Phases in which a Job gets no further pods.
 const ENDED: [&str; 4] = ["Completed", "Failed", "Terminated", "Aborted"];
-
-/// A batch Job and what its controller makes of it.
-pub(super) struct JobRecord {
-    job: Job,
-    group: GroupObject,
-    /// Pods by task.
-    pods: Vec<Vec<Pod>>,
-    made: BTreeSet<String>,
-    /// Claims of `spec.volumes`, made with the PodGroup.
-    claims: Vec<ClaimObject>,
-}
-
-impl JobRecord {
-    fn group_key(&self) -> String {
-        format!("{}/{}", self.group.namespace, self.group.name)
-    }
-}
 
 impl World {
     /// Takes in a Job: defaults, checks, and everything it will need, so that a broken template is
@@ -51,105 +33,89 @@ impl World {
             };
             return Err(refused.into_iter().map(to_problem).collect());
         }
-        let priorities = &self.priorities;
-        let priority_of = |class: &str| priorities.get(class).copied().unwrap_or(0);
-        let wire = controller::pod_group(&job, &priority_of);
-        let group = ingest::pod_group(&wire, options)?;
-        let mut pods = Vec::new();
+        ingest::pod_group(&self.wire_group(&job), options)?;
+        let group = controller::pod_group_name(&job);
         for task in 0..job.spec.tasks.len() {
-            let mut made = controller::task_pods(&job, task, &group.name);
-            made.iter_mut().for_each(|pod| self.resolve_priority(pod));
-            if let Some(first) = made.first() {
-                ingest::pod(first, options).map_err(|found| of_template(task, found))?;
-                ingest::ephemeral_claims(first).map_err(|found| of_template(task, found))?;
+            if let Some(mut first) = controller::task_pod(&job, task, 0, &group) {
+                self.resolve_priority(&mut first);
+                ingest::pod(&first, options).map_err(|found| of_template(task, found))?;
+                ingest::ephemeral_claims(&first).map_err(|found| of_template(task, found))?;
             }
-            pods.push(made);
         }
-        let mut claims = Vec::new();
         for (at, claim) in controller::volume_claims(&job) {
             let claim = ingest::persistent_volume_claim(&claim);
-            claims.push(claim.map_err(|found| of_claim(at, found))?);
+            claim.map_err(|found| of_claim(at, found))?;
         }
-        self.jobs.insert(
-            key,
-            JobRecord {
-                job,
-                group,
-                pods,
-                made: BTreeSet::new(),
-                claims,
-            },
-        );
+        if job.metadata.namespace.is_none() {
+            let (namespace, _) = key.split_once('/').unwrap_or_default();
+            job.metadata.namespace = Some(namespace.to_owned());
+        }
+        self.jobs.insert(key, job);
         Ok(())
     }
 
-    /// One round of every Job: its PodGroup, its pods once that is admitted, its status.
-    pub fn run_controllers(&mut self, options: &Options) {
-        self.sync_jobs(options, false);
+    /// The PodGroup of a Job.
+    fn wire_group(&self, job: &Job) -> pumice_api::PodGroup {
+        let priority_of = |class: &str| self.priorities.get(class).copied().unwrap_or(0);
+        controller::pod_group(job, &priority_of)
     }
 
-    /// Every Job's PodGroup and all its pods at once.
+    /// Every Job's PodGroup, claims and all its pods at once.
     pub fn make_all_job_pods(&mut self, options: &Options) {
-        self.sync_jobs(options, true);
-    }
-
-    fn sync_jobs(&mut self, options: &Options, at_once: bool) {
-        let mut jobs = std::mem::take(&mut self.jobs);
-        for record in jobs.values_mut() {
-            if !ENDED.contains(&record.job.status.state.phase.as_str()) {
-                self.sync_job(record, options, at_once);
+        let jobs = std::mem::take(&mut self.jobs);
+        for job in jobs.values() {
+            if !ENDED.contains(&job.status.state.phase.as_str()) {
+                self.make_job_pods(job, options);
             }
         }
         self.jobs = jobs;
     }
 
-    fn sync_job(&mut self, record: &mut JobRecord, options: &Options, at_once: bool) {
-        let group = self.ensure_group(record);
-        for claim in std::mem::take(&mut record.claims) {
-            self.create_claim(claim);
-        }
-        let existing = self.pods_of(record);
-        let tasks: Vec<usize> = if at_once {
-            (0..record.pods.len()).collect()
-        } else if group.status.phase == GroupPhase::Pending {
-            Vec::new()
-        } else {
-            controller::startable_tasks(&record.job, &existing)
+    fn make_job_pods(&mut self, job: &Job, options: &Options) {
+        let Some(group) = self.ensure_group(job, options) else {
+            return;
         };
-        for task in tasks {
-            for pod in &record.pods[task] {
-                let name = pod.metadata.name.clone().unwrap_or_default();
-                if record.made.insert(name) {
-                    self.create(pod, &group.name, options);
-                }
+        for (_, claim) in controller::volume_claims(job) {
+            if let Ok(claim) = ingest::persistent_volume_claim(&claim) {
+                self.create_claim(claim);
             }
         }
-        let existing = self.pods_of(record);
-        record.job.status = controller::status(&record.job, &existing);
+        for mut pod in controller::pods(job, &group.name) {
+            self.resolve_priority(&mut pod);
+            // The template was converted once before, so this cannot fail for want of a valid pod.
+            let _ = self.create_pod(&pod, options);
+        }
     }
 
     /// The Job's PodGroup: the one that is there, under either of its names, or a new one.
-    fn ensure_group(&mut self, record: &JobRecord) -> GroupObject {
-        let job = record.job.metadata.name.clone().unwrap_or_default();
-        let legacy = format!("{}/{job}", record.group.namespace);
-        for key in [record.group_key(), legacy] {
-            if let Some(group) = self.groups.get(&key) {
-                return group.clone();
+    fn ensure_group(&mut self, job: &Job, options: &Options) -> Option<GroupObject> {
+        let wire = self.wire_group(job);
+        let made = ingest::pod_group(&wire, options).ok()?;
+        let legacy = job.metadata.name.clone().unwrap_or_default();
+        for name in [&made.name, &legacy] {
+            if let Some(group) = self.groups.get(&format!("{}/{name}", made.namespace)) {
+                return Some(group.clone());
             }
         }
-        let group = record.group.clone();
-        self.groups.insert(record.group_key(), group.clone());
-        self.deltas.push(Delta::GroupApply(Box::new(group.clone())));
-        group
+        self.put_group(made.clone());
+        Some(made)
     }
 
-    fn create(&mut self, pod: &Pod, group: &str, options: &Options) {
-        // The template was converted once before, so this cannot fail for want of a valid pod.
-        let (Ok(claims), Ok(mut pod)) = (ingest::ephemeral_claims(pod), ingest::pod(pod, options))
-        else {
-            return;
-        };
-        pod.group = Some(group.to_owned());
+    /// Puts a PodGroup on the API server.
+    pub(super) fn put_group(&mut self, group: GroupObject) {
+        let key = format!("{}/{}", group.namespace, group.name);
+        self.deltas.push(Delta::GroupApply(Box::new(group.clone())));
+        self.groups.insert(key, group);
+    }
+
+    /// Puts a pod and its ephemeral claims on the API server, unless one of its name is there.
+    pub(super) fn create_pod(
+        &mut self,
+        pod: &Pod,
+        options: &Options,
+    ) -> Result<(), Vec<ObjectProblem>> {
+        let claims = ingest::ephemeral_claims(pod)?;
+        let pod = ingest::pod(pod, options)?;
         let key = format!("{}/{}", pod.namespace, pod.name);
         if !self.pods.contains_key(&key) {
             for claim in claims {
@@ -158,31 +124,7 @@ impl World {
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
             self.pods.insert(key, pod);
         }
-    }
-
-    /// The Job's pods that exist, with their phases.
-    fn pods_of(&self, record: &JobRecord) -> Vec<Pod> {
-        let namespace = &record.group.namespace;
-        let with_phase = |pod: &Pod| {
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
-            let found = self.pods.get(&format!("{namespace}/{name}"))?;
-            let phase = Some(phase_name(found).to_owned());
-            let status = Some(PodStatus {
-                phase,
-                ..PodStatus::default()
-            });
-            Some(Pod {
-                metadata: pod.metadata.clone(),
-                spec: None,
-                status,
-            })
-        };
-        record
-            .pods
-            .iter()
-            .flatten()
-            .filter_map(with_phase)
-            .collect()
+        Ok(())
     }
 
     /// What admission does with a priority class that is known.
@@ -197,21 +139,28 @@ impl World {
 
     /// Whether a PodGroup exists or will: Jobs bring their own.
     pub(super) fn has_group(&self, key: &str) -> bool {
-        let of_job = |record: &JobRecord| record.group_key() == key;
-        self.groups.contains_key(key) || self.jobs.values().any(of_job)
+        self.groups.contains_key(key)
+            || self.jobs.iter().any(|(job, wire)| {
+                let (namespace, _) = job.split_once('/').unwrap_or_default();
+                format!("{namespace}/{}", controller::pod_group_name(wire)) == key
+            })
     }
 
     /// Every Job with its phase.
     pub fn job_lines(&self) -> Vec<JobLine> {
-        let line = |(name, record): (&String, &JobRecord)| {
-            let phase = match record.job.status.state.phase.as_str() {
+        let line = |(name, job): (&String, &Job)| {
+            let state = &job.status.state;
+            let phase = match state.phase.as_str() {
                 "" => "Pending",
                 phase => phase,
             };
+            let (namespace, _) = name.split_once('/').unwrap_or_default();
             JobLine {
                 name: name.clone(),
                 phase: phase.to_owned(),
-                group: record.group_key(),
+                reason: state.reason.clone(),
+                message: state.message.clone(),
+                group: format!("{namespace}/{}", controller::pod_group_name(job)),
             }
         };
         self.jobs.iter().map(line).collect()
@@ -236,14 +185,4 @@ fn of_claim(volume: usize, found: Vec<ObjectProblem>) -> Vec<ObjectProblem> {
         ..problem
     };
     found.into_iter().map(in_volume).collect()
-}
-
-fn phase_name(pod: &PodObject) -> &'static str {
-    match pod.phase {
-        PodPhase::Pending => "Pending",
-        PodPhase::Running => "Running",
-        PodPhase::Succeeded => "Succeeded",
-        PodPhase::Failed => "Failed",
-        PodPhase::Unknown => "Unknown",
-    }
 }

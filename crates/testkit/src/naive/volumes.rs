@@ -71,7 +71,7 @@ impl Storage {
         }
     }
 
-    /// Between two cycles: what was decided for pods that are on nodes is done, the rest forgotten.
+    /// Between two cycles: what was decided for pods that were bound is done, the rest forgotten.
     fn settle(&mut self, used: &BTreeSet<Key>) {
         let all = Rc::make_mut(&mut self.objects);
         for (key, decision) in std::mem::take(&mut self.decided) {
@@ -139,9 +139,13 @@ fn placed(world: &World) -> impl Iterator<Item = &Task> {
     world.tasks.values().filter(on_some)
 }
 
-/// Between two cycles.
+/// Between two cycles. Others on nodes with the same claim, even those that go, decide nothing.
 pub fn next_cycle(world: &mut World) {
-    let used: BTreeSet<Key> = placed(world).flat_map(|task| keys(&task.pod)).collect();
+    let bound: BTreeSet<&String> = world.binds.iter().map(|(pod, _)| pod).collect();
+    let is_bound =
+        |task: &&Task| bound.contains(&format!("{}/{}", task.pod.namespace, task.pod.name));
+    let bound = world.tasks.values().filter(is_bound);
+    let used: BTreeSet<Key> = bound.flat_map(|task| keys(&task.pod)).collect();
     world.storage.settle(&used);
 }
 

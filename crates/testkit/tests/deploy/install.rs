@@ -109,12 +109,12 @@ fn header() -> String {
     format!("# Rendered from {CHART}, checksum {sum:08x}. Change the chart, not this file.\n")
 }
 
-fn render(helm: &std::ffi::OsStr) -> String {
+fn render(helm: &std::ffi::OsStr, version: &str, values: &str) -> String {
     let output = Command::new(helm)
         .args(["template", "volcano", CHART])
         .args(["--namespace", "volcano-system"])
         // What helm assumes of a cluster it does not ask.
-        .args(["--kube-version", "1.36.0"])
+        .args(["--kube-version", version, "--set", values])
         .current_dir(path("."))
         .output()
         .expect("helm runs");
@@ -143,13 +143,63 @@ fn write(rendered: &str) {
 #[test]
 fn the_manifests_are_rendered_from_the_chart_as_it_is() {
     if let Some(helm) = std::env::var_os("HELM") {
-        write(&render(&helm));
+        write(&render(&helm, "1.36.0", ""));
     }
     for file in [FILE, CONFIGURATION] {
         assert_eq!(
             read(file).lines().next(),
             header().lines().next(),
             "{file} is stale; write it with HELM=<path of helm> cargo test -p pumice-testkit"
+        );
+    }
+}
+
+#[test]
+fn each_half_can_be_left_out_and_older_servers_get_what_they_know() {
+    let Some(helm) = std::env::var_os("HELM") else {
+        return;
+    };
+    let (scheduler, controllers) = ("app: volcano-scheduler", "app: volcano-controller");
+    let policies = "kind: ValidatingAdmissionPolicy\n";
+    let mutations = "kind: MutatingAdmissionPolicy\n";
+    let all = [scheduler, controllers, policies, mutations];
+    let cases: [(&str, &str, &[&str]); 6] = [
+        ("1.36.0", "", &all),
+        ("1.35.9", "", &[scheduler, controllers, policies]),
+        ("1.33.1", "", &[scheduler, controllers]),
+        (
+            "1.33.1",
+            "custom.map_enable=true",
+            &[scheduler, controllers, mutations],
+        ),
+        (
+            "1.36.0",
+            "custom.controller_enable=false,custom.vap_enable=false,custom.map_enable=false",
+            &[scheduler],
+        ),
+        (
+            "1.36.0",
+            "custom.scheduler_enable=false,custom.scheduler_user_roles_enable=false",
+            &[controllers, policies, mutations],
+        ),
+    ];
+    for (version, values, expected) in cases {
+        let text = render(&helm, version, values);
+        for part in all {
+            let is_there = text.contains(part);
+            assert_eq!(
+                is_there,
+                expected.contains(&part),
+                "{version} {values}: {part}"
+            );
+        }
+        // Without the policy nobody may close queues by Commands who may only edit a namespace.
+        let may_command = text.contains("resources: [commands]\n  verbs: [create, delete]");
+        let has_roles = !values.contains("user_roles");
+        assert_eq!(
+            may_command,
+            has_roles && expected.contains(&policies),
+            "{version} {values}"
         );
     }
 }
@@ -207,7 +257,12 @@ fn every_policy_is_bound_once_and_denies() {
         let bindings = of(&format!("{kind}Binding"));
         for policy in policies {
             let name = &policy["metadata"]["name"];
-            assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
+            // What is not filled in the controllers take as filled in.
+            let on_failure = match kind {
+                "ValidatingAdmissionPolicy" => "Fail",
+                _ => "Ignore",
+            };
+            assert_eq!(policy["spec"]["failurePolicy"], on_failure, "{name}");
             let bound = bindings
                 .iter()
                 .filter(|binding| binding["spec"]["policyName"] == *name);

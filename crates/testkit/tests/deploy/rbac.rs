@@ -103,7 +103,7 @@ const CONTROLLER_WRITES: [(&str, &str, &str); 19] = [
 
 /// What they watch, which is all they read.
 const CONTROLLER_WATCHES: [(&str, &str); 9] = [
-    ("", "nodes persistentvolumeclaims pods"),
+    ("", "namespaces nodes persistentvolumeclaims pods"),
     ("apps", "daemonsets replicasets statefulsets"),
     ("batch", "jobs"),
     ("batch.volcano.sh", "cronjobs jobs"),

@@ -122,6 +122,10 @@ fn wrong_counts() -> Vec<(Value, &'static str)> {
         (json!({}), "spec.tasks: Required value"),
         (tasks(json!([])), "spec.tasks"),
         (
+            json!({"tasks": [task(json!({"replicas": "many"}))]}),
+            "spec.tasks[0].replicas in body must be of type integer",
+        ),
+        (
             with("minAvailable", json!(2)),
             "spec.minAvailable: 2 is more than all 1 replicas",
         ),
@@ -200,6 +204,13 @@ fn wrong_parts() -> Vec<(Value, &'static str)> {
         (
             with("volumes", json!([{"mountPath": "/a"}])),
             "spec.volumes[0]: write exactly one of volumeClaimName and volumeClaim",
+        ),
+        (
+            with(
+                "volumes",
+                json!([{"mountPath": "/a", "volumeClaimName": "My_Claim"}]),
+            ),
+            "spec.volumes[0].volumeClaimName: \"My_Claim\" is not a name of a claim",
         ),
         (
             tasks(json!([task(

@@ -94,10 +94,10 @@ fn a_queue_gets_its_defaults_and_what_it_says_of_itself_is_checked() -> Result<(
     hold(&lab, &wrong(), &good)?;
     let filled = eventually(LIMIT, "the mutating policy is in force", || {
         let judged = judge(&lab, QUEUES, &hierarchy("a/b", "2/3"))?;
-        Ok((judged["spec"]["weight"] == 1).then_some(judged))
+        let path = &judged["metadata"]["annotations"]["volcano.sh/hierarchy"];
+        Ok((*path == "root/a/b").then_some(judged))
     })?;
     let annotations = &filled["metadata"]["annotations"];
-    assert_eq!(annotations["volcano.sh/hierarchy"], "root/a/b");
     assert_eq!(annotations["volcano.sh/hierarchy-weights"], "1/2/3");
     lab.cluster().kubectl(
         &["create", "-f", "-"],

@@ -1,0 +1,178 @@
+//! `pumice job run`.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use pumice_api::{Job, keys, quantity};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::user::{ClusterConnection, wrong};
+
+/// Arguments of `pumice job run`.
+#[derive(Args)]
+pub struct JobRunArguments {
+    /// Name of the Job
+    #[arg(value_name = "NAME", conflicts_with = "file")]
+    named: Option<String>,
+    /// The same, as vcctl takes it
+    #[arg(long, short = 'N', value_name = "NAME", conflicts_with_all = ["file", "named"])]
+    name: Option<String>,
+    /// Namespace; default: that of the file, else that of the context
+    #[arg(long, short, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Image of the pods
+    #[arg(long, short, default_value = "busybox")]
+    image: String,
+    /// Pods that must run together
+    #[arg(long, short, default_value_t = 1, value_name = "PODS")]
+    min: u32,
+    /// Pods
+    #[arg(long, short, default_value_t = 1, value_name = "PODS")]
+    replicas: u32,
+    /// Requests of a pod
+    #[arg(long, short = 'R', default_value = "cpu=1000m,memory=100Mi")]
+    requests: String,
+    /// Limits of a pod
+    #[arg(long, short = 'L', default_value = "cpu=1000m,memory=100Mi")]
+    limits: String,
+    /// Scheduler
+    #[arg(long, short = 'S', default_value = keys::DEFAULT_SCHEDULER, value_name = "NAME")]
+    scheduler: String,
+    /// Queue
+    #[arg(long, short, default_value = keys::DEFAULT_QUEUE, value_name = "NAME")]
+    queue: String,
+    /// Create the Job of this YAML or JSON file instead; `-` is standard input
+    #[arg(long = "filename", short, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Command of the pods; default: what the image has
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    connection: ClusterConnection,
+}
+
+/// Makes the Job and creates it.
+pub fn run(arguments: &JobRunArguments) -> anyhow::Result<ExitCode> {
+    let job = match &arguments.file {
+        Some(path) => of_file(&text_of(path)?, &path.display().to_string())?,
+        None => of_flags(arguments)?,
+    };
+    let user = arguments.connection.open()?;
+    let own = job["metadata"]["namespace"].as_str();
+    let wanted = arguments.namespace.as_deref();
+    if let (Some(own), Some(wanted)) = (own, wanted)
+        && own != wanted
+    {
+        return Err(wrong(format!(
+            "the file is for namespace {own}, --namespace says {wanted}\n  = help: write one of both"
+        )));
+    }
+    let namespace = user.namespace(wanted.or(own));
+    let made = user.ask(user.objects.create::<Job>(namespace, &job))?;
+    let name = made["metadata"]["name"].as_str().unwrap_or_default();
+    anstream::println!("run job {name} successfully");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let read = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    read.map_err(|error| wrong(format!("{}: {error}", path.display())))
+}
+
+/// The one Job of a text.
+pub(super) fn of_file(text: &str, source: &str) -> anyhow::Result<Value> {
+    let mut documents = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(text) {
+        let value = Value::deserialize(document);
+        let value = value.map_err(|error| wrong(format!("{source}: {error}")))?;
+        documents.extend(Some(value).filter(|value| !value.is_null()));
+    }
+    let help =
+        "`pumice job run -f` creates one Job; `kubectl create -f` creates whatever a file has";
+    let [job] = documents.as_slice() else {
+        let count = documents.len();
+        return Err(wrong(format!(
+            "{source} has {count} objects\n  = help: {help}"
+        )));
+    };
+    if job["kind"] != keys::JOB_KIND || job["apiVersion"] != keys::BATCH_API_VERSION {
+        let what = |field: &str| job[field].as_str().unwrap_or("none").to_owned();
+        return Err(wrong(format!(
+            "{source} has kind {} of apiVersion {}, not a Job of {}\n  = help: {help}",
+            what("kind"),
+            what("apiVersion"),
+            keys::BATCH_API_VERSION
+        )));
+    }
+    Ok(job.clone())
+}
+
+/// A Job of one task.
+pub(super) fn of_flags(arguments: &JobRunArguments) -> anyhow::Result<Value> {
+    let name = arguments.named.as_ref().or(arguments.name.as_ref());
+    let name = name.ok_or_else(|| {
+        wrong("the Job has no name\n  = help: pumice job run NAME, or a file with -f")
+    })?;
+    let requests = resources("--requests", &arguments.requests)?;
+    let limits = resources("--limits", &arguments.limits)?;
+    let mut container = json!({
+        "name": name,
+        "image": arguments.image,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": {"requests": requests, "limits": limits},
+    });
+    if !arguments.command.is_empty() {
+        container["command"] = json!(arguments.command);
+    }
+    Ok(json!({
+        "apiVersion": keys::BATCH_API_VERSION,
+        "kind": keys::JOB_KIND,
+        "metadata": {"name": name},
+        "spec": {
+            "minAvailable": arguments.min,
+            "schedulerName": arguments.scheduler,
+            "queue": arguments.queue,
+            "tasks": [{
+                "replicas": arguments.replicas,
+                "template": {
+                    "metadata": {"labels": {"job.volcano.sh": name}},
+                    "spec": {"restartPolicy": "Never", "containers": [container]},
+                },
+            }],
+        },
+    }))
+}
+
+/// `cpu=1,memory=1Gi`.
+pub(in crate::live) fn resources(
+    flag: &str,
+    text: &str,
+) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut amounts = BTreeMap::new();
+    for part in text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        let pair = part.split_once('=');
+        let known =
+            pair.filter(|(name, amount)| !name.is_empty() && quantity::parse(amount).is_ok());
+        let (name, amount) = known.ok_or_else(|| {
+            wrong(format!(
+                "{flag}: {part:?} is not NAME=AMOUNT\n  = help: write it like \
+                 cpu=500m,memory=1Gi,nvidia.com/gpu=1"
+            ))
+        })?;
+        amounts.insert(name.to_owned(), amount.to_owned());
+    }
+    Ok(amounts)
+}

@@ -1,0 +1,189 @@
+//! What is created, shown and refused, without a cluster.
+
+use clap::Parser;
+use serde_json::json;
+
+use super::*;
+
+/// The arguments behind `pumice job`.
+#[derive(Parser)]
+struct Line {
+    #[command(subcommand)]
+    command: JobCommand,
+}
+
+fn parsed(words: &str) -> JobCommand {
+    let words = std::iter::once("job").chain(words.split(' '));
+    Line::try_parse_from(words).expect("known words").command
+}
+
+fn made(words: &str) -> Result<Value, String> {
+    match parsed(words) {
+        JobCommand::Run(arguments) => run::of_flags(&arguments).map_err(|error| error.to_string()),
+        _ => panic!("not run: {words}"),
+    }
+}
+
+#[test]
+fn run_makes_the_job_that_vcctl_makes() {
+    let job = made("run -N j -i train:1 -m 2 -r 3 -R cpu=2,memory=1Gi -L nvidia.com/gpu=1 -S s -q q -- sh -c x")
+        .expect("a Job");
+    let spec = &job["spec"];
+    assert_eq!(job["metadata"]["name"], "j");
+    assert_eq!(
+        [
+            &spec["minAvailable"],
+            &spec["schedulerName"],
+            &spec["queue"]
+        ],
+        [&json!(2), &json!("s"), &json!("q")]
+    );
+    let task = &spec["tasks"][0];
+    assert_eq!(task["replicas"], 3);
+    let pod = &task["template"];
+    assert_eq!(pod["metadata"]["labels"]["job.volcano.sh"], "j");
+    assert_eq!(pod["spec"]["restartPolicy"], "Never");
+    let container = &pod["spec"]["containers"][0];
+    assert_eq!(container["image"], "train:1");
+    assert_eq!(container["command"], json!(["sh", "-c", "x"]));
+    assert_eq!(
+        container["resources"],
+        json!({"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"nvidia.com/gpu": "1"}})
+    );
+    let plain = made("run j").expect("a Job");
+    let container = &plain["spec"]["tasks"][0]["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "busybox");
+    assert_eq!(container["resources"]["limits"]["memory"], "100Mi");
+    assert_eq!(container.get("command"), None);
+    // As the types read it, nothing is lost.
+    let read: Job = typed(&plain).expect("a Job");
+    assert_eq!((replicas(&read), phase(&read).as_str()), (1, "Pending"));
+}
+
+#[test]
+fn wrong_amounts_and_a_missing_name_are_explained() {
+    for (words, expected) in [
+        ("run j -R cpu", "--requests: \"cpu\" is not NAME=AMOUNT"),
+        (
+            "run j -L cpu=much",
+            "--limits: \"cpu=much\" is not NAME=AMOUNT",
+        ),
+        ("run", "the Job has no name"),
+    ] {
+        let error = made(words).expect_err("refused");
+        assert!(error.contains(expected), "{error}");
+        assert!(error.contains("= help: "), "{error}");
+    }
+    let neither = Line::try_parse_from(["job", "view"]);
+    assert!(neither.is_err_and(|error| error.to_string().contains("--name <NAME>")));
+}
+
+#[test]
+fn a_file_has_one_job() {
+    let job = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\n";
+    let read = run::of_file(&format!("---\n{job}---\n"), "f").expect("a Job");
+    assert_eq!(read["metadata"]["name"], "a");
+    for (text, expected) in [
+        (format!("{job}---\n{job}"), "f has 2 objects"),
+        (String::new(), "f has 0 objects"),
+        (
+            "apiVersion: batch/v1\nkind: Job".to_owned(),
+            "f has kind Job of apiVersion batch/v1, not a Job of batch.volcano.sh/v1alpha1",
+        ),
+        ("a: [".to_owned(), "error: f: "),
+    ] {
+        let error = run::of_file(&text, "f").expect_err("refused").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+fn job(phase: &str) -> Value {
+    json!({
+        "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
+        "metadata": {"name": "j", "namespace": "team", "uid": "u",
+            "creationTimestamp": "2026-01-02T03:04:05Z"},
+        "spec": {"minAvailable": 2, "queue": "q", "maxRetry": 3, "plugins": {"svc": [], "env": []},
+            "tasks": [{"name": "t", "replicas": 3, "template": {"spec": {"containers": [
+                {"name": "c", "image": "train:1"}]}}}]},
+        "status": {"state": {"phase": phase}, "running": 2, "pending": 1, "retryCount": 1,
+            "taskStatusCount": {"t": {"phase": {"Running": 2}}}},
+    })
+}
+
+#[test]
+fn a_list_has_a_line_a_job() {
+    let mut out = Vec::new();
+    list::table(&mut out, &json!([job("Running")]), true).expect("printed");
+    let text = String::from_utf8(out).expect("UTF-8");
+    let lines: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        lines[0][..5],
+        ["NAMESPACE", "NAME", "CREATION", "PHASE", "JOBTYPE"]
+    );
+    assert_eq!(
+        lines[1],
+        [
+            "team",
+            "j",
+            "2026-01-02",
+            "Running",
+            "Batch",
+            "3",
+            "2",
+            "1",
+            "2",
+            "0",
+            "0",
+            "0",
+            "1"
+        ]
+    );
+    let mut out = Vec::new();
+    list::table(&mut out, &json!([]), false).expect("printed");
+    assert_eq!(out, b"No resources found\n");
+}
+
+#[test]
+fn a_view_tells_what_is_wanted_and_how_far_it_is() {
+    let mut out = Vec::new();
+    view::describe(&mut out, &typed(&job("Running")).expect("a Job")).expect("printed");
+    let text = String::from_utf8(out).expect("UTF-8");
+    for line in [
+        "Phase:          Running",
+        "Restarts:       1 of 3",
+        "Plugins:        env, svc",
+        "Minimum:        2 of 3",
+        "Pods:           1 pending, 2 running",
+        "t     3         3    train:1  2 Running",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(!text.contains("Priority class"), "{text}");
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    for (control, phase, fine) in [
+        (&SUSPEND, "", true),
+        (&SUSPEND, "Running", true),
+        (&SUSPEND, "Aborted", false),
+        (&SUSPEND, "Completed", false),
+        (&RESUME, "Aborted", true),
+        (&RESUME, "Aborting", true),
+        (&RESUME, "Running", false),
+    ] {
+        let job = typed(&job(phase)).expect("a Job");
+        let refused = refuse_without_effect(&job, "team", control).err();
+        assert_eq!(refused.is_none(), fine, "{} {phase}", control.action);
+        if let Some(error) = refused {
+            let expected = format!(
+                "error: job team/j is {phase}, so it cannot be {}",
+                control.done
+            );
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

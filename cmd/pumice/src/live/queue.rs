@@ -1,0 +1,377 @@
+//! `pumice queue`: queues of a cluster, as `vcctl queue` shows and changes them.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use pumice_api::{PodGroup, Queue, keys};
+use pumice_cluster::remote::ObjectsError;
+use serde_json::{Value, json};
+
+use super::job::resources;
+use super::print;
+use super::user::{ClusterConnection, ClusterUser, list_of, typed, wrong};
+use crate::output::columns;
+use crate::simulate::OutputFormat;
+
+/// Pause between two looks at a queue that is to change its state.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Namespace of Commands for queues, which have none.
+const COMMANDS: &str = "default";
+
+/// What to do with queues.
+#[derive(Subcommand)]
+pub enum QueueCommand {
+    /// Queues, a line each
+    List(QueueListArguments),
+    /// One queue
+    Get(QueueGetArguments),
+    /// Create a queue
+    Create(QueueCreateArguments),
+    /// Let a queue take in Jobs again
+    Open(QueueStateArguments),
+    /// Let a queue take in nothing new; what runs in it goes on
+    Close(QueueStateArguments),
+    /// Delete a queue
+    Delete(QueueDeleteArguments),
+}
+
+/// Arguments of `pumice queue list`.
+#[derive(Args)]
+pub struct QueueListArguments {
+    /// Output format
+    #[arg(long, short, value_enum, default_value = "table")]
+    output: OutputFormat,
+    #[command(flatten)]
+    connection: ClusterConnection,
+}
+
+/// One queue.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub struct QueueName {
+    /// Name of the queue
+    #[arg(value_name = "NAME")]
+    named: Option<String>,
+    /// The same, as vcctl takes it
+    #[arg(long = "name", short = 'n', value_name = "NAME")]
+    flag: Option<String>,
+}
+
+impl QueueName {
+    fn get(&self) -> &str {
+        let name = self.named.as_deref().or(self.flag.as_deref());
+        name.unwrap_or_default()
+    }
+
+    /// The queue, which must be there.
+    fn read(&self, user: &ClusterUser) -> anyhow::Result<Value> {
+        let found = user.ask(user.objects.get::<Queue>("", self.get()))?;
+        found.ok_or_else(|| missing(self.get()))
+    }
+}
+
+/// Arguments of `pumice queue get`.
+#[derive(Args)]
+pub struct QueueGetArguments {
+    #[command(flatten)]
+    name: QueueName,
+    /// Output format; JSON and YAML are the object as it is
+    #[arg(long, short, value_enum, default_value = "table")]
+    output: OutputFormat,
+    #[command(flatten)]
+    connection: ClusterConnection,
+}
+
+/// State to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WantedState {
+    /// It takes in Jobs
+    #[value(name = "Open", alias = "open")]
+    Open,
+    /// It takes in nothing new
+    #[value(name = "Closed", alias = "closed")]
+    Closed,
+}
+
+/// Arguments of `pumice queue create`.
+#[derive(Args)]
+pub struct QueueCreateArguments {
+    #[command(flatten)]
+    name: QueueName,
+    /// Weight among its siblings
+    #[arg(long, short, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    weight: u32,
+    /// State
+    #[arg(long, short = 'S', value_enum, default_value = "Open")]
+    state: WantedState,
+    /// Queue above it; default: root
+    #[arg(long, value_name = "NAME")]
+    parent: Option<String>,
+    /// What it may have at most, as cpu=4,memory=8Gi
+    #[arg(long, value_name = "AMOUNTS")]
+    capability: Option<String>,
+    /// Seconds to wait for the state
+    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
+    timeout: u32,
+    #[command(flatten)]
+    connection: ClusterConnection,
+}
+
+/// Arguments of `pumice queue open` and `close`.
+#[derive(Args)]
+pub struct QueueStateArguments {
+    #[command(flatten)]
+    name: QueueName,
+    /// Seconds to wait for the state
+    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
+    timeout: u32,
+    #[command(flatten)]
+    connection: ClusterConnection,
+}
+
+/// Arguments of `pumice queue delete`.
+#[derive(Args)]
+pub struct QueueDeleteArguments {
+    #[command(flatten)]
+    name: QueueName,
+    #[command(flatten)]
+    connection: ClusterConnection,
+}
+
+fn missing(name: &str) -> anyhow::Error {
+    wrong(format!(
+        "there is no queue {name}\n  = help: `pumice queue list` shows all"
+    ))
+}
+
+/// Carries out what is asked for.
+pub fn run(command: &QueueCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        QueueCommand::List(arguments) => {
+            let user = arguments.connection.open()?;
+            let queues = user.ask(user.objects.list::<Queue>("", ""))?;
+            show(&user, list_of(queues), arguments.output)
+        }
+        QueueCommand::Get(arguments) => {
+            let user = arguments.connection.open()?;
+            let queue = arguments.name.read(&user)?;
+            show(&user, queue, arguments.output)
+        }
+        QueueCommand::Create(arguments) => create(arguments),
+        QueueCommand::Open(arguments) => operate(arguments, WantedState::Open),
+        QueueCommand::Close(arguments) => operate(arguments, WantedState::Closed),
+        QueueCommand::Delete(arguments) => {
+            let user = arguments.connection.open()?;
+            let name = arguments.name.get();
+            if !user.ask(user.objects.delete::<Queue>("", name))? {
+                return Err(missing(name));
+            }
+            anstream::println!("queue {name} is deleted");
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Prints a queue or a list of some; tables count PodGroups, which nobody writes into the status.
+fn show(user: &ClusterUser, shown: Value, output: OutputFormat) -> anyhow::Result<ExitCode> {
+    let mut groups = None;
+    if output == OutputFormat::Table {
+        groups = match user.try_ask(user.objects.list::<PodGroup>("", "")) {
+            Ok(found) => Some(found),
+            // Who may see queues need not see the namespaces of others.
+            Err(ObjectsError::NotAllowed { .. }) => None,
+            Err(error) => return Err(wrong(error)),
+        };
+    }
+    print(&shown, output, |out, shown| {
+        let queues = match &shown["items"] {
+            Value::Array(queues) => queues.clone(),
+            _ => vec![shown.clone()],
+        };
+        table(out, &queues, groups.as_deref())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line a queue; without PodGroups nothing is counted.
+fn table(out: &mut dyn Write, queues: &[Value], groups: Option<&[Value]>) -> anyhow::Result<()> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for group in groups.into_iter().flatten() {
+        let queue = word(&group["spec"]["queue"], keys::DEFAULT_QUEUE);
+        let phase = word(&group["status"]["phase"], "Pending");
+        *counts.entry((queue, phase)).or_default() += 1;
+    }
+    let mut rows = Vec::new();
+    for object in queues {
+        let queue: Queue = typed(object)?;
+        let name = queue.metadata.name.clone().unwrap_or_default();
+        let count = |phase: &str| match groups {
+            Some(_) => {
+                let count = counts.get(&(name.as_str(), phase));
+                count.copied().unwrap_or_default().to_string()
+            }
+            None => "-".to_owned(),
+        };
+        rows.push([
+            name.clone(),
+            queue.spec.weight.max(1).to_string(),
+            state(&queue).to_owned(),
+            queue.spec.parent.clone(),
+            count("Inqueue"),
+            count("Pending"),
+            count("Running"),
+            count("Unknown"),
+            count("Completed"),
+        ]);
+    }
+    let head = [
+        "NAME",
+        "WEIGHT",
+        "STATE",
+        "PARENT",
+        "INQUEUE",
+        "PENDING",
+        "RUNNING",
+        "UNKNOWN",
+        "COMPLETED",
+    ];
+    columns(out, head, rows)
+}
+
+fn word<'a>(value: &'a Value, default: &'a str) -> &'a str {
+    let word = value.as_str().filter(|word| !word.is_empty());
+    word.unwrap_or(default)
+}
+
+/// A queue nobody has looked at is open.
+fn state(queue: &Queue) -> &str {
+    match queue.status.state.as_str() {
+        "" => "Open",
+        state => state,
+    }
+}
+
+fn create(arguments: &QueueCreateArguments) -> anyhow::Result<ExitCode> {
+    let name = arguments.name.get();
+    let mut spec = json!({"weight": arguments.weight});
+    if let Some(parent) = &arguments.parent {
+        spec["parent"] = json!(parent);
+    }
+    if let Some(capability) = &arguments.capability {
+        spec["capability"] = json!(resources("--capability", capability)?);
+    }
+    let queue = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    });
+    let user = arguments.connection.open()?;
+    user.ask(user.objects.create::<Queue>("", &queue))?;
+    anstream::println!("queue {name} is created");
+    if arguments.state == WantedState::Closed {
+        change(
+            &user,
+            &arguments.name,
+            WantedState::Closed,
+            arguments.timeout,
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn operate(arguments: &QueueStateArguments, wanted: WantedState) -> anyhow::Result<ExitCode> {
+    let user = arguments.connection.open()?;
+    change(&user, &arguments.name, wanted, arguments.timeout)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a queue is in the state, or on its way there.
+fn is_there(queue: &Queue, wanted: WantedState) -> bool {
+    match wanted {
+        WantedState::Open => state(queue) == "Open",
+        WantedState::Closed => matches!(state(queue), "Closed" | "Closing"),
+    }
+}
+
+/// Asks the controllers for the state and waits until it is there.
+fn change(
+    user: &ClusterUser,
+    named: &QueueName,
+    wanted: WantedState,
+    timeout: u32,
+) -> anyhow::Result<()> {
+    let name = named.get();
+    let object = named.read(user)?;
+    let queue: Queue = typed(&object)?;
+    if is_there(&queue, wanted) {
+        anstream::println!("queue {name} is {} already", state(&queue));
+        return Ok(());
+    }
+    refuse_in_vain(user, &queue, name, wanted)?;
+    let (action, done) = match wanted {
+        WantedState::Open => ("OpenQueue", "opened"),
+        WantedState::Closed => ("CloseQueue", "closed"),
+    };
+    let command = user.command(COMMANDS, action, &object)?;
+    let looks = Duration::from_secs(timeout.into()).as_millis() / PAUSE.as_millis();
+    for _ in 0..=looks {
+        let queue: Queue = typed(&named.read(user)?)?;
+        if is_there(&queue, wanted) {
+            anstream::println!("queue {name} is {}", told(&queue));
+            return Ok(());
+        }
+        user.pause(PAUSE);
+    }
+    Err(wrong(format!(
+        "nobody has {done} queue {name} within {timeout} s\n  = help: the Command \
+         {COMMANDS}/{command} waits for the controllers; who they are says `kubectl -n \
+         volcano-system get lease vc-controller-manager`. To take it back: kubectl -n {COMMANDS} \
+         delete commands.bus.volcano.sh {command}"
+    )))
+}
+
+fn told(queue: &Queue) -> String {
+    match state(queue) {
+        "Closing" => "Closing: it is Closed when its last PodGroup is deleted".to_owned(),
+        state => state.to_owned(),
+    }
+}
+
+/// What the controllers would refuse without a word to the one who asks.
+fn refuse_in_vain(
+    user: &ClusterUser,
+    queue: &Queue,
+    name: &str,
+    wanted: WantedState,
+) -> anyhow::Result<()> {
+    if wanted == WantedState::Closed {
+        return match name {
+            keys::ROOT_QUEUE => Err(wrong(
+                "the queue root cannot be closed\n  = help: close its children",
+            )),
+            _ => Ok(()),
+        };
+    }
+    let parent = queue.spec.parent.as_str();
+    if parent.is_empty() || parent == keys::ROOT_QUEUE {
+        return Ok(());
+    }
+    let above = user.ask(user.objects.get::<Queue>("", parent))?;
+    let above: Option<Queue> = above.as_ref().map(typed).transpose()?;
+    match above {
+        Some(above) if is_there(&above, WantedState::Closed) => Err(wrong(format!(
+            "queue {name} stays closed while the queue above it, {parent}, is {}\n  = help: \
+             pumice queue open {parent}",
+            state(&above)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The API server as the user sees it, for `pumice job` and `pumice queue`.
+
+use std::future::Future;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use pumice_api::{Command, keys};
+use pumice_cluster::remote::{ClusterObjects, ObjectsError};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::BadInput;
+
+/// Which cluster, as kubectl finds it.
+#[derive(Args)]
+pub struct ClusterConnection {
+    /// Kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod
+    #[arg(long, short = 'k', value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; default: the current one
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// The way to the API server.
+pub struct ClusterUser {
+    runtime: Runtime,
+    pub objects: ClusterObjects,
+}
+
+impl ClusterConnection {
+    /// Reads the kubeconfig.
+    pub fn open(&self) -> anyhow::Result<ClusterUser> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("no runtime")?;
+        let connected =
+            ClusterObjects::connect(self.kubeconfig.as_deref(), self.context.as_deref());
+        let objects = runtime.block_on(connected).map_err(of_request)?;
+        Ok(ClusterUser { runtime, objects })
+    }
+}
+
+impl ClusterUser {
+    /// Waits for an answer.
+    pub fn ask<T>(
+        &self,
+        request: impl Future<Output = Result<T, ObjectsError>>,
+    ) -> anyhow::Result<T> {
+        self.runtime.block_on(request).map_err(of_request)
+    }
+
+    /// The same, where the caller knows what to do about a failure.
+    pub fn try_ask<T>(
+        &self,
+        request: impl Future<Output = Result<T, ObjectsError>>,
+    ) -> Result<T, ObjectsError> {
+        self.runtime.block_on(request)
+    }
+
+    /// The namespace named, else that of the context.
+    pub fn namespace<'a>(&'a self, named: Option<&'a str>) -> &'a str {
+        named.unwrap_or(self.objects.namespace())
+    }
+
+    /// Lets time pass.
+    pub fn pause(&self, time: std::time::Duration) {
+        let slept = async { tokio::time::sleep(time).await };
+        self.runtime.block_on(slept);
+    }
+
+    /// Asks the controllers for an action on an object. Returns the name of the Command.
+    pub fn command(&self, namespace: &str, action: &str, target: &Value) -> anyhow::Result<String> {
+        let metadata = &target["metadata"];
+        let name = metadata["name"].as_str().unwrap_or_default();
+        let reference = json!({
+            "apiVersion": target["apiVersion"], "kind": target["kind"],
+            "name": name, "uid": metadata["uid"], "controller": true,
+        });
+        let mut command = json!({
+            "apiVersion": "bus.volcano.sh/v1alpha1",
+            "kind": "Command",
+            "metadata": {"generateName": format!("{name}-{}-", action.to_lowercase())},
+            "action": action,
+            "target": reference,
+        });
+        if target["kind"] == keys::JOB_KIND {
+            // An owner of another namespace would be none.
+            command["metadata"]["ownerReferences"] = json!([command["target"]]);
+        }
+        let made = self.ask(self.objects.create::<Command>(namespace, &command))?;
+        let made = made["metadata"]["name"].as_str();
+        Ok(made.unwrap_or_default().to_owned())
+    }
+}
+
+/// An object of the API server as the type it is of.
+pub fn typed<T: DeserializeOwned>(object: &Value) -> anyhow::Result<T> {
+    serde_json::from_value(object.clone()).map_err(|error| {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        wrong(format!("{name}: the object is not understood: {error}"))
+    })
+}
+
+/// Said on standard error, exit code 2.
+pub fn wrong(why: impl std::fmt::Display) -> anyhow::Error {
+    BadInput(format!("error: {why}")).into()
+}
+
+fn of_request(error: ObjectsError) -> anyhow::Error {
+    wrong(error)
+}
+
+/// Objects as kubectl prints several.
+pub fn list_of(items: Vec<Value>) -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
+}
