@@ -36,20 +36,20 @@ const RESTART: Duration = Duration::from_millis(500);
 
 /// One task in place of all kubelets. Ends when dropped.
 pub struct Kubelet {
-    switches: watch::Sender<Switches>,
+    switches: watch::Sender<KubeletSwitches>,
     task: JoinHandle<()>,
 }
 
 /// What tests decide.
 #[derive(Clone, Copy, Debug)]
-struct Switches {
+struct KubeletSwitches {
     /// Kubelets react.
     work: bool,
     /// Containers without command end well; else they run for ever.
     images_end: bool,
 }
 
-const AT_FIRST: Switches = Switches {
+const AT_FIRST: KubeletSwitches = KubeletSwitches {
     work: true,
     images_end: false,
 };
@@ -91,7 +91,7 @@ impl Drop for Kubelet {
 }
 
 /// Watches for ever; a broken watch is begun anew and brings every pod again.
-async fn serve(client: Client, switches: watch::Receiver<Switches>) {
+async fn serve(client: Client, switches: watch::Receiver<KubeletSwitches>) {
     let mut started = HashSet::new();
     loop {
         let _ = follow(&client, switches.clone(), &mut started).await;
@@ -102,7 +102,7 @@ async fn serve(client: Client, switches: watch::Receiver<Switches>) {
 /// `started` are UIDs of pods that were started: none is started twice.
 async fn follow(
     client: &Client,
-    mut switches: watch::Receiver<Switches>,
+    mut switches: watch::Receiver<KubeletSwitches>,
     started: &mut HashSet<String>,
 ) -> Result<()> {
     let slots = Arc::new(Semaphore::new(AT_ONCE));
@@ -142,7 +142,7 @@ async fn follow(
 async fn run_containers(
     client: &Client,
     pod: &Pod,
-    mut switches: watch::Receiver<Switches>,
+    mut switches: watch::Receiver<KubeletSwitches>,
 ) -> Option<()> {
     let spec = pod.spec.as_ref()?;
     let policy = spec.restart_policy.as_deref().unwrap_or("Always");

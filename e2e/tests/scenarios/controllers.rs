@@ -116,7 +116,7 @@ fn end_pod(lab: &LabGuard, name: &str, code: i32) -> Result<()> {
 
 /// Status of a Job, as far as users look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct JobSeen {
     phase: String,
     reason: String,
     message: String,
@@ -125,10 +125,10 @@ struct Seen {
     status: Value,
 }
 
-fn seen(object: &Value) -> Seen {
+fn seen(object: &Value) -> JobSeen {
     let status = &object["status"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Seen {
+    JobSeen {
         phase: text(&status["state"]["phase"]),
         reason: text(&status["state"]["reason"]),
         message: text(&status["state"]["message"]),
@@ -138,7 +138,7 @@ fn seen(object: &Value) -> Seen {
     }
 }
 
-fn look(lab: &LabGuard, name: &str) -> Result<Seen> {
+fn look(lab: &LabGuard, name: &str) -> Result<JobSeen> {
     Ok(seen(&lab.rest().get(&format!("{JOBS}/{name}"))?))
 }
 
@@ -148,8 +148,8 @@ fn wait_job(
     controllers: &Controllers,
     name: &str,
     what: &str,
-    is_so: impl Fn(&Seen) -> bool,
-) -> Result<Seen> {
+    is_so: impl Fn(&JobSeen) -> bool,
+) -> Result<JobSeen> {
     controllers.eventually(LONG, &format!("Job {name} {what}"), || {
         let seen = look(lab, name)?;
         ensure!(is_so(&seen), "it is {}", seen.status);
@@ -157,7 +157,12 @@ fn wait_job(
     })
 }
 
-fn wait_phase(lab: &LabGuard, controllers: &Controllers, name: &str, phase: &str) -> Result<Seen> {
+fn wait_phase(
+    lab: &LabGuard,
+    controllers: &Controllers,
+    name: &str,
+    phase: &str,
+) -> Result<JobSeen> {
     wait_job(lab, controllers, name, &format!("is {phase}"), |seen| {
         seen.phase == phase
     })

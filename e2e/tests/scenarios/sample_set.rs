@@ -74,11 +74,12 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     }
     let client = lab.cluster().client(Identity::Admin)?;
     let plugins = DevicePlugins::start(client, PluginSetup::default());
+    // Before there are objects: PodGroups are as old as what they are made for.
+    let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     lab.create_sample(&sample)?;
     if name == "npu-mindcluster" {
         grant_mindcluster(lab.cluster())?;
     }
-    let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     let before = lab.bound("")?;
     let mut setup = Setup::default();
     if let Some(text) = &sample.conf {

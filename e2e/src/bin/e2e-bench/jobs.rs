@@ -180,7 +180,7 @@ fn making(cluster: &Cluster, setup: &Setup, jobs: usize) -> Result<MakingFigures
         let groups = rest.send(Method::GET, GROUPS, None).await?;
         let admit = |group: &Value| {
             let name = group["metadata"]["name"].as_str().unwrap_or_default();
-            let path = format!("{GROUPS}/{name}/status");
+            let path = format!("{GROUPS}/{name}");
             let patch = json!({"status": {"phase": "Inqueue"}});
             async move { rest.send(Method::PATCH, &path, Some(&patch)).await }
         };

@@ -175,7 +175,7 @@ fn told(lab: &LabGuard, controllers: &Controllers, object: &Value) -> Result<Str
         return Ok(format!("{error:#}"));
     }
     let name = object["metadata"]["name"].as_str().context("a name")?;
-    let is_told = |seen: &super::Seen| !seen.reason.is_empty();
+    let is_told = |seen: &super::JobSeen| !seen.reason.is_empty();
     let seen = wait_job(lab, controllers, name, "says what is wrong", is_told)?;
     ensure!(seen.reason == "InvalidJob", "{name}: {}", seen.status);
     Ok(seen.message)

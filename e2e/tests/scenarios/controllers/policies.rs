@@ -22,7 +22,7 @@ const ACTIONS: [&str; 7] = [
 
 /// What happens to pod `a-0`, or to task `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
+enum Happening {
     Fails,
     FailsWith(i32),
     IsDeleted,
@@ -32,7 +32,7 @@ enum Cause {
 /// One Job with one policy.
 struct Case {
     name: String,
-    cause: Cause,
+    cause: Happening,
     action: &'static str,
     policy: Value,
     is_of_task: bool,
@@ -40,23 +40,27 @@ struct Case {
 
 fn cases() -> Vec<Case> {
     let causes = [
-        ("failed", Cause::Fails, json!({"event": "PodFailed"})),
-        ("any", Cause::Fails, json!({"event": "*"})),
+        ("failed", Happening::Fails, json!({"event": "PodFailed"})),
+        ("any", Happening::Fails, json!({"event": "*"})),
         (
             "list",
-            Cause::Fails,
+            Happening::Fails,
             json!({"events": ["PodEvicted", "PodFailed"]}),
         ),
-        ("code", Cause::FailsWith(3), json!({"exitCode": 3})),
+        ("code", Happening::FailsWith(3), json!({"exitCode": 3})),
         (
             "late",
-            Cause::Fails,
+            Happening::Fails,
             json!({"event": "PodFailed", "timeout": "2s"}),
         ),
-        ("evicted", Cause::IsDeleted, json!({"event": "PodEvicted"})),
+        (
+            "evicted",
+            Happening::IsDeleted,
+            json!({"event": "PodEvicted"}),
+        ),
         (
             "done",
-            Cause::TaskSucceeds,
+            Happening::TaskSucceeds,
             json!({"event": "TaskCompleted"}),
         ),
     ];
@@ -99,10 +103,10 @@ impl Case {
     fn happen(&self, lab: &LabGuard) -> Result<()> {
         let first = self.pod("a-0");
         match self.cause {
-            Cause::Fails => end_pod(lab, &first, 1),
-            Cause::FailsWith(code) => end_pod(lab, &first, code),
-            Cause::IsDeleted => lab.delete(&format!("{PODS}/{first}")),
-            Cause::TaskSucceeds => {
+            Happening::Fails => end_pod(lab, &first, 1),
+            Happening::FailsWith(code) => end_pod(lab, &first, code),
+            Happening::IsDeleted => lab.delete(&format!("{PODS}/{first}")),
+            Happening::TaskSucceeds => {
                 end_pod(lab, &first, 0)?;
                 end_pod(lab, &self.pod("a-1"), 0)
             }
@@ -111,7 +115,7 @@ impl Case {
 
     /// Phase, retries, version, and the pods that are replaced.
     fn outcome(&self) -> (&'static str, i64, i64, &'static [&'static str]) {
-        let of_task = self.cause == Cause::TaskSucceeds;
+        let of_task = self.cause == Happening::TaskSucceeds;
         match self.action {
             "AbortJob" => ("Aborted", 0, 1, &[]),
             "CompleteJob" => ("Completed", 0, 1, &[]),
