@@ -24,6 +24,17 @@ const LEASE: &str =
 /// Jobs of the namespace the scenarios use.
 const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 
+/// The queue of Jobs that name none, which is there once a scheduler has run.
+pub(crate) fn make_queue(lab: &LabGuard) -> Result<()> {
+    let queue = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+        "metadata": {"name": "default"}, "spec": {"weight": 1},
+    });
+    lab.rest()
+        .create("/apis/scheduling.volcano.sh/v1beta1/queues", &queue)
+        .map(|_| ())
+}
+
 /// Controllers and a scheduler that do not elect.
 fn both(lab: &LabGuard) -> Result<(Controllers, Scheduler)> {
     let setup = Setup::default();

@@ -9,8 +9,9 @@ use pumice_e2e::{
     ConfigMount, Controllers, DevicePlugins, Identity, Lab, LabGuard, PluginSetup, Scheduler,
     Setup, eventually, is_status, scratch,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::controllers::make_queue;
 use crate::deploying::grant_mindcluster;
 use crate::{LIMIT, QUIET};
 
@@ -74,6 +75,11 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
     }
     let client = lab.cluster().client(Identity::Admin)?;
     let plugins = DevicePlugins::start(client, PluginSetup::default());
+    let is_default =
+        |object: &Value| object["kind"] == "Queue" && object["metadata"]["name"] == "default";
+    if !sample.generations.iter().flatten().any(is_default) {
+        make_queue(&lab)?;
+    }
     // Before there are objects: PodGroups are as old as what they are made for.
     let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     lab.create_sample(&sample)?;

@@ -8,7 +8,7 @@ use pumice_e2e::{
 
 use serde_json::{Value, json};
 
-use super::{JOBS, LEASE, both, job, look, pod_uids, wait_phase};
+use super::{JOBS, LEASE, both, job, look, make_queue, pod_uids, wait_phase};
 use crate::{GROUPS, LIMIT, LONG};
 
 /// Shorter than the default, so that a test need not wait for it.
@@ -32,17 +32,6 @@ fn holder(lab: &LabGuard) -> Result<Option<String>> {
     Ok(holder
         .filter(|holder| !holder.is_empty())
         .map(str::to_owned))
-}
-
-/// The queue of Jobs that name none, which the scheduler makes.
-fn make_queue(lab: &LabGuard) -> Result<()> {
-    let queue = json!({
-        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
-        "metadata": {"name": "default"}, "spec": {"weight": 1},
-    });
-    lab.rest()
-        .create("/apis/scheduling.volcano.sh/v1beta1/queues", &queue)
-        .map(|_| ())
 }
 
 #[test]
