@@ -18,6 +18,14 @@ const ANNOTATIONS_TAKEN: [&str; 3] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME, ke
 /// Labels of the Job its pods take over.
 const LABELS_TAKEN: [&str; 2] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME];
 
+/// All pods of a defaulted Job, by task and index. At most [`super::MAX_PODS`] of a valid Job.
+pub fn pods(job: &Job, pod_group_name: &str) -> Vec<Pod> {
+    let tasks = job.spec.tasks.iter().enumerate();
+    let all = tasks.flat_map(|(at, task)| (0..task.replicas).map(move |index| (at, index)));
+    all.filter_map(|(at, index)| task_pod(job, at, index, pod_group_name))
+        .collect()
+}
+
 /// One pod of a task, given by its position; `None` if there is no such task.
 pub fn task_pod(job: &Job, task: usize, index: i32, pod_group_name: &str) -> Option<Pod> {
     let task = job.spec.tasks.get(task)?;

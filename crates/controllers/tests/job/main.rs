@@ -4,7 +4,6 @@ mod admission;
 mod group;
 mod pods;
 
-use k8s_openapi::api::core::v1::Pod;
 use pumice_api::Job;
 use pumice_controllers::job;
 use serde_json::{Value, json};
@@ -25,12 +24,4 @@ fn defaulted(spec: Value) -> Job {
 /// A template of one container with these requests.
 fn template(requests: Value) -> Value {
     json!({"spec": {"containers": [{"resources": {"requests": requests}}]}})
-}
-
-/// All pods of the Job.
-fn pods(job: &Job, pod_group_name: &str) -> Vec<Pod> {
-    let tasks = job.spec.tasks.iter().enumerate();
-    let all = tasks.flat_map(|(at, task)| (0..task.replicas).map(move |index| (at, index)));
-    all.filter_map(|(at, index)| job::task_pod(job, at, index, pod_group_name))
-        .collect()
 }

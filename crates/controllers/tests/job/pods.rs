@@ -5,7 +5,7 @@ use pumice_api::{Job, keys};
 use pumice_controllers::job;
 use serde_json::{Value, json};
 
-use super::{defaulted, pods};
+use super::defaulted;
 
 #[test]
 fn pods_carry_what_the_scheduler_reads() {
@@ -26,7 +26,7 @@ fn pods_carry_what_the_scheduler_reads() {
     }))
     .unwrap();
     job::defaults(&mut job);
-    let all = pods(&job, "j-u1");
+    let all = job::pods(&job, "j-u1");
     let partition = |pod: &Pod| {
         pod.metadata
             .labels
@@ -65,7 +65,7 @@ fn templates_keep_their_own_scheduler_and_class() {
         json!({"priorityClassName": "high", "tasks": [{"replicas": 1, "template":
         {"spec": {"schedulerName": "mine", "priorityClassName": "low", "containers": []}}}]}),
     );
-    let spec = pods(&job, "g")[0].spec.clone().unwrap();
+    let spec = job::pods(&job, "g")[0].spec.clone().unwrap();
     assert_eq!(spec.scheduler_name.as_deref(), Some("mine"));
     assert_eq!(spec.priority_class_name.as_deref(), Some("low"));
 }
@@ -79,7 +79,7 @@ fn each_claim_is_one_volume_mounted_wherever_it_is_wanted() {
         "tasks": [{"replicas": 1, "template": {"spec": {
             "initContainers": [{"name": "i"}], "containers": [{"name": "c"}]}}}],
     }));
-    let spec = serde_json::to_value(pods(&job, "g")[0].spec.as_ref()).unwrap();
+    let spec = serde_json::to_value(job::pods(&job, "g")[0].spec.as_ref()).unwrap();
     let volumes = json!([
         {"name": "j-volume-0", "persistentVolumeClaim": {"claimName": "c"}},
         {"name": "j-volume-1", "persistentVolumeClaim": {"claimName": "j-pvc-1"}},
@@ -100,7 +100,7 @@ fn pods_come_task_by_task_and_unknown_tasks_have_none() {
         json!({"tasks": [{"name": "a", "replicas": 2}, {"name": "b", "replicas": 0},
         {"name": "c", "replicas": 1}]}),
     );
-    let names: Vec<_> = pods(&job, "g")
+    let names: Vec<_> = job::pods(&job, "g")
         .into_iter()
         .filter_map(|pod| pod.metadata.name)
         .collect();
