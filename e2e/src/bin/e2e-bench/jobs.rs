@@ -131,10 +131,7 @@ fn pods_of(object: &Value) -> Result<Vec<Value>> {
         }
         Ok(pod)
     };
-    job::task_pods(&job, 0, &group)
-        .into_iter()
-        .map(as_value)
-        .collect()
+    job::pods(&job, &group).into_iter().map(as_value).collect()
 }
 
 /// Creates pods such as the controllers make; pods per second, and milliseconds of processor each.
