@@ -69,7 +69,7 @@ pub struct OursOfControllers {
     #[arg(long, default_value = "1h", value_parser = duration, value_name = "DURATION")]
     pub event_ttl: Duration,
     /// Creations and deletions of pods under way at a time
-    #[arg(long, default_value_t = 32, value_name = "N")]
+    #[arg(long, default_value_t = 64, value_name = "N")]
     pub concurrent_pods: usize,
     /// Serve /debug to clients that are not on this machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",

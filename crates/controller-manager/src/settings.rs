@@ -46,7 +46,7 @@ impl ControllerSettings {
         flags.lease.check(&mut warnings)?;
         ensure!(
             flags.ours.concurrent_pods > 0,
-            "--concurrent-pods is 0: write how many pods may be made at a time, for example 32"
+            "--concurrent-pods is 0: write how many pods may be made at a time, for example 64"
         );
         let names = &flags.controlling.scheduler_name;
         ensure!(

@@ -49,7 +49,7 @@ impl Default for WriteOptions {
     fn default() -> Self {
         Self {
             request_timeout: Duration::from_secs(5),
-            most_pods: 32,
+            most_pods: 64,
             most_others: 16,
             qps: 2000.0,
             burst: 2000,
