@@ -17,7 +17,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::contact::Contact;
 use crate::effects::backoff::{self, Bucket};
-use crate::effects::http::{APPLY_PATCH, ApiCall, ApiRefusal, JSON, MERGE_PATCH, Reply, send};
+use crate::effects::http::{
+    APPLY_PATCH, ApiCall, ApiRefusal, JSON, JSON_PATCH, MERGE_PATCH, Reply, send,
+};
 use crate::lease::{NoTerm, TermWatch};
 
 use super::answer::{self, Answer};
@@ -318,6 +320,10 @@ async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
         ApiVerb::Merge { patch, status } => {
             ("patch", ApiCall::patch(place(*status), MERGE_PATCH, patch))
         }
+        ApiVerb::MergeOwned { patch, owner } => {
+            let steps = owned_steps(patch, owner);
+            ("patch", ApiCall::patch(one, JSON_PATCH, &steps))
+        }
         ApiVerb::Apply {
             object,
             manager,
@@ -346,6 +352,27 @@ async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
     })
 }
 
+/// The JSON patch that adds what a merge patch says, after a look at the owner.
+fn owned_steps(patch: &Value, owner: &str) -> Value {
+    let mut steps = vec![json!({
+        "op": "test", "path": "/metadata/ownerReferences/0/uid", "value": owner,
+    })];
+    add_steps(patch, "", &mut steps);
+    Value::Array(steps)
+}
+
+fn add_steps(patch: &Value, at: &str, steps: &mut Vec<Value>) {
+    match patch {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                add_steps(value, &format!("{at}/{name}"), steps);
+            }
+        }
+        value => steps.push(json!({"op": "add", "path": at, "value": value})),
+    }
+}
+
 /// The object with its type, which the API server wants to see.
 fn typed(path: &KindPath, object: &Value) -> Value {
     let mut object = object.clone();
@@ -354,4 +381,22 @@ fn typed(path: &KindPath, object: &Value) -> Value {
         object["kind"] = json!(path.kind);
     }
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_of_what_is_owned_looks_at_the_owner_first() {
+        let steps = owned_steps(&json!({"data": {"a/b": "c", "d": "e"}}), "u1");
+        let expected = json!([
+            {"op": "test", "path": "/metadata/ownerReferences/0/uid", "value": "u1"},
+            {"op": "add", "path": "/data/a~1b", "value": "c"},
+            {"op": "add", "path": "/data/d", "value": "e"},
+        ]);
+        assert_eq!(steps, expected);
+        let only = owned_steps(&json!({}), "u1");
+        assert_eq!(only.as_array().map(Vec::len), Some(1));
+    }
 }

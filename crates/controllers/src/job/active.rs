@@ -87,9 +87,11 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         false => (None, None),
     };
     found.extend(write);
+    let mut events = told(look, memory);
+    events.extend(memory.plugin_writes.tell(look));
     Reconciliation {
         writes: found,
-        events: told(look, memory),
+        events,
         again_at: at,
         ..Reconciliation::nothing()
     }

@@ -6,23 +6,32 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use pumice_api::job::JobStatus;
+use serde_json::{Map, Value};
 
 use super::look::JobLook;
+use super::obstacles::TAKEN;
 use super::{plugins, task_name};
-use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, ObjectEvent};
 
 /// Key in `status.controlledResources` of the replicas the lists of hosts are made for.
 const HOSTS: &str = "plugin-hosts";
 
 /// What an earlier Job of the same name has left behind is gone after this time. What is there then
-/// is the Job's own, made by a process that was killed, or somebody else's, which is left alone.
+/// is somebody else's, which is left alone, and that is told.
 const OLD: SignedDuration = SignedDuration::from_secs(10);
 
 /// How writes for plugins have ended.
 #[derive(Debug, Default)]
 pub(super) struct PluginWrites {
     made: BTreeSet<ManagedRef>,
+    /// There already: whose they are is to be asked.
     found: BTreeSet<ManagedRef>,
+    /// Not of the Job, when it was asked last.
+    foreign: BTreeSet<ManagedRef>,
+    /// Not all of it was made just now, for the hosts of now.
+    is_older: bool,
+    /// To be told of as somebody else's.
+    untold: Vec<ManagedRef>,
     /// Hosts in what was made.
     made_for: Option<String>,
     refreshed: BTreeSet<ManagedRef>,
@@ -36,12 +45,57 @@ impl PluginWrites {
             return;
         }
         let of = write.of.clone();
-        match &write.verb {
-            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) if was_done => self.made.insert(of),
-            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) => self.found.insert(of),
-            _ => self.refreshed.insert(of),
+        let is_creation = matches!(
+            write.verb,
+            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)
+        );
+        let was_asked_for = !is_creation && self.found.remove(&of);
+        self.is_older |= was_asked_for;
+        match (is_creation, was_asked_for, was_done) {
+            (true, _, true) | (_, true, true) => self.made.insert(of),
+            (true, _, false) => self.found.insert(of),
+            (_, true, false) => self.foreign.insert(of),
+            (_, false, _) => self.refreshed.insert(of),
         };
     }
+
+    /// What has to be written so that an object is there; nothing if it is, or is somebody else's
+    /// for good.
+    fn next(&mut self, write: ApiWrite, owner: &str, is_settled: bool) -> Option<ApiWrite> {
+        let of = &write.of;
+        if self.made.contains(of) {
+            return None;
+        }
+        if self.found.contains(of) {
+            let of = of.clone();
+            return Some(owned_patch(owner, of, Value::Object(Map::new())));
+        }
+        if self.foreign.contains(of) && is_settled {
+            self.untold.push(write.of);
+            return None;
+        }
+        Some(write)
+    }
+
+    /// Whose objects were found in the place of the Job's, once.
+    pub fn tell(&mut self, look: &JobLook<'_>) -> Vec<ObjectEvent> {
+        let told = std::mem::take(&mut self.untold);
+        let event = |of: ManagedRef| {
+            let message = format!(
+                "{of} is there already and not of this Job: it is left as it is and the pods use \
+                 it; delete it and make the Job anew, or give the Job another name"
+            );
+            look.event(true, TAKEN, message)
+        };
+        told.into_iter().map(event).collect()
+    }
+}
+
+/// Changes an object only if it is of this owner.
+pub(super) fn owned_patch(owner: &str, of: ManagedRef, patch: Value) -> ApiWrite {
+    let owner = owner.to_owned();
+    let verb = ApiVerb::MergeOwned { patch, owner };
+    ApiWrite { of, verb }
 }
 
 fn is_of_plugins(kind: ManagedKind) -> bool {
@@ -74,9 +128,10 @@ pub(super) fn writes(
         if status.controlled_resources.contains_key(&key) {
             continue;
         }
-        let is_there =
-            |of: &ManagedRef| known.made.contains(of) || age >= OLD && known.found.contains(of);
-        let missing: Vec<ApiWrite> = wanted.into_iter().filter(|w| !is_there(&w.of)).collect();
+        let missing = wanted.into_iter();
+        let missing: Vec<ApiWrite> = missing
+            .filter_map(|write| known.next(write, look.uid(), age >= OLD))
+            .collect();
         if missing.is_empty() {
             is_new = true;
             let name = key.trim_start_matches("plugin-").to_owned();
@@ -92,7 +147,7 @@ pub(super) fn writes(
     if is_up_to_date || !plugins::follows_replicas(&look.job) {
         return writes;
     }
-    let is_made_for = is_new && known.found.is_empty() && known.made_for.as_ref() == Some(&hosts);
+    let is_made_for = is_new && !known.is_older && known.made_for.as_ref() == Some(&hosts);
     if known.refreshed_for != hosts {
         known.refreshed.clear();
         known.refreshed_for.clone_from(&hosts);
