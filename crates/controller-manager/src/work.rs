@@ -12,7 +12,7 @@ use pumice_cluster::controllers::ControllerWrites;
 use pumice_cluster::effects::{Effects, Write};
 use pumice_cluster::lease::TermWatch;
 use pumice_controllers::runtime::{
-    ManagedRef, Manager, ManagerInput, ObjectEvent, Order, PodProbe, ProbeId,
+    ManagedRef, Manager, ManagerInput, ManagerOutput, ObjectEvent, PodProbe, ProbeId,
 };
 use pumice_process::{DaemonStatus, MonotonicClock};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -188,14 +188,14 @@ impl WorkLoop {
         }
     }
 
-    fn carry_out(&self, order: Order) {
+    fn carry_out(&self, order: ManagerOutput) {
         match order {
-            Order::Write(id, write) => {
+            ManagerOutput::Write(id, write) => {
                 tracing::debug!("{} {:?}", write.of, std::mem::discriminant(&write.verb));
                 self.outlets.writes.submit(id, write);
             }
-            Order::Event(event) => self.outlets.events.submit(written(event)),
-            Order::Probe(id, question) => self.probe(id, question),
+            ManagerOutput::Event(event) => self.outlets.events.submit(written(event)),
+            ManagerOutput::Probe(id, question) => self.probe(id, question),
         }
     }
 

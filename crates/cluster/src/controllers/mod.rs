@@ -3,7 +3,7 @@
 //! ```text
 //!  API server ─► watch, one follower a kind ─► ManagerInput ─► the thread with the Manager
 //!      ▲                                           ▲                     │
-//!      └────────────── writes, bounded ◄───────────┼──── Order::Write ◄──┘
+//!      └────────────── writes, bounded ◄───────────┼──── ManagerOutput::Write ◄──┘
 //!                          └── how they ended ─────┘
 //! ```
 //!

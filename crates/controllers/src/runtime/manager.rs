@@ -60,7 +60,7 @@ pub enum ManagerInput {
 
 /// What the manager wants done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum ManagerOutput {
     /// A write; its end is to be told.
     Write(WriteId, ApiWrite),
     /// An event, for whom it concerns.
@@ -95,7 +95,7 @@ pub struct Manager {
     probes: HashMap<ProbeId, (WorkKey, PodProbe)>,
     last_probe: u64,
     is_synced: bool,
-    orders: Vec<Order>,
+    orders: Vec<ManagerOutput>,
 }
 
 impl Manager {
@@ -164,7 +164,7 @@ impl Manager {
     }
 
     /// Looks at every object that is due, and returns what is to be done, in order.
-    pub fn work(&mut self, now: Timestamp) -> Vec<Order> {
+    pub fn work(&mut self, now: Timestamp) -> Vec<ManagerOutput> {
         while self.is_synced {
             let Some(key) = self.queue.pop(now) else {
                 break;
@@ -211,7 +211,7 @@ impl Manager {
             return;
         };
         let found = controller.reconcile(&key.1, &self.cache, now);
-        let events = found.events.into_iter().map(Order::Event);
+        let events = found.events.into_iter().map(ManagerOutput::Event);
         self.orders.extend(events);
         self.ask(&key, found.probes);
         if found.writes.is_empty() {
@@ -233,7 +233,7 @@ impl Manager {
             self.last_write += 1;
             let id = WriteId(self.last_write);
             self.writes.insert(id, (key.clone(), write.clone()));
-            self.orders.push(Order::Write(id, write));
+            self.orders.push(ManagerOutput::Write(id, write));
         }
         let open = OpenLook {
             under_way,
@@ -252,7 +252,7 @@ impl Manager {
             self.last_probe += 1;
             let id = ProbeId(self.last_probe);
             self.probes.insert(id, (key.clone(), probe.clone()));
-            self.orders.push(Order::Probe(id, probe));
+            self.orders.push(ManagerOutput::Probe(id, probe));
         }
     }
 
@@ -282,7 +282,8 @@ impl Manager {
             && is_told(&outcome)
         {
             let events = controller.failed(&key.1, &write, &outcome, &self.cache);
-            self.orders.extend(events.into_iter().map(Order::Event));
+            self.orders
+                .extend(events.into_iter().map(ManagerOutput::Event));
         }
         if let WriteOutcome::Done(object) = outcome {
             if let Some(controller) = self.controllers.get_mut(key.0) {

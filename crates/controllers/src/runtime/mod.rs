@@ -30,7 +30,7 @@ pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
 pub use followed::{Followed, FollowedVisitor, read_object, visit_followed};
 pub use kind::{KindPath, ManagedKind, ManagedRef};
-pub use manager::{Manager, ManagerInput, Order, WriteId};
+pub use manager::{Manager, ManagerInput, ManagerOutput, WriteId};
 pub use observed::{
     JobMember, LonePod, Observed, TrackedPhase, TrackedPod, TrackedPriorityClass, TrackedWorkload,
 };

@@ -2,7 +2,7 @@
 
 /// A question to one pod, asked once.
 ///
-/// Whoever executes an [`Order::Probe`](super::Order::Probe) opens one connection to `address`,
+/// Whoever executes an [`ManagerOutput::Probe`](super::ManagerOutput::Probe) opens one connection to `address`,
 /// port `port`, from where the controllers run, and answers with
 /// [`ManagerInput::Probed`](super::ManagerInput::Probed):
 /// * [`PodProbe::http`] is `None`: [`ProbeOutcome::Holds`] as soon as the connection is open;

@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use pumice_controllers::runtime::{
-    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ObjectEvent,
-    Order, PodProbe, ProbeId, ProbeOutcome, WriteId, WriteOutcome,
+    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput,
+    ObjectEvent, PodProbe, ProbeId, ProbeOutcome, WriteId, WriteOutcome,
 };
 
 use super::kubelet::Dice;
@@ -221,9 +221,9 @@ impl World {
         let is_working = !orders.is_empty();
         for order in orders {
             match order {
-                Order::Write(id, write) => self.writes.push((id, write)),
-                Order::Event(event) => self.events.push(event),
-                Order::Probe(id, probe) => self.probes.push((id, probe)),
+                ManagerOutput::Write(id, write) => self.writes.push((id, write)),
+                ManagerOutput::Event(event) => self.events.push(event),
+                ManagerOutput::Probe(id, probe) => self.probes.push((id, probe)),
             }
         }
         is_working

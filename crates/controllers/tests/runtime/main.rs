@@ -6,8 +6,8 @@ mod probes;
 use jiff::{SignedDuration, Timestamp};
 use pumice_api::Queue;
 use pumice_controllers::runtime::{
-    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ObjectCache,
-    ObjectChange, Observed, Order, Reconciliation, WriteId, WriteOutcome,
+    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput,
+    ObjectCache, ObjectChange, Observed, Reconciliation, WriteId, WriteOutcome,
 };
 use serde_json::json;
 
@@ -69,15 +69,15 @@ fn manager() -> Manager {
     manager
 }
 
-fn writes(orders: &[Order]) -> Vec<WriteId> {
-    let id = |order: &Order| match order {
-        Order::Write(id, _) => Some(*id),
-        Order::Event(_) | Order::Probe(..) => None,
+fn writes(orders: &[ManagerOutput]) -> Vec<WriteId> {
+    let id = |order: &ManagerOutput| match order {
+        ManagerOutput::Write(id, _) => Some(*id),
+        ManagerOutput::Event(_) | ManagerOutput::Probe(..) => None,
     };
     orders.iter().filter_map(id).collect()
 }
 
-fn one(orders: &[Order]) -> WriteId {
+fn one(orders: &[ManagerOutput]) -> WriteId {
     let all = writes(orders);
     assert_eq!(all.len(), 1, "{orders:?}");
     all[0]

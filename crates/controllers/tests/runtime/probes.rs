@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use pumice_controllers::runtime::{
-    Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ObjectCache, ObjectChange, Order,
-    PodProbe, ProbeId, ProbeOutcome, Reconciliation,
+    Controller, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput, ObjectCache,
+    ObjectChange, PodProbe, ProbeId, ProbeOutcome, Reconciliation,
 };
 
 use super::{at, queue};
@@ -56,14 +56,20 @@ fn a_probe_is_asked_once_at_a_time_until_it_holds() {
     let mut manager = Manager::new(vec![Box::new(Asking::default())]);
     manager.tell(ManagerInput::Seen(queue(1, false)), at(0));
     manager.tell(ManagerInput::Synced, at(0));
-    assert_eq!(manager.work(at(0)), [Order::Probe(ProbeId(1), probe())]);
+    assert_eq!(
+        manager.work(at(0)),
+        [ManagerOutput::Probe(ProbeId(1), probe())]
+    );
 
     manager.tell(ManagerInput::Seen(queue(2, false)), at(1));
     assert_eq!(manager.work(at(1)), [], "it is under way");
 
     let fails = ProbeOutcome::Fails("connection refused".to_owned());
     manager.tell(ManagerInput::Probed(ProbeId(1), fails), at(2));
-    assert_eq!(manager.work(at(2)), [Order::Probe(ProbeId(2), probe())]);
+    assert_eq!(
+        manager.work(at(2)),
+        [ManagerOutput::Probe(ProbeId(2), probe())]
+    );
 
     let holds = ProbeOutcome::Holds;
     manager.tell(ManagerInput::Probed(ProbeId(1), holds.clone()), at(3));
@@ -83,5 +89,8 @@ fn what_a_configuration_concerns_is_looked_at() {
         text: "q".to_owned(),
     };
     manager.tell(configured, at(1));
-    assert_eq!(manager.work(at(1)), [Order::Probe(ProbeId(1), probe())]);
+    assert_eq!(
+        manager.work(at(1)),
+        [ManagerOutput::Probe(ProbeId(1), probe())]
+    );
 }

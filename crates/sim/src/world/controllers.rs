@@ -9,7 +9,7 @@ use pumice_api::pod_group::PodGroupCondition;
 use pumice_api::{Job, PodGroup, Queue, keys};
 use pumice_controllers::list::{ControllerOptions, controllers};
 use pumice_controllers::runtime::{
-    ApiVerb, ApiWrite, ManagedKind, ManagedRef, Manager, ManagerInput, Observed, Order,
+    ApiVerb, ApiWrite, ManagedKind, ManagedRef, Manager, ManagerInput, ManagerOutput, Observed,
     TrackedPhase, TrackedPod, TrackedPriorityClass, WriteOutcome,
 };
 use pumice_ingest::{self as ingest, ObjectProblem, Options};
@@ -67,7 +67,7 @@ impl World {
                 break;
             }
             for order in orders {
-                if let Order::Write(id, write) = order {
+                if let ManagerOutput::Write(id, write) = order {
                     let outcome = self.carry_out(&mut acting, &write, options);
                     manager.tell(ManagerInput::Ended(id, outcome), now);
                 }
