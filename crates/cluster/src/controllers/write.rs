@@ -24,6 +24,7 @@ use crate::lease::{NoTerm, TermWatch};
 
 use super::answer::{self, Answer};
 use super::keys;
+use super::replace::{self, Replacement};
 
 /// Tries of a write that the API server puts off.
 const MOST_PUT_OFF: u32 = 8;
@@ -211,11 +212,13 @@ impl SharedWrites {
             if let Err(why) = self.clear_to_write().await {
                 return unsent(why);
             }
-            let began = Instant::now();
-            let reply = send(&self.client, call.clone(), self.options.request_timeout).await;
-            let kind = write.of.kind.path().kind;
-            let seconds = began.elapsed().as_secs_f64();
-            self.meter.write(verb, kind, reply.result(), seconds);
+            let mut reply = self.send_once(verb, write, call.clone()).await;
+            if let Reply::Refused(refusal) = &reply
+                && refusal.is_rbac()
+                && replace::is_possible(write)
+            {
+                reply = self.replace(write, reply).await;
+            }
             if let Reply::Refused(refusal) = &reply {
                 self.tell_missing_grant(verb, write.of.kind, refusal);
                 if refusal.code == 429 && tries < MOST_PUT_OFF {
@@ -226,6 +229,39 @@ impl SharedWrites {
                 }
             }
             return answer::of(write, reply);
+        }
+    }
+
+    async fn send_once(&self, verb: &'static str, write: &ApiWrite, call: ApiCall) -> Reply {
+        let began = Instant::now();
+        let reply = send(&self.client, call, self.options.request_timeout).await;
+        let kind = write.of.kind.path().kind;
+        let seconds = began.elapsed().as_secs_f64();
+        self.meter.write(verb, kind, reply.result(), seconds);
+        reply
+    }
+
+    /// Reads the object and replaces it, where the role has no `patch`. Where it lacks that too the
+    /// answer to the patch stands.
+    async fn replace(&self, write: &ApiWrite, denied: Reply) -> Reply {
+        let all = collection(&write.of.kind.path(), &write.of.namespace);
+        let one = format!("{all}/{}", write.of.name);
+        let limit = self.options.request_timeout;
+        let object = match send(&self.client, ApiCall::get(one.clone()), limit).await {
+            Reply::Ok(body) => match replace::replacement(write, body) {
+                Replacement::Object(object) => object,
+                Replacement::Reply(reply) => return reply,
+            },
+            Reply::Refused(refusal) if refusal.is_rbac() => return denied,
+            reply => return reply,
+        };
+        if let Err(why) = self.clear_to_write().await {
+            return Reply::NotSent(why);
+        }
+        let call = ApiCall::put(one, &object);
+        match self.send_once("update", write, call).await {
+            Reply::Refused(refusal) if refusal.is_rbac() => denied,
+            reply => reply,
         }
     }
 

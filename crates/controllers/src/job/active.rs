@@ -92,7 +92,10 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
     Reconciliation {
         writes: found,
         events,
-        again_at: at,
+        again_at: [at, memory.plugin_writes.retry_at]
+            .into_iter()
+            .flatten()
+            .min(),
         ..Reconciliation::nothing()
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use pumice_api::job::JobStatus;
 use serde_json::{Map, Value};
 
@@ -20,6 +20,17 @@ const HOSTS: &str = "plugin-hosts";
 /// is somebody else's, which is left alone, and that is told.
 const OLD: SignedDuration = SignedDuration::from_secs(10);
 
+/// How often it is looked whether it is gone.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// Whether an object of somebody else may go, so that it is worth trying again.
+#[derive(Clone, Copy)]
+enum Tries {
+    Now,
+    Later,
+    Over,
+}
+
 /// How writes for plugins have ended.
 #[derive(Debug, Default)]
 pub(super) struct PluginWrites {
@@ -32,6 +43,8 @@ pub(super) struct PluginWrites {
     is_older: bool,
     /// To be told of as somebody else's.
     untold: Vec<ManagedRef>,
+    /// When what is not of the Job may be gone.
+    pub retry_at: Option<Timestamp>,
     /// Hosts in what was made.
     made_for: Option<String>,
     refreshed: BTreeSet<ManagedRef>,
@@ -61,33 +74,57 @@ impl PluginWrites {
 
     /// What has to be written so that an object is there; nothing if it is, or is somebody else's
     /// for good.
-    fn next(&mut self, write: ApiWrite, owner: &str, is_settled: bool) -> Option<ApiWrite> {
+    fn next(&mut self, write: ApiWrite, look: &JobLook<'_>, tries: Tries) -> Option<ApiWrite> {
         let of = &write.of;
         if self.made.contains(of) {
             return None;
         }
         if self.found.contains(of) {
             let of = of.clone();
-            return Some(owned_patch(owner, of, Value::Object(Map::new())));
+            return Some(owned_patch(look.uid(), of, Value::Object(Map::new())));
         }
-        if self.foreign.contains(of) && is_settled {
-            self.untold.push(write.of);
-            return None;
+        match tries {
+            Tries::Over if self.foreign.contains(of) => {
+                self.untold.push(write.of);
+                None
+            }
+            Tries::Later if self.foreign.contains(of) => {
+                let next = look.now.checked_add(PAUSE).ok();
+                self.retry_at = self.retry_at.or(next);
+                None
+            }
+            _ => Some(write),
         }
-        Some(write)
+    }
+
+    /// Whether what is not of the Job is tried again.
+    fn tries(&mut self, look: &JobLook<'_>) -> Tries {
+        let created = look.raw.metadata.creation_timestamp.as_ref();
+        let age = created.map_or(OLD, |created| look.now.duration_since(created.0));
+        if age >= OLD {
+            self.retry_at = None;
+            return Tries::Over;
+        }
+        if self.retry_at.is_some_and(|at| at <= look.now) {
+            self.retry_at = None;
+            return Tries::Now;
+        }
+        Tries::Later
     }
 
     /// Whose objects were found in the place of the Job's, once.
     pub fn tell(&mut self, look: &JobLook<'_>) -> Vec<ObjectEvent> {
         let told = std::mem::take(&mut self.untold);
-        let event = |of: ManagedRef| {
-            let message = format!(
-                "{of} is there already and not of this Job: it is left as it is and the pods use \
-                 it; delete it and make the Job anew, or give the Job another name"
-            );
-            look.event(true, TAKEN, message)
-        };
-        told.into_iter().map(event).collect()
+        if told.is_empty() {
+            return Vec::new();
+        }
+        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "not of this Job, but there already: {}; it is left as it is and the pods use it; \
+             delete it and make the Job anew, or give the Job another name",
+            told.join(", ")
+        );
+        vec![look.event(true, TAKEN, message)]
     }
 }
 
@@ -114,8 +151,7 @@ pub(super) fn writes(
     known: &mut PluginWrites,
     status: &mut JobStatus,
 ) -> Vec<ApiWrite> {
-    let created = look.raw.metadata.creation_timestamp.as_ref();
-    let age = created.map_or(OLD, |created| look.now.duration_since(created.0));
+    let tries = known.tries(look);
     let hosts = hosts(look);
     let mut writes = Vec::new();
     let mut is_new = false;
@@ -130,16 +166,16 @@ pub(super) fn writes(
         }
         let missing = wanted.into_iter();
         let missing: Vec<ApiWrite> = missing
-            .filter_map(|write| known.next(write, look.uid(), age >= OLD))
+            .filter_map(|write| known.next(write, look, tries))
             .collect();
-        if missing.is_empty() {
+        if missing.is_empty() && known.retry_at.is_none() {
             is_new = true;
             let name = key.trim_start_matches("plugin-").to_owned();
             status.controlled_resources.insert(key, name);
         }
         writes.extend(missing);
     }
-    if !writes.is_empty() {
+    if !writes.is_empty() || known.retry_at.is_some() {
         known.made_for.get_or_insert(hosts);
         return writes;
     }
