@@ -2,6 +2,7 @@
 
 mod jobs;
 mod process;
+mod volcano;
 
 use anyhow::Result;
 use pumice_e2e::{Controllers, Lab, LabGuard, Scheduler, Setup};
