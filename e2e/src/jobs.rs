@@ -99,14 +99,12 @@ async fn sync(
     let name = job.metadata.name.as_deref().unwrap_or_default();
     let own = format!("{pods}?labelSelector=volcano.sh/job-name%3D{name}");
     let existing: Vec<Pod> = items(rest, &own).await?;
-    for task in job::startable_tasks(job, &existing) {
-        for pod in job::task_pods(job, task, &group_name) {
-            let is_there = existing
-                .iter()
-                .any(|other| other.metadata.name == pod.metadata.name);
-            if !is_there {
-                create(rest, &pods, &pod).await?;
-            }
+    for pod in job::pods(job, &group_name) {
+        let is_there = existing
+            .iter()
+            .any(|other| other.metadata.name == pod.metadata.name);
+        if !is_there {
+            create(rest, &pods, &pod).await?;
         }
     }
     Ok(())

@@ -4,9 +4,9 @@
 //!  Job ─► defaults ─► validate ─► pod_group ──► (scheduler admits it)
 //!                                    │
 //!                                    ▼
-//!                 startable_tasks ─► task_pods ──► (scheduler places them)
-//!                        ▲                │
-//!                        └──── status ◄───┘
+//!                       startable ─► task_pod ──► (scheduler places them)
+//!                           ▲             │
+//!                           └── status ◄──┘
 //! ```
 //!
 //! All functions but [`defaults`] and [`validate`] expect a Job that went through both. What job
@@ -45,8 +45,7 @@ pub use clean_up::FinishedJobs;
 pub use controller::JobController;
 pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
-pub use pods::{pods, startable_tasks, task_pod, task_pods, volume_claims};
-pub use status::status;
+pub use pods::{pods, task_pod, volume_claims};
 pub use validate::{JobProblem, MAX_PODS, validate};
 
 fn name(job: &Job) -> &str {

@@ -8,7 +8,7 @@ use super::look::JobLook;
 use super::memory::JobMemory;
 use super::obstacles::{self, Obstacle};
 use super::phase::{JobPhase, enter};
-use super::status::{counted, has_started, running};
+use super::status::{advance, counted};
 use super::status_write::status_write;
 use super::triggers::{is_answered, verdict};
 use super::validate::JobProblem;
@@ -40,7 +40,7 @@ fn hindered(look: &JobLook<'_>, memory: &mut JobMemory, obstacle: &Obstacle) -> 
     if look.phase() == JobPhase::New {
         enter(&mut status, JobPhase::Pending, look.now);
     }
-    advance(look, &mut status);
+    advance(&look.job, look.group.is_some(), &mut status, look.now);
     let is_over = JobPhase::read(&status.state.phase).is_final();
     let is_new = !is_over && obstacle.note(&mut status);
     let (write, again_at) = memory.write_status(look, &status);
@@ -62,7 +62,7 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
     found.extend(equipment);
     let refused = noted(look, memory, &mut status, found.is_empty());
     if found.is_empty() {
-        advance(look, &mut status);
+        advance(&look.job, look.group.is_some(), &mut status, look.now);
         found = match pods(look, memory, &status) {
             Ok(writes) => writes,
             Err(problem) => {
@@ -143,32 +143,6 @@ fn note_gone(look: &JobLook<'_>, memory: &mut JobMemory) {
         });
         !again && is_answered(look, gone)
     });
-}
-
-/// The phase that follows from the counters.
-fn advance(look: &JobLook<'_>, status: &mut JobStatus) {
-    let phase = JobPhase::read(&status.state.phase);
-    let next = match phase {
-        JobPhase::Running => JobPhase::read(running(&look.job, status)),
-        _ if look.group.is_some() && has_started(&look.job, status) => JobPhase::Running,
-        phase => phase,
-    };
-    if next == phase {
-        return;
-    }
-    enter(status, next, look.now);
-    // Why it was restarted last stays until it ends.
-    if next.is_final() {
-        status.state.reason.clear();
-        status.state.message.clear();
-    }
-    if next == JobPhase::Failed {
-        "PodsFailed".clone_into(&mut status.state.reason);
-        status.state.message = format!(
-            "{} pods succeeded and {} failed; minAvailable is {}",
-            status.succeeded, status.failed, look.job.spec.min_available
-        );
-    }
 }
 
 /// Deletes pods that are not asked for and makes those that are missing.

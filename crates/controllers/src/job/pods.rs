@@ -20,16 +20,9 @@ const LABELS_TAKEN: [&str; 2] = [keys::PREEMPTABLE, keys::COOLDOWN_TIME];
 
 /// All pods of a defaulted Job, by task and index. At most [`super::MAX_PODS`] of a valid Job.
 pub fn pods(job: &Job, pod_group_name: &str) -> Vec<Pod> {
-    (0..job.spec.tasks.len())
-        .flat_map(|at| task_pods(job, at, pod_group_name))
-        .collect()
-}
-
-/// The pods of one task, given by its position; none if there is no such task.
-pub fn task_pods(job: &Job, task: usize, pod_group_name: &str) -> Vec<Pod> {
-    let replicas = job.spec.tasks.get(task).map_or(0, |task| task.replicas);
-    (0..replicas)
-        .filter_map(|index| task_pod(job, task, index, pod_group_name))
+    let tasks = job.spec.tasks.iter().enumerate();
+    let all = tasks.flat_map(|(at, task)| (0..task.replicas).map(move |index| (at, index)));
+    all.filter_map(|(at, index)| task_pod(job, at, index, pod_group_name))
         .collect()
 }
 
@@ -256,12 +249,6 @@ fn mount(spec: &mut PodSpec, job: &Job, claim: &str, paths: &[&str]) {
 
 /// Positions of the tasks whose dependencies are ready, judged by the job's existing pods. With
 /// `iteration: any` and several dependencies one of them suffices.
-pub fn startable_tasks(job: &Job, pods: &[Pod]) -> Vec<usize> {
-    let own = pods.iter().filter(|pod| belongs(job, pod));
-    startable(job, own.map(PodSight::of))
-}
-
-/// The same, judged by what is seen of them.
 pub(super) fn startable<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -> Vec<usize> {
     let mut ready: BTreeMap<&str, i32> = BTreeMap::new();
     for pod in pods.filter(PodSight::is_ready) {
@@ -300,18 +287,7 @@ pub(super) struct PodSight<'a> {
     pub(super) has_ready_containers: bool,
 }
 
-impl<'a> PodSight<'a> {
-    pub(super) fn of(pod: &'a Pod) -> Self {
-        let status = pod.status.as_ref();
-        let containers = status.and_then(|status| status.container_statuses.as_ref());
-        Self {
-            task: role(pod),
-            phase: TrackedPhase::read(status.and_then(|status| status.phase.as_deref())),
-            is_going: pod.metadata.deletion_timestamp.is_some(),
-            has_ready_containers: containers.into_iter().flatten().all(|c| c.ready),
-        }
-    }
-
+impl PodSight<'_> {
     fn is_ready(&self) -> bool {
         match self.phase {
             TrackedPhase::Succeeded => true,
@@ -321,23 +297,5 @@ impl<'a> PodSight<'a> {
     }
 }
 
-/// Whether a pod is one of the Job's.
-pub(super) fn belongs(job: &Job, pod: &Pod) -> bool {
-    let annotations = pod.metadata.annotations.as_ref();
-    let own = annotations
-        .and_then(|map| map.get(keys::JOB_NAME))
-        .map(String::as_str);
-    let pod_namespace = match pod.metadata.namespace.as_deref() {
-        None | Some("") => keys::DEFAULT_NAMESPACE,
-        Some(namespace) => namespace,
-    };
-    own == Some(name(job)) && pod_namespace == namespace(job)
-}
-
-/// Name of the task a pod belongs to.
-pub(super) fn role(pod: &Pod) -> &str {
-    let annotations = pod.metadata.annotations.as_ref();
-    annotations
-        .and_then(|map| map.get(keys::TASK_SPEC))
-        .map_or("", String::as_str)
-}
+#[cfg(test)]
+mod tests;

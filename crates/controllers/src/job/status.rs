@@ -2,48 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
+use jiff::Timestamp;
 use pumice_api::Job;
-use pumice_api::job::{JobCondition, JobStatus, TaskState};
+use pumice_api::job::{JobStatus, TaskState};
 
-use super::pods::{PodSight, belongs};
+use super::phase::{JobPhase, enter};
+use super::pods::PodSight;
 use super::{sum, task_name};
 use crate::runtime::TrackedPhase;
-
-/// Phases that end a Job. What it ended with stays (the peer counts again and forgets it).
-const FINAL: [&str; 4] = ["Completed", "Failed", "Terminated", "Aborted"];
-
-/// The status after looking at the existing pods; pods of other jobs are passed over. Covers the
-/// phases Pending, Running, Completed and Failed. In a phase of restarting, aborting or the like
-/// only the counters change. Times are for the caller to set.
-pub fn status(job: &Job, pods: &[Pod]) -> JobStatus {
-    if FINAL.contains(&job.status.state.phase.as_str()) {
-        return job.status.clone();
-    }
-    let own = pods.iter().filter(|pod| belongs(job, pod));
-    let mut status = counted(job, own.map(PodSight::of));
-    let phase = match job.status.state.phase.as_str() {
-        "" => "Pending",
-        phase => phase,
-    };
-    let phase = match phase {
-        "Pending" if has_started(job, &status) => running(job, &status),
-        "Running" => running(job, &status),
-        phase => phase,
-    };
-    if job.status.state.phase != phase {
-        phase.clone_into(&mut status.state.phase);
-        status
-            .conditions
-            .retain(|condition| condition.status != phase);
-        let condition = JobCondition {
-            status: phase.to_owned(),
-            last_transition_time: None,
-        };
-        status.conditions.push(condition);
-    }
-    status
-}
 
 /// The status with the pods counted anew.
 pub(super) fn counted<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -> JobStatus {
@@ -80,36 +46,65 @@ pub(super) fn counted<'a>(job: &Job, pods: impl Iterator<Item = PodSight<'a>>) -
     status
 }
 
+/// Enters the phase that follows from the counters, if the Job is Pending or Running.
+pub(super) fn advance(job: &Job, has_group: bool, status: &mut JobStatus, now: Timestamp) {
+    let phase = JobPhase::read(&status.state.phase);
+    let next = match phase {
+        JobPhase::Running => running(job, status),
+        JobPhase::Pending if has_group && has_started(job, status) => JobPhase::Running,
+        phase => phase,
+    };
+    if next == phase {
+        return;
+    }
+    enter(status, next, now);
+    // Why it was restarted last stays until it ends.
+    if next.is_final() {
+        status.state.reason.clear();
+        status.state.message.clear();
+    }
+    if next == JobPhase::Failed {
+        "PodsFailed".clone_into(&mut status.state.reason);
+        status.state.message = format!(
+            "{} pods succeeded and {} failed; minAvailable is {}",
+            status.succeeded, status.failed, job.spec.min_available
+        );
+    }
+}
+
 /// Enough pods run or have run.
-pub(super) fn has_started(job: &Job, status: &JobStatus) -> bool {
+fn has_started(job: &Job, status: &JobStatus) -> bool {
     let started =
         i64::from(status.running) + i64::from(status.succeeded) + i64::from(status.failed);
     i64::from(job.spec.min_available) <= started
 }
 
 /// Phase that follows Running.
-pub(super) fn running(job: &Job, status: &JobStatus) -> &'static str {
+fn running(job: &Job, status: &JobStatus) -> JobPhase {
     let spec = &job.spec;
     let replicas = sum(job, |task| task.replicas);
     if replicas == 0 {
-        return "Running";
+        return JobPhase::Running;
     }
     if spec
         .min_success
         .is_some_and(|least| status.succeeded >= least)
     {
-        return "Completed";
+        return JobPhase::Completed;
     }
     if i64::from(status.succeeded) + i64::from(status.failed) == replicas {
         let enough = spec.min_success.is_none()
             && status.succeeded >= spec.min_available
             && !a_task_fell_short(job, status);
-        return if enough { "Completed" } else { "Failed" };
+        return match enough {
+            true => JobPhase::Completed,
+            false => JobPhase::Failed,
+        };
     }
     if i64::from(status.pending) > replicas - i64::from(spec.min_available) {
-        return "Pending";
+        return JobPhase::Pending;
     }
-    "Running"
+    JobPhase::Running
 }
 
 /// A task with a minimum has fewer successes, and the job asks for all minimums.
@@ -128,3 +123,6 @@ fn a_task_fell_short(job: &Job, status: &JobStatus) -> bool {
                 .is_some_and(|least| succeeded(task_name(task)) < least)
         })
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use pumice_api::{Job, keys};
 use pumice_controllers::job;
 use serde_json::{Value, json};
 
-use super::{defaulted, in_phases};
+use super::defaulted;
 
 #[test]
 fn pods_carry_what_the_scheduler_reads() {
@@ -26,7 +26,7 @@ fn pods_carry_what_the_scheduler_reads() {
     }))
     .unwrap();
     job::defaults(&mut job);
-    let pods = job::pods(&job, "j-u1");
+    let all = job::pods(&job, "j-u1");
     let partition = |pod: &Pod| {
         pod.metadata
             .labels
@@ -34,7 +34,7 @@ fn pods_carry_what_the_scheduler_reads() {
             .get(keys::PARTITION_ID)
             .cloned()
     };
-    let partitions: Vec<_> = pods.iter().filter_map(partition).collect();
+    let partitions: Vec<_> = all.iter().filter_map(partition).collect();
     assert_eq!(partitions, ["0", "0", "1", "1"]);
     let expected = json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -56,7 +56,7 @@ fn pods_carry_what_the_scheduler_reads() {
         "spec": {"containers": [{"name": "c"}], "priorityClassName": "high",
             "schedulerName": "volcano"},
     });
-    assert_eq!(serde_json::to_value(&pods[3]).unwrap(), expected);
+    assert_eq!(serde_json::to_value(&all[3]).unwrap(), expected);
 }
 
 #[test]
@@ -105,52 +105,5 @@ fn pods_come_task_by_task_and_unknown_tasks_have_none() {
         .filter_map(|pod| pod.metadata.name)
         .collect();
     assert_eq!(names, ["j-a-0", "j-a-1", "j-c-0"]);
-    assert!(job::task_pods(&job, 3, "g").is_empty());
-}
-
-#[test]
-fn tasks_start_when_what_they_depend_on_is_ready() {
-    let job = |iteration: &str, names: Value| {
-        defaulted(json!({"tasks": [
-            {"name": "a", "replicas": 2, "minAvailable": 1},
-            {"name": "b", "replicas": 1},
-            {"name": "c", "replicas": 1, "dependsOn": {"name": names, "iteration": iteration}},
-        ]}))
-    };
-    let both = || json!(["a", "b"]);
-    let cases = [
-        ("", both(), ["", "", "", ""], false),
-        ("", both(), ["Running", "Pending", "Pending", ""], false),
-        ("", both(), ["Running", "Pending", "Running", ""], true),
-        ("all", both(), ["Succeeded", "", "Succeeded", ""], true),
-        ("all", both(), ["Failed", "", "Succeeded", ""], false),
-        ("any", both(), ["Pending", "", "Running", ""], true),
-        ("any", both(), ["Pending", "", "Pending", ""], false),
-        ("any", json!(["a"]), ["Running", "", "", ""], true),
-        ("any", json!(["a", "x"]), ["Pending", "", "", ""], false),
-        ("", json!([]), ["", "", "", ""], true),
-    ];
-    for (iteration, names, phases, starts) in cases {
-        let job = job(iteration, names.clone());
-        let startable = job::startable_tasks(&job, &in_phases(&job, &phases));
-        let expected: &[usize] = if starts { &[0, 1, 2] } else { &[0, 1] };
-        assert_eq!(startable, expected, "{iteration} {names} {phases:?}");
-    }
-}
-
-#[test]
-fn a_running_pod_is_ready_with_all_its_containers() {
-    let job = defaulted(json!({"tasks": [{"name": "a", "replicas": 1},
-        {"name": "b", "replicas": 1, "dependsOn": {"name": ["a"]}}]}));
-    for (ready, expected) in [(false, &[0][..]), (true, &[0, 1][..])] {
-        let mut pods = in_phases(&job, &["Running", ""]);
-        let statuses = json!([{"name": "x", "ready": true}, {"name": "y", "ready": ready}]);
-        let statuses = serde_json::from_value(statuses).expect("statuses");
-        pods[0]
-            .status
-            .as_mut()
-            .expect("a status")
-            .container_statuses = statuses;
-        assert_eq!(job::startable_tasks(&job, &pods), expected);
-    }
+    assert!(job::task_pod(&job, 3, 0, "g").is_none());
 }

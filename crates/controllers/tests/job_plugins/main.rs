@@ -33,8 +33,7 @@ fn task(name: &str, replicas: i32) -> Value {
 
 /// A pod of the Job after all plugins.
 fn pod(job: &Job, task: usize, index: i32) -> Pod {
-    let at = usize::try_from(index).expect("an index");
-    let mut pod = job::task_pods(job, task, "pg").swap_remove(at);
+    let mut pod = job::task_pod(job, task, index, "pg").expect("a task");
     plugins::prepare(job, task, index, &mut pod).expect("a pod");
     pod
 }

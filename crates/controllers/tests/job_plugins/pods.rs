@@ -159,7 +159,7 @@ fn ray_pods_start_ray_in_the_named_containers() {
 #[test]
 fn without_a_head_no_ray_pod_is_made() {
     let job = job(json!({"ray": []}), json!([task("worker", 1)]));
-    let mut pod = job::task_pods(&job, 0, "pg").swap_remove(0);
+    let mut pod = job::task_pod(&job, 0, 0, "pg").expect("a task");
     let problem = plugins::prepare(&job, 0, 0, &mut pod).unwrap_err();
     assert_eq!(
         problem.to_string(),
