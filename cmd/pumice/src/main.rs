@@ -6,7 +6,8 @@
 //! configuration, or what is asked for is not there or cannot be reached. An internal error is 1
 //! too, and says so on standard error.
 //!
-//! As `kubectl-pumice` on the path the same program is a plugin of kubectl: `kubectl pumice explain`.
+//! As `kubectl-pumice` on the path the same program is a plugin of kubectl: `kubectl pumice explain`. As
+//! `kubectl_complete-pumice` it completes the words of that.
 
 mod bench;
 mod check;
@@ -72,18 +73,34 @@ impl std::error::Error for BadInput {}
 /// Name as a plugin of kubectl.
 const PLUGIN: &str = "kubectl-pumice";
 
-/// The words of the command line, named as the user has called it.
-fn words() -> Words {
+/// Name under which kubectl asks a plugin for completions.
+const COMPLETER: &str = "kubectl_complete-pumice";
+
+/// The program was called by this name.
+fn is_called(wanted: &str) -> bool {
     let called = std::env::args_os().next();
     let called = called.as_deref().map(std::path::Path::new);
     let name = called.and_then(|path| path.file_stem());
-    match name.is_some_and(|name| name == PLUGIN) {
+    name.is_some_and(|name| name == wanted)
+}
+
+/// The words of the command line, named as the user has called it.
+fn words() -> Words {
+    match is_called(PLUGIN) {
         true => PumiceArguments::command().bin_name("kubectl pumice"),
         false => PumiceArguments::command(),
     }
 }
 
 fn main() -> ExitCode {
+    if is_called(COMPLETER) {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        anstream::println!(
+            "{}",
+            completion::answer(&words, &PumiceArguments::command())
+        );
+        return ExitCode::SUCCESS;
+    }
     let matches = words().get_matches();
     let arguments = match PumiceArguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,

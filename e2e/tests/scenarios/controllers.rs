@@ -8,6 +8,7 @@ mod lifecycle;
 mod policies;
 mod process;
 mod samples;
+mod volcano;
 
 use std::collections::BTreeMap;
 

@@ -177,6 +177,46 @@ fn who_may_edit_a_namespace_may_write_jobs_and_pod_groups_there_and_no_queues() 
 }
 
 #[test]
+fn the_controllers_may_do_what_jobs_need_and_read_no_secret() -> Result<()> {
+    let cluster = Cluster::start(Options::default())?;
+    run(&cluster, "Plain manifests", 0)?;
+    let account = "--as=system:serviceaccount:volcano-system:volcano-controllers";
+    let may = |verb: &str, what: &str| {
+        let question = ["auth", "can-i", verb, what, account, "-q", "-A"];
+        cluster.kubectl(&question, "").is_ok()
+    };
+    eventually(LIMIT, "the role is in force", || {
+        Ok(may("create", "pods").then_some(()))
+    })?;
+    for (verbs, what) in [
+        ("list watch create patch delete", "jobs.batch.volcano.sh"),
+        ("list watch delete", "commands.bus.volcano.sh"),
+        ("create patch", "secrets"),
+        ("create patch", "services"),
+        ("create", "persistentvolumeclaims"),
+    ] {
+        for verb in verbs.split(' ') {
+            assert!(may(verb, what), "{verb} {what}");
+        }
+    }
+    for (verbs, what) in [
+        ("get list watch delete update", "secrets"),
+        ("get list delete", "configmaps"),
+        ("delete", "services"),
+        ("delete update", "persistentvolumeclaims"),
+        ("update patch delete", "nodes"),
+        ("create delete", "queues.scheduling.volcano.sh"),
+        ("create", "commands.bus.volcano.sh"),
+        ("create", "pods/binding"),
+    ] {
+        for verb in verbs.split(' ') {
+            assert!(!may(verb, what), "{verb} {what}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn who_is_bound_to_the_role_of_explain_may_forward_a_port_and_no_more() -> Result<()> {
     let cluster = Cluster::start(Options::default())?;
     run(&cluster, "Plain manifests", 0)?;

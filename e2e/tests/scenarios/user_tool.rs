@@ -178,10 +178,68 @@ fn a_queue_is_created_closed_and_opened_by_commands_that_somebody_carries_out() 
     ensure!(alone.contains("get lease vc-controller-manager"), "{alone}");
     let names: Value = serde_json::from_str(&pumice(&lab, "queue list -o json")?)?;
     assert_eq!(names["items"].as_array().map(Vec::len), Some(2));
+    let above = refusal(&lab, "queue delete q")?;
+    ensure!(
+        above.contains("queue q has queues below it: child"),
+        "{above}"
+    );
     for name in ["child", "q"] {
         pumice(&lab, &format!("queue delete {name}"))?;
     }
     let gone = refusal(&lab, "queue get q")?;
     ensure!(gone.contains("there is no queue q"), "{gone}");
+    Ok(())
+}
+
+#[test]
+fn what_is_only_tried_is_shown_and_not_kept() -> Result<()> {
+    let lab = Lab::take()?;
+    let client = pumice(&lab, "job run dry --dry-run -o yaml -k /none")?;
+    ensure!(client.contains("name: dry"), "{client}");
+    let commands =
+        "pumice job run dry --dry-run=client -o yaml | kubectl create --dry-run=server -f -";
+    lab.cluster().shell(Path::new("."), commands)?;
+    let server = pumice(&lab, "job run dry --dry-run=server")?;
+    ensure!(
+        server == "run job dry successfully (server dry run)\n",
+        "{server}"
+    );
+    let made = pumice(&lab, "queue create dry --dry-run=server -S Closed -o json")?;
+    let made: Value = serde_json::from_str(&made)?;
+    ensure!(made["metadata"]["uid"].is_string(), "{made}");
+    for path in [format!("{JOBS}/dry"), format!("{QUEUES}/dry")] {
+        ensure!(lab.rest().get(&path).is_err(), "{path} is there");
+    }
+    Ok(())
+}
+
+#[test]
+fn kubectl_runs_it_as_a_plugin_and_completes_its_words() -> Result<()> {
+    let lab = Lab::take()?;
+    let program = pumice_e2e::programs::ours("pumice")?;
+    let commands = format!(
+        "bin=$(mktemp -d); for name in kubectl-pumice kubectl_complete-pumice; do ln -s '{}' $bin/$name; done
+PATH=$bin:$PATH; kubectl pumice job list; kubectl __complete pumice job su; rm -r $bin",
+        program.display()
+    );
+    let said = lab.cluster().shell(Path::new("."), &commands)?;
+    ensure!(said.starts_with("No resources found\n"), "{said}");
+    ensure!(said.contains("\nsuspend\t"), "{said}");
+    Ok(())
+}
+
+/// The blocks of the page about Jobs that nothing else tries.
+#[test]
+fn the_objects_of_the_page_about_jobs_are_taken() -> Result<()> {
+    let page = include_str!("../../../docs/guide/jobs.md");
+    let lab = Lab::take()?;
+    lab.cluster().install_policies()?;
+    let blocks = page.split("```yml\n").skip(1);
+    let blocks: Vec<&str> = blocks.filter_map(|part| part.split("```").next()).collect();
+    assert_eq!(blocks.len(), 3);
+    for block in blocks {
+        let arguments = ["apply", "--dry-run=server", "--validate=strict", "-f", "-"];
+        lab.cluster().kubectl(&arguments, block).context(block)?;
+    }
     Ok(())
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::job::resources;
 use super::print;
-use super::user::{ClusterConnection, ClusterUser, list_of, typed, wrong};
+use super::user::{ClusterConnection, ClusterUser, CreationArguments, list_of, typed, wrong};
 use crate::output::columns;
 use crate::simulate::OutputFormat;
 
@@ -118,6 +118,8 @@ pub struct QueueCreateArguments {
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     timeout: u32,
     #[command(flatten)]
+    creation: CreationArguments,
+    #[command(flatten)]
     connection: ClusterConnection,
 }
 
@@ -167,12 +169,32 @@ pub fn run(command: &QueueCommand) -> anyhow::Result<ExitCode> {
         QueueCommand::Delete(arguments) => {
             let user = arguments.connection.open()?;
             let name = arguments.name.get();
+            refuse_with_children(&user, name)?;
             if !user.ask(user.objects.delete::<Queue>("", name))? {
                 return Err(missing(name));
             }
             anstream::println!("queue {name} is deleted");
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+/// The queues below it would be without a parent.
+fn refuse_with_children(user: &ClusterUser, name: &str) -> anyhow::Result<()> {
+    let queues = user.ask(user.objects.list::<Queue>("", ""))?;
+    let below = queues
+        .iter()
+        .filter(|queue| queue["spec"]["parent"] == name);
+    let below: Vec<&str> = below
+        .filter_map(|queue| queue["metadata"]["name"].as_str())
+        .collect();
+    match below.is_empty() || name == keys::ROOT_QUEUE {
+        true => Ok(()),
+        false => Err(wrong(format!(
+            "queue {name} has queues below it: {}\n  = help: delete them first, or give them another \
+             spec.parent",
+            below.join(", ")
+        ))),
     }
 }
 
@@ -270,10 +292,11 @@ fn create(arguments: &QueueCreateArguments) -> anyhow::Result<ExitCode> {
         "metadata": {"name": name},
         "spec": spec,
     });
-    let user = arguments.connection.open()?;
-    user.ask(user.objects.create::<Queue>("", &queue))?;
-    anstream::println!("queue {name} is created");
-    if arguments.state == WantedState::Closed {
+    let line = |name: &str| format!("queue {name} is created");
+    let (creation, connection) = (&arguments.creation, &arguments.connection);
+    creation.create::<Queue>(connection, Some(""), queue, line)?;
+    if arguments.state == WantedState::Closed && !creation.is_trial() {
+        let user = connection.open()?;
         change(
             &user,
             &arguments.name,

@@ -4,14 +4,16 @@ use std::future::Future;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pumice_api::{Command, keys};
 use pumice_cluster::remote::{ClusterObjects, ObjectsError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
+use super::print;
 use crate::BadInput;
+use crate::simulate::OutputFormat;
 
 /// Which cluster, as kubectl finds it.
 #[derive(Args)]
@@ -22,6 +24,70 @@ pub struct ClusterConnection {
     /// Context of the kubeconfig; default: the current one
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+}
+
+/// What is tried only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DryRun {
+    /// It is created
+    None,
+    /// Nothing is sent
+    Client,
+    /// The API server judges it, and keeps nothing
+    Server,
+}
+
+/// How an object is created.
+#[derive(Args)]
+pub struct CreationArguments {
+    /// Only try, as kubectl does
+    #[arg(
+        long,
+        value_enum,
+        default_value = "none",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "client",
+        value_name = "HOW"
+    )]
+    dry_run: DryRun,
+    /// Output format; JSON and YAML are the object, as it was sent or made
+    #[arg(long, short, value_enum, default_value = "table")]
+    output: OutputFormat,
+}
+
+impl CreationArguments {
+    /// Nothing is kept.
+    pub fn is_trial(&self) -> bool {
+        self.dry_run != DryRun::None
+    }
+
+    /// Creates an object, or only tries, and prints it, or the line that says so. The namespace is
+    /// what `namespace` says of the user's.
+    pub fn create<K: k8s_openapi::Resource>(
+        &self,
+        connection: &ClusterConnection,
+        namespace: Option<&str>,
+        object: Value,
+        line: impl FnOnce(&str) -> String,
+    ) -> anyhow::Result<()> {
+        let made = match self.dry_run {
+            DryRun::Client => object,
+            how => {
+                let user = connection.open()?;
+                let namespace = user.namespace(namespace);
+                let only_try = how == DryRun::Server;
+                user.ask(user.objects.create::<K>(namespace, &object, only_try))?
+            }
+        };
+        let name = made["metadata"]["name"].as_str().unwrap_or_default();
+        let told = match self.dry_run {
+            DryRun::None => line(name),
+            DryRun::Client => format!("{} (dry run)", line(name)),
+            DryRun::Server => format!("{} (server dry run)", line(name)),
+        };
+        print(&made, self.output, |out, _| Ok(writeln!(out, "{told}")?))
+    }
 }
 
 /// The way to the API server.
@@ -91,7 +157,7 @@ impl ClusterUser {
             // An owner of another namespace would be none.
             command["metadata"]["ownerReferences"] = json!([command["target"]]);
         }
-        let made = self.ask(self.objects.create::<Command>(namespace, &command))?;
+        let made = self.ask(self.objects.create::<Command>(namespace, &command, false))?;
         let made = made["metadata"]["name"].as_str();
         Ok(made.unwrap_or_default().to_owned())
     }

@@ -99,7 +99,8 @@ fn refused(write: &ApiWrite, refusal: ApiRefusal) -> WriteOutcome {
         write.verb,
         ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)
     );
-    if refusal.is_replaced() {
+    let is_of_owner = matches!(write.verb, ApiVerb::MergeOwned { .. });
+    if refusal.is_replaced() || is_of_owner && refusal.is_failed_test() {
         return WriteOutcome::Absent;
     }
     let ApiRefusal {
@@ -147,6 +148,14 @@ mod tests {
         ApiWrite { of, verb }
     }
 
+    fn owned() -> ApiWrite {
+        let verb = ApiVerb::MergeOwned {
+            patch: json!({}),
+            owner: "u1".to_owned(),
+        };
+        ApiWrite { verb, ..merge() }
+    }
+
     fn refusal(code: u16, reason: &str, message: &str) -> Reply {
         Reply::Refused(ApiRefusal {
             code,
@@ -159,7 +168,7 @@ mod tests {
     #[test]
     fn refusals_say_what_the_controllers_can_act_on() {
         type Expected = fn(&WriteOutcome) -> bool;
-        let cases: [(ApiWrite, Reply, Expected); 8] = [
+        let cases: [(ApiWrite, Reply, Expected); 9] = [
             (create(), refusal(409, "AlreadyExists", "there"), |o| {
                 *o == WriteOutcome::Exists
             }),
@@ -178,6 +187,15 @@ mod tests {
             (merge(), refusal(404, "NotFound", "gone"), |o| {
                 *o == WriteOutcome::Absent
             }),
+            (
+                owned(),
+                refusal(
+                    422,
+                    "Invalid",
+                    "the server rejected our request due to an error in our request",
+                ),
+                |o| *o == WriteOutcome::Absent,
+            ),
             (create(), refusal(404, "NotFound", "no namespace"), |o| {
                 matches!(o, WriteOutcome::Refused { code: 404, .. })
             }),

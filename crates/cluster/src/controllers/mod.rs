@@ -15,6 +15,7 @@
 
 mod answer;
 mod keys;
+mod replace;
 mod watch;
 mod write;
 

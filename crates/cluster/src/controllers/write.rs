@@ -17,11 +17,14 @@ use tokio::time::{Instant, sleep};
 
 use crate::contact::Contact;
 use crate::effects::backoff::{self, Bucket};
-use crate::effects::http::{APPLY_PATCH, ApiCall, ApiRefusal, JSON, MERGE_PATCH, Reply, send};
+use crate::effects::http::{
+    APPLY_PATCH, ApiCall, ApiRefusal, JSON, JSON_PATCH, MERGE_PATCH, Reply, send,
+};
 use crate::lease::{NoTerm, TermWatch};
 
 use super::answer::{self, Answer};
 use super::keys;
+use super::replace::{self, Replacement};
 
 /// Tries of a write that the API server puts off.
 const MOST_PUT_OFF: u32 = 8;
@@ -209,11 +212,13 @@ impl SharedWrites {
             if let Err(why) = self.clear_to_write().await {
                 return unsent(why);
             }
-            let began = Instant::now();
-            let reply = send(&self.client, call.clone(), self.options.request_timeout).await;
-            let kind = write.of.kind.path().kind;
-            let seconds = began.elapsed().as_secs_f64();
-            self.meter.write(verb, kind, reply.result(), seconds);
+            let mut reply = self.send_once(verb, write, call.clone()).await;
+            if let Reply::Refused(refusal) = &reply
+                && refusal.is_rbac()
+                && replace::is_possible(write)
+            {
+                reply = self.replace(write, reply).await;
+            }
             if let Reply::Refused(refusal) = &reply {
                 self.tell_missing_grant(verb, write.of.kind, refusal);
                 if refusal.code == 429 && tries < MOST_PUT_OFF {
@@ -224,6 +229,39 @@ impl SharedWrites {
                 }
             }
             return answer::of(write, reply);
+        }
+    }
+
+    async fn send_once(&self, verb: &'static str, write: &ApiWrite, call: ApiCall) -> Reply {
+        let began = Instant::now();
+        let reply = send(&self.client, call, self.options.request_timeout).await;
+        let kind = write.of.kind.path().kind;
+        let seconds = began.elapsed().as_secs_f64();
+        self.meter.write(verb, kind, reply.result(), seconds);
+        reply
+    }
+
+    /// Reads the object and replaces it, where the role has no `patch`. Where it lacks that too the
+    /// answer to the patch stands.
+    async fn replace(&self, write: &ApiWrite, denied: Reply) -> Reply {
+        let all = collection(&write.of.kind.path(), &write.of.namespace);
+        let one = format!("{all}/{}", write.of.name);
+        let limit = self.options.request_timeout;
+        let object = match send(&self.client, ApiCall::get(one.clone()), limit).await {
+            Reply::Ok(body) => match replace::replacement(write, body) {
+                Replacement::Object(object) => object,
+                Replacement::Reply(reply) => return reply,
+            },
+            Reply::Refused(refusal) if refusal.is_rbac() => return denied,
+            reply => return reply,
+        };
+        if let Err(why) = self.clear_to_write().await {
+            return Reply::NotSent(why);
+        }
+        let call = ApiCall::put(one, &object);
+        match self.send_once("update", write, call).await {
+            Reply::Refused(refusal) if refusal.is_rbac() => denied,
+            reply => reply,
         }
     }
 
@@ -318,6 +356,10 @@ async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
         ApiVerb::Merge { patch, status } => {
             ("patch", ApiCall::patch(place(*status), MERGE_PATCH, patch))
         }
+        ApiVerb::MergeOwned { patch, owner } => {
+            let steps = owned_steps(patch, owner);
+            ("patch", ApiCall::patch(one, JSON_PATCH, &steps))
+        }
         ApiVerb::Apply {
             object,
             manager,
@@ -346,6 +388,27 @@ async fn request(write: &ApiWrite) -> Result<(&'static str, ApiCall), String> {
     })
 }
 
+/// The JSON patch that adds what a merge patch says, after a look at the owner.
+fn owned_steps(patch: &Value, owner: &str) -> Value {
+    let mut steps = vec![json!({
+        "op": "test", "path": "/metadata/ownerReferences/0/uid", "value": owner,
+    })];
+    add_steps(patch, "", &mut steps);
+    Value::Array(steps)
+}
+
+fn add_steps(patch: &Value, at: &str, steps: &mut Vec<Value>) {
+    match patch {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                add_steps(value, &format!("{at}/{name}"), steps);
+            }
+        }
+        value => steps.push(json!({"op": "add", "path": at, "value": value})),
+    }
+}
+
 /// The object with its type, which the API server wants to see.
 fn typed(path: &KindPath, object: &Value) -> Value {
     let mut object = object.clone();
@@ -354,4 +417,22 @@ fn typed(path: &KindPath, object: &Value) -> Value {
         object["kind"] = json!(path.kind);
     }
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_of_what_is_owned_looks_at_the_owner_first() {
+        let steps = owned_steps(&json!({"data": {"a/b": "c", "d": "e"}}), "u1");
+        let expected = json!([
+            {"op": "test", "path": "/metadata/ownerReferences/0/uid", "value": "u1"},
+            {"op": "add", "path": "/data/a~1b", "value": "c"},
+            {"op": "add", "path": "/data/d", "value": "e"},
+        ]);
+        assert_eq!(steps, expected);
+        let only = owned_steps(&json!({}), "u1");
+        assert_eq!(only.as_array().map(Vec::len), Some(1));
+    }
 }

@@ -119,6 +119,12 @@ impl ApiRefusal {
         }
     }
 
+    /// Whether a JSON patch asks for what does not hold of the object: the API server says nothing
+    /// else than that it was not valid.
+    pub(crate) fn is_failed_test(&self) -> bool {
+        self.code == 422 && self.message.contains("error in our request")
+    }
+
     /// Whether there is nobody left to write for: the object is gone, another one has its name, or
     /// its namespace is being deleted.
     pub(crate) fn is_of_something_gone(&self) -> bool {

@@ -128,7 +128,8 @@ impl ClusterObjects {
         }
     }
 
-    /// Creates an object; fields it does not have are refused.
+    /// Creates an object; fields it does not have are refused. With `only_try` it is judged and not
+    /// kept.
     ///
     /// # Errors
     /// The API server cannot be reached, or refuses: it exists, is invalid, or not allowed.
@@ -136,8 +137,10 @@ impl ClusterObjects {
         &self,
         namespace: &str,
         object: &Value,
+        only_try: bool,
     ) -> Result<Value, ObjectsError> {
-        let path = format!("{}?fieldValidation=Strict", path::<K>(namespace, ""));
+        let dry = if only_try { "&dryRun=All" } else { "" };
+        let path = format!("{}?fieldValidation=Strict{dry}", path::<K>(namespace, ""));
         let made = self
             .send::<K>(Method::POST, &path, Some(object), "create")
             .await?;
@@ -184,8 +187,8 @@ impl ClusterObjects {
             Err(kube::Error::Api(status)) => match (status.code, status.reason.as_str()) {
                 (404, "NotFound") => Ok(None),
                 (404, _) => Err(no_kind::<K>()),
-                // A policy refuses with the same code, and names itself.
-                (403, _) if !status.message.contains("Policy") => Err(ObjectsError::NotAllowed {
+                // Policies and quotas refuse with the same code.
+                (403, _) if is_about_role(&status.message) => Err(ObjectsError::NotAllowed {
                     message: status.message.clone(),
                     rule: format!("{verb} on {}", resource::<K>()),
                 }),
@@ -197,6 +200,13 @@ impl ClusterObjects {
             Err(error) => Err(unreachable(describe(&error))),
         }
     }
+}
+
+/// `jobs.batch.volcano.sh is forbidden: User "u" cannot create resource "jobs" in API group …`.
+fn is_about_role(message: &str) -> bool {
+    [" cannot ", " resource "]
+        .iter()
+        .all(|part| message.contains(part))
 }
 
 fn no_kind<K: Resource>() -> ObjectsError {

@@ -87,10 +87,15 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
         false => (None, None),
     };
     found.extend(write);
+    let mut events = told(look, memory);
+    events.extend(memory.plugin_writes.tell(look));
     Reconciliation {
         writes: found,
-        events: told(look, memory),
-        again_at: at,
+        events,
+        again_at: [at, memory.plugin_writes.retry_at]
+            .into_iter()
+            .flatten()
+            .min(),
         ..Reconciliation::nothing()
     }
 }

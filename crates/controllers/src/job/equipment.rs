@@ -4,25 +4,47 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use pumice_api::job::JobStatus;
+use serde_json::{Map, Value};
 
 use super::look::JobLook;
+use super::obstacles::TAKEN;
 use super::{plugins, task_name};
-use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, ObjectEvent};
 
 /// Key in `status.controlledResources` of the replicas the lists of hosts are made for.
 const HOSTS: &str = "plugin-hosts";
 
 /// What an earlier Job of the same name has left behind is gone after this time. What is there then
-/// is the Job's own, made by a process that was killed, or somebody else's, which is left alone.
+/// is somebody else's, which is left alone, and that is told.
 const OLD: SignedDuration = SignedDuration::from_secs(10);
+
+/// How often it is looked whether it is gone.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// Whether an object of somebody else may go, so that it is worth trying again.
+#[derive(Clone, Copy)]
+enum Tries {
+    Now,
+    Later,
+    Over,
+}
 
 /// How writes for plugins have ended.
 #[derive(Debug, Default)]
 pub(super) struct PluginWrites {
     made: BTreeSet<ManagedRef>,
+    /// There already: whose they are is to be asked.
     found: BTreeSet<ManagedRef>,
+    /// Not of the Job, when it was asked last.
+    foreign: BTreeSet<ManagedRef>,
+    /// Not all of it was made just now, for the hosts of now.
+    is_older: bool,
+    /// To be told of as somebody else's.
+    untold: Vec<ManagedRef>,
+    /// When what is not of the Job may be gone.
+    pub retry_at: Option<Timestamp>,
     /// Hosts in what was made.
     made_for: Option<String>,
     refreshed: BTreeSet<ManagedRef>,
@@ -36,12 +58,81 @@ impl PluginWrites {
             return;
         }
         let of = write.of.clone();
-        match &write.verb {
-            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) if was_done => self.made.insert(of),
-            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) => self.found.insert(of),
-            _ => self.refreshed.insert(of),
+        let is_creation = matches!(
+            write.verb,
+            ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_)
+        );
+        let was_asked_for = !is_creation && self.found.remove(&of);
+        self.is_older |= was_asked_for;
+        match (is_creation, was_asked_for, was_done) {
+            (true, _, true) | (_, true, true) => self.made.insert(of),
+            (true, _, false) => self.found.insert(of),
+            (_, true, false) => self.foreign.insert(of),
+            (_, false, _) => self.refreshed.insert(of),
         };
     }
+
+    /// What has to be written so that an object is there; nothing if it is, or is somebody else's
+    /// for good.
+    fn next(&mut self, write: ApiWrite, look: &JobLook<'_>, tries: Tries) -> Option<ApiWrite> {
+        let of = &write.of;
+        if self.made.contains(of) {
+            return None;
+        }
+        if self.found.contains(of) {
+            let of = of.clone();
+            return Some(owned_patch(look.uid(), of, Value::Object(Map::new())));
+        }
+        match tries {
+            Tries::Over if self.foreign.contains(of) => {
+                self.untold.push(write.of);
+                None
+            }
+            Tries::Later if self.foreign.contains(of) => {
+                let next = look.now.checked_add(PAUSE).ok();
+                self.retry_at = self.retry_at.or(next);
+                None
+            }
+            _ => Some(write),
+        }
+    }
+
+    /// Whether what is not of the Job is tried again.
+    fn tries(&mut self, look: &JobLook<'_>) -> Tries {
+        let created = look.raw.metadata.creation_timestamp.as_ref();
+        let age = created.map_or(OLD, |created| look.now.duration_since(created.0));
+        if age >= OLD {
+            self.retry_at = None;
+            return Tries::Over;
+        }
+        if self.retry_at.is_some_and(|at| at <= look.now) {
+            self.retry_at = None;
+            return Tries::Now;
+        }
+        Tries::Later
+    }
+
+    /// Whose objects were found in the place of the Job's, once.
+    pub fn tell(&mut self, look: &JobLook<'_>) -> Vec<ObjectEvent> {
+        let told = std::mem::take(&mut self.untold);
+        if told.is_empty() {
+            return Vec::new();
+        }
+        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "not of this Job, but there already: {}; it is left as it is and the pods use it; \
+             delete it and make the Job anew, or give the Job another name",
+            told.join(", ")
+        );
+        vec![look.event(true, TAKEN, message)]
+    }
+}
+
+/// Changes an object only if it is of this owner.
+pub(super) fn owned_patch(owner: &str, of: ManagedRef, patch: Value) -> ApiWrite {
+    let owner = owner.to_owned();
+    let verb = ApiVerb::MergeOwned { patch, owner };
+    ApiWrite { of, verb }
 }
 
 fn is_of_plugins(kind: ManagedKind) -> bool {
@@ -60,8 +151,7 @@ pub(super) fn writes(
     known: &mut PluginWrites,
     status: &mut JobStatus,
 ) -> Vec<ApiWrite> {
-    let created = look.raw.metadata.creation_timestamp.as_ref();
-    let age = created.map_or(OLD, |created| look.now.duration_since(created.0));
+    let tries = known.tries(look);
     let hosts = hosts(look);
     let mut writes = Vec::new();
     let mut is_new = false;
@@ -74,17 +164,18 @@ pub(super) fn writes(
         if status.controlled_resources.contains_key(&key) {
             continue;
         }
-        let is_there =
-            |of: &ManagedRef| known.made.contains(of) || age >= OLD && known.found.contains(of);
-        let missing: Vec<ApiWrite> = wanted.into_iter().filter(|w| !is_there(&w.of)).collect();
-        if missing.is_empty() {
+        let missing = wanted.into_iter();
+        let missing: Vec<ApiWrite> = missing
+            .filter_map(|write| known.next(write, look, tries))
+            .collect();
+        if missing.is_empty() && known.retry_at.is_none() {
             is_new = true;
             let name = key.trim_start_matches("plugin-").to_owned();
             status.controlled_resources.insert(key, name);
         }
         writes.extend(missing);
     }
-    if !writes.is_empty() {
+    if !writes.is_empty() || known.retry_at.is_some() {
         known.made_for.get_or_insert(hosts);
         return writes;
     }
@@ -92,7 +183,7 @@ pub(super) fn writes(
     if is_up_to_date || !plugins::follows_replicas(&look.job) {
         return writes;
     }
-    let is_made_for = is_new && known.found.is_empty() && known.made_for.as_ref() == Some(&hosts);
+    let is_made_for = is_new && !known.is_older && known.made_for.as_ref() == Some(&hosts);
     if known.refreshed_for != hosts {
         known.refreshed.clear();
         known.refreshed_for.clone_from(&hosts);

@@ -11,6 +11,8 @@ const INVALID: &str = "InvalidJob";
 const QUEUE: &str = "QueueNotReady";
 const CLAIM: &str = "PVCError";
 const REFUSED: &str = "FailedCreate";
+/// A name is taken by an object of somebody else.
+pub(super) const TAKEN: &str = "NameTaken";
 
 /// An obstacle, as it stands in `status.state` and in an event.
 #[derive(Clone, Debug)]
@@ -53,7 +55,7 @@ impl Obstacle {
 /// Nothing keeps the Job from running any more.
 pub(super) fn clear(status: &mut JobStatus) -> bool {
     let state = &mut status.state;
-    let is_known = [INVALID, QUEUE, CLAIM, REFUSED].contains(&state.reason.as_str());
+    let is_known = [INVALID, QUEUE, CLAIM, REFUSED, TAKEN].contains(&state.reason.as_str());
     if is_known {
         state.reason.clear();
         state.message.clear();
@@ -77,6 +79,17 @@ pub(super) fn find(look: &JobLook<'_>, waits: &mut Vec<ManagedRef>) -> Option<Ob
         waits.push(ManagedRef::global(ManagedKind::Queue, &look.job.spec.queue));
         return Some(Obstacle {
             reason: QUEUE,
+            message,
+        });
+    }
+    if let Some(pod) = sync::taken_name(look) {
+        let message = format!(
+            "{pod} is there already and not of this Job; delete it, or make the Job anew under \
+             another name"
+        );
+        waits.push(pod);
+        return Some(Obstacle {
+            reason: TAKEN,
             message,
         });
     }

@@ -151,8 +151,17 @@ pub(super) fn claim_name(job: &Job, at: usize) -> String {
     }
 }
 
+/// Whether a controller has made up this name, Volcano's or this one.
+pub(super) fn is_generated_claim_name(job: &Job, claim: &str) -> bool {
+    let suffix = claim
+        .strip_prefix(name(job))
+        .and_then(|rest| rest.strip_prefix("-pvc-"));
+    let is_made = |digit: u8| digit.is_ascii_digit() || digit.is_ascii_lowercase();
+    suffix.is_some_and(|suffix| !suffix.is_empty() && suffix.bytes().all(is_made))
+}
+
 /// Name for a claim that has none.
-pub(super) fn generated_claim_name(job: &Job, at: usize) -> String {
+fn generated_claim_name(job: &Job, at: usize) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let Some(uid) = job.metadata.uid.as_deref().filter(|uid| !uid.is_empty()) else {
         return format!("{}-pvc-{at}", name(job));

@@ -12,7 +12,7 @@ use super::pods::{claim_name, pod_name, startable};
 use super::status_write::difference;
 use super::validate::JobProblem;
 use super::{plugins, pod_group, task_name, task_pod, volume_claims};
-use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef, TrackedPod};
 
 /// Annotation and label of pods of a queue that forwards Jobs to other clusters.
 const JOB_FORWARDING: &str = "volcano.sh/job-forwarding";
@@ -148,6 +148,30 @@ pub(super) fn missing(look: &JobLook<'_>, at_most: usize) -> Vec<(usize, i32)> {
     }
     missing.truncate(at_most);
     missing
+}
+
+/// A pod that is to be made cannot be, since a pod of somebody else has its name. Pods of an earlier
+/// Job of the same name go soon.
+pub(super) fn taken_name(look: &JobLook<'_>) -> Option<ManagedRef> {
+    let count = i64::try_from(look.wanted().count()).unwrap_or(i64::MAX);
+    if count >= look.replicas() || !is_admitted(look) {
+        return None;
+    }
+    let namespace = &look.key.namespace;
+    let is_taken = |name: &String| {
+        let pod = look.cache.pod(namespace, name);
+        let is_of_job = |pod: &TrackedPod| {
+            let member = pod.member.as_ref();
+            member.is_some_and(|member| *member.job == *look.key.name)
+        };
+        pod.is_some_and(|pod| !is_of_job(pod))
+    };
+    let names = look.job.spec.tasks.iter().flat_map(|task| {
+        let name = |index| pod_name(&look.job, task, index);
+        (0..task.replicas).map(name)
+    });
+    let taken = names.into_iter().find(is_taken)?;
+    Some(ManagedRef::new(ManagedKind::Pod, namespace, &taken))
 }
 
 /// Makes one pod.

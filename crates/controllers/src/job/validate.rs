@@ -11,7 +11,7 @@ use pumice_api::job::TaskSpec;
 use pumice_api::{Job, NetworkTopology, name as syntax, quantity};
 use rustc_hash::FxBuildHasher;
 
-use super::pods::generated_claim_name;
+use super::pods::is_generated_claim_name;
 use super::{name, plugins, policy, sum, task_name};
 
 /// Most pods of one Job. Far above any gang that could be placed at once; keeps a typing mistake
@@ -244,8 +244,8 @@ fn volumes(job: &Job, problems: &mut JobProblems) {
             add(problems, format!("{path}.mountPath"), message);
         }
         let claim = &volume.volume_claim_name;
-        // The controller writes the name it generated into the Job.
-        let is_ours = *claim == generated_claim_name(job, at);
+        // The controller writes the name it generated into the Job, Volcano's too.
+        let is_ours = is_generated_claim_name(job, claim);
         if claim.is_empty() != volume.volume_claim.is_some() && !is_ours {
             add(
                 problems,

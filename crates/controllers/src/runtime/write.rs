@@ -33,6 +33,15 @@ pub enum ApiVerb {
         /// Of the subresource `status`.
         status: bool,
     },
+    /// Merge patch that only adds or replaces, of an object whose first owner has this UID; of
+    /// another one it ends with [`WriteOutcome::Absent`]. An empty patch asks whose it is: objects
+    /// of kinds that are not followed cannot be read.
+    MergeOwned {
+        /// The patch; every object in it has to be there, but for the innermost fields.
+        patch: Value,
+        /// UID of the owner.
+        owner: String,
+    },
     /// Server-side apply.
     Apply {
         /// The fields, with `apiVersion`, `kind` and `metadata.name`.
@@ -91,7 +100,7 @@ pub enum WriteOutcome {
     Done(Option<Observed>),
     /// There is an object of this name already.
     Exists,
-    /// There is no such object, or not of this UID.
+    /// There is no such object, or not of this UID or owner.
     Absent,
     /// It has changed meanwhile: look again.
     Outdated,

@@ -133,6 +133,16 @@ impl ApiServer {
                 self.change(of, &patch, |known| known["status"] = status)
             }
             ApiVerb::Merge { patch, status } => self.patch(of, patch, *status),
+            ApiVerb::MergeOwned { patch, owner } => {
+                let first = self
+                    .objects
+                    .get(of)
+                    .and_then(|known| owners(known).first().copied());
+                match first == Some(owner.as_str()) {
+                    true => self.patch(of, patch, false),
+                    false => WriteOutcome::Absent,
+                }
+            }
             ApiVerb::Apply { object, status, .. } => {
                 if self.objects.contains_key(of) {
                     return self.patch(of, object, *status);

@@ -235,7 +235,7 @@ fn in_words(write: &ApiWrite) -> String {
         ApiVerb::Create(_) | ApiVerb::CreateWithSshKeys(_) => "create",
         ApiVerb::ReplaceStatus(_) => "status",
         ApiVerb::Merge { status: true, .. } => "status",
-        ApiVerb::Merge { .. } => "patch",
+        ApiVerb::Merge { .. } | ApiVerb::MergeOwned { .. } => "patch",
         ApiVerb::Apply { .. } => "apply",
         ApiVerb::Delete { .. } => "delete",
     };

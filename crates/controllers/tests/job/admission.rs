@@ -67,7 +67,9 @@ fn a_good_job_has_no_problem() {
         "policies": [{"events": ["PodFailed", "PodEvicted"], "action": "RestartJob"},
             {"exitCode": 3, "action": "AbortJob"}],
         "volumes": [{"mountPath": "/a", "volumeClaimName": "claim"},
-            {"mountPath": "/b", "volumeClaim": {}}],
+            {"mountPath": "/b", "volumeClaim": {}},
+            // Its name was made up by Volcano's controllers.
+            {"mountPath": "/c", "volumeClaim": {}, "volumeClaimName": "j-pvc-kv4nwni869fk"}],
         "tasks": [
             {"name": "boss", "replicas": 1, "policies": [{"event": "*", "action": "CompleteJob"}]},
             {"name": "w", "replicas": 4, "minAvailable": 2, "dependsOn": {"name": ["boss"]},

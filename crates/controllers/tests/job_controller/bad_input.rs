@@ -241,3 +241,114 @@ fn why_a_group_is_not_placed_is_told_once() {
         "{told:?}"
     );
 }
+
+#[test]
+fn objects_of_somebody_else_by_the_names_of_plugins_are_left_alone_and_that_is_told() {
+    let mut world = world();
+    let theirs = |kind: ManagedKind, name: &str| {
+        let metadata = json!({"namespace": "n", "name": name, "labels": {"of": "somebody"}});
+        (kind, json!({"metadata": metadata, "data": {"a": "b"}}))
+    };
+    let objects = [
+        theirs(ManagedKind::ConfigMap, "j-svc"),
+        theirs(ManagedKind::Service, "j"),
+        theirs(ManagedKind::Secret, "j-ssh"),
+    ];
+    let objects = objects.map(|(kind, object)| world.server.apply(kind, object));
+    let before = objects
+        .clone()
+        .map(|of| world.server.get(&of).cloned().unwrap());
+    let plugins = json!({"svc": [], "ssh": []});
+    let job = apply(
+        &mut world,
+        json!({"tasks": [task("a", 2)], "plugins": plugins}),
+    );
+    world.pass_seconds(60);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Running");
+    world.server.edit(&job, |job| {
+        job["spec"]["tasks"][0]["replicas"] = json!(3);
+    });
+    world.pass_seconds(60);
+    world.restart();
+    world.pass_seconds(60);
+    let after = objects
+        .clone()
+        .map(|of| world.server.get(&of).cloned().unwrap());
+    assert_eq!(before, after);
+    let mut taken = world.events.iter().filter(|one| one.reason == "NameTaken");
+    let told = taken.next().map(|one| one.message.as_str());
+    let expected = "not of this Job, but there already: ConfigMap n/j-svc, Service n/j, Secret \
+                    n/j-ssh; it is left as it is";
+    assert!(
+        told.is_some_and(|told| told.starts_with(expected)),
+        "{told:?}"
+    );
+    assert_eq!(taken.count(), 0);
+    let policy = ManagedRef::new(ManagedKind::NetworkPolicy, "n", "j");
+    assert!(world.server.get(&policy).is_some());
+}
+
+#[test]
+fn objects_that_a_killed_process_has_made_are_the_jobs_own_and_follow_it() {
+    let mut world = world();
+    let plugins = json!({"svc": []});
+    let job = apply(
+        &mut world,
+        json!({"tasks": [task("a", 1)], "plugins": plugins}),
+    );
+    world.pass_seconds(5);
+    // As if it had been killed before it could record them.
+    world.server.edit(&job, |job| {
+        job["status"]["controlledResources"] = json!({});
+        job["spec"]["tasks"][0]["replicas"] = json!(2);
+    });
+    world.restart();
+    world.pass_seconds(30);
+    let of = ManagedRef::new(ManagedKind::ConfigMap, "n", "j-svc");
+    let map = world.server.get(&of).unwrap();
+    assert_eq!(map["data"]["VC_A_NUM"], "2");
+    assert!(!world.reasons().contains(&"NameTaken"));
+}
+
+#[test]
+fn a_pod_of_somebody_else_by_the_name_of_one_of_the_job_is_told_and_waited_for() {
+    let mut world = world();
+    let pod = json!({"metadata": {"namespace": "n", "name": "j-a-0"}, "spec": {"containers": []}});
+    let pod = world.server.apply(ManagedKind::Pod, pod);
+    let job = apply(&mut world, json!({"tasks": [task("a", 1)]}));
+    world.pass_seconds(1);
+    world.server.admit_groups();
+    world.pass_seconds(60);
+    let (reason, message) = state(&world, &job);
+    assert_eq!(reason, "NameTaken");
+    let expected = "Pod n/j-a-0 is there already and not of this Job; delete it";
+    assert!(message.starts_with(expected), "{message}");
+    assert_eq!(world.reasons(), ["NameTaken"]);
+    world.server.delete(&pod, "", false);
+    world.pass_seconds(600);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Running");
+    assert_eq!(state(&world, &job).0, "");
+}
+
+#[test]
+fn objects_that_an_earlier_job_of_the_name_leaves_behind_are_waited_for() {
+    let mut world = world();
+    let old = json!({"metadata": {"namespace": "n", "name": "j"}});
+    let old = world.server.apply(ManagedKind::Service, old);
+    let plugins = json!({"svc": []});
+    let job = apply(
+        &mut world,
+        json!({"tasks": [task("a", 1)], "plugins": plugins}),
+    );
+    world.pass_seconds(4);
+    world.server.delete(&old, "", false);
+    world.pass_seconds(2);
+    carry_on(&mut world);
+    assert_eq!(phase(&world, &job), "Running");
+    let service = world.server.get(&old).unwrap();
+    let owner = &service["metadata"]["ownerReferences"][0]["uid"];
+    assert_eq!(*owner, uid(&world, &job));
+    assert!(!world.reasons().contains(&"NameTaken"));
+}

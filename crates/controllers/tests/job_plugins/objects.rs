@@ -13,10 +13,7 @@ fn contents(writes: &[ApiWrite]) -> Vec<Value> {
     let content = |write: &ApiWrite| match &write.verb {
         ApiVerb::Create(object) => json!({"create": object}),
         ApiVerb::CreateWithSshKeys(object) => json!({"create with keys": object}),
-        ApiVerb::Merge {
-            patch,
-            status: false,
-        } => json!({"patch": patch}),
+        ApiVerb::MergeOwned { patch, .. } => json!({"patch": patch}),
         other => json!(format!("{other:?}")),
     };
     writes.iter().map(content).collect()

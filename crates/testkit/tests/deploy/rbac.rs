@@ -59,8 +59,8 @@ const WATCHED: [(&str, &str); 22] = [
 
 /// Everything the controllers may change in the whole cluster: group, resources,
 /// verbs.
-const CONTROLLER_WRITES: [(&str, &str, &str); 19] = [
-    ("", "configmaps secrets services", "create delete patch"),
+const CONTROLLER_WRITES: [(&str, &str, &str); 20] = [
+    ("", "configmaps secrets services", "create patch"),
     ("", "events", "create patch"),
     ("", "persistentvolumeclaims", "create"),
     ("", "pods", "create delete patch"),
@@ -77,28 +77,21 @@ const CONTROLLER_WRITES: [(&str, &str, &str); 19] = [
         "update",
     ),
     ("batch.volcano.sh", "jobs", "create delete patch"),
-    (
-        "batch.volcano.sh",
-        "jobs/status cronjobs/status",
-        "patch update",
-    ),
+    ("batch.volcano.sh", "jobs/status", "patch"),
+    ("batch.volcano.sh", "cronjobs/status", "update"),
     ("bus.volcano.sh", "commands", "delete"),
     ("flow.volcano.sh", "jobflows/finalizers", "update"),
     (
         "flow.volcano.sh",
         "jobflows/status jobtemplates/status",
-        "patch update",
+        "update",
     ),
-    (
-        "networking.k8s.io",
-        "networkpolicies",
-        "create delete patch",
-    ),
+    ("networking.k8s.io", "networkpolicies", "create patch"),
     ("scheduling.volcano.sh", "podgroups", "create delete patch"),
     ("scheduling.volcano.sh", "queues", "patch"),
-    ("scheduling.volcano.sh", "queues/status", "patch update"),
+    ("scheduling.volcano.sh", "queues/status", "patch"),
     ("topology.volcano.sh", "hypernodes", "create delete patch"),
-    ("topology.volcano.sh", "hypernodes/status", "patch update"),
+    ("topology.volcano.sh", "hypernodes/status", "patch"),
 ];
 
 /// What they watch, which is all they read.

@@ -102,8 +102,19 @@ fn a_namespace_names_the_queue_of_jobs_and_pod_groups_that_name_none() -> Result
         Ok((queues == ["research", "research"]).then_some(()))
     });
     let other = judge(&lab, JOBS, &job(json!({"queue": "other", "tasks": [one]})));
+    // An operator that writes the whole object leaves the queue out again.
+    lab.rest().create(crate::GROUPS, &group)?;
+    let path = format!("{}/g", crate::GROUPS);
+    let replace = ["replace", "-f", "-"];
+    let replaced = lab.cluster().kubectl(&replace, &group.to_string());
+    let kept = lab.rest().get(&path)?;
+    let moved = json!({"spec": {"queue": "other"}});
+    let moved = lab.rest().patch(&path, &moved);
     named(Value::Null)?;
     filled?;
+    replaced?;
+    assert_eq!(kept["spec"]["queue"], "research");
+    assert_eq!(moved?["spec"]["queue"], "other");
     assert_eq!(other?["spec"]["queue"], "other");
     Ok(())
 }

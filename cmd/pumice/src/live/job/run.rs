@@ -10,7 +10,7 @@ use pumice_api::{Job, keys, quantity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::user::{ClusterConnection, wrong};
+use super::super::user::{ClusterConnection, CreationArguments, wrong};
 
 /// Arguments of `pumice job run`.
 #[derive(Args)]
@@ -52,6 +52,8 @@ pub struct JobRunArguments {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
+    creation: CreationArguments,
+    #[command(flatten)]
     connection: ClusterConnection,
 }
 
@@ -61,7 +63,6 @@ pub fn run(arguments: &JobRunArguments) -> anyhow::Result<ExitCode> {
         Some(path) => of_file(&text_of(path)?, &path.display().to_string())?,
         None => of_flags(arguments)?,
     };
-    let user = arguments.connection.open()?;
     let own = job["metadata"]["namespace"].as_str();
     let wanted = arguments.namespace.as_deref();
     if let (Some(own), Some(wanted)) = (own, wanted)
@@ -71,10 +72,10 @@ pub fn run(arguments: &JobRunArguments) -> anyhow::Result<ExitCode> {
             "the file is for namespace {own}, --namespace says {wanted}\n  = help: write one of both"
         )));
     }
-    let namespace = user.namespace(wanted.or(own));
-    let made = user.ask(user.objects.create::<Job>(namespace, &job))?;
-    let name = made["metadata"]["name"].as_str().unwrap_or_default();
-    anstream::println!("run job {name} successfully");
+    let namespace = wanted.or(own).map(str::to_owned);
+    let (creation, connection) = (&arguments.creation, &arguments.connection);
+    let line = |name: &str| format!("run job {name} successfully");
+    creation.create::<Job>(connection, namespace.as_deref(), job, line)?;
     Ok(ExitCode::SUCCESS)
 }
 

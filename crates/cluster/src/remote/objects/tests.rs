@@ -65,6 +65,14 @@ async fn refusals_say_what_to_do() {
             "the API server refuses it: ValidatingAdmissionPolicy",
         ),
         (
+            (
+                403,
+                "Forbidden",
+                "jobs \"j\" is forbidden: exceeded quota: q",
+            ),
+            "the API server refuses it: jobs \"j\" is forbidden: exceeded quota",
+        ),
+        (
             (409, "AlreadyExists", "jobs \"j\" already exists"),
             "the API server refuses it: jobs \"j\" already exists",
         ),
@@ -75,7 +83,7 @@ async fn refusals_say_what_to_do() {
     ] {
         let (code, reason, message) = answer;
         let objects = cluster(move |_| status(code, reason, message)).await;
-        let error = objects.create::<Job>("default", &json!({})).await;
+        let error = objects.create::<Job>("default", &json!({}), false).await;
         let error = error.expect_err("refused").to_string();
         assert!(error.contains(expected), "{error}");
     }

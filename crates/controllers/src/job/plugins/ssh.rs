@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::{KeyToPath, Pod, SecretVolumeSource, Volume};
 use pumice_api::Job;
 use serde_json::{Value, json};
 
+use super::super::equipment::owned_patch;
 use super::super::validate::{JobProblem, JobProblems, add};
-use super::super::{name, namespace, owner};
+use super::super::{name, namespace, owner, uid};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::mount;
 use super::{Asked, JobPlugin, PodPlace, hosts, spec};
@@ -101,11 +102,11 @@ impl JobPlugin for Ssh {
         let [.., config] = FILES;
         let job = asked.job;
         let of = ManagedRef::new(ManagedKind::Secret, namespace(job), &secret(job));
-        let verb = ApiVerb::Merge {
-            patch: json!({"data": {config: base64(&ssh_config(asked))}}),
-            status: false,
-        };
-        vec![ApiWrite { of, verb }]
+        vec![owned_patch(
+            &uid(job),
+            of,
+            json!({"data": {config: base64(&ssh_config(asked))}}),
+        )]
     }
 
     fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {

@@ -10,12 +10,13 @@ use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 use serde_json::{Value, json};
 
+use super::super::equipment::owned_patch;
 use super::super::validate::{JobProblem, JobProblems, add};
-use super::super::{name, namespace, owner, task_name};
+use super::super::{name, namespace, owner, task_name, uid};
 use super::flags::{FlagKind, FlagSpec};
 use super::pods::{add_env, all_containers, mount};
 use super::{Asked, JobPlugin, PodPlace, hosts, spec};
-use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+use crate::runtime::{ApiWrite, ManagedKind, ManagedRef};
 
 pub(super) struct Svc;
 
@@ -81,12 +82,7 @@ impl JobPlugin for Svc {
     fn refresh(&self, asked: &Asked<'_>) -> Vec<ApiWrite> {
         let job = asked.job;
         let of = ManagedRef::new(ManagedKind::ConfigMap, namespace(job), &config_map(job));
-        let patch = json!({"data": lists(job)});
-        let verb = ApiVerb::Merge {
-            patch,
-            status: false,
-        };
-        vec![ApiWrite { of, verb }]
+        vec![owned_patch(&uid(job), of, json!({"data": lists(job)}))]
     }
 
     fn prepare(&self, asked: &Asked<'_>, _: PodPlace<'_>, pod: &mut Pod) -> Result<(), JobProblem> {
