@@ -1,12 +1,14 @@
-//! The part of all kubelets that a scheduler can see: bound pods run, deleted pods end.
+//! The part of all kubelets that others can see: bound pods run and end as their commands say,
+//! deleted pods end.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use futures::StreamExt;
 use http::Request;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::WatchParams;
 use kube::core::WatchEvent;
@@ -16,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::containers::{Course, course};
 use crate::wait::runtime;
 
 /// Seconds after which the API server ends a watch.
@@ -28,28 +31,56 @@ const AT_ONCE: usize = 16;
 const TRIES: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// Pause before a container is started again.
+const RESTART: Duration = Duration::from_millis(500);
+
 /// One task in place of all kubelets. Ends when dropped.
 pub struct Kubelet {
-    works: watch::Sender<bool>,
+    switches: watch::Sender<KubeletSwitches>,
     task: JoinHandle<()>,
 }
+
+/// What tests decide.
+#[derive(Clone, Copy, Debug)]
+struct KubeletSwitches {
+    /// Kubelets react.
+    work: bool,
+    /// Containers without command end well; else they run for ever.
+    images_end: bool,
+}
+
+const AT_FIRST: KubeletSwitches = KubeletSwitches {
+    work: true,
+    images_end: false,
+};
 
 impl Kubelet {
     /// Starts to look after all pods that have a node.
     pub fn start(client: Client) -> Self {
-        let (works, is_working) = watch::channel(true);
-        let task = runtime().spawn(serve(client, is_working));
-        Self { works, task }
+        let (switches, seen) = watch::channel(AT_FIRST);
+        let task = runtime().spawn(serve(client, seen));
+        Self { switches, task }
     }
 
-    /// Stops reacting: bound pods stay Pending, deleted ones stay terminating.
+    /// Stops reacting: bound pods stay Pending, deleted ones stay terminating, containers run on.
     pub fn pause(&self) {
-        self.works.send_replace(false);
+        self.switches.send_modify(|switches| switches.work = false);
     }
 
     /// Reacts again, also to what happened meanwhile.
     pub fn resume(&self) {
-        self.works.send_replace(true);
+        self.switches.send_modify(|switches| switches.work = true);
+    }
+
+    /// Containers without command end well from now on, those that run and those to come.
+    pub fn end_images(&self) {
+        self.switches
+            .send_modify(|switches| switches.images_end = true);
+    }
+
+    /// Does what it did at first.
+    pub fn reset(&self) {
+        self.switches.send_replace(AT_FIRST);
     }
 }
 
@@ -60,14 +91,20 @@ impl Drop for Kubelet {
 }
 
 /// Watches for ever; a broken watch is begun anew and brings every pod again.
-async fn serve(client: Client, works: watch::Receiver<bool>) {
+async fn serve(client: Client, switches: watch::Receiver<KubeletSwitches>) {
+    let mut started = HashSet::new();
     loop {
-        let _ = follow(&client, works.clone()).await;
+        let _ = follow(&client, switches.clone(), &mut started).await;
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-async fn follow(client: &Client, mut works: watch::Receiver<bool>) -> Result<()> {
+/// `started` are UIDs of pods that were started: none is started twice.
+async fn follow(
+    client: &Client,
+    mut switches: watch::Receiver<KubeletSwitches>,
+    started: &mut HashSet<String>,
+) -> Result<()> {
     let slots = Arc::new(Semaphore::new(AT_ONCE));
     // Pods that have a node, as the kubelets watch them, but of all nodes.
     let bound = WatchParams::default()
@@ -76,21 +113,78 @@ async fn follow(client: &Client, mut works: watch::Receiver<bool>) -> Result<()>
     let pods: Api<Pod> = Api::all(client.clone());
     let mut events = Box::pin(pods.watch(&bound, "0").await?);
     while let Some(event) = events.next().await {
-        works.wait_for(|works| *works).await?;
+        switches.wait_for(|switches| switches.work).await?;
         let (WatchEvent::Added(pod) | WatchEvent::Modified(pod)) = event? else {
             continue;
         };
         let Some(reaction) = reaction(&pod) else {
             continue;
         };
+        let is_start = reaction.method == "PATCH";
+        if is_start && !started.insert(pod.uid().unwrap_or_default()) {
+            continue;
+        }
         let slot = Arc::clone(&slots).acquire_owned().await?;
-        let client = client.clone();
+        let (client, switches) = (client.clone(), switches.clone());
         tokio::spawn(async move {
-            write(&client, reaction).await;
+            let is_done = write(&client, &reaction).await;
             drop(slot);
+            if is_start && is_done {
+                // Ends with the runtime of the tests, or when the pod is gone.
+                let _ = run_containers(&client, &pod, switches).await;
+            }
         });
     }
     Ok(())
+}
+
+/// Waits for the end of the containers, and starts again those that are to be.
+async fn run_containers(
+    client: &Client,
+    pod: &Pod,
+    mut switches: watch::Receiver<KubeletSwitches>,
+) -> Option<()> {
+    let spec = pod.spec.as_ref()?;
+    let policy = spec.restart_policy.as_deref().unwrap_or("Always");
+    let courses: Vec<Course> = spec.containers.iter().map(course).collect();
+    for restarts in 0.. {
+        let mut time = Duration::ZERO;
+        let mut codes = Vec::new();
+        for one in &courses {
+            match one {
+                Course::Endless => return None,
+                Course::ByImage => {
+                    let ended = switches.wait_for(|switches| switches.images_end).await;
+                    ended.ok()?;
+                    codes.push(0);
+                }
+                Course::Ends(after, code) => {
+                    time = time.max(*after);
+                    codes.push(*code);
+                }
+            }
+        }
+        tokio::time::sleep(time).await;
+        switches.wait_for(|switches| switches.work).await.ok()?;
+        let failed = codes.iter().any(|code| *code != 0);
+        let is_over = policy == "Never" || policy == "OnFailure" && !failed;
+        let status = match is_over {
+            true => json!({
+                "phase": if failed { "Failed" } else { "Succeeded" },
+                "conditions": conditions("False"),
+                "containerStatuses": containers(pod, restarts, Some(&codes)),
+            }),
+            false => json!({"containerStatuses": containers(pod, restarts + 1, None)}),
+        };
+        if !is_over {
+            tokio::time::sleep(RESTART).await;
+        }
+        let is_done = write(client, &status_of(pod, status)?).await;
+        if is_over || !is_done {
+            return None;
+        }
+    }
+    None
 }
 
 /// A write that follows from the state of a pod.
@@ -121,24 +215,59 @@ fn reaction(pod: &Pod) -> Option<Reaction> {
     if phase != Some("Pending") || waits_for_devices(&pod.metadata) {
         return None;
     }
-    let now = jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string();
-    let condition = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});
+    let status = json!({
+        "phase": "Running",
+        "startTime": now(),
+        "conditions": conditions("True"),
+        "containerStatuses": containers(pod, 0, None),
+    });
+    status_of(pod, status)
+}
+
+/// Writes a part of the status of this very pod.
+fn status_of(pod: &Pod, status: Value) -> Option<Reaction> {
+    let (namespace, name) = (pod.namespace()?, pod.name_any());
     Some(Reaction {
         method: "PATCH",
-        path: format!("{path}/status"),
-        body: json!({
-            "metadata": {"uid": uid},
-            "status": {
-                "phase": "Running",
-                "startTime": now,
-                "conditions": [
-                    condition("Initialized"), condition("ContainersReady"), condition("Ready"),
-                ],
-            },
-        }),
+        path: format!("/api/v1/namespaces/{namespace}/pods/{name}/status"),
+        body: json!({"metadata": {"uid": pod.uid()?}, "status": status}),
     })
+}
+
+fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn conditions(ready: &str) -> Value {
+    let condition =
+        |kind: &str, is: &str| json!({"type": kind, "status": is, "lastTransitionTime": now()});
+    json!([
+        condition("Initialized", "True"),
+        condition("ContainersReady", ready),
+        condition("Ready", ready),
+    ])
+}
+
+/// Statuses of containers that run, or have ended with these codes.
+fn containers(pod: &Pod, restarts: u32, codes: Option<&[i32]>) -> Value {
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let status = |(at, container): (usize, &Container)| {
+        let code = codes.and_then(|codes| codes.get(at));
+        let state = match code {
+            None => json!({"terminated": null, "running": {"startedAt": now()}}),
+            Some(code) => json!({"running": null, "terminated": {
+                "exitCode": code, "startedAt": now(), "finishedAt": now(),
+                "reason": if *code == 0 { "Completed" } else { "Error" },
+            }}),
+        };
+        json!({
+            "name": container.name, "image": container.image, "imageID": "",
+            "ready": code.is_none(), "started": code.is_none(),
+            "restartCount": restarts, "state": state,
+        })
+    };
+    containers.enumerate().map(status).collect()
 }
 
 /// A pod is not started before the device plugins have answered for it.
@@ -150,8 +279,9 @@ fn waits_for_devices(pod: &ObjectMeta) -> bool {
         || asked && value(gpushare::ASSIGNED) != Some("true")
 }
 
-/// Tries until the API server has taken it, or says that the pod is gone or another one.
-async fn write(client: &Client, reaction: Reaction) {
+/// Tries until the API server has taken it, or says that the pod is gone or another one. Whether it
+/// has.
+async fn write(client: &Client, reaction: &Reaction) -> bool {
     for _ in 0..TRIES {
         let request = Request::builder()
             .method(reaction.method)
@@ -164,11 +294,14 @@ async fn write(client: &Client, reaction: Reaction) {
                 },
             )
             .body(reaction.body.to_string().into_bytes());
-        let Ok(request) = request else { return };
+        let Ok(request) = request else { return false };
         match client.request_text(request).await {
-            Ok(_) => return,
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => return,
+            Ok(_) => return true,
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => {
+                return false;
+            }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
+    false
 }

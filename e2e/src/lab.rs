@@ -8,11 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::jobs::Creation;
 use crate::samples::Sample;
-use crate::{
-    Cluster, Identity, JobController, Kubelet, NodeShape, Options, Rest, create_nodes, eventually,
-};
+use crate::{Cluster, Identity, Kubelet, NodeShape, Options, Rest, create_nodes, eventually};
 
 /// How long cleaning up may take.
 const CLEAN: Duration = Duration::from_secs(60);
@@ -36,7 +33,7 @@ const SINGLE: [&str; 10] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 27] = [
+const EMPTIED: [&str; 28] = [
     // First, since policies may refuse that the others are emptied.
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -62,15 +59,15 @@ const EMPTIED: [&str; 27] = [
     "/apis/storage.k8s.io/v1/csidrivers",
     "/apis/storage.k8s.io/v1/csistoragecapacities",
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
     "/api/v1/resourcequotas",
     "/api/v1/namespaces/mindx-dl/configmaps",
     "/api/v1/namespaces/kube-system/configmaps?labelSelector=mx-consumer-cim",
 ];
 
-/// A cluster with CRDs and role, kubelets and the Job controller, but without nodes.
+/// A cluster with CRDs and roles and kubelets, but without nodes.
 pub struct Lab {
     // Stopped before the cluster.
-    jobs: Option<JobController>,
     kubelet: Kubelet,
     cluster: Cluster,
     /// CRDs or roles may be others than the shipped ones.
@@ -118,14 +115,11 @@ impl Lab {
         let cluster = Cluster::start(options)?;
         cluster.install()?;
         let kubelet = Kubelet::start(cluster.client(Identity::Admin)?);
-        let mut lab = Self {
-            jobs: None,
+        Ok(Self {
             kubelet,
             cluster,
             installation_changed: false,
-        };
-        lab.start_jobs(Creation::WhenAdmitted)?;
-        Ok(lab)
+        })
     }
 
     fn empty(&mut self) -> Result<()> {
@@ -135,9 +129,7 @@ impl Lab {
         if std::mem::take(&mut self.installation_changed) {
             self.cluster.install()?;
         }
-        self.kubelet.resume();
-        // Stopped meanwhile, so that it does not fill what is being emptied.
-        self.jobs = None;
+        self.kubelet.reset();
         let rest = self.cluster.rest();
         for path in SINGLE {
             rest.delete_now(path)?;
@@ -146,32 +138,17 @@ impl Lab {
             let mut left = 0;
             for path in EMPTIED {
                 for object in rest.list(path)? {
+                    // The API server's own PriorityClasses.
+                    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                    if name.starts_with("system-") {
+                        continue;
+                    }
                     left += 1;
                     rest.delete_now(&path_of(path, &object))?;
                 }
             }
             Ok((left == 0).then_some(()))
-        })?;
-        self.start_jobs(Creation::WhenAdmitted)
-    }
-
-    fn start_jobs(&mut self, creation: Creation) -> Result<()> {
-        let rest = Rest::new(self.cluster.client(Identity::Admin)?);
-        self.jobs = Some(JobController::start(rest, creation));
-        Ok(())
-    }
-
-    /// From now on nobody makes pods for Jobs but the controllers under test.
-    pub fn stop_job_controller(&mut self) {
-        self.jobs = None;
-    }
-
-    /// From now on Jobs get their pods at once, not only when they are admitted.
-    ///
-    /// # Errors
-    /// When the kubeconfig cannot be used.
-    pub fn make_pods_at_once(&mut self) -> Result<()> {
-        self.start_jobs(Creation::AtOnce)
+        })
     }
 
     /// The cluster.

@@ -4,7 +4,7 @@
 //!  test ──► Lab ──► Cluster    etcd, kube-apiserver, kube-controller-manager  (one Go binary)
 //!            │        ▲  ▲
 //!            │        │  └──── FaultProxy ◄──┐  cuts, delays, refuses, swallows answers
-//!            ├──► Nodes, Kubelet, JobController, DevicePlugins: the rest of a cluster, as needed
+//!            ├──► Nodes, Kubelet, PodGroupController, DevicePlugins: the rest of a cluster, as needed
 //!            └──► Scheduler, Controllers ────┘  our real processes under their own roles
 //! ```
 //!
@@ -15,10 +15,10 @@
 //! reads top to bottom.
 
 mod cluster;
+mod containers;
 mod controllers;
 mod files;
 mod forward;
-mod jobs;
 mod judge;
 mod kubelet;
 mod lab;
@@ -37,7 +37,6 @@ pub use cluster::{Cluster, Identity, Options, client_at};
 pub use controllers::Controllers;
 pub use files::{ConfigMount, scratch};
 pub use forward::PortForwarder;
-pub use jobs::{Creation, JobController};
 pub use judge::{Judge, Verdict};
 pub use kubelet::Kubelet;
 pub use lab::{Lab, LabGuard};

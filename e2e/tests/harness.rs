@@ -188,37 +188,46 @@ fn the_proxy_cuts_watches() -> Result<()> {
 }
 
 #[test]
-fn jobs_get_a_pod_group_and_pods_once_it_is_admitted() -> Result<()> {
+fn containers_end_and_are_started_again_as_commands_and_restart_policies_say() -> Result<()> {
     let lab = Lab::take()?;
-    let job = json!({
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "Job",
-        "metadata": {"name": "j"},
-        "spec": {
-            "schedulerName": "volcano",
-            "minAvailable": 2,
-            "tasks": [{
-                "name": "main", "replicas": 2,
-                "template": {"spec": {"containers": [{"name": "c", "image": "example.com/none"}]}},
-            }],
-        },
-    });
-    lab.cluster().apply(
-        &job.to_string()
-            .replace("\"j\"", "\"j\",\"namespace\":\"default\""),
-    )?;
-    let groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
-    let group = eventually(LIMIT, "the Job has a PodGroup", || {
-        Ok(lab.rest().list(groups)?.first().cloned())
-    })?;
-    assert_eq!(group["spec"]["minMember"], 2);
-    assert!(lab.rest().list(PODS)?.is_empty());
-    let name = group["metadata"]["name"].as_str().context("a name")?;
-    let admitted = json!({"status": {"phase": "Inqueue"}});
-    lab.rest().patch(&format!("{groups}/{name}"), &admitted)?;
-    eventually(LIMIT, "the Job has its pods", || {
-        Ok((lab.rest().list(PODS)?.len() == 2).then_some(()))
-    })
+    lab.nodes(1, "4", "8Gi")?;
+    // Script, restartPolicy, phase, exit code, and whether containers were started again.
+    let table = [
+        ("done", "sleep 0.2", "Never", "Succeeded", Some(0), false),
+        ("broken", "exit 3", "Never", "Failed", Some(3), false),
+        ("mended", "true", "OnFailure", "Succeeded", Some(0), false),
+        ("again", "exit 1", "OnFailure", "Running", None, true),
+        ("service", "true", "Always", "Running", None, true),
+        (
+            "endless",
+            "tail -f /dev/null",
+            "Never",
+            "Running",
+            None,
+            false,
+        ),
+    ];
+    for (name, script, policy, ..) in table {
+        let mut object = pod(name);
+        object["spec"]["restartPolicy"] = json!(policy);
+        object["spec"]["containers"][0]["command"] = json!(["sh", "-c", script]);
+        lab.rest().create(PODS, &object)?;
+        bind(lab.rest(), name, "n-0")?;
+    }
+    for (name, _, _, phase, code, is_restarted) in table {
+        eventually(LIMIT, &format!("{name} is {phase}"), || {
+            let status = lab.rest().get(&format!("{PODS}/{name}"))?["status"].take();
+            let container = &status["containerStatuses"][0];
+            let ended = container["state"]["terminated"]["exitCode"].as_i64();
+            let restarts = container["restartCount"].as_i64().unwrap_or(0) > 0;
+            ensure!(
+                status["phase"] == phase && ended == code && restarts == is_restarted,
+                "{status}"
+            );
+            Ok(Some(()))
+        })?;
+    }
+    Ok(())
 }
 
 #[test]

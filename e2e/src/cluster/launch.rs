@@ -40,7 +40,7 @@ pub(super) fn write_tokens(folder: &Path) -> Result<()> {
     Ok(fs::write(folder.join("tokens.csv"), lines)?)
 }
 
-/// Every write of the scheduler, and nothing else, leaves one line.
+/// Every write of the scheduler and of the controllers, and nothing else, leaves one line.
 pub(super) fn write_audit_policy(folder: &Path) -> Result<()> {
     let policy = json!({
         "apiVersion": "audit.k8s.io/v1",
@@ -49,7 +49,7 @@ pub(super) fn write_audit_policy(folder: &Path) -> Result<()> {
         "rules": [
             {
                 "level": "Metadata",
-                "users": [Identity::Scheduler.user()],
+                "users": [Identity::Scheduler.user(), Identity::Controllers.user()],
                 "verbs": ["create", "update", "patch", "delete", "deletecollection"],
             },
             {"level": "None"},

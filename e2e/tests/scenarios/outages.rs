@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Lab, LabGuard, Scheduler, Setup, eventually};
+use pumice_e2e::{Controllers, Lab, LabGuard, Scheduler, Setup, eventually};
 use serde_json::json;
 
 use crate::{
@@ -16,7 +16,7 @@ const RECOVERY: Duration = Duration::from_secs(5);
 
 const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 
-/// A Volcano Job of two pods, whose PodGroup and pods the Job controller makes.
+/// A Volcano Job of two pods, whose PodGroup and pods the controllers make.
 fn create_job(lab: &LabGuard, name: &str) -> Result<()> {
     let pod = bare_pod(name, Some("1"));
     let job = json!({
@@ -69,6 +69,7 @@ fn every_group_has_a_phase_after_the_api_server_was_killed_three_times() -> Resu
     let mut lab = Lab::take()?;
     lab.nodes(4, "20", "64Gi")?;
     let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     for round in 0..3 {
         lab.gang(&format!("killed-{round}"), "default", 3, 3)?;
         create_job(&lab, &format!("killed-job-{round}"))?;

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use pumice_e2e::samples::{Sample, names};
 use pumice_e2e::{
-    ConfigMount, DevicePlugins, Identity, Lab, LabGuard, PluginSetup, Scheduler, Setup, eventually,
-    is_status, scratch,
+    ConfigMount, Controllers, DevicePlugins, Identity, Lab, LabGuard, PluginSetup, Scheduler,
+    Setup, eventually, is_status, scratch,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::controllers::make_queue;
 use crate::deploying::grant_mindcluster;
 use crate::{LIMIT, QUIET};
 
@@ -34,6 +35,11 @@ const ORDER_DECIDES: [&str; 10] = [
     "spark-submit",
     "volumes-on-demand",
 ];
+
+const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
+
+/// The configuration the scheduler has without a file, as far as it admits Jobs.
+const BUILT_IN: &str = include_str!("../../../config/volcano-scheduler.conf");
 
 type Binds = BTreeMap<String, String>;
 
@@ -62,25 +68,30 @@ fn every_sample_is_bound_as_simulated() -> Result<()> {
 }
 
 fn is_bound_as_simulated(name: &str) -> Result<()> {
-    let mut lab = Lab::take()?;
+    let lab = Lab::take()?;
     let sample = Sample::read(name)?;
-    // The scheduler is to find everything there, as the simulator does.
-    lab.make_pods_at_once()?;
     if !sample.leaving.is_empty() {
         lab.kubelet().pause();
     }
     let client = lab.cluster().client(Identity::Admin)?;
     let plugins = DevicePlugins::start(client, PluginSetup::default());
+    let is_default =
+        |object: &Value| object["kind"] == "Queue" && object["metadata"]["name"] == "default";
+    if !sample.generations.iter().flatten().any(is_default) {
+        make_queue(&lab)?;
+    }
+    // Before there are objects: PodGroups are as old as what they are made for.
+    let _controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     lab.create_sample(&sample)?;
     if name == "npu-mindcluster" {
         grant_mindcluster(lab.cluster())?;
     }
-    wait_complete(&lab)?;
     let before = lab.bound("")?;
     let mut setup = Setup::default();
     if let Some(text) = &sample.conf {
         setup.conf = Some(ConfigMount::new(&scratch("sample")?, text)?.file());
     }
+    admit(&lab, &sample)?;
     let scheduler = Scheduler::start(lab.cluster(), &setup)?;
     if !sample.leaving.is_empty() {
         std::thread::sleep(QUIET);
@@ -108,7 +119,7 @@ fn is_bound_as_simulated(name: &str) -> Result<()> {
 }
 
 /// Does what a CSI provisioner does: a volume for every claim that has its node.
-fn provision(lab: &LabGuard) -> Result<()> {
+pub(crate) fn provision(lab: &LabGuard) -> Result<()> {
     for claim in lab.rest().list("/api/v1/persistentvolumeclaims")? {
         let (metadata, spec) = (&claim["metadata"], &claim["spec"]);
         let node = &metadata["annotations"]["volume.kubernetes.io/selected-node"];
@@ -153,21 +164,41 @@ fn provision(lab: &LabGuard) -> Result<()> {
     Ok(())
 }
 
-/// Waits until every Job has its PodGroup and all its pods.
-fn wait_complete(lab: &LabGuard) -> Result<()> {
-    let jobs = lab.rest().list("/apis/batch.volcano.sh/v1alpha1/jobs")?;
-    for job in jobs {
-        let name = job["metadata"]["name"].as_str().context("a name")?;
-        let tasks = job["spec"]["tasks"].as_array().context("tasks")?;
-        let replicas = |task: &serde_json::Value| task["replicas"].as_u64().unwrap_or(1);
-        let wanted: u64 = tasks.iter().map(replicas).sum();
-        let path = format!("/api/v1/pods?labelSelector=volcano.sh/job-name%3D{name}");
-        eventually(LIMIT, &format!("Job {name} has {wanted} pods"), || {
-            let count = lab.rest().list(&path)?.len();
-            Ok((u64::try_from(count)? >= wanted).then_some(()))
-        })?;
+/// Has Jobs admitted and their pods made, so that the scheduler that is to place them finds all of them
+/// at once, as in the simulator.
+fn admit(lab: &LabGuard, sample: &Sample) -> Result<()> {
+    let text = sample.conf.as_deref().unwrap_or(BUILT_IN);
+    let lines = text
+        .lines()
+        .map(|line| match line.trim_start().starts_with("actions:") {
+            true => "actions: \"enqueue\"",
+            false => line,
+        });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let setup = Setup {
+        conf: Some(ConfigMount::new(&scratch("admission")?, &text)?.file()),
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    let jobs = lab.rest().list(JOBS)?;
+    scheduler.eventually(LIMIT, "every Job was looked at", || {
+        for job in lab.rest().list(JOBS)? {
+            let phase = job["status"]["state"]["phase"].as_str();
+            ensure!(phase.is_some(), "not {}", job["metadata"]["name"]);
+        }
+        Ok(Some(()))
+    })?;
+    if jobs.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let mut last = usize::MAX;
+    eventually(LIMIT, "no more pods are made", || {
+        let pods = lab.rest().list("/api/v1/pods")?.len();
+        let is_settled = pods == last;
+        last = pods;
+        std::thread::sleep(QUIET / 2);
+        Ok(is_settled.then_some(()))
+    })
 }
 
 /// Pods bound since.

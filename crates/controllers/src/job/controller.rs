@@ -31,6 +31,8 @@ pub struct JobController {
     memory: HashMap<ManagedRef, JobMemory>,
     /// Jobs that wait for an object, by the object.
     waiting: BTreeMap<ManagedRef, BTreeSet<ManagedRef>>,
+    /// The same by the Job, so that a look at one does not go through all that wait.
+    waits: HashMap<ManagedRef, Vec<ManagedRef>>,
 }
 
 impl JobController {
@@ -98,9 +100,7 @@ impl Controller for JobController {
         match look.phase() {
             JobPhase::New | JobPhase::Pending | JobPhase::Running => {
                 let (found, waits) = active::look(&look, memory);
-                for wanted in waits {
-                    self.waiting.entry(wanted).or_default().insert(of.clone());
-                }
+                self.note_waits(of, waits);
                 found
             }
             JobPhase::Restarting => ending::restarting(&look, memory),
@@ -194,10 +194,25 @@ impl JobController {
         }
     }
 
+    fn note_waits(&mut self, job: &ManagedRef, waits: Vec<ManagedRef>) {
+        for wanted in &waits {
+            let jobs = self.waiting.entry(wanted.clone()).or_default();
+            jobs.insert(job.clone());
+        }
+        if !waits.is_empty() {
+            self.waits.insert(job.clone(), waits);
+        }
+    }
+
     fn forget_waits(&mut self, job: &ManagedRef) {
-        self.waiting.retain(|_, jobs| {
+        for wanted in self.waits.remove(job).into_iter().flatten() {
+            let Some(jobs) = self.waiting.get_mut(&wanted) else {
+                continue;
+            };
             jobs.remove(job);
-            !jobs.is_empty()
-        });
+            if jobs.is_empty() {
+                self.waiting.remove(&wanted);
+            }
+        }
     }
 }

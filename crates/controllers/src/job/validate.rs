@@ -50,7 +50,7 @@ pub fn validate(job: &Job) -> Vec<JobProblem> {
     let mut problems = JobProblems::new();
     if !syntax::is_qualified(name(job)) {
         let message = format!(
-            "{:?} is not a name; use letters, digits, '-', '.'",
+            "{:?} is not a name; use letters, digits, '-', '.', at most 63",
             name(job)
         );
         add(&mut problems, "metadata.name", message);
@@ -131,7 +131,9 @@ fn tasks(job: &Job, problems: &mut JobProblems) {
         }
         let pod = format!("{}-{}-{at}", name(job), task_name(task));
         if !syntax::is_qualified(&pod) {
-            let message = format!("its pods would be named {pod:?}, which is not a name");
+            let message = format!(
+                "its pods would be named {pod:?}, which is not a name of at most 63 characters"
+            );
             add(problems, format!("{path}.name"), message);
         }
         task_counts(task, &path, problems);

@@ -138,7 +138,8 @@ fn names_plugins_volumes_and_topologies_out_of_their_rules_are_refused() {
         ),
         (
             json!({"tasks": [{"name": "a b", "replicas": 1}]}),
-            "spec.tasks[0].name: its pods would be named \"j-a b-0\", which is not a name",
+            "spec.tasks[0].name: its pods would be named \"j-a b-0\", which is not a name of at most \
+             63 characters",
         ),
         (
             with("plugins", json!({"magic": []})),

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
-use pumice_e2e::Cluster;
+use pumice_e2e::{Cluster, Identity};
 use serde_json::Value;
 
 /// Pause between two looks at the log.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// One finished write of the scheduler's identity.
+/// One finished write of the scheduler's identity, or of the controllers'.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Verb and resource, such as `create pods/binding`.
@@ -24,12 +24,19 @@ pub struct Entry {
     pub code: u64,
     /// When the answer was complete.
     pub at: Timestamp,
+    /// The controllers' write, not the scheduler's.
+    pub is_of_controllers: bool,
 }
 
 impl Entry {
     /// Whether it bound a pod.
     pub fn is_bind(&self) -> bool {
         self.what == "create pods/binding" && self.code == 201
+    }
+
+    /// Whether it made a pod.
+    pub fn is_pod(&self) -> bool {
+        self.what == "create pods" && self.code == 201
     }
 
     /// Whether it is the lease's renewal.
@@ -71,20 +78,33 @@ impl Audit {
     /// # Errors
     /// When the log brings nothing for `patience`.
     pub fn until_bound(&mut self, count: usize, patience: Duration) -> Result<Vec<Entry>> {
+        self.until(count, patience, Entry::is_bind)
+    }
+
+    /// Reads until so many entries were as wanted, and gives everything read.
+    ///
+    /// # Errors
+    /// As [`Self::until_bound`].
+    pub fn until(
+        &mut self,
+        count: usize,
+        patience: Duration,
+        is_wanted: impl Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         let mut last = Instant::now();
-        let mut bound = 0;
-        while bound < count {
+        let mut done = 0;
+        while done < count {
             let fresh = self.read()?;
             if !fresh.is_empty() {
                 last = Instant::now();
             }
-            bound += fresh.iter().filter(|entry| entry.is_bind()).count();
+            done += fresh.iter().filter(|entry| is_wanted(entry)).count();
             entries.extend(fresh);
             let is_stuck = last.elapsed() > patience;
             ensure!(
                 !is_stuck,
-                "{bound} of {count} pods bound, then nothing for {patience:?}"
+                "{done} of {count} pods, then nothing for {patience:?}"
             );
             std::thread::sleep(PAUSE);
         }
@@ -122,15 +142,21 @@ fn entry(line: &str) -> Result<Entry> {
         name: text(&about["name"]),
         code: value["responseStatus"]["code"].as_u64().unwrap_or_default(),
         at: text(&value["stageTimestamp"]).parse()?,
+        is_of_controllers: value["user"]["username"] == Identity::Controllers.user(),
     })
 }
 
 /// Binds per second from the first to the last, `None` for fewer than two.
 pub fn rate(entries: &[Entry]) -> Option<f64> {
-    let binds = || entries.iter().filter(|entry| entry.is_bind());
-    let first = binds().map(|entry| entry.at).min()?;
-    let last = binds().map(|entry| entry.at).max()?;
+    rate_of(entries, Entry::is_bind)
+}
+
+/// Entries that are as wanted per second from the first to the last, `None` for fewer than two.
+pub fn rate_of(entries: &[Entry], is_wanted: impl Fn(&Entry) -> bool) -> Option<f64> {
+    let wanted = || entries.iter().filter(|entry| is_wanted(entry));
+    let first = wanted().map(|entry| entry.at).min()?;
+    let last = wanted().map(|entry| entry.at).max()?;
     let seconds = last.duration_since(first).as_secs_f64();
-    let count = u32::try_from(binds().count()).ok()?.checked_sub(1)?;
+    let count = u32::try_from(wanted().count()).ok()?.checked_sub(1)?;
     (seconds > 0.0).then(|| f64::from(count) / seconds)
 }

@@ -16,10 +16,12 @@
 
 mod audit;
 mod cpu;
+mod jobs;
 mod load;
 mod measure;
 mod raw;
 mod report;
+mod report_jobs;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,7 @@ use clap::{Parser, ValueEnum};
 use pumice_e2e::{Cluster, NodeShape, Options, create_nodes};
 
 use crate::report::Report;
+use crate::report_jobs::JobFigures;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -50,9 +53,22 @@ enum Part {
     Restart,
     /// From the expiry of a lease to the standby's first bind
     Failover,
+    /// With --controllers: pods per second of Jobs of 100 pods, against what the API server takes
+    Jobs,
+    /// With --controllers: writes of Jobs of 100 pods, and from a Job of one pod to its bind
+    JobLatency,
+    /// With --controllers: memory, CPU and writes while nothing happens to many finished Jobs
+    KnownJobs,
 }
 
-/// Measures pumice-scheduler on a kube-apiserver and etcd started for it on loopback.
+impl Part {
+    fn is_of_controllers(self) -> bool {
+        matches!(self, Self::Jobs | Self::JobLatency | Self::KnownJobs)
+    }
+}
+
+/// Measures pumice-scheduler, or pumice-controllers, on a kube-apiserver and etcd started for it on
+/// loopback.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Nodes of the cluster
@@ -79,10 +95,16 @@ struct Arguments {
     /// What to measure (default: everything)
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
+    /// Measure the controllers instead of the scheduler
+    #[arg(long)]
+    controllers: bool,
+    /// Finished Jobs of five pods each that idle controllers know
+    #[arg(long, default_value_t = 10_000)]
+    finished_jobs: usize,
     /// Only the limit of the API server
     #[arg(long)]
     raw_only: bool,
-    /// Further flag of the scheduler (repeat for several)
+    /// Further flag of what is measured (repeat for several)
     #[arg(long = "flag", allow_hyphen_values = true)]
     flags: Vec<String>,
     /// Output format
@@ -92,12 +114,25 @@ struct Arguments {
 
 impl Arguments {
     fn wants(&self, part: Part) -> bool {
-        self.parts.is_empty() || self.parts.contains(&part)
+        let is_meant = part.is_of_controllers() == self.controllers;
+        is_meant && (self.parts.is_empty() || self.parts.contains(&part))
     }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.controllers {
+        return match bench_controllers(&arguments) {
+            Ok(figures) => {
+                match arguments.output {
+                    Format::Table => print!("{}", figures.table()),
+                    Format::Json => println!("{}", figures.json()),
+                }
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error),
+        };
+    }
     match bench(&arguments) {
         Ok(report) => {
             match arguments.output {
@@ -112,14 +147,17 @@ fn main() -> ExitCode {
                 false => ExitCode::FAILURE,
             }
         }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
 }
 
-fn bench(arguments: &Arguments) -> Result<Report> {
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}
+
+/// A control plane with nodes.
+fn start(arguments: &Arguments) -> Result<Cluster> {
     eprintln!("starting etcd and kube-apiserver");
     let cluster = Cluster::start(Options {
         without_controllers: true,
@@ -128,6 +166,16 @@ fn bench(arguments: &Arguments) -> Result<Report> {
     cluster.install()?;
     eprintln!("creating {} nodes", arguments.nodes);
     create_nodes(cluster.rest(), "n", arguments.nodes, &NodeShape::default())?;
+    Ok(cluster)
+}
+
+fn bench_controllers(arguments: &Arguments) -> Result<JobFigures> {
+    let cluster = start(arguments)?;
+    jobs::figures(&cluster, arguments)
+}
+
+fn bench(arguments: &Arguments) -> Result<Report> {
+    let cluster = start(arguments)?;
     if arguments.running > 0 {
         eprintln!("creating {} pods that run", arguments.running);
         load::running_pods(cluster.rest(), arguments.running, arguments.nodes)?;

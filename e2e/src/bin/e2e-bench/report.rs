@@ -289,7 +289,8 @@ fn ratio(part: usize, whole: usize) -> f64 {
     exact(part) / exact(whole)
 }
 
-fn mega(bytes: u64) -> String {
+/// In megabytes.
+pub fn mega(bytes: u64) -> String {
     let whole = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
     format!("{:.0} MB", f64::from(whole) * 1000.0 / MEGABYTE)
 }

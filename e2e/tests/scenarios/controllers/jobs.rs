@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use pumice_e2e::{Controllers, LabGuard, Setup};
+use pumice_e2e::{Controllers, Lab, LabGuard, Setup};
 use serde_json::{Value, json};
 
-use super::{JOBS, both, job, lab, phase};
+use super::{JOBS, both, job, phase};
 use crate::{LIMIT, LONG, PODS, wait_running_for};
 
 /// Ends every pod of `default` well, as a kubelet tells it.
@@ -32,7 +32,7 @@ fn pods_by_job(lab: &LabGuard) -> Result<BTreeMap<String, usize>> {
 
 #[test]
 fn a_job_by_kubectl_runs_and_completes() -> Result<()> {
-    let lab = lab()?;
+    let lab = Lab::take()?;
     lab.nodes(2, "10", "64Gi")?;
     let (controllers, scheduler) = both(&lab)?;
     lab.cluster()
@@ -53,7 +53,7 @@ fn a_job_by_kubectl_runs_and_completes() -> Result<()> {
 
 #[test]
 fn a_hundred_jobs_at_once_run() -> Result<()> {
-    let lab = lab()?;
+    let lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (controllers, scheduler) = both(&lab)?;
     let jobs = (0..100).map(|n| job(&format!("many-{n}"), 2));
@@ -70,7 +70,7 @@ fn a_hundred_jobs_at_once_run() -> Result<()> {
 
 #[test]
 fn controllers_killed_at_any_moment_make_no_pod_twice_and_leave_none_out() -> Result<()> {
-    let lab = lab()?;
+    let lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (mut controllers, scheduler) = both(&lab)?;
     let jobs = (0..50).map(|n| job(&format!("killed-{n}"), 3));
@@ -99,7 +99,7 @@ fn controllers_killed_at_any_moment_make_no_pod_twice_and_leave_none_out() -> Re
 
 #[test]
 fn a_namespace_deleted_under_a_running_job_goes() -> Result<()> {
-    let lab = lab()?;
+    let lab = Lab::take()?;
     lab.nodes(1, "10", "64Gi")?;
     let (controllers, _scheduler) = both(&lab)?;
     lab.cluster().create_namespace("leaving")?;
