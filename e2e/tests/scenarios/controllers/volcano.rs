@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use pumice_e2e::Lab;
 use serde_json::{Value, json};
 
-use super::{JOBS, both, job, lab, phase};
+use super::{JOBS, both, job, phase};
 use crate::{LIMIT, LONG, wait_running_for};
 
 /// What Volcano's chart grants its controllers of what Jobs need: group, resources, verbs.
@@ -48,7 +49,7 @@ fn words(text: &str) -> Vec<&str> {
 
 #[test]
 fn under_the_role_of_volcano_jobs_with_claims_and_lists_of_hosts_run_and_grow() -> Result<()> {
-    let mut lab = lab()?;
+    let mut lab = Lab::take()?;
     lab.will_change_installation();
     lab.nodes(2, "10", "64Gi")?;
     let rules = GRANTS.map(|(group, resources, verbs)| {
@@ -97,7 +98,7 @@ fn under_the_role_of_volcano_jobs_with_claims_and_lists_of_hosts_run_and_grow() 
 
 #[test]
 fn a_service_and_a_config_map_of_somebody_else_are_left_alone_and_that_is_told() -> Result<()> {
-    let lab = lab()?;
+    let lab = Lab::take()?;
     lab.nodes(1, "10", "64Gi")?;
     let commands = "kubectl create configmap taken-svc --from-literal=a=b
 kubectl create service clusterip taken --tcp=80";
