@@ -207,7 +207,6 @@ fn the_controllers_may_do_what_jobs_need_and_read_no_secret() -> Result<()> {
         ("update patch delete", "nodes"),
         ("create delete", "queues.scheduling.volcano.sh"),
         ("create", "commands.bus.volcano.sh"),
-        ("create", "pods/binding"),
     ] {
         for verb in verbs.split(' ') {
             assert!(!may(verb, what), "{verb} {what}");
