@@ -176,6 +176,8 @@ impl Cluster {
         let output = Command::new(&self.program)
             .arg("kubectl")
             .args(arguments)
+            // One that waits for what does not come fails its test, and stops no other.
+            .arg("--request-timeout=60s")
             .arg("--kubeconfig")
             .arg(self.kubeconfig(Identity::Admin))
             .arg("--cache-dir")

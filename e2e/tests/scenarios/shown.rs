@@ -61,7 +61,10 @@ fn a_reason_that_stands_is_shown_again_when_events_are_forgotten_and_after_a_res
     };
     let scheduler = Scheduler::start(lab.cluster(), &forgetful)?;
     lab.rest().create(PODS, &bare_pod("p", Some("40")))?;
-    let forget = || lab.cluster().kubectl(&["delete", "events", "--all"], "");
+    let forget = || {
+        lab.cluster()
+            .kubectl(&["delete", "events", "--all", "--wait=false"], "")
+    };
     for _ in 0..2 {
         wait_shown((&lab, &scheduler), LIMIT, &["pod", "p"], "FailedScheduling")?;
         forget()?;
