@@ -7,7 +7,7 @@
 //!                         └─► prepare    each pod before it is made, in the order of the list
 //! ```
 //!
-//! A new plugin is a module and a line in [`PLUGINS`]. The order of that list is the order in which
+//! A new plugin is a module and a line in `PLUGINS`. The order of that list is the order in which
 //! a pod is prepared, whatever the order in the Job: `hcclrank` comes after `pytorch`, whose rank
 //! it takes over.
 
@@ -195,7 +195,7 @@ pub fn refresh(job: &Job) -> Vec<ApiWrite> {
         .collect()
 }
 
-/// Prepares pod `index` of the task at position `task`, as [`super::task_pods`] makes it. Flags
+/// Prepares pod `index` of the task at position `task`, as [`super::task_pod`] makes it. Flags
 /// that cannot be read count as absent: [`problems`] tells of them.
 ///
 /// # Errors
