@@ -3,27 +3,23 @@
 
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
-use pumice_model::{JobIx, QueueIx};
 
-use crate::evict::{EvictingJobs, Search, place_within_job, run_jobs, turn};
+use crate::evict::{EvictionKind, Search, place_within_job, queue_turn, starving_jobs};
 use crate::kernel::Kernel;
 
-/// What victims are told.
-const REASON: &str = "preempt";
+const PREEMPT: EvictionKind = EvictionKind {
+    purpose: Purpose::Preempt,
+    reason: "preempt",
+};
 
 /// Goes through queues, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let what = EvictingJobs {
-        purpose: Purpose::Preempt,
-        reason: REASON,
-    };
+    let mut jobs = starving_jobs(session);
     let mut search = Search::default();
-    let mut starving: Vec<(QueueIx, JobIx)> = Vec::new();
-    run_jobs(session, kernel, |_, _| true, |session, kernel, queue, job| {
-        starving.push((queue, job));
-        turn(session, kernel, &mut search, &what, queue, job);
-    });
-    for (queue, job) in starving {
-        place_within_job(session, kernel, REASON, queue, job);
+    while let Some(queue) = jobs.next_queue(session) {
+        let had_turns = queue_turn(session, kernel, &mut search, &PREEMPT, &mut jobs, queue);
+        for job in had_turns {
+            place_within_job(session, kernel, PREEMPT.reason, queue, job);
+        }
     }
 }

@@ -4,18 +4,21 @@
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
-use crate::evict::{EvictingJobs, Search, run_jobs, turn};
+use crate::evict::{EvictionKind, Search, queue_turn, starving_jobs};
 use crate::kernel::Kernel;
+
+const RECLAIM: EvictionKind = EvictionKind {
+    purpose: Purpose::Reclaim,
+    reason: "reclaim",
+};
 
 /// Goes through queues that are not overused, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let what = EvictingJobs {
-        purpose: Purpose::Reclaim,
-        reason: "reclaim",
-    };
+    let mut jobs = starving_jobs(session);
     let mut search = Search::default();
-    let has_room = |session: &mut Session, queue| !session.plugins.overused(session.state, queue);
-    run_jobs(session, kernel, has_room, |session, kernel, queue, job| {
-        turn(session, kernel, &mut search, &what, queue, job);
-    });
+    while let Some(queue) = jobs.next_queue(session) {
+        if !session.plugins.overused(session.state, queue) {
+            queue_turn(session, kernel, &mut search, &RECLAIM, &mut jobs, queue);
+        }
+    }
 }

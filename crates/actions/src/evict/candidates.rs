@@ -40,7 +40,7 @@ impl Scope {
     fn has(&self, state: &State, ix: TaskIx) -> bool {
         let task = state.task(ix);
         if !matches!(task.status, TaskStatus::Running | TaskStatus::Bound)
-            || !task.preemptable
+            || state.is_protected_by_mark(ix)
             || (self.best_effort && !task.best_effort)
         {
             return false;

@@ -21,6 +21,5 @@ mod search;
 mod sets;
 mod turn;
 
-pub(crate) use candidates::Scope;
 pub(crate) use search::Search;
-pub(crate) use turn::{EvictingJobs, run_jobs, turn};
+pub(crate) use turn::{EvictionKind, place_within_job, queue_turn, starving_jobs};

@@ -29,7 +29,9 @@ pub fn take_back_needless(
     let mut suspects: Vec<TaskIx> = evicted
         .filter(|victim| {
             let node = session.state.task(*victim).node;
-            let several = node.and_then(|node| placed.get(&node)).is_some_and(|count| *count > 1);
+            let several = node
+                .and_then(|node| placed.get(&node))
+                .is_some_and(|count| *count > 1);
             several && !is_needed(session, *victim)
         })
         .collect();
@@ -48,9 +50,8 @@ fn is_needed(session: &Session, victim: TaskIx) -> bool {
     let Some(node) = task.node else { return true };
     let request = &state.shape(victim).request;
     let mut amounts = request.iter();
-    amounts.any(|(resource, amount)| {
-        amount > 0 && state.nodes().future_idle(resource, node) < amount
-    })
+    amounts
+        .any(|(resource, amount)| amount > 0 && state.nodes().future_idle(resource, node) < amount)
 }
 
 /// Takes all steps since the checkpoint anew, without one eviction, if every placement is still possible.
@@ -69,7 +70,11 @@ fn replay_without(
         .into_iter()
         .map(|task| (task, session.state.task(task).node))
         .collect();
-    let without: Vec<TaskIx> = evicted.iter().copied().filter(|task| *task != victim).collect();
+    let without: Vec<TaskIx> = evicted
+        .iter()
+        .copied()
+        .filter(|task| *task != victim)
+        .collect();
     session.undo_to(start);
     if take(session, kernel, reason, queue, job, &without, &placed) {
         return;

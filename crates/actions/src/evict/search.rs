@@ -151,19 +151,17 @@ impl ScopeNodes {
 
     /// Candidates follow what was touched, and jobs that gained a place.
     fn catch_up(&mut self, session: &Session, preemptor: &Preemptor) {
-        let gained = session.gains_since(self.gains);
-        let everything = gained.is_none();
-        let mut again: Vec<NodeIx> = Vec::new();
-        for job in gained.into_iter().flatten() {
-            again.extend(self.nodes_of(session.state, *job));
-        }
+        let mut gained = session.gains_since(self.gains).to_vec();
+        gained.sort_unstable();
+        gained.dedup();
         self.gains = session.gains();
-        match session.state.nodes().touched_since(self.cursor) {
-            Some(touched) if !everything => again.extend(touched),
-            _ => {
-                *self = Self::new(session, self.scope, preemptor.task);
-                return;
-            }
+        let Some(touched) = session.state.nodes().touched_since(self.cursor) else {
+            *self = Self::new(session, self.scope, preemptor.task);
+            return;
+        };
+        let mut again: Vec<NodeIx> = touched.collect();
+        for job in gained {
+            again.extend(self.nodes_of(session.state, job));
         }
         self.cursor = session.state.nodes().touch_cursor();
         again.sort_unstable();

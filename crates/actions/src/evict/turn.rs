@@ -3,7 +3,6 @@
 
 use pumice_framework::points::Purpose;
 use pumice_framework::{Session, Skip};
-use pumice_model::object::Gates;
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use super::candidates::Scope;
@@ -14,38 +13,44 @@ use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
 
-/// The jobs an action that evicts goes through.
-pub struct EvictingJobs {
+/// What an action evicts for.
+pub struct EvictionKind {
     /// What for.
     pub purpose: Purpose,
     /// What victims are told.
     pub reason: &'static str,
 }
 
-/// Goes through queues and their starving jobs; `job_turn` is one job's turn.
-pub fn run_jobs(
-    session: &mut Session,
-    mut queue_turn: impl FnMut(&mut Session, QueueIx) -> bool,
-    mut job_turn: impl FnMut(&mut Session, QueueIx, JobIx),
-) {
+/// Starving jobs by queue.
+pub fn starving_jobs(session: &mut Session) -> ByQueue {
     let mut jobs = ByQueue::default();
     for job in session.state.waiting_jobs() {
         if takes_part(session, job) {
             jobs.push(session, job);
         }
     }
-    while let Some(queue) = jobs.next_queue(session) {
-        if !queue_turn(session, queue) {
+    jobs
+}
+
+/// Each job of a queue has its turn; those that had one.
+pub fn queue_turn(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    search: &mut Search,
+    what: &EvictionKind,
+    jobs: &mut ByQueue,
+    queue: QueueIx,
+) -> Vec<JobIx> {
+    let mut had_turns = Vec::new();
+    while let Some(job) = jobs.next_job(session, queue) {
+        if session.work.is_full() {
+            session.postpone(job);
             continue;
         }
-        while let Some(job) = jobs.next_job(session, queue) {
-            if session.work.is_full() {
-                session.postpone(job);
-            } else {
-                job_turn(session, queue, job);
-            }
-        }
+        turn(session, kernel, search, what, queue, job);
+        had_turns.push(job);
     }
+    had_turns
 }
 
 /// Whether others may be evicted for a job (spec/07 §2.1).
@@ -58,27 +63,21 @@ fn takes_part(session: &mut Session, ix: JobIx) -> bool {
         && session.plugins.job_starving(session.state, ix)
 }
 
-/// Pods of a job that may have others evicted, in their order.
-pub fn preemptors(state: &State, session: &Session, job: JobIx) -> TaskQueue {
-    TaskQueue::placeable(state, session.plugins, job)
-}
-
 /// One turn of a job.
-pub fn turn(
+fn turn(
     session: &mut Session,
     kernel: &mut Kernel,
     search: &mut Search,
-    what: &EvictingJobs,
+    what: &EvictionKind,
     queue: QueueIx,
     job: JobIx,
 ) {
-    let mut tasks = preemptors(session.state, session, job);
+    let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
         if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {
             break;
         }
-        debug_assert_eq!(session.state.task(task).gates, Gates::None);
         let preemptor = Preemptor {
             task,
             job,
@@ -104,7 +103,7 @@ pub fn turn(
 }
 
 /// Places a task, after evictions if need be; whether it was placed.
-pub fn place(
+fn place(
     session: &mut Session,
     kernel: &mut Kernel,
     search: &mut Search,
@@ -146,6 +145,57 @@ pub fn place(
 }
 
 fn may_evict(session: &Session, purpose: Purpose, queue: QueueIx, task: TaskIx) -> bool {
-    let may_reclaim = || session.plugins.may_reclaim(session.state, queue, task).is_ok();
-    session.state.task(task).preempts && (purpose != Purpose::Reclaim || may_reclaim())
+    let may_reclaim = || {
+        session
+            .plugins
+            .may_reclaim(session.state, queue, task)
+            .is_ok()
+    };
+    !session.state.never_preempts(task) && (purpose != Purpose::Reclaim || may_reclaim())
+}
+
+/// Pods of a job go for more important ones of the same job that wait; each is a plan of its own, and the
+/// first one that finds no place ends it.
+pub fn place_within_job(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    reason: &'static str,
+    queue: QueueIx,
+    job: JobIx,
+) {
+    if !may_have_pods_within(session.state, job) {
+        return;
+    }
+    let mut search = Search::default();
+    let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
+    while let Some(task) = tasks.pop() {
+        if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {
+            return;
+        }
+        let preemptor = Preemptor {
+            task,
+            job,
+            queue,
+            reason,
+        };
+        let start = session.checkpoint();
+        let what = Purpose::WithinJob;
+        let placed = place(session, kernel, &mut search, what, &preemptor);
+        session.work.spend(job, kernel.take_effort());
+        if !placed || session.evicted_since(start).is_empty() {
+            session.undo_to(start);
+            return;
+        }
+        let ready = session.plugins.job_ready(session.state, job);
+        session.commit_evictions_from(start, ready);
+    }
+}
+
+/// Whether a job has pods that wait and, on nodes, some of lower priority.
+fn may_have_pods_within(state: &State, job: JobIx) -> bool {
+    let tasks = state.job(job).tasks.iter().map(|task| state.task(*task));
+    let (waiting, placed): (Vec<_>, Vec<_>) = tasks.partition(|task| task.node.is_none());
+    let highest = waiting.iter().map(|task| task.priority).max();
+    let lowest = placed.iter().map(|task| task.priority).min();
+    matches!((highest, lowest), (Some(highest), Some(lowest)) if lowest < highest)
 }
