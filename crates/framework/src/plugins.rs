@@ -10,7 +10,7 @@ use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
-    Purpose, QueueShare, Signature, StaticClass, StaticPart,
+    Purpose, QueueShare, Signature, StaticClass, StaticPart, Victims,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -493,9 +493,33 @@ impl Plugins {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
+        self.victims_by(|_| true, state, purpose, preemptor, candidates)
+    }
+
+    /// The same for actions that take gangs as a whole: who only keeps minima is not asked.
+    pub fn victims_of_gangs(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let others = |point: &dyn Victims| !point.keeps_minimum();
+        self.victims_by(others, state, purpose, preemptor, candidates)
+    }
+
+    fn victims_by(
+        &self,
+        is_asked: impl Fn(&dyn Victims) -> bool,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
         let answers = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
         let tiers = answers.map(|tier| {
-            let answers = tier.map(|p| p.victims(state, purpose, preemptor, candidates));
+            let asked = tier.filter(|p| is_asked(*p));
+            let answers = asked.map(|p| p.victims(state, purpose, preemptor, candidates));
             answers.collect()
         });
         let mut victims = tiers::victims(tiers);
