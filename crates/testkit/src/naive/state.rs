@@ -81,6 +81,34 @@ pub struct Task {
     pub on: devices::On,
     /// When it was placed in this run, as a running number; 0 when it was not.
     pub placed: u64,
+    /// The place it was promised, while it waits for it.
+    pub promise: Option<Promise>,
+}
+
+/// A nomination (spec/07 §7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// Node.
+    pub node: String,
+    /// Plans so far when it was made; 0 for what others wrote, or an earlier scheduler.
+    pub number: u64,
+    /// When it was made, or first seen.
+    pub since_s: i64,
+}
+
+/// A decided eviction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Eviction {
+    /// UID of the pod.
+    pub uid: String,
+    /// `namespace/name` of the pod.
+    pub pod: String,
+    /// `preempt` or `reclaim`.
+    pub reason: String,
+    /// Key of the job it makes room for.
+    pub by: String,
+    /// Number of the cycle, from 0.
+    pub cycle: u32,
 }
 
 impl Task {
@@ -162,6 +190,14 @@ pub struct World {
     pub binds: Vec<(String, String)>,
     /// Number of placements so far.
     pub placements: u64,
+    /// Decided evictions in order.
+    pub evictions: Vec<Eviction>,
+    /// Promised places in order, as (`namespace/pod`, node).
+    pub nominations: Vec<(String, String)>,
+    /// Number of plans that evicted so far.
+    pub plans: u64,
+    /// Priority classes by name.
+    pub classes: BTreeMap<String, PriorityClassObject>,
     /// What all nodes offer together.
     pub total: Res,
     /// UIDs of the tasks that have a node, by node.
@@ -241,9 +277,8 @@ impl World {
             };
             world.queues.insert(name.to_owned(), Rc::new(queue));
         }
-        let mut classes = BTreeMap::new();
         for object in objects {
-            world.take(object, &mut classes);
+            world.take(object);
         }
         let mut total = Res::new();
         for node in world.nodes.values() {
@@ -252,18 +287,18 @@ impl World {
         world.total = total;
         for object in objects {
             if let Delta::GroupApply(group) = object {
-                world.add_job(GroupObject::clone(group), default_queue, &classes);
+                world.add_job(GroupObject::clone(group), default_queue);
             }
         }
         for object in objects {
             if let Delta::PodApply(pod) = object {
-                world.add_pod(pod, default_queue, &classes);
+                world.add_pod(pod, default_queue);
             }
         }
         world
     }
 
-    fn take(&mut self, object: &Delta, classes: &mut BTreeMap<String, PriorityClassObject>) {
+    fn take(&mut self, object: &Delta) {
         match object {
             Delta::NodeApply(node) => {
                 self.nodes
@@ -285,26 +320,19 @@ impl World {
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
             Delta::PriorityClassApply(class) => {
-                classes.insert(class.name.clone(), class.clone());
+                self.classes.insert(class.name.clone(), class.clone());
             }
             storage => self.storage.take(storage),
         }
     }
 
-    fn add_job(
-        &mut self,
-        group: GroupObject,
-        default_queue: &str,
-        classes: &BTreeMap<String, PriorityClassObject>,
-    ) {
+    fn add_job(&mut self, group: GroupObject, default_queue: &str) {
         let queue = if group.queue.is_empty() {
             default_queue.to_owned()
         } else {
             group.queue.clone()
         };
-        let class = classes
-            .get(&group.priority_class)
-            .or_else(|| classes.values().find(|class| class.global_default));
+        let class = self.class(&group.priority_class);
         let priority = class.map_or(0, |class| i64::from(class.value));
         let key = format!("{}/{}", group.namespace, group.name);
         let stamped = false;
@@ -321,12 +349,14 @@ impl World {
         );
     }
 
-    fn add_pod(
-        &mut self,
-        pod: &PodObject,
-        default_queue: &str,
-        classes: &BTreeMap<String, PriorityClassObject>,
-    ) {
+    /// The class with that name, else the global default.
+    pub fn class(&self, name: &str) -> Option<&PriorityClassObject> {
+        let known = self.classes.get(name);
+        known.or_else(|| self.classes.values().find(|class| class.global_default))
+    }
+
+    /// A pod appears.
+    pub fn add_pod(&mut self, pod: &PodObject, default_queue: &str) {
         if !pod.ours && pod.node.is_none() {
             return;
         }
@@ -338,7 +368,7 @@ impl World {
             None if pod.ours => {
                 let group = group_of_bare_pod(pod, self.on);
                 let key = format!("{}/{}", group.namespace, group.name);
-                self.add_job(group, default_queue, classes);
+                self.add_job(group, default_queue);
                 Some(key)
             }
             None => None,
@@ -357,6 +387,7 @@ impl World {
             sub_job,
             status,
             placed: 0,
+            promise: None,
         };
         self.tasks.insert(pod.uid.clone(), task);
         self.set_node(
@@ -426,6 +457,28 @@ impl World {
             .values()
             .filter(|task| task.job.as_deref() == Some(job))
             .collect()
+    }
+
+    /// A pod is gone, and with it the group that stands for it alone.
+    pub fn remove_task(&mut self, uid: &str) {
+        self.set_node(uid, None);
+        let task = self.tasks.remove(uid);
+        let alone = task.and_then(|task| task.job.filter(|_| task.pod.group.is_none()));
+        if let Some(key) = alone {
+            self.jobs.remove(&key);
+        }
+    }
+
+    /// The world once all pods are gone that are being deleted.
+    pub fn later(&self) -> Self {
+        let mut later = self.clone();
+        for (uid, task) in &self.tasks {
+            if task.status == Status::Releasing {
+                later.set_node(uid, None);
+                later.tasks.remove(uid);
+            }
+        }
+        later
     }
 
     /// All tasks a node shows, by UID.
