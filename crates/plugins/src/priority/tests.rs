@@ -22,6 +22,7 @@ fn jobs_go_by_the_value_of_their_class_higher_first() {
             name: name.to_owned(),
             value,
             global_default: false,
+            never_preempts: false,
         };
         state.apply(Delta::PriorityClassApply(class));
     }
