@@ -126,6 +126,7 @@ pub fn successor(pod: &PodObject, now_s: i64) -> Option<PodObject> {
         phase: PodPhase::Pending,
         deleting: false,
         records: Pairs::default(),
+        nominated_node: None,
         ..pod.clone()
     })
 }
@@ -141,7 +142,7 @@ fn leave(world: &mut World, cycle: u32, default_queue: &str) {
         world.remove_task(&eviction.uid);
         let now_s = START_S + i64::from(cycle);
         if let Some(pod) = successor(&task.pod, now_s) {
-            world.add_pod(&pod, default_queue);
+            world.add_pod(&pod, default_queue, now_s);
         }
     }
 }

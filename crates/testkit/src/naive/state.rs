@@ -9,6 +9,7 @@ use pumice_model::object::{
     QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
+use super::START_S;
 use super::devices;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
 use super::volumes::{self, Storage};
@@ -292,7 +293,7 @@ impl World {
         }
         for object in objects {
             if let Delta::PodApply(pod) = object {
-                world.add_pod(pod, default_queue);
+                world.add_pod(pod, default_queue, START_S);
             }
         }
         world
@@ -356,7 +357,7 @@ impl World {
     }
 
     /// A pod appears.
-    pub fn add_pod(&mut self, pod: &PodObject, default_queue: &str) {
+    pub fn add_pod(&mut self, pod: &PodObject, default_queue: &str, now_s: i64) {
         if !pod.ours && pod.node.is_none() {
             return;
         }
@@ -387,7 +388,7 @@ impl World {
             sub_job,
             status,
             placed: 0,
-            promise: None,
+            promise: promise_by_others(pod, now_s),
         };
         self.tasks.insert(pod.uid.clone(), task);
         self.set_node(
@@ -550,6 +551,16 @@ pub fn set_condition(conditions: &mut Vec<GroupCondition>, new: GroupCondition) 
         Some(old) => *old = new,
         None => conditions.push(new),
     }
+}
+
+/// A place the object names already (spec/07 §7).
+fn promise_by_others(pod: &PodObject, now_s: i64) -> Option<Promise> {
+    let node = pod.nominated_node.clone()?;
+    pod.ours.then_some(Promise {
+        node,
+        number: 0,
+        since_s: now_s,
+    })
 }
 
 /// Gated by somebody other than the scheduler itself.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use pumice_model::object::Gates;
+use pumice_model::object::{Gates, PreemptableMark};
 
 use super::Purpose;
 use crate::naive::state::{Job, Status, Task, World};
@@ -64,17 +64,25 @@ pub fn never_preempts(world: &World, task: &Task) -> bool {
 }
 
 /// Nobody is evicted for pods of the group.
-pub fn group_never_preempts(_world: &World, _job: &Job) -> bool {
-    false
+pub fn group_never_preempts(world: &World, job: &Job) -> bool {
+    let class = world.classes.get(&job.group.priority_class);
+    class.is_some_and(|class| class.never_preempts)
 }
 
-fn pod_never_preempts(_world: &World, _task: &Task) -> bool {
-    false
+fn pod_never_preempts(world: &World, task: &Task) -> bool {
+    match task.pod.preempts {
+        Some(preempts) => !preempts,
+        None => world
+            .class(&task.pod.priority_class)
+            .is_some_and(|class| class.never_preempts),
+    }
 }
 
 /// The pod or its PodGroup says that it is not to be evicted.
-fn is_marked(_job: &Job, task: &Task) -> bool {
-    !task.pod.preemptable
+fn is_marked(job: &Job, task: &Task) -> bool {
+    let marks = [task.pod.preemptable, job.group.preemptable];
+    let says_no = |mark| matches!(mark, PreemptableMark::No | PreemptableMark::Unreadable);
+    marks.into_iter().any(says_no)
 }
 
 /// The task could be evicted for that job, wherever it is.
