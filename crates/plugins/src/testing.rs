@@ -247,3 +247,9 @@ pub fn task(state: &State, uid: &str) -> TaskIx {
 pub fn class(state: &State, uid: &str) -> Class {
     Class::of(state, task(state, uid))
 }
+
+/// Names of tasks, in their order.
+pub fn names(state: &State, tasks: &[TaskIx]) -> String {
+    let names: Vec<&str> = tasks.iter().map(|ix| &*state.task(*ix).name).collect();
+    names.join(" ")
+}
