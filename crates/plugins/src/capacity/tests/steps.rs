@@ -25,12 +25,12 @@ fn wide_tree() -> (Cluster, Vec<String>) {
     (cluster, level)
 }
 
-fn shares(plugin: &Capacity) -> Vec<u64> {
+fn shares(plugin: &CapacityPlugin) -> Vec<u64> {
     plugin.shares.iter().map(|share| share.to_bits()).collect()
 }
 
 /// What the sums are made of, by queue.
-fn held(plugin: &Capacity) -> Vec<ResVec> {
+fn held(plugin: &CapacityPlugin) -> Vec<ResVec> {
     let all = 0..plugin.tree.size();
     all.map(|at| plugin.held(QueueIx(at as u32)).clone())
         .collect()
