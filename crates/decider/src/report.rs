@@ -105,6 +105,8 @@ impl Decider {
                 pod: pod_ref(&self.engine, task),
                 reason: "gang given up".to_owned(),
                 group: group.clone(),
+                beneficiary: None,
+                guarded_by_budget: false,
             });
         }
     }

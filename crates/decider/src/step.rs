@@ -193,6 +193,8 @@ impl Decider {
             pod,
             reason: eviction.reason.to_owned(),
             group: job.and_then(|job| group_ref(&self.engine, job)),
+            beneficiary: None,
+            guarded_by_budget: false,
         });
     }
 

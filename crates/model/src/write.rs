@@ -132,7 +132,7 @@ pub enum Write {
         /// The whole list.
         allocated: Amounts,
     },
-    /// Annotation a pod as a victim and delete it (spec/01 §7.4).
+    /// Mark a pod as a victim and have it go (spec/01 §7.4, spec/07 §9).
     Evict {
         /// Which pod.
         pod: PodRef,
@@ -140,6 +140,10 @@ pub enum Write {
         reason: String,
         /// Its PodGroup, which gets an event.
         group: Option<ObjectRef>,
+        /// Who gets the room: a PodGroup, or a pod that has none. `None`: nobody in particular.
+        beneficiary: Option<ObjectRef>,
+        /// A PodDisruptionBudget selects the pod.
+        guarded_by_budget: bool,
     },
     /// A pod ended before its device plugin had answered: these annotations are set, so that no
     /// later pod gets its turn (spec/04 R24).

@@ -61,7 +61,7 @@ use self::status::{StatusKey, StatusWrite, pod_key};
 
 pub use devices::{BindWaiting, WaitsFor};
 pub use meter::Meter;
-pub use options::EffectOptions;
+pub use options::{EffectOptions, EvictionMethod};
 pub use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, VolumeWork, Write};
 pub use queues::{EnsureError, Ensured, ensure_queues};
 
@@ -283,8 +283,20 @@ impl Effects {
     pub fn submit(&self, write: Write) {
         match write {
             Write::Bind(request) => self.bind(request),
-            Write::Evict { pod, reason, group } => {
-                let eviction = PodToEvict { pod, reason, group };
+            Write::Evict {
+                pod,
+                reason,
+                group,
+                beneficiary,
+                guarded_by_budget,
+            } => {
+                let eviction = PodToEvict {
+                    pod,
+                    reason,
+                    group,
+                    beneficiary,
+                    guarded_by_budget,
+                };
                 let key = eviction.pod.uid.clone();
                 self.lanes.evictions.submit(key, eviction);
             }

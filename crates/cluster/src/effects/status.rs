@@ -354,7 +354,7 @@ fn no_permission(target: Target, why: Option<String>) -> ApiRefusal {
         reason: "Forbidden".to_owned(),
         code: 403,
         message: format!("no permission; grant {}{why}", target.rule()),
-        retry_after: None,
+        ..ApiRefusal::default()
     }
 }
 
@@ -409,7 +409,7 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
             reason: "NotFound".to_owned(),
             code: 404,
             message: "not found".to_owned(),
-            retry_after: None,
+            ..ApiRefusal::default()
         })
     })
 }

@@ -67,22 +67,20 @@ impl PodConditionBody {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Victim {
     pub(super) pod: PodRef,
-    pub(super) reason: String,
+    /// `preempt`, or `preempt for PodGroup ns/g`.
+    pub(super) why: String,
     pub(super) scheduler_name: String,
     pub(super) now: Timestamp,
 }
 
 impl Victim {
-    /// `Pod is evicted, because of preempt`.
+    /// `Pod is evicted, because of preempt for PodGroup ns/g`.
     pub(super) fn message(&self) -> String {
-        format!("Pod is evicted, because of {}", self.reason)
+        format!("Pod is evicted, because of {}", self.why)
     }
 
     fn conditions(&self) -> [Value; 2] {
-        let target = format!(
-            "{}: preempting to accommodate a higher priority pod",
-            self.scheduler_name
-        );
+        let target = format!("{}: evicted because of {}", self.scheduler_name, self.why);
         [
             json!({
                 "type": "Ready",

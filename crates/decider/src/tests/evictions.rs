@@ -72,7 +72,9 @@ fn a_plan_that_evicts_is_written_and_who_waits_for_it_is_nominated() {
     let mut bench = bench(false);
     let first = bench.at(100);
     let eviction = first.iter().find_map(|write| match write {
-        Write::Evict { pod, reason, group } => Some((pod, reason, group)),
+        Write::Evict {
+            pod, reason, group, ..
+        } => Some((pod, reason, group)),
         _ => None,
     });
     let (pod, reason, group) = eviction.expect("an eviction");

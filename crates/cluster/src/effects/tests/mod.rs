@@ -93,11 +93,15 @@ impl Bench {
 
 /// What writers need, without lanes.
 fn shared(server: &Server) -> Arc<WriterContext> {
+    shared_with(server, options())
+}
+
+fn shared_with(server: &Server, options: EffectOptions) -> Arc<WriterContext> {
     let (sender, _outcomes) = unbounded_channel();
     let (term, sight) = (TermWatch::always(), Sight::default());
     WriterContext::new(
         server.client(),
-        options(),
+        options,
         term,
         sender,
         Arc::new(()),
