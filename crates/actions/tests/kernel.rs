@@ -16,7 +16,7 @@ use pumice_framework::{Plugin, Plugins, ReasonId, ReasonKind, ReasonTable, Sessi
 use pumice_model::domains::Domains;
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
 use pumice_model::resource::CPU;
-use pumice_model::{Delta, NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, JobIx, NodeIx, State, TaskIx, TaskStatus};
 
 const NODES: usize = 7;
 const PODS: usize = 24;
@@ -491,7 +491,7 @@ proptest! {
                     session.place(task, choice);
                 }
             } else if !running.is_empty() {
-                session.evict(*which.get(&running), "preempt");
+                session.evict(*which.get(&running), "preempt", JobIx(0));
             }
         }
     }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use pumice_framework::{Choice, Plugins, Session, Unobserved};
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
-use pumice_model::{Delta, NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, JobIx, NodeIx, State, TaskIx, TaskStatus};
 
 const NODES: u32 = 3;
 const PODS: u32 = 8;
@@ -88,7 +88,7 @@ fn step(session: &mut Session, (kind, task, node): (u8, u32, u32)) {
     match (kind, status) {
         (0, TaskStatus::Pending) => session.allocate(task, choice),
         (1, TaskStatus::Pending) => session.pipeline(task, choice),
-        (2, TaskStatus::Running) => session.evict(task, "preempt"),
+        (2, TaskStatus::Running) => session.evict(task, "preempt", JobIx(0)),
         _ => {}
     }
 }
@@ -124,7 +124,7 @@ fn a_commit_makes_one_plan_of_binds_evictions_and_nominations() {
     step(&mut session, (2, 0, 0));
     step(&mut session, (1, 1, 0));
     step(&mut session, (0, 3, 1));
-    session.commit_from(start);
+    session.commit_evictions_from(start, true);
     let plan = &session.plan;
     let binds: Vec<_> = plan
         .binds
@@ -140,6 +140,22 @@ fn a_commit_makes_one_plan_of_binds_evictions_and_nominations() {
         (victim.status, victim.node),
         (TaskStatus::Releasing, Some(NodeIx(0)))
     );
+}
+
+#[test]
+fn of_a_job_that_is_not_ready_nobody_is_bound_and_all_are_nominated() {
+    let mut state = cluster();
+    let mut plugins = Plugins::default();
+    let mut session = Session::open(&mut state, &mut plugins, false, 0, &mut Unobserved);
+    let start = session.checkpoint();
+    step(&mut session, (2, 0, 0));
+    step(&mut session, (1, 1, 0));
+    step(&mut session, (0, 3, 1));
+    session.commit_evictions_from(start, false);
+    assert!(session.plan.binds.is_empty());
+    let all = [(TaskIx(1), NodeIx(0)), (TaskIx(3), NodeIx(1))];
+    assert_eq!(session.plan.nominations, all);
+    assert_eq!(session.kept, [TaskIx(1), TaskIx(3)]);
 }
 
 #[test]

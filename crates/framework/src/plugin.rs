@@ -5,7 +5,7 @@ use pumice_model::{JobIx, State, TaskIx};
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, JobOrder,
     JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters, NodeScores,
-    Overused, QueueOrder, QueueViews, SubJobOrder, TaskOrder, Victims,
+    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -174,6 +174,16 @@ pub trait Plugin {
 
     /// Who may be evicted.
     fn as_victims(&self) -> Option<&dyn Victims> {
+        None
+    }
+
+    /// Whether a queue may reclaim.
+    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
+        None
+    }
+
+    /// Whom a queue takes from first.
+    fn as_queue_distance(&self) -> Option<&dyn QueueDistance> {
         None
     }
 

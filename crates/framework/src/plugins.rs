@@ -8,10 +8,9 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
-use crate::points::victims::Purpose;
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
-    QueueShare, Signature, StaticClass, StaticPart,
+    Purpose, QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -484,7 +483,9 @@ impl Plugins {
         scores
     }
 
-    /// Preemptable and Reclaimable: those of the candidates that may be evicted for a task.
+    /// Preemptable and Reclaimable: those of the candidates, given cheapest first, that may be evicted for
+    /// a task. Where no answer that counts puts jobs in an order, preemption takes from jobs of lower
+    /// priority only, and nobody is reclaimed from (spec/07 §3).
     pub fn victims(
         &self,
         state: &State,
@@ -492,14 +493,80 @@ impl Plugins {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
-        let asked = match purpose {
-            Purpose::Preempt => &self.points.preemptable,
+        let answers = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
+        let tiers = answers.map(|tier| {
+            let answers = tier.map(|p| p.victims(state, purpose, preemptor, candidates));
+            answers.collect()
+        });
+        let mut victims = tiers::victims(tiers);
+        if !victims.ordered {
+            match purpose {
+                Purpose::Preempt => {
+                    let priority = |task: TaskIx| {
+                        let job = state.task(task).job;
+                        job.map_or(i32::MIN, |job| state.job(job).priority)
+                    };
+                    let limit = priority(preemptor);
+                    victims.allowed.retain(|victim| priority(*victim) < limit);
+                }
+                Purpose::WithinJob => {
+                    let limit = state.task(preemptor).priority;
+                    let is_lower = |victim: &TaskIx| state.task(*victim).priority < limit;
+                    victims.allowed.retain(is_lower);
+                }
+                Purpose::Reclaim => victims.allowed.clear(),
+            }
+        }
+        victims.allowed
+    }
+
+    fn asked_about_victims(&self, purpose: Purpose) -> &PluginsOfPoint {
+        match purpose {
+            Purpose::Preempt | Purpose::WithinJob => &self.points.preemptable,
             Purpose::Reclaim => &self.points.reclaimable,
-        };
-        let answers = self.by_tier(asked, |x| x.as_victims());
-        tiers::victims(
-            answers.map(|tier| tier.map(|p| p.victims(state, purpose, preemptor, candidates))),
-        )
+        }
+    }
+
+    /// What each plugin that protects some of the candidates from a task says, by name: how many it does
+    /// not allow.
+    pub fn protected(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<(&'static str, usize)> {
+        let asked = self.asked_about_victims(purpose).iter();
+        let answers = asked.filter_map(|at| {
+            let plugin = self.plugin(*at);
+            let point = plugin.as_victims()?;
+            let answer = point.victims(state, purpose, preemptor, candidates);
+            Some((plugin.name(), candidates.len() - answer.allowed?.len()))
+        });
+        answers.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Preemptive: whether a queue may reclaim for a task; all agree. With nobody to ask it may not, as
+    /// nobody knows what queues deserve.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let mut asked = self
+            .ask(&self.points.reclaimer, |x| x.as_reclaimer())
+            .peekable();
+        if asked.peek().is_none() {
+            return Err(Refusal::Unsaid);
+        }
+        tiers::first_error(asked.map(|p| p.may_reclaim(state, queue, task)))
+    }
+
+    /// How far a queue is from that of a preemptor; the sum of what plugins say.
+    pub fn queue_distance(&self, state: &State, preemptor: QueueIx, victim: QueueIx) -> u32 {
+        let asked = self.ask(&self.points.queue_distance, |x| x.as_queue_distance());
+        asked
+            .map(|p| p.queue_distance(state, preemptor, victim))
+            .sum()
     }
 
     /// How long claims may take to be bound, if somebody binds them.

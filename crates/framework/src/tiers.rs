@@ -91,47 +91,125 @@ pub fn starving<T: Iterator<Item = bool>>(tiers: impl Iterator<Item = T>) -> boo
     false
 }
 
+/// How far what a plugin says about victims reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Counts in its tier.
+    Opinion,
+    /// Counts in its tier, and makes the tier's answer final even if that is nobody (gang, conformance).
+    Protection,
+    /// Counts whatever decides: who it does not name is not evicted (budgets; shares of queues in
+    /// reclaim).
+    Veto,
+}
+
 /// What one plugin says about victims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VictimAnswer<V> {
-    /// Candidates it would allow; `None` abstains.
+    /// Candidates it would allow, each subset of them too; `None` abstains.
     pub allowed: Option<Vec<V>>,
-    /// It protects pods (gang, conformance, pdb): its tier's answer is final, even an empty one.
-    pub protects: bool,
+    /// How far that reaches.
+    pub weight: Weight,
+    /// Two jobs, or queues, can never both be named for each other.
+    pub orders: bool,
+}
+
+impl<V> VictimAnswer<V> {
+    /// An answer of this weight that orders nothing.
+    pub fn new(weight: Weight, allowed: Vec<V>) -> Self {
+        Self {
+            allowed: Some(allowed),
+            weight,
+            orders: false,
+        }
+    }
+
+    /// The same, from a plugin whose answers put jobs, or queues, in an order.
+    pub fn ordering(weight: Weight, allowed: Vec<V>) -> Self {
+        Self {
+            orders: true,
+            ..Self::new(weight, allowed)
+        }
+    }
+
+    /// No opinion.
+    pub fn abstains() -> Self {
+        Self {
+            allowed: None,
+            weight: Weight::Opinion,
+            orders: false,
+        }
+    }
+}
+
+/// Whom the plugins allow to be evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedVictims<V> {
+    /// In the order of the first answer.
+    pub allowed: Vec<V>,
+    /// Some answer that counted puts jobs, or queues, in an order.
+    pub ordered: bool,
 }
 
 /// Victims (Preemptable, Reclaimable, UnifiedEvictable): the intersection inside a tier, in the
 /// order of the first answer. An empty intersection stays empty. A tier that names victims decides;
 /// one that names none decides when a protecting plugin answered in it (decision "victims across
-/// tiers"), otherwise the next tier is asked.
-pub fn victims<V: Clone + Ord, T: Iterator<Item = VictimAnswer<V>>>(
-    tiers: impl Iterator<Item = T>,
-) -> Vec<V> {
+/// tiers"), otherwise the next tier is asked. Then every veto counts, in whichever tier.
+pub fn victims<V: Clone + Ord>(
+    tiers: impl Iterator<Item = Vec<VictimAnswer<V>>>,
+) -> AllowedVictims<V> {
+    let mut decided: Option<AllowedVictims<V>> = None;
+    let mut vetoes: Vec<VictimAnswer<V>> = Vec::new();
     for tier in tiers {
-        let mut chosen: Option<Vec<V>> = None;
-        let mut protected = false;
-        for answer in tier {
-            let Some(allowed) = answer.allowed else {
-                continue;
-            };
-            protected |= answer.protects;
-            chosen = Some(match chosen {
-                None => allowed,
-                Some(before) => {
-                    let allowed: BTreeSet<V> = allowed.into_iter().collect();
-                    before
-                        .into_iter()
-                        .filter(|victim| allowed.contains(victim))
-                        .collect()
-                }
-            });
+        if decided.is_none() {
+            decided = decide(&tier);
         }
-        match chosen {
-            Some(victims) if !victims.is_empty() || protected => return victims,
-            _ => {}
+        vetoes.extend(
+            tier.into_iter()
+                .filter(|answer| answer.weight == Weight::Veto),
+        );
+    }
+    let mut victims = decided.unwrap_or(AllowedVictims {
+        allowed: Vec::new(),
+        ordered: false,
+    });
+    for veto in vetoes {
+        if let Some(allowed) = &veto.allowed {
+            victims.ordered |= veto.orders;
+            keep_common(&mut victims.allowed, allowed);
         }
     }
-    Vec::new()
+    victims
+}
+
+/// What a tier decides, if it does.
+fn decide<V: Clone + Ord>(tier: &[VictimAnswer<V>]) -> Option<AllowedVictims<V>> {
+    let answers = tier
+        .iter()
+        .filter_map(|answer| Some((answer, answer.allowed.as_ref()?)));
+    let mut common: Option<AllowedVictims<V>> = None;
+    let mut protected = false;
+    for (answer, allowed) in answers {
+        protected |= answer.weight != Weight::Opinion;
+        match &mut common {
+            None => {
+                common = Some(AllowedVictims {
+                    allowed: allowed.clone(),
+                    ordered: answer.orders,
+                });
+            }
+            Some(common) => {
+                common.ordered |= answer.orders;
+                keep_common(&mut common.allowed, allowed);
+            }
+        }
+    }
+    common.filter(|victims| protected || !victims.allowed.is_empty())
+}
+
+fn keep_common<V: Ord>(victims: &mut Vec<V>, allowed: &[V]) {
+    let allowed: BTreeSet<&V> = allowed.iter().collect();
+    victims.retain(|victim| allowed.contains(victim));
 }
 
 /// VictimTasks: the union of a tier's answers without repetition; the first tier that names any

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  checkpoint ─► allocate · pipeline · evict ─┬─ undo_to      the inverse of each, newest first
-//!                                             ├─ commit_from  decisions: the Plan
+//!                                             ├─ commit_from, commit_evictions_from  decisions: the Plan
 //!                                             └─ keep_from    stand for the rest of the cycle
 //! ```
 //!
@@ -38,7 +38,19 @@ pub(crate) enum Op {
         task: TaskIx,
         from: TaskStatus,
         reason: &'static str,
+        by: JobIx,
     },
+}
+
+/// What becomes of placements when they are committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Commit {
+    /// Allocated tasks are bound.
+    Binds,
+    /// They are; Pipelined ones are nominated.
+    BindsAndNominations,
+    /// All are nominated.
+    Nominations,
 }
 
 /// A position in the transaction.
@@ -67,6 +79,8 @@ pub struct Eviction {
     pub from: TaskStatus,
     /// What it is evicted for, as its annotation says: `preempt`, `reclaim`.
     pub reason: &'static str,
+    /// The job it is evicted for.
+    pub by: JobIx,
 }
 
 /// What a cycle decided, in the order of the decisions. PodGroup phases stand in the state.
@@ -125,14 +139,28 @@ impl Session<'_> {
         self.plugins.observe(self.state, Step::Placed(task));
     }
 
-    /// Evicts a task that holds a place: what it has is being released from now on. The reason is what
-    /// the pod is told: `preempt`, `reclaim`.
-    pub fn evict(&mut self, task: TaskIx, reason: &'static str) {
+    /// Evicts a task that holds a place, for a job: what it has is being released from now on. The reason
+    /// is what the pod is told: `preempt`, `reclaim`.
+    pub fn evict(&mut self, task: TaskIx, reason: &'static str, by: JobIx) {
         let from = self.state.task(task).status;
         self.plugins.observe(self.state, Step::Evicting(task));
         self.state.evict(task);
-        self.steps.push(Op::Evict { task, from, reason });
-        self.wake_all();
+        self.steps.push(Op::Evict {
+            task,
+            from,
+            reason,
+            by,
+        });
+    }
+
+    /// Tasks evicted since a checkpoint, in that order.
+    pub fn evicted_since(&self, checkpoint: Checkpoint) -> Vec<TaskIx> {
+        let steps = self.steps[checkpoint.0..].iter();
+        let evicted = steps.filter_map(|op| match op {
+            Op::Evict { task, .. } => Some(*task),
+            Op::Allocate { .. } | Op::Pipeline { .. } => None,
+        });
+        evicted.collect()
     }
 
     /// Takes back every step since a checkpoint, newest first.
@@ -164,23 +192,49 @@ impl Session<'_> {
         self.plugins.observe(self.state, Step::Restored(task));
     }
 
-    /// Makes every step since a checkpoint a decision. Pipelined tasks stay pipelined; those for which
-    /// pods are evicted are nominated.
+    /// Makes every step since a checkpoint a decision. Pipelined tasks stay pipelined.
     pub fn commit_from(&mut self, checkpoint: Checkpoint) {
+        self.commit(checkpoint, Commit::Binds);
+    }
+
+    /// Makes every step since a checkpoint, evictions among them, one plan. Tasks that wait for what is
+    /// being released are nominated to their nodes; of a job that is not ready the others too, so that
+    /// they keep their room until it is.
+    pub fn commit_evictions_from(&mut self, checkpoint: Checkpoint, ready: bool) {
+        let commit = match ready {
+            true => Commit::BindsAndNominations,
+            false => Commit::Nominations,
+        };
+        self.commit(checkpoint, commit);
+        self.wake_all();
+    }
+
+    fn commit(&mut self, checkpoint: Checkpoint, commit: Commit) {
         let steps: Vec<Op> = self.steps.drain(checkpoint.0..).collect();
-        let evicts = steps.iter().any(|op| matches!(op, Op::Evict { .. }));
         for op in steps {
             match op {
-                Op::Allocate { task, node } => self.decide(task, node),
-                Op::Pipeline { task, node } => {
+                Op::Allocate { task, node } if commit != Commit::Nominations => {
+                    self.decide(task, node);
+                }
+                Op::Allocate { task, node } | Op::Pipeline { task, node } => {
                     self.keep(task);
-                    if evicts {
+                    if commit != Commit::Binds {
                         self.plan.nominations.push((task, node));
                     }
                 }
-                Op::Evict { task, from, reason } => {
+                Op::Evict {
+                    task,
+                    from,
+                    reason,
+                    by,
+                } => {
                     self.state.decide_eviction(task, from);
-                    self.plan.evictions.push(Eviction { task, from, reason });
+                    self.plan.evictions.push(Eviction {
+                        task,
+                        from,
+                        reason,
+                        by,
+                    });
                 }
             }
         }

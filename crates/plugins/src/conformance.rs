@@ -1,15 +1,14 @@
 //! Plugin `conformance`: never evict critical pods (spec/02 §3).
 //!
-//! It only speaks about victims, so until preempt and reclaim come nobody asks it. It protects every
+//! It only speaks about victims. It protects every
 //! pod of priority class `system-cluster-critical` or `system-node-critical` (by name of the class, not
 //! by its value) and every pod in namespace `kube-system`, which the model marks
 //! ([`pumice_model::Task::critical`]).
 
 use pumice_conf::PluginSpec;
 use pumice_framework::Plugin;
-use pumice_framework::points::Victims;
-use pumice_framework::points::victims::Purpose;
-use pumice_framework::tiers::VictimAnswer;
+use pumice_framework::points::{Purpose, Victims};
+use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_model::{State, TaskIx};
 
 use crate::registry::PluginEntry;
@@ -46,10 +45,8 @@ impl Victims for Conformance {
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
         let harmless = |task: &TaskIx| !state.task(*task).critical;
-        VictimAnswer {
-            allowed: Some(candidates.iter().copied().filter(harmless).collect()),
-            protects: true,
-        }
+        let harmless = candidates.iter().copied().filter(harmless);
+        VictimAnswer::new(Weight::Protection, harmless.collect())
     }
 }
 
@@ -73,6 +70,6 @@ mod tests {
         let all = [task(&state, "critical"), task(&state, "plain")];
         let answer = Conformance.victims(&state, Purpose::Preempt, task(&state, "new"), &all);
         assert_eq!(answer.allowed, Some(vec![task(&state, "plain")]));
-        assert!(answer.protects);
+        assert_eq!(answer.weight, Weight::Protection);
     }
 }

@@ -26,11 +26,12 @@ static TAKE_OVER: Action = Action {
         };
         let start = session.checkpoint();
         let node = session.state.task(victim).node.expect("it runs");
-        session.evict(victim, "preempt");
+        let by = session.state.task(preemptor).job.expect("a job");
+        session.evict(victim, "preempt", by);
         match kernel.fits(session.state, session.plugins, preemptor, node) {
             Ok(choice) => {
                 session.place(preemptor, choice);
-                session.commit_from(start);
+                session.commit_evictions_from(start, true);
             }
             Err(_) => session.undo_to(start),
         }

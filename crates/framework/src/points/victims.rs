@@ -1,23 +1,28 @@
-//! Who may be evicted for whom. Actions that evict ask once a preemptor and set of candidates, within
-//! the transaction, and keep no answer. Within a tier the answers are intersected; the first tier that
-//! names victims decides, and so does one in which a protecting plugin answered (`tiers::victims`).
+//! Who may be evicted for whom (spec/07 §3). Actions that evict ask once a preemptor and set of
+//! candidates, within the transaction, and keep no answer. Within a tier the answers are intersected; the
+//! first tier that names victims decides, and so does one in which a protecting plugin answered; vetoes
+//! count whatever decides (`tiers::victims`).
 
-use pumice_model::{State, TaskIx};
+use pumice_model::{QueueIx, State, TaskIx};
 
+use crate::refusal::Refusal;
 use crate::tiers::VictimAnswer;
 
 /// Why tasks would be evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// For a job of the same queue: points of `enablePreemptable`.
+    /// For another job of the same queue: points of `enablePreemptable`.
     Preempt,
+    /// For another task of the same job: points of `enablePreemptable`.
+    WithinJob,
     /// For another queue: points of `enableReclaimable`.
     Reclaim,
 }
 
 /// Chooses victims.
 pub trait Victims {
-    /// Those of `candidates` that may go for `preemptor`; `allowed: None` is no opinion.
+    /// Those of `candidates`, given cheapest first, that may go for `preemptor`, all at once or any of
+    /// them. Running totals start from the state, in which the preemptor waits.
     fn victims(
         &self,
         state: &State,
@@ -25,4 +30,19 @@ pub trait Victims {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx>;
+}
+
+/// Whether a queue may have others give up something (Preemptive); all must agree.
+pub trait Reclaimer {
+    /// The queue may reclaim for the task, which waits (spec/07 §4).
+    ///
+    /// # Errors
+    /// Why not.
+    fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal>;
+}
+
+/// Whom a queue takes from first (VictimQueueOrder).
+pub trait QueueDistance {
+    /// How far `victim` is from the queue of the preemptor: nearer ones give up something first.
+    fn queue_distance(&self, state: &State, preemptor: QueueIx, victim: QueueIx) -> u32;
 }

@@ -111,46 +111,54 @@ fn the_first_tier_with_an_answer_decides_about_starving() {
     }
 }
 
-/// Answers by number: abstain, or the set whose bits are `k - 1` (of victims 1 and 2), protecting
-/// for `k > 4`.
+/// Answers by number: abstain, or the set whose bits are `k - 1` (of victims 1 and 2), an opinion up to
+/// 4, then protection, then a veto.
 fn victim_answer(k: usize) -> VictimAnswer<u8> {
     if k == 0 {
-        return VictimAnswer {
-            allowed: None,
-            protects: true,
-        };
+        return VictimAnswer::abstains();
     }
     let bits = (k - 1) % 4;
     let allowed = [1u8, 2]
         .into_iter()
         .filter(|v| bits & usize::from(*v) != 0)
         .collect();
+    let weight = [Weight::Opinion, Weight::Protection, Weight::Veto][(k - 1) / 4];
     VictimAnswer {
         allowed: Some(allowed),
-        protects: k > 4,
+        weight,
+        orders: k % 3 == 0,
     }
 }
 
 #[test]
 fn victims_are_a_real_intersection_and_protection_is_a_veto() {
-    for s in sequences(9, 3) {
+    for s in sequences(13, 3) {
         for tiers in two_tiers(&s) {
-            let decided = |tier: &Vec<usize>| -> Option<Vec<u8>> {
-                let answers: Vec<_> = tier.iter().map(|k| victim_answer(*k)).collect();
-                let sets: Vec<_> = answers.iter().filter(|a| a.allowed.is_some()).collect();
-                if sets.is_empty() {
-                    return None;
-                }
-                let within = |v: &u8| sets.iter().all(|a| a.allowed.as_ref().unwrap().contains(v));
-                let common: Vec<u8> = [1u8, 2].into_iter().filter(within).collect();
-                let veto = sets.iter().any(|a| a.protects);
-                (veto || !common.is_empty()).then_some(common)
+            let all: Vec<Vec<VictimAnswer<u8>>> = tiers
+                .iter()
+                .map(|tier| tier.iter().map(|k| victim_answer(*k)).collect())
+                .collect();
+            let names =
+                |answer: &VictimAnswer<u8>, v: u8| answer.allowed.as_ref().unwrap().contains(&v);
+            let decided = |tier: &Vec<VictimAnswer<u8>>| {
+                let sets: Vec<_> = tier.iter().filter(|a| a.allowed.is_some()).collect();
+                let common: Vec<u8> = [1u8, 2]
+                    .into_iter()
+                    .filter(|v| sets.iter().all(|a| names(a, *v)))
+                    .collect();
+                let is_final = sets.iter().any(|a| a.weight != Weight::Opinion);
+                let ordered = sets.iter().any(|a| a.orders);
+                let decides = !sets.is_empty() && (is_final || !common.is_empty());
+                decides.then_some((common, ordered))
             };
-            let expected = decided(&tiers[0])
-                .or(decided(&tiers[1]))
-                .unwrap_or_default();
-            let got = victims(tiers.iter().map(|t| t.iter().map(|k| victim_answer(*k))));
-            assert_eq!(got, expected, "{tiers:?}");
+            let (mut allowed, mut ordered) =
+                decided(&all[0]).or(decided(&all[1])).unwrap_or_default();
+            for veto in all.iter().flatten().filter(|a| a.weight == Weight::Veto) {
+                allowed.retain(|v| names(veto, *v));
+                ordered |= veto.orders;
+            }
+            let got = victims(all.iter().cloned());
+            assert_eq!(got, AllowedVictims { allowed, ordered }, "{tiers:?}");
         }
     }
 }
