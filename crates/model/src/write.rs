@@ -99,8 +99,14 @@ pub enum Write {
         reason: String,
         /// For people.
         message: String,
-        /// `status.nominatedNodeName`, left alone where `None`.
-        nominated_node: Option<String>,
+    },
+    /// `status.nominatedNodeName` of a pod that waits (spec/07 §6). One that waits to be written is
+    /// dropped by a [`Write::Bind`] of the same pod.
+    Nominate {
+        /// Which pod.
+        pod: PodRef,
+        /// Name of the node; `None` clears the field.
+        node: Option<String>,
     },
     /// Why the Binding of a pod is held back for devices: a condition as above and an event, both
     /// dropped when it is held back no more.
@@ -245,6 +251,11 @@ pub enum Outcome {
     },
     /// A pod's condition could not be written for want of answers; a refusal is not told.
     ConditionFailed {
+        /// Which pod.
+        pod: PodRef,
+    },
+    /// Likewise the node a pod is nominated to.
+    NominationFailed {
         /// Which pod.
         pod: PodRef,
     },
