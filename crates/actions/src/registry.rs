@@ -4,7 +4,7 @@ use pumice_conf::{ActionSpec, Arg, ArgSpec, Arguments};
 use pumice_framework::Session;
 
 use crate::kernel::Kernel;
-use crate::{allocate, backfill, enqueue};
+use crate::{allocate, backfill, enqueue, preempt, reclaim};
 
 /// Runs an action once, with the arguments of its entry in `configurations`.
 pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
@@ -74,18 +74,18 @@ const LIST: [Action; 8] = [
                 Arg::int("minCandidateNodesAbsolute", 1, "Fewest nodes.").spec(),
                 Arg::int("maxCandidateNodesAbsolute", 100, "Most nodes.").spec(),
             ],
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, kernel, _| preempt::run(session, kernel)),
     },
     Action {
         spec: ActionSpec {
             name: "reclaim",
             summary: "Evicts pods of queues that have more than they deserve.",
             args: &[ERROR_CACHE],
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, kernel, _| reclaim::run(session, kernel)),
     },
     Action {
         spec: ActionSpec {

@@ -28,6 +28,10 @@ impl Decider {
             let pod = pod_ref(&self.engine, *task);
             self.nominate(pod, Some(*node));
         }
+        for task in &decisions.nominations_ended {
+            let pod = pod_ref(&self.engine, *task);
+            self.nominate(pod, None);
+        }
         self.tell_preemptors(decisions);
         for eviction in &decisions.evictions {
             let Eviction {

@@ -32,7 +32,7 @@ use pumice_framework::{
     Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
 };
 use pumice_model::object::QueueObject;
-use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use bind_waits::BindWait;
@@ -67,11 +67,12 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
 pub struct Decisions {
     /// Pods to bind, in the order of the decisions.
     pub binds: Vec<Bind>,
-    /// Pods to evict, Releasing in the state; none while no built action evicts. One that cannot be
-    /// evicted comes back as [`Delta::EvictFailed`].
+    /// Pods to evict, Releasing in the state. One that cannot be evicted comes back as [`Delta::EvictFailed`].
     pub evictions: Vec<Eviction>,
     /// Pods that wait on a node for those evicted for them.
     pub nominations: Vec<(TaskIx, NodeIx)>,
+    /// Pods that still wait and are nominated no more.
+    pub nominations_ended: Vec<TaskIx>,
     /// Jobs whose PodGroup status changed; the new one is in the state.
     pub groups: Vec<JobIx>,
     /// The cycle was skipped: nothing has changed since the last one, which changed nothing.
@@ -93,6 +94,7 @@ impl Decisions {
         self.binds.is_empty()
             && self.evictions.is_empty()
             && self.nominations.is_empty()
+            && self.nominations_ended.is_empty()
             && self.groups.is_empty()
     }
 }
@@ -256,6 +258,9 @@ impl Engine {
         if let Some(task) = evicted {
             self.plugins.observe(&self.state, Step::Restored(task));
         }
+        if let Some(task) = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid)) {
+            self.nominations.read(&self.state, task, self.now_s);
+        }
         let (Some(task), Some(uid)) = (known, pod) else {
             return;
         };
@@ -263,7 +268,11 @@ impl Engine {
             .state
             .task_by_uid(&uid)
             .map(|task| self.state.task(task));
-        if now.is_none_or(|task| task.node.is_some() && task.status != TaskStatus::Binding) {
+        let is_placed = |task: &Task| {
+            let is_told = !task.status.is_undecided() && task.status != TaskStatus::Binding;
+            task.node.is_some() && is_told
+        };
+        if now.is_none_or(is_placed) {
             self.bind_backoffs.forget(&uid);
             self.nominations.forget(task);
         }
@@ -387,7 +396,11 @@ impl Engine {
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
         let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
-        let others_s = [self.plugins.wake_at_s(), self.sleepers.check_due_s()];
+        let others_s = [
+            self.plugins.wake_at_s(),
+            self.sleepers.check_due_s(),
+            self.nominations.next_s(),
+        ];
         let due_s = due_s.into_iter().chain(others_s).flatten();
         release_s.chain(due_s).min()
     }
@@ -410,6 +423,7 @@ impl Engine {
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let time_matters = is_due(self.plugins.wake_at_s());
         let check_due = is_due(self.sleepers.check_due_s());
+        let time_matters = time_matters || is_due(self.nominations.next_s());
         if self.settled == Some(self.state.generation()) && !time_matters && !check_due {
             let groups = self.close_due(now_s);
             return Decisions {
@@ -436,6 +450,10 @@ impl Engine {
         );
         session.work = std::mem::take(&mut self.work);
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
+        let (nominees, mut ended) = self.nominations.due(session.state, now_s);
+        let unfit = pumice_actions::place_nominees(&mut session, &mut self.kernel, &nominees);
+        self.nominations.end_all(&unfit);
+        ended.extend(unfit);
         observer.end(Stage::Open);
         for (action, arguments) in &self.actions {
             if let Some(run) = action.run {
@@ -453,13 +471,15 @@ impl Engine {
         self.work = std::mem::take(&mut session.work);
         drop(session);
         let postponed = self.work.end_cycle(&self.state);
-        self.nominations.take_in(&self.state, &plan);
+        self.nominations.take_in(&self.state, &plan, now_s);
+        let nominations_ended = self.still_waiting(ended);
         let before = self.renew_notes(looked_at, notes);
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
         // A bare pod that was admitted shows in no decision.
         let settled = plan.is_empty()
+            && nominations_ended.is_empty()
             && groups.is_empty()
             && !postponed
             && phase_changes == self.state.phase_changes();
@@ -468,6 +488,7 @@ impl Engine {
             binds: plan.binds,
             evictions: plan.evictions,
             nominations: plan.nominations,
+            nominations_ended,
             groups,
             skipped: false,
             settled,

@@ -14,7 +14,7 @@ use crate::points::{
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
-use crate::tiers::{self, Vote};
+use crate::tiers::{self, Vote, Weight};
 
 mod asked;
 
@@ -518,6 +518,40 @@ impl Plugins {
             }
         }
         victims.allowed
+    }
+
+    /// Whether it is certain that a candidate will not be named for preemptors of the same queue and job
+    /// priority ([`Victims::never`](crate::points::Victims::never)).
+    pub fn is_never_victim(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> bool {
+        let asked = self.asked_about_victims(purpose);
+        // Whoever decides, a veto counts; a tier with protection that names nobody decides.
+        let mut settled = None;
+        for tier in self.by_tier(asked, |x| x.as_victims()) {
+            let mut refused = false;
+            let mut is_final = false;
+            for plugin in tier {
+                match plugin.never(state, purpose, preemptor, candidate) {
+                    Some(Weight::Veto) => return true,
+                    Some(weight) => {
+                        refused = true;
+                        is_final |= weight == Weight::Protection;
+                    }
+                    None => {}
+                }
+            }
+            match (settled, refused, is_final) {
+                (None, false, _) => settled = Some(false),
+                (None, true, true) => settled = Some(true),
+                _ => {}
+            }
+        }
+        settled.unwrap_or(true)
     }
 
     fn asked_about_victims(&self, purpose: Purpose) -> &PluginsOfPoint {

@@ -38,6 +38,8 @@ pub struct Session<'a> {
     /// Jobs that have turns, besides those that are woken.
     awake: Vec<JobIx>,
     pub(crate) steps: Vec<Op>,
+    /// Jobs whose pods gained a place, or got one back, in that order.
+    pub(crate) gains: Vec<JobIx>,
 }
 
 impl<'a> Session<'a> {
@@ -65,6 +67,7 @@ impl<'a> Session<'a> {
             lasting,
             awake: Vec::new(),
             steps: Vec::new(),
+            gains: Vec::new(),
         }
     }
 

@@ -44,6 +44,7 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
                 .sub_group_policy
                 .iter()
                 .any(|policy| policy.network_topology.is_some()),
+        preemptable: meta::preemptable(&group.metadata),
         annotations: meta::annotations(&group.metadata, &options.annotations),
         status: status(&group.status, &mut problems),
         namespace,

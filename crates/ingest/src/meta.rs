@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use pumice_api::keys;
-use pumice_model::object::Pairs;
+use pumice_model::object::{Pairs, PreemptableMark};
 
 use crate::problem::{ObjectProblems, Path};
 
@@ -74,4 +74,12 @@ pub(crate) fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str>
 pub(crate) fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     let value = meta.labels.as_ref()?.get(key)?;
     (!value.is_empty()).then_some(value)
+}
+
+/// What an object says of the eviction of its pods: annotation, then label (spec/07 §2.3).
+pub(crate) fn preemptable(meta: &ObjectMeta) -> PreemptableMark {
+    let said =
+        |map: &Option<BTreeMap<String, String>>| map.as_ref()?.get(keys::PREEMPTABLE).cloned();
+    let text = said(&meta.annotations).or_else(|| said(&meta.labels));
+    PreemptableMark::of(text.as_deref())
 }

@@ -13,6 +13,9 @@ use crate::{affinity, device, image, meta, request, spread, volume};
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
 
+/// The `preemptionPolicy` of pods and PriorityClasses for which nobody is evicted.
+pub(crate) const NEVER: &str = "Never";
+
 /// What reading pods and PodGroups depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -55,6 +58,10 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
     );
     out.priority = priority(&pod.metadata, spec);
     out.priority_class = spec.priority_class_name.clone().unwrap_or_default();
+    out.preempts = preempts(spec);
+    let status = pod.status.as_ref();
+    let nominated = status.and_then(|status| status.nominated_node_name.clone());
+    out.nominated_node = nominated.filter(|name| !name.is_empty());
     out.node_selector = meta::pairs(spec.node_selector.as_ref());
     out.tolerations = spec.tolerations.iter().flatten().map(toleration).collect();
     out.gates = gates(spec);
@@ -92,7 +99,7 @@ fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
         group: annotation(keys::GROUP_NAME).map(str::to_owned),
         queue: annotation(keys::QUEUE_NAME).map(str::to_owned),
         role: role.unwrap_or_default().to_owned(),
-        preemptable: preemptable(wire),
+        preemptable: meta::preemptable(wire),
         owners: owners(wire),
         controlled: has_controller(wire),
         namespace,
@@ -101,17 +108,12 @@ fn identity(wire: &ObjectMeta, problems: &mut ObjectProblems) -> PodObject {
     }
 }
 
-/// Annotation, then label; absent means true, unreadable false (spec/01 §3.3).
-fn preemptable(wire: &ObjectMeta) -> bool {
-    let find = |map: &Option<std::collections::BTreeMap<String, String>>| {
-        map.as_ref()
-            .and_then(|map| map.get(keys::PREEMPTABLE).cloned())
-    };
-    match find(&wire.annotations).or_else(|| find(&wire.labels)) {
-        Some(text) => {
-            matches!(text.as_str(), "1" | "t" | "T" | "true" | "TRUE" | "True")
-        }
-        None => true,
+/// `spec.preemptionPolicy`; a word that is none of Kubernetes' says nothing.
+fn preempts(spec: &PodSpec) -> Option<bool> {
+    match spec.preemption_policy.as_deref() {
+        Some(NEVER) => Some(false),
+        Some("PreemptLowerPriority") => Some(true),
+        _ => None,
     }
 }
 

@@ -11,6 +11,7 @@ use pumice_model::object::{
     GroupLimits, NamespaceObject, NodeGroups, PriorityClassObject, QueueObject, QueueState,
 };
 
+use crate::pod::NEVER;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::{amount, meta};
 
@@ -158,6 +159,7 @@ pub fn priority_class(class: &PriorityClass) -> Result<PriorityClassObject, Vec<
         name: meta::name(&class.metadata, &mut problems),
         value: class.value.unwrap_or(0),
         global_default: class.global_default == Some(true),
+        never_preempts: class.preemption_policy.as_deref() == Some(NEVER),
     };
     problems.or(out)
 }

@@ -2,7 +2,7 @@
 
 use crate::intern::Sym;
 use crate::ix::{QueueIx, TaskIx};
-use crate::object::{GroupObject, GroupPhase, GroupStatus};
+use crate::object::{GroupObject, GroupPhase, GroupStatus, PreemptableMark};
 use crate::resource::{ResVec, WideSum};
 use crate::task::{STATUSES, TaskStatus};
 
@@ -80,6 +80,30 @@ pub struct SubJob {
     pub tasks: Vec<TaskIx>,
 }
 
+/// How many tasks of a job carry which [`PreemptableMark`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkCounts {
+    /// Explicitly preemptable.
+    pub yes: u32,
+    /// Explicitly not.
+    pub no: u32,
+    /// With a mark that cannot be read.
+    pub unreadable: u32,
+}
+
+impl MarkCounts {
+    /// Adds (`by` = 1) or removes (`by` = −1) a task.
+    pub(crate) fn count(&mut self, mark: PreemptableMark, by: i32) {
+        let count = match mark {
+            PreemptableMark::Unsaid => return,
+            PreemptableMark::Yes => &mut self.yes,
+            PreemptableMark::No => &mut self.no,
+            PreemptableMark::Unreadable => &mut self.unreadable,
+        };
+        *count = count.strict_add_signed(by);
+    }
+}
+
 /// One job.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -114,6 +138,8 @@ pub struct Job {
     pub by_status: [u32; STATUSES],
     /// Pending tasks with a best-effort request.
     pub pending_best_effort: u32,
+    /// Tasks by what they say of their eviction.
+    pub marks: MarkCounts,
     /// Per role, in order of first appearance.
     pub roles: Vec<RoleCount>,
     /// Sub-jobs; empty when the group has no sub-group policy.

@@ -150,6 +150,47 @@ pub enum Gates {
     Foreign,
 }
 
+/// What the mark `volcano.sh/preemptable` of a pod or PodGroup says, annotation before label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum PreemptableMark {
+    /// There is none.
+    #[default]
+    Unsaid,
+    /// May be evicted.
+    Yes,
+    /// May not be evicted.
+    No,
+    /// Neither true nor false, which protects like [`PreemptableMark::No`].
+    Unreadable,
+}
+
+impl PreemptableMark {
+    /// From the text of the mark.
+    pub fn of(text: Option<&str>) -> Self {
+        match text {
+            None => Self::Unsaid,
+            Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Self::Yes,
+            Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Self::No,
+            Some(_) => Self::Unreadable,
+        }
+    }
+
+    /// What is said; an unreadable mark says no.
+    pub fn explicit(self) -> Option<bool> {
+        match self {
+            Self::Unsaid => None,
+            Self::Yes => Some(true),
+            Self::No | Self::Unreadable => Some(false),
+        }
+    }
+
+    /// Nobody is evicted against it.
+    pub fn protects(self) -> bool {
+        self.explicit() == Some(false)
+    }
+}
+
 /// A host port a pod wants. An empty host IP is stored as `0.0.0.0`, an empty protocol as `TCP`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -315,8 +356,13 @@ pub struct PodObject {
     pub priority: i32,
     /// `spec.priorityClassName`.
     pub priority_class: String,
-    /// Annotation, then label `volcano.sh/preemptable`; default true.
-    pub preemptable: bool,
+    /// What the pod says of its eviction.
+    pub preemptable: PreemptableMark,
+    /// `spec.preemptionPolicy`: whether others may be evicted for it. `None` leaves that to its
+    /// PriorityClass.
+    pub preempts: Option<bool>,
+    /// `status.nominatedNodeName`.
+    pub nominated_node: Option<String>,
     /// Owner references: (kind, name), the controller first.
     pub owners: Vec<(String, String)>,
     /// The first owner is its controller.
@@ -382,6 +428,8 @@ pub struct PriorityClassObject {
     pub value: i32,
     /// Is the global default.
     pub global_default: bool,
+    /// `preemptionPolicy: Never`: nobody is evicted for its pods.
+    pub never_preempts: bool,
 }
 
 /// A Namespace: only its labels matter (namespace selectors).

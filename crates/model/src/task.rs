@@ -5,7 +5,7 @@ use pumice_devices::Load;
 use crate::device::Holding;
 use crate::intern::Sym;
 use crate::ix::{AppearanceIx, DeviceRequestIx, JobIx, NeedIx, NodeIx, ShapeIx};
-use crate::object::{Gates, Pairs, PodObject, PodPhase};
+use crate::object::{Gates, Pairs, PodObject, PodPhase, PreemptableMark};
 
 /// Where a task is in its life (spec/01 §3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -156,8 +156,16 @@ pub struct Task {
     pub best_effort: bool,
     /// Gates.
     pub gates: Gates,
-    /// May be a victim.
-    pub preemptable: bool,
+    /// What the pod itself says of its eviction; its PodGroup may say something too:
+    /// [`State::is_protected_by_mark`](crate::State::is_protected_by_mark).
+    pub preemptable: PreemptableMark,
+    /// What its spec says of evictions for it:
+    /// [`State::never_preempts`](crate::State::never_preempts) has the whole rule.
+    pub preempts: Option<bool>,
+    /// Its PriorityClass by name, empty for none.
+    pub priority_class: Sym,
+    /// `status.nominatedNodeName`, as last seen.
+    pub nominated_node: Option<Box<str>>,
     /// Of a critical priority class or namespace: never a victim of `conformance`.
     pub critical: bool,
     /// A deletion timestamp is set.

@@ -1,8 +1,8 @@
 //! Memory follows the population, not the history.
 
 use pumice_model::object::{
-    NodeObject, PodObject, PodTerm, Requirement, Selector, SelectorOp, SpreadConstraint,
-    Unsatisfiable, WorkloadObject,
+    NodeObject, PodObject, PodTerm, PreemptableMark, Requirement, Selector, SelectorOp,
+    SpreadConstraint, Unsatisfiable, WorkloadObject,
 };
 use pumice_model::state::Footprint;
 use pumice_model::{Delta, State};
@@ -33,6 +33,15 @@ fn unique(number: usize) -> PodObject {
         group: number.is_multiple_of(3).then(|| text("group")),
         queue: Some(text("queue")),
         role: text("role"),
+        priority_class: text("class"),
+        preemptable: [
+            PreemptableMark::Unsaid,
+            PreemptableMark::Yes,
+            PreemptableMark::No,
+            PreemptableMark::Unreadable,
+        ][number % 4],
+        preempts: [None, Some(false), Some(true)][number % 3],
+        nominated_node: number.is_multiple_of(5).then(|| "n1".to_owned()),
         labels: vec![(text("key"), text("value"))],
         owners: vec![("ReplicaSet".to_owned(), text("set"))],
         request: vec![("cpu".to_owned(), 1 + number as i64)],
@@ -102,7 +111,7 @@ fn what_pods_bring_goes_with_them() {
         state.seal();
     }
     let spare_names = 10_000;
-    assert!(most.names <= 3 * (12 * AT_A_TIME + spare_names), "{most:?}");
+    assert!(most.names <= 3 * (13 * AT_A_TIME + spare_names), "{most:?}");
     for (what, kept, limit) in [
         ("tasks", most.tasks, AT_A_TIME),
         ("jobs", most.jobs, AT_A_TIME),

@@ -2,16 +2,21 @@
 //!
 //! The share of a job is the largest of its amounts as a fraction of the cluster, `pods` included;
 //! what it holds is read live from the state. With `enableHierarchy`, queues are ordered by a tree
-//! of weighted shares. Namespace weights do not exist, as in Volcano today.
+//! of weighted shares. Victims are pods of jobs, or queues, that keep a larger share without them
+//! than the preemptor's has with it. Namespace weights do not exist, as in Volcano today.
 
 mod tree;
 
 use std::cmp::Ordering;
 
 use pumice_conf::{PluginConflict, PluginSpec};
-use pumice_framework::points::{JobOrder, JobShares, QueueOrder};
-use pumice_framework::{CycleInfo, Plugin, Step};
-use pumice_model::{Job, JobIx, QueueIx, State};
+use pumice_framework::points::victims::Purpose;
+use pumice_framework::points::{JobOrder, JobShares, QueueOrder, Reclaimer, Victims};
+use pumice_framework::tiers::{VictimAnswer, Weight};
+use pumice_framework::{CycleInfo, Plugin, Refusal, Step};
+use pumice_model::object::QueueState;
+use pumice_model::{Job, JobIx, QueueIx, ResVec, State, TaskIx};
+use rustc_hash::FxHashMap;
 
 use tree::Tree;
 
@@ -34,6 +39,9 @@ pub const SPEC: PluginSpec = PluginSpec {
 pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Drf::new(conf.enabled.hierarchy)));
 
+/// Shares of jobs that differ by less are the same (spec/07 §3).
+const SAME_SHARE: f64 = 1e-6;
+
 /// The plugin.
 pub struct Drf {
     hierarchy: bool,
@@ -55,14 +63,56 @@ impl Drf {
     fn share(&self, job: &Job) -> f64 {
         let (allocated, pipelined) = (job.allocated.as_slice(), job.pipelined.as_slice());
         let of = |amounts: &[i64], at: usize| amounts.get(at).copied().unwrap_or(0);
+        self.largest(|at| of(allocated, at) + of(pipelined, at))
+    }
+
+    fn share_of(&self, amounts: &ResVec) -> f64 {
+        let amounts = amounts.as_slice();
+        self.largest(|at| amounts.get(at).copied().unwrap_or(0))
+    }
+
+    /// The largest fraction of the cluster among amounts by resource index.
+    fn largest(&self, held: impl Fn(usize) -> i64) -> f64 {
         let mut share = 0.0;
         for (at, total) in self.totals.iter().enumerate() {
-            let held = of(allocated, at) + of(pipelined, at);
+            let held = held(at);
             if held > 0 && *total > 0.0 {
                 share = f64::max(share, held as f64 / total);
             }
         }
         share
+    }
+
+    /// Pods of jobs whose share without them is no smaller than that of the preemptor's job with it.
+    fn of_larger_jobs(
+        &self,
+        state: &State,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let held = |ix: JobIx| {
+            let job = state.job(ix);
+            let mut held = job.allocated.clone();
+            held.add(&job.pipelined);
+            held
+        };
+        let Some(own) = state.task(preemptor).job else {
+            return Vec::new();
+        };
+        let mut with = held(own);
+        with.add(&state.charged(preemptor));
+        let with = self.share_of(&with);
+        let mut rests: FxHashMap<JobIx, ResVec> = FxHashMap::default();
+        let mut is_larger = |victim: TaskIx| {
+            let Some(job) = state.task(victim).job else {
+                return false;
+            };
+            let rest = rests.entry(job).or_insert_with(|| held(job));
+            rest.sub(&state.charged(victim));
+            with <= self.share_of(rest) + SAME_SHARE
+        };
+        let candidates = candidates.iter().copied();
+        candidates.filter(|victim| is_larger(*victim)).collect()
     }
 }
 
@@ -77,6 +127,14 @@ impl Plugin for Drf {
 
     fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
         self.hierarchy.then_some(self as &dyn QueueOrder)
+    }
+
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+
+    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
+        self.hierarchy.then_some(self as &dyn Reclaimer)
     }
 
     fn as_job_shares(&self) -> Option<&dyn JobShares> {
@@ -100,6 +158,39 @@ impl Plugin for Drf {
             Step::Placed(task) | Step::Restored(task) => self.tree.hold(state, task),
             Step::Leaving(task) | Step::Evicting(task) => self.tree.release(state, task),
             Step::Admitted(_) => {}
+        }
+    }
+}
+
+impl Victims for Drf {
+    fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        match purpose {
+            Purpose::Preempt => VictimAnswer::ordering(
+                Weight::Opinion,
+                self.of_larger_jobs(state, preemptor, candidates),
+            ),
+            Purpose::Reclaim if self.hierarchy => VictimAnswer::ordering(
+                Weight::Veto,
+                self.tree.of_larger_queues(state, preemptor, candidates),
+            ),
+            // A job's share does not tell its pods apart, nor jobs' shares queues.
+            Purpose::WithinJob | Purpose::Reclaim => VictimAnswer::abstains(),
+        }
+    }
+}
+
+/// With the hierarchy alone: whom a queue may take from is all there is to say.
+impl Reclaimer for Drf {
+    fn may_reclaim(&self, state: &State, queue: QueueIx, _: TaskIx) -> Result<(), Refusal> {
+        match state.queue(queue).object.state {
+            QueueState::Open => Ok(()),
+            other => Err(Refusal::NotOpen(other)),
         }
     }
 }

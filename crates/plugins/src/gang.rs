@@ -2,19 +2,23 @@
 //!
 //! Everything is counted over the job's tasks by status. Unlike Volcano, pods without a request
 //! count once they are placed, not before: a gang is bound with at least `minMember` placed pods.
-//! When preemption comes, this plugin will protect the `minMember` of other jobs.
+//! Of other jobs only pods beyond their `minMember` are victims (spec/07 §3).
 
 mod newcomers;
 
 use std::cmp::Ordering;
 
 use pumice_conf::{Arg, Arguments, PluginMissed, PluginSpec};
+use pumice_framework::points::victims::Purpose;
 use pumice_framework::points::{
     Allocatable, Invalid, JobOrder, JobPipelined, JobReady, JobStarving, JobValid, SubJobOrder,
+    Victims,
 };
+use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Step, Vote};
 use pumice_model::job::{RoleCount, SubJob};
 use pumice_model::{Job, JobIx, QueueIx, State, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
 
 use crate::registry::PluginEntry;
 use newcomers::Newcomers;
@@ -93,6 +97,10 @@ impl Plugin for Gang {
         Some(self)
     }
 
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         self.newcomers.open(state, cycle.now_s);
     }
@@ -108,6 +116,49 @@ impl Plugin for Gang {
 
     fn wake_at_s(&self) -> Option<i64> {
         self.newcomers.wake_at_s()
+    }
+}
+
+impl Victims for Gang {
+    fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        _preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        if purpose == Purpose::WithinJob {
+            // One pod of the job comes for each that goes.
+            return VictimAnswer::new(Weight::Protection, candidates.to_vec());
+        }
+        // Of each job, how many more may go.
+        let mut spare: FxHashMap<JobIx, i32> = FxHashMap::default();
+        let mut is_spare = |victim: &TaskIx| {
+            let Some(ix) = state.task(*victim).job else {
+                return false;
+            };
+            let spare = spare.entry(ix).or_insert_with(|| {
+                let job = state.job(ix);
+                job.allocated_count().saturating_sub(job.min_available)
+            });
+            *spare = spare.saturating_sub(1);
+            *spare >= 0
+        };
+        let beyond = candidates.iter().copied();
+        let beyond = beyond.filter(|victim| is_spare(victim)).collect();
+        VictimAnswer::new(Weight::Protection, beyond)
+    }
+
+    fn never(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        _preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> Option<Weight> {
+        let job = state.job(state.task(candidate).job?);
+        let has_spare = job.allocated_count() > job.min_available;
+        (purpose != Purpose::WithinJob && !has_spare).then_some(Weight::Protection)
     }
 }
 

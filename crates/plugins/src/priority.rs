@@ -1,13 +1,15 @@
 //! Plugin `priority`: higher priority first (spec/02 §1).
 //!
-//! Job priority is the value of the PodGroup's PriorityClass, task priority that of the pod. When
-//! preemption comes, this plugin will offer pods of lower priority as victims.
+//! Job priority is the value of the PodGroup's PriorityClass, task priority that of the pod. Victims of
+//! preemption are pods of jobs of lower priority, within a job pods of lower priority.
 
 use std::cmp::{Ordering, Reverse};
 
 use pumice_conf::PluginSpec;
 use pumice_framework::Plugin;
-use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder};
+use pumice_framework::points::victims::Purpose;
+use pumice_framework::points::{JobOrder, JobStarving, SubJobOrder, TaskOrder, Victims};
+use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_model::{JobIx, State, TaskIx};
 
 use crate::registry::PluginEntry;
@@ -44,6 +46,45 @@ impl Plugin for Priority {
 
     fn as_job_starving(&self) -> Option<&dyn JobStarving> {
         Some(self)
+    }
+
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+}
+
+impl Victims for Priority {
+    fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        let of_job = |task: TaskIx| state.task(task).job.map(|job| state.job(job).priority);
+        let of_pod = |task: TaskIx| state.task(task).priority;
+        let is_lower = |victim: &TaskIx| of_job(*victim) < of_job(preemptor);
+        let is_lower_pod = |victim: &TaskIx| of_pod(*victim) < of_pod(preemptor);
+        let candidates = candidates.iter().copied();
+        let lower = match purpose {
+            Purpose::Preempt => candidates.filter(is_lower).collect(),
+            Purpose::WithinJob => candidates.filter(is_lower_pod).collect(),
+            // What queues deserve decides between them.
+            Purpose::Reclaim => return VictimAnswer::abstains(),
+        };
+        VictimAnswer::ordering(Weight::Opinion, lower)
+    }
+
+    fn never(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> Option<Weight> {
+        let of_job = |task: TaskIx| state.task(task).job.map(|job| state.job(job).priority);
+        let is_lower = of_job(candidate) < of_job(preemptor);
+        (purpose == Purpose::Preempt && !is_lower).then_some(Weight::Opinion)
     }
 }
 

@@ -116,7 +116,6 @@ pub fn pod(name: &str, request: &str) -> PodObject {
         uid: name.to_owned(),
         ours: true,
         priority: 1,
-        preemptable: true,
         request,
         nonzero_cpu_milli,
         nonzero_memory_bytes,
@@ -247,4 +246,10 @@ pub fn task(state: &State, uid: &str) -> TaskIx {
 /// The class of a pod.
 pub fn class(state: &State, uid: &str) -> Class {
     Class::of(state, task(state, uid))
+}
+
+/// Names of tasks, in their order.
+pub fn names(state: &State, tasks: &[TaskIx]) -> String {
+    let names: Vec<&str> = tasks.iter().map(|ix| &*state.task(*ix).name).collect();
+    names.join(" ")
 }

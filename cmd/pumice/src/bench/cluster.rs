@@ -106,7 +106,6 @@ fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
         namespace: "bench".to_owned(),
         ours: true,
         priority: 1,
-        preemptable: true,
         request: vec![
             ("cpu".to_owned(), cpu_milli),
             ("memory".to_owned(), memory_bytes),

@@ -1,8 +1,8 @@
 //! What plugins have to say to the owner of a PodGroup: that something written on it is not what it
 //! seems. An event, at once and again before the API server forgets it.
 
-use pumice_model::JobIx;
-use pumice_model::object::GroupPhase;
+use pumice_model::object::{GroupPhase, PreemptableMark};
+use pumice_model::{Job, JobIx, State, TaskIx};
 
 use super::log::LastReport;
 use super::{GroupEvent, ReportLog};
@@ -61,12 +61,64 @@ impl Engine {
         if job.group().is_none() || job.status.phase == GroupPhase::Completed {
             return None;
         }
-        let message = self.plugins.job_warning(&self.state, ix)?;
+        let marks = marks_warning(&self.state, job);
+        let plugins = self.plugins.job_warning(&self.state, ix);
+        let all: Vec<String> = marks.into_iter().chain(plugins).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let message = all.join("; ");
         Some(GroupEvent {
             job: ix,
             warning: true,
             reason: "InvalidAnnotation",
             message,
         })
+    }
+}
+
+/// What is wrong with the marks `volcano.sh/preemptable` of a PodGroup and its pods (spec/07 §2.3).
+fn marks_warning(state: &State, job: &Job) -> Option<String> {
+    let group = job.group()?;
+    let mut all: Vec<String> = Vec::new();
+    let unreadable = "`volcano.sh/preemptable` is neither true nor false";
+    if group.preemptable == PreemptableMark::Unreadable {
+        all.push(format!(
+            "{unreadable} on the PodGroup, so none of its pods is evicted: write \"true\" or \"false\""
+        ));
+    }
+    if job.marks.unreadable > 0 {
+        all.push(format!(
+            "{unreadable} on {}, not evicted: write \"true\" or \"false\"",
+            which(
+                state,
+                job,
+                PreemptableMark::Unreadable,
+                job.marks.unreadable
+            )
+        ));
+    }
+    match group.preemptable.explicit() {
+        Some(true) if job.marks.no > 0 => all.push(format!(
+            "the PodGroup is marked preemptable, but not {}, not evicted",
+            which(state, job, PreemptableMark::No, job.marks.no)
+        )),
+        Some(false) if job.marks.yes > 0 => all.push(format!(
+            "the PodGroup is marked as not preemptable, so nobody evicts {} either, marked preemptable",
+            which(state, job, PreemptableMark::Yes, job.marks.yes)
+        )),
+        _ => {}
+    }
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The first pod with a mark, by name, and how many more have it.
+fn which(state: &State, job: &Job, mark: PreemptableMark, count: u32) -> String {
+    let is_marked = |ix: &&TaskIx| state.task(**ix).preemptable == mark;
+    let names = job.tasks.iter().filter(is_marked);
+    let first = names.map(|ix| &*state.task(*ix).name).min().unwrap_or("");
+    match count {
+        0 | 1 => format!("pod {first}"),
+        more => format!("pod {first} and {} more", more - 1),
     }
 }

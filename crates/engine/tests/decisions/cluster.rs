@@ -75,7 +75,6 @@ pub fn pod(name: &str, request: &str) -> PodObject {
         uid: name.to_owned(),
         ours: true,
         priority: 1,
-        preemptable: true,
         request,
         nonzero_cpu_milli: cpu,
         nonzero_memory_bytes: memory,

@@ -11,7 +11,7 @@ fn class(name: &str, value: i32) -> Delta {
     Delta::PriorityClassApply(PriorityClassObject {
         name: name.to_owned(),
         value,
-        global_default: false,
+        ..PriorityClassObject::default()
     })
 }
 

@@ -1,6 +1,8 @@
 //! What is told to the outside: once, and only when it is news.
 
-use pumice_model::object::{GroupObject, PodObject, QueueObject};
+use pumice_model::object::{
+    GroupObject, PodObject, PreemptableMark, PriorityClassObject, QueueObject,
+};
 use pumice_model::{Delta, JobIx};
 
 use crate::cluster::*;
@@ -311,6 +313,145 @@ fn groups_that_run_are_told_that_their_queue_was_deleted_unless_it_is_there_agai
     assert_eq!(cluster.engine.reports(due_s + 9).lost_queues, []);
 }
 
+/// Warnings on PodGroups that a cycle tells.
+fn warnings(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
+    cluster.engine.cycle(now_s);
+    let events = cluster.engine.reports(now_s).events;
+    let invalid = events.into_iter().filter(|event| event.warning);
+    invalid
+        .map(|event| format!("{}: {}", event.reason, event.message))
+        .collect()
+}
+
+#[test]
+fn marks_of_eviction_that_contradict_or_cannot_be_read_are_told_of() {
+    use PreemptableMark::{No, Unreadable, Unsaid, Yes};
+    let cases = [
+        (Unsaid, [Unsaid, No], None),
+        (No, [Unsaid, No], None),
+        (Yes, [Yes, Unsaid], None),
+        (
+            Yes,
+            [No, No],
+            Some("the PodGroup is marked preemptable, but not pod p0 and 1 more, not evicted"),
+        ),
+        (
+            No,
+            [Unsaid, Yes],
+            Some(
+                "the PodGroup is marked as not preemptable, so nobody evicts pod p1 either, marked \
+                 preemptable",
+            ),
+        ),
+        (
+            Unsaid,
+            [Yes, Unreadable],
+            Some(
+                "`volcano.sh/preemptable` is neither true nor false on pod p1, not evicted: write \
+                 \"true\" or \"false\"",
+            ),
+        ),
+        (
+            Unreadable,
+            [Unsaid, Unsaid],
+            Some(
+                "`volcano.sh/preemptable` is neither true nor false on the PodGroup, so none of its pods \
+                 is evicted: write \"true\" or \"false\"",
+            ),
+        ),
+    ];
+    for (of_group, of_pods, expected) in cases {
+        let mut cluster = Cluster::new()
+            .node(node("n1", "8c 8Gi pods=9"))
+            .group(GroupObject {
+                preemptable: of_group,
+                ..group("g", 1)
+            });
+        for (at, preemptable) in of_pods.into_iter().enumerate() {
+            let pod = pod(&format!("p{at}"), "1c");
+            cluster = cluster.pod(PodObject {
+                preemptable,
+                ..member("g", pod)
+            });
+        }
+        let expected: Vec<String> = expected
+            .map(|message| format!("InvalidAnnotation: {message}"))
+            .into_iter()
+            .collect();
+        assert_eq!(
+            warnings(&mut cluster, 0),
+            expected,
+            "{of_group:?} {of_pods:?}"
+        );
+        let state = cluster.engine.state();
+        for (at, of_pod) in of_pods.into_iter().enumerate() {
+            let ix = state.task_by_uid(&format!("p{at}")).expect("a pod");
+            let protects = [of_group, of_pod]
+                .iter()
+                .any(|m| matches!(m, No | Unreadable));
+            assert_eq!(
+                state.is_protected_by_mark(ix),
+                protects,
+                "{of_group:?} {of_pod:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn whether_others_are_evicted_for_a_pod_is_said_by_it_or_by_its_classes() {
+    let class = |name: &str, never_preempts, global_default| {
+        Delta::PriorityClassApply(PriorityClassObject {
+            name: name.to_owned(),
+            value: 9,
+            global_default,
+            never_preempts,
+        })
+    };
+    // What the pod says, its class, the class of its PodGroup: nobody is evicted for it.
+    let cases = [
+        (None, "", "", false),
+        (Some(false), "eager", "", true),
+        (Some(true), "patient", "", false),
+        (None, "patient", "", true),
+        (None, "gone", "", false),
+        (Some(true), "eager", "patient", true),
+        (None, "eager", "gone", false),
+    ];
+    for (preempts, of_pod, of_group, expected) in cases {
+        let mut cluster = Cluster::new()
+            .with(class("eager", false, false))
+            .with(class("patient", true, false))
+            .group(GroupObject {
+                priority_class: of_group.to_owned(),
+                ..group("g", 1)
+            })
+            .pod(PodObject {
+                preempts,
+                priority_class: of_pod.to_owned(),
+                ..member("g", pod("p", "1c"))
+            });
+        let never = |cluster: &Cluster| {
+            let state = cluster.engine.state();
+            state.never_preempts(state.task_by_uid("p").expect("a pod"))
+        };
+        cluster.engine.cycle(0);
+        assert_eq!(
+            never(&cluster),
+            expected,
+            "{preempts:?} {of_pod} {of_group}"
+        );
+        cluster.apply(class("default", true, true));
+        cluster.engine.cycle(1);
+        let by_default = preempts.is_none() && matches!(of_pod, "" | "gone");
+        assert_eq!(
+            never(&cluster),
+            expected || by_default,
+            "{preempts:?} {of_pod}"
+        );
+    }
+}
+
 #[test]
 fn an_annotation_that_a_plugin_cannot_read_is_told_of_once_and_again_later() {
     let conf = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: sla\n  - name: gang\n  \
@@ -323,25 +464,17 @@ fn an_annotation_that_a_plugin_cannot_read_is_told_of_once_and_again_later() {
         .node(node("n1", "1c 8Gi pods=9"))
         .group(with("soon"))
         .pod(member("g", pod("p", "1c")));
-    let told = |cluster: &mut Cluster, now_s| -> Vec<String> {
-        cluster.engine.cycle(now_s);
-        let events = cluster.engine.reports(now_s).events;
-        let invalid = events.into_iter().filter(|event| event.warning);
-        invalid
-            .map(|event| format!("{}: {}", event.reason, event.message))
-            .collect()
-    };
-    let first = told(&mut cluster, 0);
+    let first = warnings(&mut cluster, 0);
     assert_eq!(first.len(), 1, "{first:?}");
     assert!(
         first[0]
             .starts_with("InvalidAnnotation: annotation sla-waiting-time is passed over: `soon`"),
         "{first:?}"
     );
-    assert_eq!(told(&mut cluster, 1), [""; 0]);
+    assert_eq!(warnings(&mut cluster, 1), [""; 0]);
     let due_s = cluster.engine.wake_at_s().expect("a time");
-    assert_eq!(told(&mut cluster, due_s), first);
+    assert_eq!(warnings(&mut cluster, due_s), first);
     cluster.apply(Delta::GroupApply(Box::new(with("30m"))));
-    assert_eq!(told(&mut cluster, due_s + 1), [""; 0]);
-    assert_eq!(told(&mut cluster, due_s + 3600), [""; 0]);
+    assert_eq!(warnings(&mut cluster, due_s + 1), [""; 0]);
+    assert_eq!(warnings(&mut cluster, due_s + 3600), [""; 0]);
 }

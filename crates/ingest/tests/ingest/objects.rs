@@ -2,8 +2,8 @@
 
 use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{
-    GroupObject, GroupPhase, QueueState, Requirement, Selector, SelectorOp, Taint, TaintEffect,
-    WorkloadObject,
+    GroupObject, GroupPhase, PreemptableMark, QueueState, Requirement, Selector, SelectorOp, Taint,
+    TaintEffect, WorkloadObject,
 };
 use serde_json::{Value, json};
 
@@ -120,6 +120,7 @@ fn a_pod_group_is_read() {
     assert_eq!((group.min_member, group.queue.as_str()), (3, "q"));
     assert_eq!(group.annotation("example.com/read"), Some("1h"));
     assert_eq!(group.annotation("example.com/other"), None);
+    assert_eq!(group.preemptable, PreemptableMark::Unsaid);
     assert_eq!(
         group.min_task_member,
         [("a".to_owned(), 1), ("w".to_owned(), 2)]
@@ -146,6 +147,29 @@ fn a_pod_group_is_read() {
     assert_eq!(kinds, [("Unschedulable", "True"), ("Scheduled", "True")]);
     assert_eq!(group.status.conditions[0].transition_s, 5);
     assert_eq!(group.status.conditions[0].transition_id, "c1");
+}
+
+#[test]
+fn a_pod_group_says_whether_its_pods_may_be_evicted() {
+    let cases = [
+        (
+            json!({"annotations": {"volcano.sh/preemptable": "false"}}),
+            PreemptableMark::No,
+        ),
+        (
+            json!({"labels": {"volcano.sh/preemptable": "true"}}),
+            PreemptableMark::Yes,
+        ),
+        (
+            json!({"labels": {"volcano.sh/preemptable": "yes"}}),
+            PreemptableMark::Unreadable,
+        ),
+    ];
+    for (mut meta, expected) in cases {
+        meta["name"] = json!("g");
+        let group = pod_group(json!({"metadata": meta, "spec": {}})).unwrap();
+        assert_eq!(group.preemptable, expected, "{meta}");
+    }
 }
 
 #[test]
@@ -260,14 +284,17 @@ fn every_problem_of_a_queue_is_reported() {
 
 #[test]
 fn classes_and_namespaces_are_read() {
-    let class = json!({"metadata": {"name": "high"}, "value": 1000, "globalDefault": true});
+    let class = json!({"metadata": {"name": "high"}, "value": 1000, "globalDefault": true,
+        "preemptionPolicy": "Never"});
     let class = read!(priority_class, class).unwrap();
     assert_eq!(
         (class.name.as_str(), class.value, class.global_default),
         ("high", 1000, true)
     );
+    assert!(class.never_preempts);
     let class = read!(priority_class, json!({"metadata": {"name": "none"}})).unwrap();
     assert_eq!((class.value, class.global_default), (0, false));
+    assert!(!class.never_preempts);
     let namespace = json!({"metadata": {"name": "ns", "labels": {"team": "a"}}});
     let labels = read!(namespace, namespace).unwrap().labels;
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Identity, state and containers of a pod.
 
 use pumice_ingest::Options;
-use pumice_model::object::{Gates, HostPort, PodPhase};
+use pumice_model::object::{Gates, HostPort, PodPhase, PreemptableMark};
 use serde_json::{Value, json};
 
 use super::{pairs, problems, read, read_spec, with_spec};
@@ -14,7 +14,9 @@ fn a_bare_pod_has_the_documented_defaults() {
         ("default", "p")
     );
     assert_eq!((pod.uid.as_str(), pod.created_s), ("default/p", 0));
-    assert_eq!((pod.priority, pod.preemptable, pod.ours), (1, true, false));
+    assert_eq!((pod.priority, pod.ours), (1, false));
+    assert_eq!(pod.preemptable, PreemptableMark::Unsaid);
+    assert_eq!((pod.preempts, pod.nominated_node), (None, None));
     assert_eq!(
         (pod.phase, pod.deleting, pod.gates),
         (PodPhase::Pending, false, Gates::None)
@@ -135,14 +137,15 @@ fn the_priority_annotation_wins_when_it_can_be_read() {
 }
 
 #[test]
-fn preemptable_is_the_annotation_then_the_label_then_true() {
+fn preemptable_is_the_annotation_then_the_label() {
     let cases = [
-        (json!("true"), json!("false"), true),
-        (json!("0"), Value::Null, false),
-        (json!("maybe"), json!("true"), false),
-        (Value::Null, json!("false"), false),
-        (Value::Null, json!("T"), true),
-        (Value::Null, Value::Null, true),
+        (json!("true"), json!("false"), PreemptableMark::Yes),
+        (json!("0"), Value::Null, PreemptableMark::No),
+        (json!("maybe"), json!("true"), PreemptableMark::Unreadable),
+        (json!(""), json!("true"), PreemptableMark::Unreadable),
+        (Value::Null, json!("false"), PreemptableMark::No),
+        (Value::Null, json!("T"), PreemptableMark::Yes),
+        (Value::Null, Value::Null, PreemptableMark::Unsaid),
     ];
     for (annotation, label, expected) in cases {
         let map = |value: &Value| match value {
@@ -152,6 +155,29 @@ fn preemptable_is_the_annotation_then_the_label_then_true() {
         let meta = json!({"name": "p", "annotations": map(&annotation), "labels": map(&label)});
         let pod = read(json!({ "metadata": meta })).unwrap();
         assert_eq!(pod.preemptable, expected, "{annotation} {label}");
+    }
+}
+
+#[test]
+fn what_a_pod_says_of_evictions_for_it_is_read() {
+    let cases = [
+        (Value::Null, None),
+        (json!("Never"), Some(false)),
+        (json!("PreemptLowerPriority"), Some(true)),
+        (json!("Sometimes"), None),
+    ];
+    for (policy, expected) in cases {
+        let pod = read_spec(json!({ "preemptionPolicy": policy }));
+        assert_eq!(pod.preempts, expected, "{policy}");
+    }
+}
+
+#[test]
+fn the_node_that_a_pod_is_promised_is_read() {
+    for (name, expected) in [(json!("n1"), Some("n1")), (json!(""), None)] {
+        let status = json!({"phase": "Pending", "nominatedNodeName": name});
+        let pod = read(json!({"metadata": {"name": "p"}, "status": status})).unwrap();
+        assert_eq!(pod.nominated_node.as_deref(), expected);
     }
 }
 

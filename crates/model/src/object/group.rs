@@ -1,6 +1,6 @@
 //! The compact form of PodGroups and queues.
 
-use super::{Amounts, Pairs, Selector};
+use super::{Amounts, Pairs, PreemptableMark, Selector};
 
 /// PodGroup phase (spec/01 §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -123,6 +123,8 @@ pub struct GroupObject {
     pub sub_groups: Vec<SubGroupPolicy>,
     /// The group asks for a network topology (this version reports it as not supported yet).
     pub wants_topology: bool,
+    /// What it says of the eviction of its pods.
+    pub preemptable: PreemptableMark,
     /// Annotations that some plugin reads, as they are written.
     pub annotations: Pairs,
     /// Status as last seen.

@@ -254,6 +254,9 @@ impl State {
             best_effort,
             gates: pod.gates,
             preemptable: pod.preemptable,
+            preempts: pod.preempts,
+            priority_class: self.names.intern(&pod.priority_class),
+            nominated_node: pod.nominated_node.as_deref().map(Box::from),
             critical: is_critical(pod),
             deleting: pod.deleting,
             ours: pod.ours,
@@ -280,6 +283,7 @@ impl State {
             Self::role_entry(job, role);
             self.tasks[ix.at()].job_slot = job.tasks.len() as u32;
             job.tasks.push(ix);
+            job.marks.count(self.tasks[ix.at()].preemptable, 1);
             if job
                 .group()
                 .is_some_and(|group| !group.sub_groups.is_empty())
@@ -305,6 +309,7 @@ impl State {
         if let Some(job_ix) = self.task(ix).job {
             let slot = self.task(ix).job_slot;
             let job = &mut self.jobs[job_ix.at()];
+            job.marks.count(self.tasks[ix.at()].preemptable, -1);
             job.tasks.swap_remove(slot as usize);
             if let Some(&moved) = job.tasks.get(slot as usize) {
                 self.tasks[moved.at()].job_slot = slot;
@@ -443,6 +448,8 @@ fn same_pod(old: &Task, new: &Task) -> bool {
         && old.annotations == new.annotations
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
+        && (old.preempts, old.priority_class) == (new.preempts, new.priority_class)
+        && old.nominated_node == new.nominated_node
         && old.deleting == new.deleting
         && old.labels == new.labels
         && (&old.owners, old.controlled) == (&new.owners, new.controlled)

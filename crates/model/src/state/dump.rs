@@ -16,9 +16,6 @@ use crate::resource::ResVec;
 use crate::shape::Shape;
 use crate::task::{Task, TaskStatus};
 
-/// A class that makes a pod critical; which of the two it was is not kept.
-const CRITICAL_CLASS: &str = "system-node-critical";
-
 impl State {
     /// Deltas that make an empty state equal to this one, each kind in the order of its names.
     pub fn dump(&self) -> Vec<Delta> {
@@ -135,8 +132,6 @@ impl State {
             .job
             .map(|job| self.job(job))
             .filter(|job| matches!(job.origin, Origin::BarePod | Origin::Awaited));
-        let critical = task.critical.then(|| CRITICAL_CLASS.to_owned());
-        let class = bare.map(|job| job.priority_class.to_string());
         let undecided = matches!(
             task.status,
             TaskStatus::Pending
@@ -159,11 +154,10 @@ impl State {
             queue: bare.map(|job| self.text(job.queue_name)),
             role: self.text(task.role),
             priority: task.priority,
-            priority_class: class
-                .filter(|class| !class.is_empty())
-                .or(critical)
-                .unwrap_or_default(),
+            priority_class: self.text(task.priority_class),
             preemptable: task.preemptable,
+            preempts: task.preempts,
+            nominated_node: task.nominated_node.as_deref().map(str::to_owned),
             owners: task
                 .owners
                 .iter()

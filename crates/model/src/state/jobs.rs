@@ -2,9 +2,9 @@
 
 use super::State;
 use crate::intern::Sym;
-use crate::ix::JobIx;
-use crate::job::{DirtyFlags, Job, Origin};
-use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject};
+use crate::ix::{JobIx, TaskIx};
+use crate::job::{DirtyFlags, Job, MarkCounts, Origin};
+use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject, PriorityClassObject};
 use crate::resource::{ResVec, WideSum};
 use crate::task::{STATUSES, Task, TaskStatus};
 
@@ -32,6 +32,7 @@ impl State {
             tasks: Vec::new(),
             by_status: [0; STATUSES],
             pending_best_effort: 0,
+            marks: MarkCounts::default(),
             roles: Vec::new(),
             sub_jobs: Vec::new(),
             allocated: ResVec::default(),
@@ -142,11 +143,39 @@ impl State {
     }
 
     pub(super) fn priority_of(&self, class: &str) -> i32 {
-        match self.priority_classes.get(class) {
-            Some(class) => class.value,
+        self.class_or_default(class).map_or(0, |class| class.value)
+    }
+
+    /// The class with a name; the global default where there is none.
+    fn class_or_default(&self, name: &str) -> Option<&PriorityClassObject> {
+        self.priority_classes.get(name).or_else(|| {
+            let defaults = self.priority_classes.values().filter(|c| c.global_default);
+            defaults.max_by_key(|class| (class.value, &class.name))
+        })
+    }
+
+    /// The pod or its PodGroup says that it is not to be evicted, or says something unreadable of it
+    /// (spec/07 §2.3).
+    pub fn is_protected_by_mark(&self, ix: TaskIx) -> bool {
+        let task = self.task(ix);
+        let group = task.job.and_then(|job| self.job(job).group());
+        task.preemptable.protects() || group.is_some_and(|group| group.preemptable.protects())
+    }
+
+    /// Nobody is evicted for the pod (spec/07 §2.1): its spec says so, or leaves it to a PriorityClass
+    /// that does, or its PodGroup has such a class.
+    pub fn never_preempts(&self, ix: TaskIx) -> bool {
+        let task = self.task(ix);
+        let group = task.job.and_then(|job| self.job(job).group());
+        let of_group = group.and_then(|group| self.priority_classes.get(&group.priority_class));
+        if of_group.is_some_and(|class| class.never_preempts) {
+            return true;
+        }
+        match task.preempts {
+            Some(preempts) => !preempts,
             None => {
-                let default = self.priority_classes.values().filter(|c| c.global_default);
-                default.map(|class| class.value).max().unwrap_or(0)
+                let class = self.class_or_default(self.names.text(task.priority_class));
+                class.is_some_and(|class| class.never_preempts)
             }
         }
     }

@@ -88,7 +88,14 @@ impl State {
         let of_tasks = self.tasks.iter().flat_map(|(_, task)| {
             let pairs = task.labels.iter().chain(&task.owners);
             let pairs = pairs.flat_map(|(key, value)| [*key, *value]);
-            pairs.chain([task.namespace, task.role, task.lost_node, task.group])
+            let own = [
+                task.namespace,
+                task.role,
+                task.lost_node,
+                task.group,
+                task.priority_class,
+            ];
+            pairs.chain(own)
         });
         let of_jobs = self.jobs.iter().flat_map(|(_, job)| {
             let roles = job.roles.iter().map(|role| role.role);

@@ -65,3 +65,72 @@ fn queues_are_ordered_only_with_hierarchy() {
     let order = tree.as_queue_order();
     assert!(order.is_some_and(|order| order.is_entangled()));
 }
+
+/// A node of 10 cores, 10 Gi and 100 pods; `a` runs 6 pods of 1 core and 1 Gi, `b` two, and wants one.
+fn unequal() -> State {
+    Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "10c 10Gi pods=100"))
+        .group(group("a", "default"))
+        .pods(6, "a", on("n", pod("", "1c 1Gi")))
+        .group(group("b", "default"))
+        .pods(2, "b", on("n", pod("", "1c 1Gi")))
+        .pods(1, "b", pod("", "1c 1Gi"))
+        .build()
+}
+
+fn pods_of(state: &State, name: &str, status: TaskStatus) -> Vec<TaskIx> {
+    let mut tasks = state.job(job(state, name)).tasks.clone();
+    tasks.retain(|ix| state.task(*ix).status == status);
+    tasks
+}
+
+#[test]
+fn victims_are_of_jobs_that_keep_a_larger_share() {
+    let mut state = unequal();
+    let plugin = opened(Drf::new(false), &state);
+    let new = pods_of(&state, "b", TaskStatus::Pending)[0];
+    let all = pods_of(&state, "a", TaskStatus::Running);
+    let ask = |state: &State, purpose| plugin.victims(state, purpose, new, &all);
+    // .3 with the preemptor; .5, .4, .3 without them.
+    let answer = ask(&state, Purpose::Preempt);
+    assert_eq!(
+        answer,
+        VictimAnswer::ordering(Weight::Opinion, all[..3].to_vec())
+    );
+    // What is gone already in the transaction counts.
+    state.evict(all[5]);
+    assert_eq!(
+        ask(&state, Purpose::Preempt).allowed,
+        Some(all[..2].to_vec())
+    );
+    for purpose in [Purpose::WithinJob, Purpose::Reclaim] {
+        assert_eq!(
+            ask(&state, purpose),
+            VictimAnswer::abstains(),
+            "{purpose:?}"
+        );
+    }
+    // The other way round there is nobody.
+    let own = pods_of(&state, "b", TaskStatus::Running);
+    let answer = plugin.victims(&state, Purpose::Preempt, all[5], &own);
+    assert_eq!(answer.allowed, Some(Vec::new()));
+}
+
+#[test]
+fn only_the_hierarchy_says_who_may_reclaim() {
+    assert!(Drf::new(false).as_reclaimer().is_none());
+    let state = unequal();
+    let plugin = opened(Drf::new(true), &state);
+    let new = pods_of(&state, "b", TaskStatus::Pending)[0];
+    let reclaimer = plugin.as_reclaimer().expect("a point");
+    let asked = |state: &State| reclaimer.may_reclaim(state, queue_ix(state, "default"), new);
+    assert_eq!(asked(&state), Ok(()));
+    let closed = Cluster::default()
+        .queue(pumice_model::object::QueueObject {
+            state: QueueState::Closed,
+            ..queue("default", 1)
+        })
+        .build();
+    assert_eq!(asked(&closed), Err(Refusal::NotOpen(QueueState::Closed)));
+}

@@ -22,7 +22,7 @@ const TOLERANCE: f64 = 1e-9;
 const ROOT: usize = 0;
 
 /// The tree.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Tree {
     /// Cluster total by resource index.
     totals: Vec<f64>,
@@ -39,7 +39,7 @@ pub struct Tree {
     path_of: Vec<Vec<u32>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Inner {
     name: String,
     weight: f64,
@@ -51,6 +51,7 @@ struct Inner {
     saturated: bool,
 }
 
+#[derive(Clone)]
 struct Leaf {
     parent: usize,
     /// Requests of all tasks of the job.
@@ -191,6 +192,28 @@ impl Tree {
             node = self.inner[node].parent;
             self.recompute_inner(node);
         }
+    }
+
+    /// Candidates whose queue, without them and those before them, comes after that of the preemptor
+    /// with it: queues that hold more for their weight.
+    pub fn of_larger_queues(
+        &self,
+        state: &State,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let queue_of = |task: TaskIx| state.job(state.task(task).job?).queue;
+        let Some(own) = queue_of(preemptor) else {
+            return Vec::new();
+        };
+        let mut what_if = self.clone();
+        what_if.hold(state, preemptor);
+        let mut is_larger = |victim: TaskIx| {
+            what_if.release(state, victim);
+            queue_of(victim).is_some_and(|queue| what_if.compare(own, queue).is_lt())
+        };
+        let candidates = candidates.iter().copied();
+        candidates.filter(|victim| is_larger(*victim)).collect()
     }
 
     fn find_demanding(&self) -> Vec<bool> {

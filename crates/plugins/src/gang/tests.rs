@@ -305,3 +305,41 @@ fn jobs_that_are_not_ready_go_first() {
     assert_eq!(gang().job_order(&state, ready, waiting), Ordering::Greater);
     assert_eq!(gang().job_order(&state, ready, ready), Ordering::Equal);
 }
+
+#[test]
+fn victims_are_the_pods_beyond_the_minimum_cheapest_first() {
+    let cases = [
+        (3, "running running running running", 1),
+        (3, "running running running", 0),
+        (1, "running running running running", 3),
+        (0, "running running", 2),
+        (2, "running allocated running pending", 1),
+        // What is over, waits or goes holds nobody's place.
+        (4, "running running running running succeeded", 0),
+        (2, "running running pipelined", 0),
+        (2, "running running succeeding", 0),
+        // Below its minimum anyway.
+        (5, "running running", 0),
+    ];
+    for (min, tasks, expected) in cases {
+        let (state, _) = job_of(sized(min), tasks);
+        let all: Vec<TaskIx> = (0..2).map(|at| task(&state, &format!("t{at}"))).collect();
+        let more = (2..tasks.split_whitespace().count()).map(|at| task(&state, &format!("t{at}")));
+        let live = more.filter(|ix| state.task(*ix).status == TaskStatus::Running);
+        let all: Vec<TaskIx> = all.into_iter().chain(live).collect();
+        for purpose in [Purpose::Preempt, Purpose::Reclaim] {
+            let answer = gang().victims(&state, purpose, all[0], &all);
+            let (first, _) = all.split_at(expected);
+            assert_eq!(answer.allowed.as_deref(), Some(first), "{min}: {tasks}");
+            assert_eq!((answer.weight, answer.orders), (Weight::Protection, false));
+        }
+    }
+}
+
+#[test]
+fn within_a_job_the_minimum_stays_whole_by_itself() {
+    let (state, _) = job_of(sized(2), "running running pending");
+    let all = [task(&state, "t0"), task(&state, "t1")];
+    let answer = gang().victims(&state, Purpose::WithinJob, task(&state, "t2"), &all);
+    assert_eq!(answer.allowed, Some(all.to_vec()));
+}

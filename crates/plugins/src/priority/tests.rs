@@ -22,6 +22,7 @@ fn jobs_go_by_the_value_of_their_class_higher_first() {
             name: name.to_owned(),
             value,
             global_default: false,
+            never_preempts: false,
         };
         state.apply(Delta::PriorityClassApply(class));
     }
@@ -102,4 +103,68 @@ fn a_job_starves_while_any_of_its_tasks_is_neither_placed_nor_pipelined() {
         let answer = Priority.job_starving(&state, job(&state, "a"));
         assert_eq!(answer, starving, "{placed} placed, {waiting} waiting");
     }
+}
+
+/// Jobs `a` of class high, `b` of class low, each with pods of priority 5 and 9, and `new` of `a`.
+fn of_two_jobs() -> State {
+    let classed = |name: &str, class: &str| GroupObject {
+        priority_class: class.to_owned(),
+        ..group(name, "default")
+    };
+    let of = |group: &str, name: &str, priority| PodObject {
+        group: Some(group.to_owned()),
+        priority,
+        ..pod(name, "1c")
+    };
+    let mut state = Cluster::default()
+        .queue(queue("default", 1))
+        .node(node("n", "9c pods=9"))
+        .group(classed("a", "high"))
+        .group(classed("b", "low"))
+        .pod(on("n", of("a", "a5", 5)))
+        .pod(on("n", of("a", "a9", 9)))
+        .pod(on("n", of("b", "b5", 5)))
+        .pod(on("n", of("b", "b9", 9)))
+        .pod(of("a", "new-a", 7))
+        .pod(of("b", "new-b", 7))
+        .build();
+    for (name, value) in [("high", 1000), ("low", 10)] {
+        state.apply(Delta::PriorityClassApply(PriorityClassObject {
+            name: name.to_owned(),
+            value,
+            ..PriorityClassObject::default()
+        }));
+    }
+    state.seal();
+    state
+}
+
+#[test]
+fn victims_are_of_jobs_of_lower_priority_and_within_a_job_of_lower_priority_themselves() {
+    let state = of_two_jobs();
+    let all = ["a5", "a9", "b5", "b9"].map(|name| task(&state, name));
+    let cases = [
+        ("new-a", Purpose::Preempt, Some("b5 b9")),
+        ("new-b", Purpose::Preempt, Some("")),
+        ("new-a", Purpose::WithinJob, Some("a5 b5")),
+        ("new-a", Purpose::Reclaim, None),
+    ];
+    for (preemptor, purpose, expected) in cases {
+        let answer = Priority.victims(&state, purpose, task(&state, preemptor), &all);
+        let named = answer.allowed.as_deref().map(|named| names(&state, named));
+        assert_eq!(named.as_deref(), expected, "{preemptor} {purpose:?}");
+        assert_eq!(answer.orders, expected.is_some());
+        assert_eq!(answer.weight, Weight::Opinion);
+    }
+}
+
+#[test]
+fn pods_of_equal_priority_are_no_victims() {
+    let mut state = of_two_jobs();
+    state.apply(Delta::PriorityClassDelete("high".to_owned()));
+    state.apply(Delta::PriorityClassDelete("low".to_owned()));
+    state.seal();
+    let all = ["b5", "b9"].map(|name| task(&state, name));
+    let answer = Priority.victims(&state, Purpose::Preempt, task(&state, "new-a"), &all);
+    assert_eq!(answer.allowed, Some(Vec::new()));
 }

@@ -135,6 +135,7 @@ pub fn surroundings(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
             name: name.to_owned(),
             value,
             global_default: default && name == "mid",
+            never_preempts: false,
         }));
     }
     for (name, team) in NAMESPACES.iter().zip(["x", "y"]) {

@@ -194,7 +194,6 @@ fn any_template(rng: &mut Rng, theme: &Theme, namespace: &str) -> PodObject {
         ours: true,
         labels: pairs(&[("app", app)]),
         priority: 1,
-        preemptable: true,
         created_s: rng.pick(&[0, 10, 20]),
         container_count: rng.pick(&[1, 1, 2]),
         ..PodObject::default()

@@ -203,3 +203,33 @@ fn a_weight_below_1_counts_as_it_is() {
         assert_eq!(tree.compare(dev, sci), expected, "weight {weight}");
     }
 }
+
+#[test]
+fn queues_give_up_what_they_hold_beyond_others_for_their_weight() {
+    // Running tasks of sci, dev and prod; how many of sci may go for one more of dev. With it eng is at
+    // .10, .10, .10 and .15, and sci gives down to the next pod above that.
+    let cases = [
+        ([10, 2, 2], 7),
+        ([6, 2, 2], 3),
+        ([3, 2, 2], 0),
+        ([4, 2, 4], 0),
+    ];
+    for (running, expected) in cases {
+        let state = example(running, 5);
+        let tree = Tree::of(&state);
+        let of = |name: &str, status| {
+            let mut tasks = state.job(job(&state, name)).tasks.clone();
+            tasks.retain(|ix| state.task(*ix).status == status);
+            tasks
+        };
+        let new = of("dev", TaskStatus::Pending)[0];
+        let all = of("sci", TaskStatus::Running);
+        let victims = tree.of_larger_queues(&state, new, &all);
+        assert_eq!(victims, all[..expected], "{running:?}");
+        let prod = of("prod", TaskStatus::Running);
+        let before = order(&state, &tree);
+        let victims = tree.of_larger_queues(&state, new, &prod);
+        assert_eq!(victims, [], "prod holds less for its weight: {running:?}");
+        assert_eq!(order(&state, &tree), before, "only asked");
+    }
+}

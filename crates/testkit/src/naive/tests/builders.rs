@@ -58,7 +58,6 @@ pub fn pod(name: &str, milli: i64, bytes: i64) -> PodObject {
         nonzero_cpu_milli: if milli > 0 { milli } else { 100 },
         nonzero_memory_bytes: if bytes > 0 { bytes } else { 200 * MI },
         container_count: 1,
-        preemptable: true,
         ..PodObject::default()
     }
 }
