@@ -101,12 +101,12 @@ struct ApiStatus {
 #[serde(default, rename_all = "camelCase")]
 struct Details {
     retry_after_seconds: Option<u64>,
-    causes: Vec<Cause>,
+    causes: Vec<ApiCause>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Cause {
+struct ApiCause {
     reason: String,
 }
 
