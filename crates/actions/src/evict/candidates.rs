@@ -41,6 +41,7 @@ impl Scope {
         let task = state.task(ix);
         if !matches!(task.status, TaskStatus::Running | TaskStatus::Bound)
             || state.is_protected_by_mark(ix)
+            || state.spared(ix).is_some()
             || (self.best_effort && !task.best_effort)
         {
             return false;
