@@ -61,18 +61,33 @@ const LIST: [Action; 8] = [
                 Arg::switch(
                     "enableTopologyAwarePreemption",
                     false,
-                    "Simulates evictions.",
+                    "Accepted without effect: evictions are always simulated, on every node.",
                 )
                 .spec(),
-                Arg::int("topologyAwarePreemptWorkerNum", 16, "Parallel simulations.").spec(),
+                Arg::int(
+                    "topologyAwarePreemptWorkerNum",
+                    16,
+                    "Accepted without effect.",
+                )
+                .spec(),
                 Arg::int(
                     "minCandidateNodesPercentage",
                     10,
-                    "Fewest nodes, in percent.",
+                    "Accepted without effect: every node is a candidate.",
                 )
                 .spec(),
-                Arg::int("minCandidateNodesAbsolute", 1, "Fewest nodes.").spec(),
-                Arg::int("maxCandidateNodesAbsolute", 100, "Most nodes.").spec(),
+                Arg::int(
+                    "minCandidateNodesAbsolute",
+                    1,
+                    "Accepted without effect, likewise.",
+                )
+                .spec(),
+                Arg::int(
+                    "maxCandidateNodesAbsolute",
+                    100,
+                    "Accepted without effect, likewise.",
+                )
+                .spec(),
             ],
             built: true,
         },
