@@ -1,6 +1,7 @@
 //! The configured plugins in their tiers, asked by the rules of spec/01 §5.1.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
@@ -164,6 +165,25 @@ impl Plugins {
         let warnings = members.filter_map(|member| member.plugin.job_warning(state, job));
         let all: Vec<String> = warnings.collect();
         (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// What the owners of queues should know, by all plugins in their order; `None` while queues are not
+    /// as they were when the last cycle began.
+    pub fn queue_warnings(&self, state: &State) -> Option<BTreeMap<QueueIx, String>> {
+        let (_, queues) = self.opened?;
+        if queues != state.queues_epoch() {
+            return None;
+        }
+        let mut all: BTreeMap<QueueIx, String> = BTreeMap::new();
+        let members = self.tiers.iter().flatten();
+        for (queue, text) in members.flat_map(|member| member.plugin.queue_warnings(state)) {
+            let said = all.entry(queue).or_default();
+            if !said.is_empty() {
+                said.push_str("; ");
+            }
+            said.push_str(&text);
+        }
+        Some(all)
     }
 
     /// Gangs that are bound in part, then JobOrder, then creation, then the key

@@ -268,6 +268,11 @@ impl State {
         &self.queues[ix.at()]
     }
 
+    /// A queue that may be gone by now.
+    pub fn find_queue(&self, ix: QueueIx) -> Option<&Queue> {
+        self.queues.get(ix.at())
+    }
+
     /// All queues.
     pub fn queues(&self) -> impl Iterator<Item = (QueueIx, &Queue)> {
         self.queues
