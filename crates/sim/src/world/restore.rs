@@ -37,7 +37,7 @@ impl World {
                     pod.deleting = true;
                 }
             }
-            Delta::PodHeld { .. } => self.last_words.push(delta),
+            Delta::PodHeld { .. } | Delta::PodSpared { .. } => self.last_words.push(delta),
             Delta::GroupApply(group) => {
                 let key = format!("{}/{}", group.namespace, group.name);
                 self.groups.entry(key).or_insert(*group);
@@ -70,6 +70,7 @@ impl World {
             | Delta::BindFailed { .. }
             | Delta::BindTakenBack { .. }
             | Delta::EvictFailed { .. }
+            | Delta::EvictTakenBack { .. }
             | Delta::GroupDelete(..)
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)
