@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::object::PodObject;
-use pumice_model::{Delta, TaskStatus};
-use pumice_testkit::generate::{cluster, conf_text, npu_cluster, npu_conf_text, wide_cluster};
+use pumice_model::{Delta, JobIx, TaskStatus};
+use pumice_testkit::generate::{
+    cluster, conf_text, evicting_conf_text, full_cluster, npu_cluster, npu_conf_text, wide_cluster,
+};
 use pumice_testkit::naive::{self, Outcome};
 
 /// Random small clusters and configurations.
@@ -16,6 +18,9 @@ const CASES: u64 = 2000;
 
 /// Clusters in which NPUs decide.
 const NPU_CASES: u64 = 1500;
+
+/// Full clusters, for whose pods others are evicted.
+const EVICTING_CASES: u64 = 1000;
 
 /// Random wide ones.
 const WIDE_CASES: u64 = 24;
@@ -39,9 +44,35 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
     let mut pods: BTreeMap<String, PodObject> = pods.collect();
     let mut storage = run::Storage::new(objects);
     let mut outcome = Outcome::default();
+    let mut leaving = Leaving::default();
     for cycle in 0..cycles {
         let decisions = engine.cycle(naive::START_S + i64::from(cycle));
         let mut echo = Vec::new();
+        for (task, node) in &decisions.nominations {
+            let key = engine.state().task_key(*task);
+            let node = engine.state().nodes().object(*node).name.clone();
+            let pod = pods.get_mut(&key).expect("a known pod");
+            pod.nominated_node = Some(node.clone());
+            echo.push(Delta::PodApply(Box::new(pod.clone())));
+            outcome.nominations.push((key, node));
+        }
+        for task in &decisions.nominations_ended {
+            let key = engine.state().task_key(*task);
+            let pod = pods.get_mut(&key).expect("a known pod");
+            pod.nominated_node = None;
+            echo.push(Delta::PodApply(Box::new(pod.clone())));
+        }
+        for eviction in &decisions.evictions {
+            let key = engine.state().task_key(eviction.task);
+            let by = job_name(&engine, eviction.by);
+            let pod = pods.get_mut(&key).expect("a known pod");
+            pod.deleting = true;
+            leaving.start(cycle, &key, pod);
+            echo.push(Delta::PodApply(Box::new(pod.clone())));
+            outcome
+                .evictions
+                .push((key, eviction.reason.to_owned(), by));
+        }
         for bind in &decisions.binds {
             echo.extend(bind.volumes.iter().flat_map(|step| storage.take(step)));
             let key = engine.state().task_key(bind.task);
@@ -56,12 +87,56 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
             echo.push(Delta::PodApply(Box::new(pod.clone())));
             outcome.binds.push((key, node));
         }
+        echo.extend(leaving.before(cycle + 1, &mut pods));
         if cycle + 1 < cycles {
             echo.into_iter().for_each(|delta| engine.apply(delta));
         }
     }
     describe(&engine, &mut outcome);
     outcome
+}
+
+/// The key of a job; that of a pod without PodGroup as the naive scheduler names it.
+fn job_name(engine: &Engine, ix: JobIx) -> String {
+    let state = engine.state();
+    let job = state.job(ix);
+    match job.group() {
+        Some(_) => state.job_key(ix),
+        None => {
+            let pod = state.task(job.tasks[0]);
+            let namespace = state.names().text(pod.namespace);
+            format!("{namespace}/podgroup-{}", pod.uid)
+        }
+    }
+}
+
+/// Evicted pods that are still there.
+#[derive(Default)]
+struct Leaving(Vec<(u32, String, String)>);
+
+impl Leaving {
+    fn start(&mut self, cycle: u32, key: &str, pod: &PodObject) {
+        let last = cycle + naive::cycles_until_gone(&pod.uid);
+        self.0.push((last, key.to_owned(), pod.uid.clone()));
+    }
+
+    /// What is told before that cycle: whose time has come leaves, and its controller makes another.
+    fn before(&mut self, cycle: u32, pods: &mut BTreeMap<String, PodObject>) -> Vec<Delta> {
+        let (gone, still): (Vec<_>, Vec<_>) =
+            self.0.drain(..).partition(|(last, _, _)| *last == cycle);
+        self.0 = still;
+        let mut told = Vec::new();
+        for (_, key, uid) in gone {
+            told.push(Delta::PodDelete(uid));
+            let pod = pods.remove(&key).expect("a known pod");
+            let now_s = naive::START_S + i64::from(cycle);
+            if let Some(next) = naive::successor(&pod, now_s) {
+                told.push(Delta::PodApply(Box::new(next.clone())));
+                pods.insert(key, next);
+            }
+        }
+        told
+    }
 }
 
 fn describe(engine: &Engine, outcome: &mut Outcome) {
@@ -117,6 +192,8 @@ fn check_under(text: &str, seed: u64, objects: &[Delta], cycles: u32) -> Outcome
     let fast = fast(&config, objects, cycles);
     let slow = slow(&config, objects, cycles);
     let context = format!("seed {seed}, {cycles} cycle(s), conf:\n{text}");
+    assert_eq!(fast.evictions, slow.evictions, "evictions: {context}");
+    assert_eq!(fast.nominations, slow.nominations, "nominations: {context}");
     assert_eq!(fast.binds, slow.binds, "binds: {context}");
     assert_eq!(fast.devices, slow.devices, "devices: {context}");
     assert_eq!(fast.pipelined, slow.pipelined, "pipelined: {context}");
@@ -173,4 +250,26 @@ fn hundreds_of_nodes_are_searched_as_by_the_naive_loop() {
         binds += outcome.binds.len() as u64;
     }
     assert!(binds > 20 * cases, "{binds} binds");
+}
+
+#[test]
+fn whom_to_evict_is_decided_as_by_the_naive_loop() {
+    let (mut evictions, mut binds) = (0, 0);
+    let seeds = run::seeds(0, EVICTING_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let outcome = check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 1);
+        evictions += outcome.evictions.len() as u64;
+        binds += outcome.binds.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(evictions > cases / 4, "{evictions} evictions");
+    assert!(binds > cases / 4, "{binds} binds");
+}
+
+#[test]
+fn what_becomes_of_the_room_is_decided_as_by_the_naive_loop() {
+    for seed in run::seeds(EVICTING_CASES, EVICTING_CASES + EVICTING_CASES / 2) {
+        check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 6);
+    }
 }

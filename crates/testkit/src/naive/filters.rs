@@ -19,16 +19,33 @@ pub struct Filters<'a> {
     spread: spread::Counts,
 }
 
+/// Whether pods on their way out are gone for inter-pod affinity too, once they are released. Until the
+/// engine's counts of domains tell them apart they count until they are gone.
+const RELEASED_LEAVE_DOMAINS: bool = false;
+
 impl<'a> Filters<'a> {
     /// Looks at all pods there are.
     pub fn new(cycle: &'a Cycle, task: &'a Task) -> Self {
+        Self::over(cycle, &cycle.world, &cycle.world, task)
+    }
+
+    /// Looks at the pods that are still there once others are released.
+    pub fn later(cycle: &'a Cycle, later: &'a World, task: &'a Task) -> Self {
+        let in_domains = match RELEASED_LEAVE_DOMAINS {
+            true => later,
+            false => &cycle.world,
+        };
+        Self::over(cycle, later, in_domains, task)
+    }
+
+    fn over(cycle: &'a Cycle, world: &'a World, in_domains: &World, task: &'a Task) -> Self {
         let plugin = cycle.plugin("predicates");
         Self {
-            world: &cycle.world,
+            world,
             pod: &task.pod,
             plugin: plugin.filter(|plugin| plugin.enabled.predicate),
-            company: affinity::Company::of(&cycle.world, &task.pod),
-            spread: spread::Counts::of(&cycle.world, &task.pod),
+            company: affinity::Company::of(in_domains, &task.pod),
+            spread: spread::Counts::of(in_domains, &task.pod),
         }
     }
 

@@ -183,7 +183,8 @@ pub fn overused(cycle: &Cycle, queue: &str) -> bool {
     })
 }
 
-fn is_open(cycle: &Cycle, queue: &str) -> bool {
+/// The queue takes and runs jobs.
+pub fn is_open(cycle: &Cycle, queue: &str) -> bool {
     cycle.world.queues[queue].state == QueueState::Open
 }
 
