@@ -11,7 +11,7 @@
 //! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
 
 mod assumed_status;
-mod bind_backoff;
+mod backoffs;
 mod bind_waits;
 pub mod devices;
 mod give_up;
@@ -29,7 +29,7 @@ pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
-    Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
+    Bind, Evicts, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
 };
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus};
@@ -60,6 +60,18 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
     named
         .filter_map(|name| Some((pumice_actions::find(name)?, arguments(name))))
         .collect()
+}
+
+/// Which of the actions evict.
+fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
+    let has = |names: [&str; 2]| {
+        let mut actions = actions.iter().map(|(action, _)| action.spec.name);
+        actions.any(|name| names.contains(&name))
+    };
+    Evicts {
+        preempt: has(["preempt", "gangpreempt"]),
+        reclaim: has(["reclaim", "gangreclaim"]),
+    }
 }
 
 /// What a cycle decided. Names are read from [`Engine::state`].
@@ -125,7 +137,8 @@ pub struct Engine {
     serviceable: Serviceable,
     bind_waits: BindWaits,
     suspects: outdated::Suspects,
-    backoffs: bind_backoff::BindBackoffs,
+    bind_backoffs: backoffs::Backoffs,
+    evict_backoffs: backoffs::Backoffs,
     nominations: nominations::Nominations,
     assumed_statuses: assumed_status::AssumedStatuses,
 }
@@ -159,7 +172,8 @@ impl Engine {
             serviceable: Serviceable::default(),
             bind_waits: BindWaits::default(),
             suspects: outdated::Suspects::default(),
-            backoffs: bind_backoff::BindBackoffs::default(),
+            bind_backoffs: backoffs::Backoffs::default(),
+            evict_backoffs: backoffs::Backoffs::default(),
             nominations: nominations::Nominations::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
         }
@@ -239,11 +253,15 @@ impl Engine {
             self.tell_unplaced(uid);
         }
         let evicted = match &delta {
-            Delta::EvictFailed { uid } => self.evicted(uid),
+            Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.evicted(uid),
             _ => None,
         };
-        if let Delta::BindFailed { uid, message, at_s } = &delta {
-            held = self.back_off(uid, message, *at_s);
+        match &delta {
+            Delta::BindFailed { uid, message, at_s } => held = self.back_off(uid, message, *at_s),
+            Delta::EvictFailed { uid, message, at_s } if evicted.is_some() => {
+                held = Some(self.spare(uid, message, *at_s));
+            }
+            _ => {}
         }
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
@@ -267,8 +285,11 @@ impl Engine {
             task.node.is_some() && is_told
         };
         if now.is_none_or(is_placed) {
-            self.backoffs.forget(&uid);
+            self.bind_backoffs.forget(&uid);
             self.nominations.forget(task);
+        }
+        if now.is_none_or(|task| task.deleting) {
+            self.evict_backoffs.forget(&uid);
         }
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
@@ -380,7 +401,8 @@ impl Engine {
     }
 
     /// When a cycle, [`Engine::reports`] and [`Engine::give_up_gangs`] are due although nothing happens outside: a pod that
-    /// was held back after a failed Binding may be placed again, something is to be told that
+    /// was held back after a failed Binding may be placed again, or evicted after an eviction that
+    /// failed, something is to be told that
     /// was too young, what is known of jobs that sleep has become old, or a gang is to be given up.
     /// Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
@@ -438,6 +460,7 @@ impl Engine {
             now_s,
             observer,
         );
+        session.evicts = evicts(&self.actions);
         session.work = std::mem::take(&mut self.work);
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
         let (nominees, mut ended) = self.nominations.due(session.state, now_s);

@@ -74,6 +74,8 @@ pub struct State {
     group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
+    /// Pods that nobody evicts for a while.
+    spared: FxHashMap<TaskIx, Hold>,
     evictions: FxHashMap<TaskIx, TaskStatus>,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
@@ -114,6 +116,7 @@ impl State {
             group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
+            spared: FxHashMap::default(),
             evictions: FxHashMap::default(),
             changes: Changes::default(),
             reserved: WideSum::default(),
@@ -266,6 +269,11 @@ impl State {
     /// A queue.
     pub fn queue(&self, ix: QueueIx) -> &Queue {
         &self.queues[ix.at()]
+    }
+
+    /// A queue that may be gone by now.
+    pub fn find_queue(&self, ix: QueueIx) -> Option<&Queue> {
+        self.queues.get(ix.at())
     }
 
     /// All queues.
