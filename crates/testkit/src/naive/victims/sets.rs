@@ -25,7 +25,6 @@ pub fn with_world<'a>(cycle: &Cycle<'a>, world: World) -> Cycle<'a> {
         now_s: cycle.now_s,
         admitted: cycle.admitted.clone(),
         failed: cycle.failed.clone(),
-        pledged: cycle.pledged.clone(),
         number: cycle.number,
     }
 }
