@@ -1,13 +1,14 @@
 //! The engine decides what a naive loop over all tasks and nodes decides, binding for binding.
 
+mod kubelet;
 mod run;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use kubelet::Outside;
 use pumice_conf::Config;
-use pumice_engine::Engine;
-use pumice_model::object::PodObject;
-use pumice_model::{Delta, JobIx, TaskStatus};
+use pumice_engine::{Decisions, Engine};
+use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     cluster, conf_text, evicting_conf_text, full_cluster, npu_cluster, npu_conf_text, wide_cluster,
 };
@@ -34,62 +35,14 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
     if let Some(bytes) = BUDGETS[objects.len() % BUDGETS.len()] {
         engine.set_index_budget_bytes(bytes);
     }
-    let pods = objects.iter().filter_map(|delta| match delta {
-        Delta::PodApply(pod) => {
-            let key = format!("{}/{}", pod.namespace, pod.name);
-            Some((key, PodObject::clone(pod)))
-        }
-        _ => None,
-    });
-    let mut pods: BTreeMap<String, PodObject> = pods.collect();
-    let mut storage = run::Storage::new(objects);
+    let mut outside = Outside::new(objects);
     let mut outcome = Outcome::default();
-    let mut leaving = Leaving::default();
     for cycle in 0..cycles {
         let decisions = engine.cycle(naive::START_S + i64::from(cycle));
-        let mut echo = Vec::new();
-        for (task, node) in &decisions.nominations {
-            let key = engine.state().task_key(*task);
-            let node = engine.state().nodes().object(*node).name.clone();
-            let pod = pods.get_mut(&key).expect("a known pod");
-            pod.nominated_node = Some(node.clone());
-            echo.push(Delta::PodApply(Box::new(pod.clone())));
-            outcome.nominations.push((key, node));
-        }
-        for task in &decisions.nominations_ended {
-            let key = engine.state().task_key(*task);
-            let pod = pods.get_mut(&key).expect("a known pod");
-            pod.nominated_node = None;
-            echo.push(Delta::PodApply(Box::new(pod.clone())));
-        }
-        for eviction in &decisions.evictions {
-            let key = engine.state().task_key(eviction.task);
-            let by = job_name(&engine, eviction.by);
-            let pod = pods.get_mut(&key).expect("a known pod");
-            pod.deleting = true;
-            leaving.start(cycle, &key, pod);
-            echo.push(Delta::PodApply(Box::new(pod.clone())));
-            outcome
-                .evictions
-                .push((key, eviction.reason.to_owned(), by));
-        }
-        for bind in &decisions.binds {
-            echo.extend(bind.volumes.iter().flat_map(|step| storage.take(step)));
-            let key = engine.state().task_key(bind.task);
-            let node = engine.state().nodes().object(bind.node).name.clone();
-            let pod = pods.get_mut(&key).expect("a known pod");
-            pod.node = Some(node.clone());
-            pod.records = run::records(bind);
-            let devices = run::devices(bind);
-            if !devices.is_empty() {
-                outcome.devices.insert(key.clone(), devices);
-            }
-            echo.push(Delta::PodApply(Box::new(pod.clone())));
-            outcome.binds.push((key, node));
-        }
-        echo.extend(leaving.before(cycle + 1, &mut pods));
+        note(&engine, &decisions, &mut outcome);
+        let told = outside.carry_out(&engine, &decisions, cycle);
         if cycle + 1 < cycles {
-            echo.into_iter().for_each(|delta| engine.apply(delta));
+            told.into_iter().for_each(|delta| engine.apply(delta));
         }
     }
     describe(&engine, &mut outcome);
@@ -110,32 +63,25 @@ fn job_name(engine: &Engine, ix: JobIx) -> String {
     }
 }
 
-/// Evicted pods that are still there.
-#[derive(Default)]
-struct Leaving(Vec<(u32, String, String)>);
-
-impl Leaving {
-    fn start(&mut self, cycle: u32, key: &str, pod: &PodObject) {
-        let last = cycle + naive::cycles_until_gone(&pod.uid);
-        self.0.push((last, key.to_owned(), pod.uid.clone()));
-    }
-
-    /// What is told before that cycle: whose time has come leaves, and its controller makes another.
-    fn before(&mut self, cycle: u32, pods: &mut BTreeMap<String, PodObject>) -> Vec<Delta> {
-        let (gone, still): (Vec<_>, Vec<_>) =
-            self.0.drain(..).partition(|(last, _, _)| *last == cycle);
-        self.0 = still;
-        let mut told = Vec::new();
-        for (_, key, uid) in gone {
-            told.push(Delta::PodDelete(uid));
-            let pod = pods.remove(&key).expect("a known pod");
-            let now_s = naive::START_S + i64::from(cycle);
-            if let Some(next) = naive::successor(&pod, now_s) {
-                told.push(Delta::PodApply(Box::new(next.clone())));
-                pods.insert(key, next);
-            }
+/// What a cycle decided.
+fn note(engine: &Engine, decisions: &Decisions, outcome: &mut Outcome) {
+    let state = engine.state();
+    let node = |ix: NodeIx| state.nodes().object(ix).name.clone();
+    for bind in &decisions.binds {
+        let (key, devices) = (state.task_key(bind.task), run::devices(bind));
+        if !devices.is_empty() {
+            outcome.devices.insert(key.clone(), devices);
         }
-        told
+        outcome.binds.push((key, node(bind.node)));
+    }
+    for (task, at) in &decisions.nominations {
+        outcome.nominations.push((state.task_key(*task), node(*at)));
+    }
+    for eviction in &decisions.evictions {
+        let (key, by) = (state.task_key(eviction.task), job_name(engine, eviction.by));
+        outcome
+            .evictions
+            .push((key, eviction.reason.to_owned(), by));
     }
 }
 

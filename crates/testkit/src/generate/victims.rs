@@ -59,7 +59,7 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
     let queues = queues(rng, &features);
     let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
     let (mut groups, mut all) = (Vec::new(), Vec::new());
-    for index in 0..rng.between(1, 4) {
+    for index in 0..rng.between(2, 5) {
         let name = format!("old{index}");
         let class = rng.pick(&["low", "low", "low", "mid", ""]);
         groups.push(gang(
@@ -74,7 +74,7 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
     }
     for index in 0..rng.between(1, 4) {
         let name = format!("new{index}");
-        let class = rng.pick(&["high", "high", "mid", "low", "never", ""]);
+        let class = rng.pick(&["high", "high", "high", "mid", "never", ""]);
         groups.push(gang(rng, &features, &names, &name, class, None, &mut all));
     }
     for index in 0..rng.below(3) {
@@ -155,7 +155,7 @@ fn node(rng: &mut Rng, features: &Features, index: usize) -> NodeObject {
 }
 
 fn queues(rng: &mut Rng, features: &Features) -> Vec<QueueObject> {
-    let number = rng.pick(&[1, 2, 2, 3, 4]);
+    let number = rng.pick(&[1, 1, 1, 2, 2, 3]);
     let names = ["default", "q1", "q2", "q3"];
     let queue = |name: &&str| {
         let mut queue = QueueObject {
@@ -193,11 +193,13 @@ fn gang(
     all: &mut Vec<PodObject>,
 ) -> GroupObject {
     let namespace = rng.pick(&["ns1", "ns1", "ns2"]);
-    let least = rng.pick(&[0, 1, 1, 2, 2, 3]);
-    let more = if nodes.is_some() {
-        rng.below(5)
-    } else {
-        rng.below(2)
+    let least = match nodes {
+        Some(_) => rng.pick(&[0, 1, 1, 1, 2]),
+        None => rng.pick(&[0, 1, 1, 2, 2, 3]),
+    };
+    let more = match nodes {
+        Some(_) => rng.between(1, 5),
+        None => rng.below(2),
     };
     let mut group = GroupObject {
         namespace: namespace.to_owned(),

@@ -24,15 +24,19 @@ pub enum Reach {
 pub struct Room<'a> {
     cycle: &'a Cycle<'a>,
     task: &'a Task,
-    /// The world once all are gone that are being deleted.
-    later: World,
+    filters_now: Filters<'a>,
+    filters_later: Filters<'a>,
 }
 
 impl<'a> Room<'a> {
-    /// Room for the waiting task.
-    pub fn new(cycle: &'a Cycle, task: &'a Task) -> Self {
-        let later = cycle.world.later();
-        Self { cycle, task, later }
+    /// Room for the waiting task; `later` is the world once all are gone that are being deleted.
+    pub fn new(cycle: &'a Cycle, later: &'a World, task: &'a Task) -> Self {
+        Self {
+            cycle,
+            task,
+            filters_now: Filters::new(cycle, task),
+            filters_later: Filters::later(cycle, later, task),
+        }
     }
 
     /// The node takes the task once everything is gone that is being released.
@@ -40,7 +44,7 @@ impl<'a> Room<'a> {
         let (cycle, task) = (self.cycle, self.task);
         let idle = cycle.world.future_idle(node);
         fits(&task.request(), &idle)
-            && Filters::later(cycle, &self.later, task).pass(node)
+            && self.filters_later.pass(node)
             && node_groups::pass(cycle, task, node)
             && strategy_fit::pass(cycle, task, node, &idle)
             && devices::choose(cycle, task, node, View::Future).is_some()
@@ -51,7 +55,7 @@ impl<'a> Room<'a> {
         let (cycle, task) = (self.cycle, self.task);
         let idle = cycle.world.idle(node);
         fits(&task.request(), &idle)
-            && Filters::new(cycle, task).pass(node)
+            && self.filters_now.pass(node)
             && strategy_fit::pass(cycle, task, node, &idle)
             && devices::choose(cycle, task, node, View::Now).is_some()
     }
@@ -60,7 +64,8 @@ impl<'a> Room<'a> {
 /// The best node for the task and whether its request fits what is idle there.
 fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
     let world = &cycle.world;
-    let room = Room::new(cycle, task);
+    let later = world.later();
+    let room = Room::new(cycle, &later, task);
     let feasible: Vec<&NodeObject> = world
         .nodes
         .values()

@@ -35,9 +35,8 @@ pub fn victims(
         let answers: Vec<Answer> = plugins
             .filter_map(|plugin| answer(cycle, plugin, purpose, preemptor, candidates))
             .collect();
-        let is_final = answers
-            .iter()
-            .any(|answer| answer.protects || answer.vetoes);
+        let is_final = |answer: &Answer| answer.protects || answer.vetoes || answer.orders;
+        let is_final = answers.iter().any(is_final);
         let common = common(candidates, &answers);
         let ordered = answers.iter().any(|answer| answer.orders);
         if decided.is_none() && !answers.is_empty() && (is_final || !common.is_empty()) {

@@ -61,7 +61,8 @@ pub fn fit(cycle: &mut Cycle, uid: &str, node: &NodeObject) -> bool {
 
 /// Whether the waiting task fits the node now; `None`: not even later.
 pub fn fits_node(cycle: &Cycle, uid: &str, node: &NodeObject) -> Option<bool> {
-    let room = Room::new(cycle, &cycle.world.tasks[uid]);
+    let later = cycle.world.later();
+    let room = Room::new(cycle, &later, &cycle.world.tasks[uid]);
     room.later(node).then(|| room.now(node))
 }
 
