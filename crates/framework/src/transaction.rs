@@ -232,6 +232,13 @@ impl Session<'_> {
             true => Commit::BindsAndNominations,
             false => Commit::Nominations,
         };
+        let action = self.steps[checkpoint.0..].iter().find_map(|op| match op {
+            Op::Evict { reason, .. } => Some(*reason),
+            Op::Allocate { .. } | Op::Pipeline { .. } => None,
+        });
+        action
+            .into_iter()
+            .for_each(|action| self.tally.committed(action));
         self.commit(checkpoint, commit);
         self.wake_all();
     }
