@@ -4,7 +4,8 @@
 //!   request nothing.
 //! * [`kernel`] answers the one question they all ask: which node is best for this task?
 //!
-//! * [`preempt`] and [`reclaim`] evict pods for jobs that found no place.
+//! * [`preempt`] and [`reclaim`] evict pods for jobs that found no place, [`gangpreempt`] and
+//!   [`gangreclaim`] whole gangs.
 //!
 //! [`ACTIONS`] is the only list to extend.
 
@@ -14,6 +15,8 @@ pub mod backfill;
 mod by_queue;
 pub mod enqueue;
 mod evict;
+pub mod gangpreempt;
+pub mod gangreclaim;
 mod heap;
 pub mod kernel;
 mod nominees;

@@ -29,7 +29,7 @@ pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
-    Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
+    Bind, Evicts, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
 };
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus};
@@ -60,6 +60,18 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
     named
         .filter_map(|name| Some((pumice_actions::find(name)?, arguments(name))))
         .collect()
+}
+
+/// Which of the actions evict.
+fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
+    let has = |names: [&str; 2]| {
+        let mut actions = actions.iter().map(|(action, _)| action.spec.name);
+        actions.any(|name| names.contains(&name))
+    };
+    Evicts {
+        preempt: has(["preempt", "gangpreempt"]),
+        reclaim: has(["reclaim", "gangreclaim"]),
+    }
 }
 
 /// What a cycle decided. Names are read from [`Engine::state`].
@@ -451,6 +463,7 @@ impl Engine {
             now_s,
             observer,
         );
+        session.evicts = evicts(&self.actions);
         session.work = std::mem::take(&mut self.work);
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
         let (nominees, mut ended) = self.nominations.due(session.state, now_s);

@@ -46,7 +46,7 @@ pub use plugins::Plugins;
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
 pub use refusal::{Bound, Overrun, Overruns, QueueFault, Refusal};
-pub use session::Session;
+pub use session::{Evicts, Session};
 pub use sleep::Sleepers;
 pub use tiers::Vote;
 pub use topology_keys::TopologyKeys;

@@ -11,7 +11,7 @@ use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
-    Purpose, QueueShare, Signature, StaticClass, StaticPart,
+    Purpose, QueueShare, Signature, StaticClass, StaticPart, Victims,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -513,9 +513,33 @@ impl Plugins {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
+        self.victims_by(|_| true, state, purpose, preemptor, candidates)
+    }
+
+    /// The same for actions that take gangs as a whole: who only keeps minima is not asked.
+    pub fn victims_of_gangs(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let others = |point: &dyn Victims| !point.keeps_minimum();
+        self.victims_by(others, state, purpose, preemptor, candidates)
+    }
+
+    fn victims_by(
+        &self,
+        is_asked: impl Fn(&dyn Victims) -> bool,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
         let answers = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
         let tiers = answers.map(|tier| {
-            let answers = tier.map(|p| p.victims(state, purpose, preemptor, candidates));
+            let asked = tier.filter(|p| is_asked(*p));
+            let answers = asked.map(|p| p.victims(state, purpose, preemptor, candidates));
             answers.collect()
         });
         let mut victims = tiers::victims(tiers);
@@ -579,6 +603,12 @@ impl Plugins {
             Purpose::Preempt | Purpose::WithinJob => &self.points.preemptable,
             Purpose::Reclaim => &self.points.reclaimable,
         }
+    }
+
+    /// Whether who may go depends on the preemptor's job by more than queue and priority.
+    pub fn victims_depend_on_job(&self, purpose: Purpose) -> bool {
+        let mut asked = self.ask(self.asked_about_victims(purpose), |x| x.as_victims());
+        asked.any(|p| p.depends_on_job())
     }
 
     /// What each plugin that protects some of the candidates from a task says, by name: how many it does

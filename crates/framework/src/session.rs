@@ -14,6 +14,15 @@ use crate::sleep::Sleepers;
 use crate::transaction::{Op, Plan};
 use crate::work::Work;
 
+/// Which actions of a cycle evict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evicts {
+    /// One that evicts within a queue.
+    pub preempt: bool,
+    /// One that evicts across queues.
+    pub reclaim: bool,
+}
+
 /// One cycle.
 pub struct Session<'a> {
     /// The cluster.
@@ -24,6 +33,8 @@ pub struct Session<'a> {
     pub now_s: i64,
     /// Whether `enqueue` is among the actions; otherwise nobody else admits jobs.
     pub has_enqueue: bool,
+    /// Which of the actions evict.
+    pub evicts: Evicts,
     /// Decisions so far.
     pub plan: Plan,
     /// Placements that stand until the cycle ends, without a decision.
@@ -62,6 +73,7 @@ impl<'a> Session<'a> {
             plugins,
             now_s,
             has_enqueue,
+            evicts: Evicts::default(),
             plan: Plan::default(),
             kept: Vec::new(),
             notes: FxHashMap::default(),

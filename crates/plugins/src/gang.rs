@@ -149,6 +149,10 @@ impl Victims for Gang {
         VictimAnswer::new(Weight::Protection, beyond)
     }
 
+    fn keeps_minimum(&self) -> bool {
+        true
+    }
+
     fn never(
         &self,
         state: &State,

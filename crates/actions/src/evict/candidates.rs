@@ -67,7 +67,8 @@ pub struct Victim {
     pub rank: Rank,
 }
 
-/// Candidates on a node, cheapest first. `preemptor` is one of the tasks of the scope.
+/// Candidates on a node, cheapest first, without those that plugins never name for preemptors of the
+/// scope, of which `preemptor` is one.
 pub fn on_node(
     state: &State,
     plugins: &Plugins,
@@ -75,25 +76,34 @@ pub fn on_node(
     preemptor: TaskIx,
     node: NodeIx,
 ) -> Vec<Victim> {
+    let mut victims = unmarked(state, plugins, scope, node);
+    let purpose = scope.purpose;
+    victims.retain(|victim| !plugins.is_never_victim(state, purpose, preemptor, victim.task));
+    sort(state, &mut victims);
+    victims
+}
+
+/// All candidates on a node, in no particular order.
+pub fn unmarked(state: &State, plugins: &Plugins, scope: &Scope, node: NodeIx) -> Vec<Victim> {
     let tasks = state.nodes().tasks(node).iter().copied();
     let mut distances: FxHashMap<QueueIx, u32> = FxHashMap::default();
-    let mut victims: Vec<Victim> = tasks
-        .filter(|task| scope.has(state, *task))
-        .filter(|task| !plugins.is_never_victim(state, scope.purpose, preemptor, *task))
-        .map(|task| {
-            let queue = state.task(task).job.and_then(|job| state.job(job).queue);
-            let distance = match (scope.purpose, queue) {
-                (Purpose::Reclaim, Some(queue)) => *distances
-                    .entry(queue)
-                    .or_insert_with(|| plugins.queue_distance(state, scope.queue, queue)),
-                _ => 0,
-            };
-            let rank = Rank::of(state, task, distance);
-            Victim { task, rank }
-        })
-        .collect();
+    let victims = tasks.filter(|task| scope.has(state, *task)).map(|task| {
+        let queue = state.task(task).job.and_then(|job| state.job(job).queue);
+        let distance = match (scope.purpose, queue) {
+            (Purpose::Reclaim, Some(queue)) => *distances
+                .entry(queue)
+                .or_insert_with(|| plugins.queue_distance(state, scope.queue, queue)),
+            _ => 0,
+        };
+        let rank = Rank::of(state, task, distance);
+        Victim { task, rank }
+    });
+    victims.collect()
+}
+
+/// Cheapest first.
+pub fn sort(state: &State, victims: &mut [Victim]) {
     victims.sort_unstable_by(|l, r| order(state, l, r));
-    victims
 }
 
 fn order(state: &State, left: &Victim, right: &Victim) -> Ordering {

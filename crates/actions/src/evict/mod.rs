@@ -13,13 +13,17 @@
 //! The cheapest node is exact: a node is weighed only when its bound is the lowest, and weighed again when
 //! something was evicted since.
 
+mod admission;
 mod candidates;
 mod cost;
+mod gang;
 mod node_table;
 mod prune;
 mod search;
 mod sets;
 mod turn;
 
+pub(crate) use admission::Displaceable;
+pub(crate) use gang::gang_turn;
 pub(crate) use search::Search;
-pub(crate) use turn::{EvictionKind, place_within_job, queue_turn, starving_jobs};
+pub(crate) use turn::{EvictionKind, StarvingJobs, place_within_job, queue_turn};

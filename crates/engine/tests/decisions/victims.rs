@@ -2,10 +2,12 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, HostPort, NodeObject, PodObject, PodPhase, PreemptableMark, PriorityClassObject,
+    GroupObject, GroupPhase, HostPort, NodeObject, PodObject, PodPhase, PreemptableMark,
+    PriorityClassObject,
 };
 
 use crate::cluster::*;
+use crate::devices::{decide, holding, split_card, two_cards, vgpu};
 
 /// Volcano's usual configuration with `preempt`.
 const PREEMPT: &str = r#"
@@ -303,4 +305,165 @@ fn a_bound_pod_that_does_not_run_yet_may_go_and_one_that_is_going_is_left() {
     };
     assert_eq!(all(bound(pod("old", "4c"))).plan(), ["-old", "new (n1)"]);
     assert_eq!(all(going(pod("old", "4c"))).plan(), [""; 0]);
+}
+
+/// Volcano's usual tiers with a queue plugin and room for few.
+fn admitting(action: &str) -> String {
+    format!(
+        "actions: \"enqueue, allocate, {action}\"\n\
+         tiers:\n\
+         - plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}]\n\
+         - plugins: [{{name: overcommit}}, {{name: predicates}}, {{name: proportion}}]\n"
+    )
+}
+
+#[test]
+fn a_gate_hides_no_job_for_which_others_might_go() {
+    // The cluster is taken to have 1.2 × 4 cores, all of them held.
+    for (action, wanted, of_old, admitted) in [
+        ("preempt", "high", "low", true),
+        ("preempt", "low", "low", false),
+        ("backfill", "high", "low", false),
+        ("gangpreempt", "high", "low", true),
+    ] {
+        let all = cluster(&admitting(action)).node(small("n1"));
+        let mut all = runs(all, of_old, "n1", "old", "4c").group(GroupObject {
+            min_resources: Some(amounts("4c")),
+            ..ranked(wanted, waiting(group("new", 1)))
+        });
+        all.plan();
+        assert_eq!(
+            all.phase("new") == GroupPhase::Inqueue,
+            admitted,
+            "{action} {wanted}"
+        );
+    }
+}
+
+#[test]
+fn a_gate_counts_what_might_go_for_one_group_once() {
+    let mut all = runs(
+        cluster(&admitting("preempt")).node(small("n1")),
+        "low",
+        "n1",
+        "old",
+        "4c",
+    );
+    for name in ["a", "b"] {
+        all = all.group(GroupObject {
+            min_resources: Some(amounts("3c")),
+            ..ranked("high", waiting(group(name, 1)))
+        });
+    }
+    all.plan();
+    assert_eq!(all.phase("a"), GroupPhase::Inqueue);
+    assert_eq!(all.phase("b"), GroupPhase::Pending);
+}
+
+/// The usual tiers with an action that takes gangs as a whole.
+fn for_gangs(arguments: &str) -> String {
+    format!(
+        "actions: \"enqueue, allocate, gangpreempt\"\n{arguments}\
+         tiers: [{{plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}, {{name: predicates}}]}}]\n"
+    )
+}
+
+#[test]
+fn a_gang_goes_as_a_whole_or_gives_what_it_can_spare() {
+    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
+    let all = |arguments: &str, min| {
+        let old = |at: usize, node| on(node, member("old", pod(&format!("old{at}"), "4c")));
+        cluster(&for_gangs(arguments))
+            .node(small("n1"))
+            .node(small("n2"))
+            .node(small("n3"))
+            .group(ranked("low", group("old", min)))
+            .pod(old(1, "n1"))
+            .pod(old(2, "n2"))
+            .pod(old(3, "n3"))
+            .group(ranked("high", group("new", 1)))
+            .pod(member("new", pod("new", "4c")))
+    };
+    // One of three can be spared; then none, and all go together.
+    assert_eq!(all("", 2).plan(), ["-old1", "new (n1)"]);
+    let whole = ["-old1", "-old2", "-old3", "new (n1)"];
+    assert_eq!(all("", 3).plan(), whole);
+    assert_eq!(all(no_whole, 3).plan(), [""; 0]);
+}
+
+#[test]
+fn for_a_gang_the_cheapest_gang_goes_and_no_more_than_needed() {
+    let mut all = cluster(&for_gangs(""));
+    for (class, name, nodes) in [("mid", "a", ["n1", "n2"]), ("low", "b", ["n3", "n4"])] {
+        all = all.group(ranked(class, group(name, 2)));
+        for node in nodes {
+            all = all
+                .node(small(node))
+                .pod(on(node, member(name, pod(&format!("{name}-{node}"), "4c"))));
+        }
+    }
+    let mut all = all
+        .group(ranked("high", group("new", 2)))
+        .pod(member("new", pod("new1", "3c")))
+        .pod(member("new", pod("new2", "3c")));
+    assert_eq!(all.plan(), ["-b-n3", "-b-n4", "new1 (n3)", "new2 (n4)"]);
+}
+
+/// vGPUs under `preempt`.
+const CARDS: &str = "actions: \"enqueue, allocate, preempt\"\n\
+                     tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
+                     {name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n";
+
+/// A node with a job of one pod for each `name class allocation`.
+fn holders(node: NodeObject, pods: &[(&str, &str, &str, i64)]) -> Cluster {
+    let on_node = node.name.clone();
+    pods.iter().fold(
+        cluster(CARDS).node(node),
+        |all, (name, class, ids, memory)| {
+            let pod = holding(ids, vgpu(name, *memory));
+            all.group(ranked(class, group(name, 0)))
+                .pod(on(&on_node, member(name, pod)))
+        },
+    )
+}
+
+fn wants(all: Cluster, memory: i64) -> Cluster {
+    all.group(ranked("high", group("new", 1)))
+        .pod(member("new", vgpu("new", memory)))
+}
+
+#[test]
+fn of_pods_on_cards_those_go_whose_card_then_has_room() {
+    let x = ("x", "low", "GPU-aa,NVIDIA,12000,0:", 12_000);
+    let y = ("y", "low", "GPU-aa,NVIDIA,12000,0:", 12_000);
+    let z = ("z", "mid", "GPU-bb,NVIDIA,12000,0:", 12_000);
+    // One is enough on the second card, though it is dearer than two on the first.
+    let mut all = wants(holders(two_cards("n1"), &[x, y, z]), 20_000);
+    assert_eq!(all.plan(), ["-z", "new (n1)"]);
+    all.gone("z");
+    assert_eq!(decide(&mut all), ["new GPU-bb,NVIDIA,20000,0:"]);
+    // With 12,000 on either card the cheaper one goes, whose card then has 24,000 and more.
+    let y = ("y", "mid", "GPU-bb,NVIDIA,12000,0:", 12_000);
+    let mut all = wants(holders(two_cards("n1"), &[x, y]), 20_000);
+    assert_eq!(all.plan(), ["-x", "new (n1)"]);
+}
+
+#[test]
+fn a_card_that_is_split_is_freed_whole_if_another_split_is_asked() {
+    let a = ("a", "low", "GPU-m0[group1-0],NVIDIA,3000,0:", 3000);
+    let b = ("b", "low", "GPU-m0[group1-1],NVIDIA,3000,0:", 3000);
+    let mut all = wants(holders(split_card("n1"), &[a, b]), 40_000);
+    let plan = all.plan();
+    assert_eq!(plan, ["-a", "-b", "new (n1)"]);
+    all.gone("a");
+    assert_eq!(all.plan(), [""; 0], "the card is still split for b");
+    all.gone("b");
+    assert_eq!(decide(&mut all).len(), 1);
+}
+
+#[test]
+fn nobody_goes_for_a_card_that_no_node_has() {
+    let x = ("x", "low", "GPU-aa,NVIDIA,12000,0:", 12_000);
+    let mut all = wants(holders(two_cards("n1"), &[x]), 30_000);
+    assert_eq!(all.plan(), [""; 0]);
 }
