@@ -13,7 +13,7 @@ use crate::evicting;
 fn storms(first: u64) {
     let config = evicting();
     let (mut binds, mut evictions) = (0, 0);
-    for seed in (first..400).step_by(2) {
+    for seed in (first..240).step_by(2) {
         let summary = run(&config, seed).unwrap_or_else(|failure| panic!("{failure}"));
         binds += summary.binds;
         evictions += summary.evictions;
@@ -22,7 +22,7 @@ fn storms(first: u64) {
             assert_eq!(summary, again, "seed {seed} is not repeated");
         }
     }
-    assert!(binds > 1000, "{binds} pods bound");
+    assert!(binds > 600, "{binds} pods bound");
     assert!(evictions > 20, "{evictions} pods evicted");
 }
 
@@ -123,7 +123,7 @@ fn a_gang_that_is_worth_more_gets_the_room_of_as_many_as_it_needs() {
 #[test]
 fn a_process_killed_at_any_moment_of_a_plan_never_makes_two_go_for_one_need() {
     for slowness_ms in [1, 300] {
-        for steps in 0..45 {
+        for steps in (0..45).step_by(2) {
             let mut simulation = full_cluster();
             simulation.network.slowness_ms = slowness_ms;
             add_gang(&mut simulation, "high", "high", (2, 2), 2000);
@@ -184,12 +184,4 @@ fn who_may_not_be_evicted_at_all_stays_and_the_gang_waits_without_a_nomination()
         (2, 2)
     );
     assert_eq!(evicted(&simulation), 2);
-}
-
-#[test]
-fn zz_debug() {
-    let config = evicting();
-    for seed in [115] {
-        run(&config, seed).unwrap_or_else(|failure| panic!("{failure}"));
-    }
 }
