@@ -17,11 +17,16 @@
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
 //! * [`verdict`]: whether a task fits a node, in two bytes.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
+//! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
+<<<<<<< HEAD
 mod eviction_tally;
+=======
+pub mod nobody_goes;
+>>>>>>> vexp
 pub mod observer;
 pub mod outcome;
 pub mod plugin;
@@ -38,7 +43,11 @@ pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
+<<<<<<< HEAD
 pub use eviction_tally::EvictionTally;
+=======
+pub use nobody_goes::{Hindrance, NobodyGoes, VictimCounts};
+>>>>>>> vexp
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};

@@ -182,6 +182,11 @@ pub fn victims<V: Clone + Ord>(
     victims
 }
 
+/// Whether these answers of a tier settle who the victims are.
+pub fn decides<V: Clone + Ord>(tier: &[VictimAnswer<V>]) -> bool {
+    decide(tier).is_some()
+}
+
 /// What a tier decides, if it does.
 fn decide<V: Clone + Ord>(tier: &[VictimAnswer<V>]) -> Option<AllowedVictims<V>> {
     let answers = tier

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use pumice_framework::Session;
 use pumice_framework::points::{ClassKey, Purpose, Signature};
+use pumice_framework::{Session, VictimCounts};
 use pumice_model::{JobIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,6 +31,8 @@ pub struct Found {
 #[derive(Default)]
 pub struct Search {
     scope: Option<ScopeNodes>,
+    /// What was told of scopes in which nobody was found.
+    counts: FxHashMap<Scope, Rc<VictimCounts>>,
 }
 
 /// Candidates of a scope by node, and what they cost classes of its preemptors.
@@ -66,6 +68,25 @@ impl Search {
             self.scope = Some(ScopeNodes::new(session, scope, preemptor.task));
         }
         self.scope.as_mut()?.cheapest(session, kernel, preemptor)
+    }
+
+    /// Why nobody was found in a scope, of which `preemptor` is a task: counted once, and told to all.
+    pub fn count(
+        &mut self,
+        session: &Session,
+        scope: Scope,
+        preemptor: TaskIx,
+    ) -> Rc<VictimCounts> {
+        let count = || candidates::count(session.state, session.plugins, &scope, preemptor);
+        let known = self.counts.entry(scope);
+        let all = known.or_insert_with(|| Rc::new(count()));
+        match scope.own_reached(session.state, preemptor) {
+            0 => Rc::clone(all),
+            own => Rc::new(VictimCounts {
+                not_lower: all.not_lower.saturating_sub(own),
+                ..VictimCounts::clone(all)
+            }),
+        }
     }
 
     /// Something was evicted or placed: what nodes cost may be more by now.
