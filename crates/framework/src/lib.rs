@@ -22,11 +22,8 @@
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
-<<<<<<< HEAD
 mod eviction_tally;
-=======
 pub mod nobody_goes;
->>>>>>> vexp
 pub mod observer;
 pub mod outcome;
 pub mod plugin;
@@ -43,11 +40,8 @@ pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
-<<<<<<< HEAD
 pub use eviction_tally::EvictionTally;
-=======
 pub use nobody_goes::{Hindrance, NobodyGoes, VictimCounts};
->>>>>>> vexp
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};

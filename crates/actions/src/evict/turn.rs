@@ -177,11 +177,7 @@ fn turn(
         }
         session.commit_evictions_from(start, ready);
     } else {
-<<<<<<< HEAD
-        session.undo_tries_to(start);
-=======
         undo_and_note(session, search, what.purpose, (queue, job), start, obstacle);
->>>>>>> vexp
     }
     search.moved();
     stands
@@ -199,7 +195,7 @@ fn undo_and_note(
 ) {
     let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
     let Some((task, obstacle)) = obstacle else {
-        session.undo_to(start);
+        session.undo_tries_to(start);
         return;
     };
     let placed = session.placed_since(start).len();
@@ -207,7 +203,7 @@ fn undo_and_note(
     let would_go = going.map(|victim| session.state.task(victim).uid.clone());
     let would_go = would_go.collect();
     // Those that may not go are counted as things are without the plan.
-    session.undo_to(start);
+    session.undo_tries_to(start);
     let why = match obstacle {
         Obstacle::Policy => Hindrance::Policy,
         Obstacle::Queue(refusal) => Hindrance::Queue(refusal),
@@ -258,13 +254,8 @@ fn place(
         }
         None => {
             debug_assert!(false, "it fitted when the node was weighed");
-<<<<<<< HEAD
             session.undo_tries_to(start);
-            false
-=======
-            session.undo_to(start);
             Err(Obstacle::Nobody)
->>>>>>> vexp
         }
     }
 }
@@ -315,14 +306,9 @@ pub fn place_within_job(
         let what = Purpose::WithinJob;
         let placed = place(session, kernel, &mut search, what, &preemptor);
         session.work.spend(job, kernel.take_effort());
-<<<<<<< HEAD
-        if !placed || session.evicted_since(start).is_empty() {
-            session.undo_tries_to(start);
-=======
         if placed.is_err() || session.evicted_since(start).is_empty() {
             let obstacle = placed.err().map(|why| (task, why));
             undo_and_note(session, &mut search, what, (queue, job), start, obstacle);
->>>>>>> vexp
             return;
         }
         if session.state.job(job).is_pending() {
