@@ -361,6 +361,8 @@ pub struct PodObject {
     /// `spec.preemptionPolicy`: whether others may be evicted for it. `None` leaves that to its
     /// PriorityClass.
     pub preempts: Option<bool>,
+    /// When it got its node by its condition `PodScheduled=True`, seconds since the epoch.
+    pub scheduled_s: Option<i64>,
     /// `status.nominatedNodeName`.
     pub nominated_node: Option<String>,
     /// Owner references: (kind, name), the controller first.

@@ -6,7 +6,7 @@
 //!   order, votes      priority · gang · drf · proportion · overcommit · sla
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
 //!   devices           deviceshare (the families of pumice-devices judge)
-//!   victims (later)   conformance
+//!   victims           conformance · cdp
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
@@ -14,6 +14,7 @@
 //! reservations. To add a plugin: one module, and its line in [`registry`].
 
 pub mod binpack;
+pub mod cdp;
 mod columns;
 pub mod conformance;
 pub mod deviceshare;

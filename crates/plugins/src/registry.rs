@@ -7,8 +7,8 @@ use pumice_framework::{Plugin, ReasonTable};
 
 use crate::deviceshare::DeviceShare;
 use crate::{
-    binpack, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, predicates,
-    priority, proportion, resource_strategy_fit, sla,
+    binpack, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
+    predicates, priority, proportion, resource_strategy_fit, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -136,10 +136,7 @@ const LIST: [PluginEntry; 24] = [
         "rescheduling",
         "Evicts pods so that they are placed better.",
     ),
-    PluginEntry::not_built(
-        "cdp",
-        "Protects pods from eviction for a time after their start.",
-    ),
+    cdp::ENTRY,
     PluginEntry::not_built("extender", "Asks an HTTP service."),
 ];
 

@@ -169,13 +169,21 @@ impl World {
     }
 
     /// Accepts a Binding and what is written before it: the pod's claims are bound, and it has a
-    /// node.
-    pub fn bind(&mut self, pod: &str, node: &str, volumes: &[VolumeStep], annotations: &Pairs) {
+    /// node from `now_s` on.
+    pub fn bind(
+        &mut self,
+        pod: &str,
+        node: &str,
+        volumes: &[VolumeStep],
+        annotations: &Pairs,
+        now_s: i64,
+    ) {
         for step in volumes {
             self.take_volume_step(step);
         }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());
+            pod.scheduled_s = Some(now_s);
             pod.records.clone_from(annotations);
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }

@@ -150,6 +150,7 @@ impl State {
             priority_class: self.text(task.priority_class),
             preemptable: task.preemptable,
             preempts: task.preempts,
+            scheduled_s: task.scheduled_s,
             nominated_node: task.nominated_node.as_deref().map(str::to_owned),
             owners: task
                 .owners
