@@ -7,6 +7,7 @@ use pumice_framework::points::Victims;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin};
+use pumice_model::selector::label;
 use pumice_model::{JobIx, State, Task, TaskIx};
 use rustc_hash::FxHashMap;
 
@@ -49,12 +50,10 @@ struct CoolJob {
 /// The text of a pod's cool-down.
 fn text<'a>(state: &'a State, task: &'a Task) -> Option<&'a str> {
     let names = state.names();
-    let label = names.get(COOLDOWN_TIME).and_then(|key| {
-        let mut labels = task.labels.iter();
-        let found = labels.find(|(name, _)| *name == key);
-        found.map(|(_, value)| names.text(*value))
-    });
-    label.or_else(|| task.annotation(COOLDOWN_TIME))
+    let key = names.get(COOLDOWN_TIME);
+    let value = key.and_then(|key| label(&task.labels, key));
+    let value = value.map(|value| names.text(value));
+    value.or_else(|| task.annotation(COOLDOWN_TIME))
 }
 
 /// When the cool-down of a pod on a node ends, the first whole second in which it is over. A pod that

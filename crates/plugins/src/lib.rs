@@ -3,10 +3,10 @@
 //! ```text
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
-//!   order, votes      priority · gang · drf · proportion · overcommit · sla
+//!   order, votes      priority · gang · drf · proportion · overcommit · sla · resourcequota
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
 //!   devices           deviceshare (the families of pumice-devices judge)
-//!   victims           conformance · cdp
+//!   victims           conformance · cdp · pdb
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
@@ -24,12 +24,14 @@ mod inter_pod_affinity;
 pub mod nodegroup;
 pub mod nodeorder;
 pub mod overcommit;
+pub mod pdb;
 pub mod predicates;
 pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
 pub mod resource_strategy_fit;
+pub mod resourcequota;
 pub mod sla;
 mod topology_spread;
 

@@ -7,8 +7,8 @@ use pumice_framework::{Plugin, ReasonTable};
 
 use crate::deviceshare::DeviceShare;
 use crate::{
-    binpack, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
-    predicates, priority, proportion, resource_strategy_fit, sla,
+    binpack, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, pdb,
+    predicates, priority, proportion, resource_strategy_fit, resourcequota, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -113,14 +113,8 @@ const LIST: [PluginEntry; 24] = [
         "capacity",
         "Divides the cluster among queues by their deserved amounts.",
     ),
-    PluginEntry::not_built(
-        "pdb",
-        "Protects pods covered by a PodDisruptionBudget from eviction.",
-    ),
-    PluginEntry::not_built(
-        "resourcequota",
-        "Admits jobs only within the ResourceQuota of their namespace.",
-    ),
+    pdb::ENTRY,
+    resourcequota::ENTRY,
     PluginEntry::not_built("tdm", "Shares revocable nodes by time of day."),
     PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
     PluginEntry::not_built(

@@ -1,6 +1,7 @@
 //! The virtual API server: objects, and the deltas a watch on them would deliver.
 
 mod admit;
+mod budgets;
 mod controllers;
 mod jobs;
 mod restore;
@@ -20,6 +21,7 @@ use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource};
 use crate::run::SimulationSettings;
+use budgets::Budgeted;
 use controllers::Controllers;
 use storage::Storage;
 
@@ -34,6 +36,7 @@ pub struct World {
     controllers: Controllers,
     /// Names of pods that were deleted.
     deleted: BTreeSet<String>,
+    budgets: BTreeMap<String, Budgeted>,
     storage: Storage,
     shards: Vec<NodeShardView>,
     priorities: BTreeMap<String, i32>,
@@ -138,6 +141,7 @@ impl World {
                 .map(|q| Delta::QueueApply(Box::new(q.clone()))),
         );
         first.extend(self.storage_deltas());
+        self.renew_budgets(true);
         first.append(&mut self.deltas);
         first.extend(
             self.groups
@@ -197,7 +201,7 @@ impl World {
         }
     }
 
-    /// One step of every kubelet: bound pods run, terminating pods go.
+    /// One step of every kubelet: bound pods run, terminating pods go; budgets follow.
     pub fn run_kubelet(&mut self) {
         let mut gone = Vec::new();
         for (key, pod) in &mut self.pods {
@@ -217,5 +221,6 @@ impl World {
         for key in gone {
             self.pods.remove(&key);
         }
+        self.renew_budgets(false);
     }
 }

@@ -86,6 +86,10 @@ impl State {
                 self.appearances_stale |= changed;
                 self.generation += u64::from(changed);
             }
+            Delta::BudgetApply(_)
+            | Delta::BudgetDelete(..)
+            | Delta::QuotaApply(_)
+            | Delta::QuotaDelete(..) => self.apply_allowance(delta),
             storage => self.apply_storage(storage),
         }
     }

@@ -1,6 +1,7 @@
 //! The one owner of everything the scheduler knows.
 
 mod account;
+mod allowances;
 mod apply;
 mod awaiting;
 mod changes;
@@ -33,8 +34,10 @@ use crate::task::{Task, TaskStatus};
 use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
+use allowances::Allowances;
 use changes::Changes;
 
+pub use allowances::Budget;
 pub use hold::Hold;
 pub use placement::Placement;
 pub use sweep::Footprint;
@@ -74,6 +77,7 @@ pub struct State {
     group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
+    allowances: Allowances,
     evictions: FxHashMap<TaskIx, TaskStatus>,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
@@ -114,6 +118,7 @@ impl State {
             group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
+            allowances: Allowances::default(),
             evictions: FxHashMap::default(),
             changes: Changes::default(),
             reserved: WideSum::default(),
