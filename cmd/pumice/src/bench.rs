@@ -5,6 +5,7 @@
 
 mod cluster;
 mod devices;
+mod evict;
 mod scale;
 mod wake;
 
@@ -20,6 +21,7 @@ use pumice_model::object::PodObject;
 use serde::Serialize;
 
 use crate::check::{configuration, read};
+use evict::EvictFor;
 
 /// Pods created one at a time.
 const ONE_BY_ONE: usize = 200;
@@ -33,6 +35,10 @@ pub enum BenchCommand {
     Scale(ScaleArguments),
     /// What one change costs while many jobs wait for room
     Wake(wake::WakeArguments),
+    /// Evict pods of lower priority for gangs that wait
+    Preempt(evict::EvictArguments),
+    /// Evict pods of another queue for gangs that wait
+    Reclaim(evict::EvictArguments),
 }
 
 /// Rules every pending pod carries.
@@ -174,6 +180,8 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         }
         BenchCommand::Scale(arguments) => scale::run(arguments)?,
         BenchCommand::Wake(arguments) => wake::run(arguments)?,
+        BenchCommand::Preempt(arguments) => evict::run(arguments, EvictFor::Priority)?,
+        BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -112,6 +112,7 @@ fn overused(state: &State, queue: QueueIx, job: JobIx, view: &QueueShare) -> Ski
         let deserved = view.deserved.iter().find(|(known, _)| *known == resource);
         Overrun {
             resource,
+            above: None,
             bound: Bound::Deserved,
             limit: deserved.map_or(0, |(_, amount)| *amount as i64),
             total: state.nodes().cluster_total.get(resource),

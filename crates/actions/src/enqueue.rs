@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::asleep::WokenSleepers;
 use crate::by_queue::ByQueue;
+use crate::evict::Displaceable;
 
 /// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
 /// `minResources` is admitted unasked.
@@ -35,6 +36,7 @@ pub fn run(session: &mut Session) {
     }
     let mut woken = WokenSleepers::for_admission(session, &mut jobs);
     let mut refused = RefusedGroups::default();
+    let mut displaceable = Displaceable::default();
     while let Some(queue) = jobs.next_queue(session) {
         let Some(job) = jobs.next_job(session, queue) else {
             continue;
@@ -43,7 +45,7 @@ pub fn run(session: &mut Session) {
         if turn.is_some() {
             session.sleepers.woken(job);
         }
-        let admitted = admit(session, job);
+        let admitted = admit(session, job, &mut displaceable);
         refused.note(session, job, admitted);
         // Those behind one that is refused ask the same in vain.
         if admitted && let Some(turn) = turn {
@@ -74,9 +76,10 @@ impl RefusedGroups {
 }
 
 /// Whether a job is admitted; it is, then.
-fn admit(session: &mut Session, job: JobIx) -> bool {
+fn admit(session: &mut Session, job: JobIx, displaceable: &mut Displaceable) -> bool {
     if session.state.job(job).min_resources.is_some()
         && let Err(refusal) = session.plugins.job_enqueueable(session.state, job)
+        && !displaceable.makes_room(session, job, &refusal)
     {
         session.skip(job, Skip::NotEnqueued(refusal));
         return false;

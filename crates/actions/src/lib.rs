@@ -4,20 +4,29 @@
 //!   request nothing.
 //! * [`kernel`] answers the one question they all ask: which node is best for this task?
 //!
-//! Preempt, reclaim and the gang actions will be further modules beside these, over the same kernel
-//! and the same transaction; [`ACTIONS`] is the only list to extend.
+//! * [`preempt`] and [`reclaim`] evict pods for jobs that found no place, [`gangpreempt`] and
+//!   [`gangreclaim`] whole gangs.
+//!
+//! [`ACTIONS`] is the only list to extend.
 
 pub mod allocate;
 mod asleep;
 pub mod backfill;
 mod by_queue;
 pub mod enqueue;
+mod evict;
+pub mod gangpreempt;
+pub mod gangreclaim;
 mod heap;
 pub mod kernel;
+mod nominees;
+pub mod preempt;
+pub mod reclaim;
 mod registry;
 mod sub_jobs;
 mod worksheet;
 
 pub use asleep::put_to_bed;
 pub use kernel::Kernel;
+pub use nominees::place_nominees;
 pub use registry::{ACTIONS, Action, SPECS, find};

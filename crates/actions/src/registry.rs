@@ -4,7 +4,7 @@ use pumice_conf::{ActionSpec, Arg, ArgSpec, Arguments};
 use pumice_framework::Session;
 
 use crate::kernel::Kernel;
-use crate::{allocate, backfill, enqueue};
+use crate::{allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim};
 
 /// Runs an action once, with the arguments of its entry in `configurations`.
 pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
@@ -74,18 +74,18 @@ const LIST: [Action; 8] = [
                 Arg::int("minCandidateNodesAbsolute", 1, "Fewest nodes.").spec(),
                 Arg::int("maxCandidateNodesAbsolute", 100, "Most nodes.").spec(),
             ],
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, kernel, _| preempt::run(session, kernel)),
     },
     Action {
         spec: ActionSpec {
             name: "reclaim",
             summary: "Evicts pods of queues that have more than they deserve.",
             args: &[ERROR_CACHE],
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, kernel, _| reclaim::run(session, kernel)),
     },
     Action {
         spec: ActionSpec {
@@ -101,18 +101,18 @@ const LIST: [Action; 8] = [
             name: "gangpreempt",
             summary: "Preempts for whole gangs.",
             args: GANG_EVICTION,
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, kernel, args| gangpreempt::run(session, kernel, args)),
     },
     Action {
         spec: ActionSpec {
             name: "gangreclaim",
             summary: "Reclaims for whole gangs.",
             args: GANG_EVICTION,
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, kernel, args| gangreclaim::run(session, kernel, args)),
     },
 ];
 
@@ -142,13 +142,15 @@ const GANG_EVICTION: &[ArgSpec] = &[
     Arg::int("maxDomains", 8, "Most topology domains looked at.")
         .min(1)
         .spec(),
-    Arg::switch(
-        "allowWholeBundle",
-        true,
-        "Whether whole gangs may be evicted.",
-    )
-    .spec(),
+    ALLOW_WHOLE_BUNDLE.spec(),
 ];
+
+/// Argument of the actions that evict for whole gangs.
+pub(crate) const ALLOW_WHOLE_BUNDLE: Arg<bool> = Arg::switch(
+    "allowWholeBundle",
+    true,
+    "Whether whole gangs may be evicted.",
+);
 
 #[cfg(test)]
 mod tests {

@@ -65,6 +65,13 @@ impl TaskQueue {
         Self(queue)
     }
 
+    /// Orders the tasks of a job that would be placed if there were room, best-effort ones among them.
+    pub fn placeable(state: &State, plugins: &Plugins, job: JobIx) -> Self {
+        let mut queue: Vec<TaskIx> = placeable(state, job).collect();
+        queue.sort_by(|l, r| plugins.task_order(state, *r, *l));
+        Self(queue)
+    }
+
     /// Takes the next task.
     pub fn pop(&mut self) -> Option<TaskIx> {
         self.0.pop()

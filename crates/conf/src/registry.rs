@@ -143,15 +143,17 @@ pub struct ExclusiveSwitches {
     pub help: &'static str,
 }
 
-/// A plugin that may not be configured together with the one whose spec has this.
+/// A plugin that does not go together with the one whose spec has this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginConflict {
     /// The other plugin.
     pub with: &'static str,
     /// The key of the switch of this plugin that has to be on for it; none: they never go together.
     pub when_on: Option<&'static str>,
-    /// Stable code of the error.
+    /// Stable code of the error, or of the warning.
     pub code: &'static str,
+    /// This one decides and the other plugin is not asked, with a warning; otherwise both are an error.
+    pub overrules: bool,
     /// What to do.
     pub help: &'static str,
 }

@@ -103,6 +103,7 @@ const DRF: PluginSpec = PluginSpec {
         with: "proportion",
         when_on: Some("enableHierarchy"),
         code: "E0109-drf-hierarchy-and-proportion",
+        overrules: false,
         help: "remove proportion, or `enableHierarchy` of drf",
     }],
     ..PluginSpec::PLAIN
@@ -112,7 +113,8 @@ const CAPACITY: PluginSpec = PluginSpec {
     conflicts: &[PluginConflict {
         with: "proportion",
         when_on: None,
-        code: "E0110-capacity-and-proportion",
+        code: "W0110-capacity-and-proportion",
+        overrules: true,
         help: "both decide what a queue deserves: keep one of them",
     }],
     ..PluginSpec::PLAIN

@@ -296,6 +296,7 @@ impl Daemon {
             events: flags.ours.events,
             event_lifetime: flags.ours.event_ttl,
             bind_timeout: flags.ours.bind_timeout,
+            eviction_method: flags.ours.eviction_method,
             qps: flags.connection.kube_api_qps,
             burst: flags.connection.kube_api_burst,
             ..EffectOptions::new(self.settings.event_source())

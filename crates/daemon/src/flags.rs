@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
+use pumice_cluster::effects::EvictionMethod;
 use pumice_process::flags::{
     self, ApiServerFlags, IdleFlag, LeaseFlags, ServingFlags, boolean, duration,
 };
@@ -135,6 +136,10 @@ pub struct Ours {
     /// How long a Binding is tried before the pod is decided anew
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub bind_timeout: Duration,
+    /// How pods are evicted: delete, eviction-api (PodDisruptionBudgets are asked), or auto:
+    /// eviction-api where a budget selects the pod
+    #[arg(long, default_value = "auto", value_parser = eviction_method, value_name = "METHOD")]
+    pub eviction_method: EvictionMethod,
     /// Work a job may take of a cycle before others go on, in looks at one node; 0: no limit
     #[arg(long, default_value_t = JOB_WORK_LIMIT, value_name = "N")]
     pub job_work_limit: u64,
@@ -155,6 +160,10 @@ pub struct Ours {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false",
           default_missing_value = "true", value_parser = boolean, value_name = "BOOL")]
     pub log_json: bool,
+}
+
+fn eviction_method(text: &str) -> Result<EvictionMethod, String> {
+    text.parse()
 }
 
 const NO_SAMPLING: &str = "every ready node is a candidate for every pod";

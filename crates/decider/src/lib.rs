@@ -17,6 +17,7 @@
 //! Deliberately absent: threads, channels, sockets, and any clock but [`Clock`].
 
 mod effect;
+mod evictions;
 mod inputs;
 mod node_reports;
 mod object_refs;

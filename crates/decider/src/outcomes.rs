@@ -52,6 +52,9 @@ impl Decider {
             Outcome::ConditionFailed { pod } => {
                 self.retries.push(now_s, StatusOwner::Pod(pod.uid));
             }
+            Outcome::NominationFailed { pod } => {
+                self.retries.push(now_s, StatusOwner::Nominee(pod));
+            }
             Outcome::QueueStatusFailed { name } => {
                 self.retries.push(now_s, StatusOwner::Queue(name));
             }
@@ -60,7 +63,11 @@ impl Decider {
                 self.warn_of("eviction", text);
                 // It stays where it is, and is charged for it again.
                 self.changed = true;
-                self.engine.apply(Delta::EvictFailed { uid: pod.uid });
+                self.engine.apply(Delta::EvictFailed {
+                    uid: pod.uid,
+                    message,
+                    at_s: now_s,
+                });
             }
             Outcome::Evicted { .. } => {}
         }
@@ -111,7 +118,7 @@ impl Decider {
                     format!("binding of {namespace}/{name} to node {node} failed: {message}");
                 self.warn_of(kind_of(failure), text);
                 let text = format!("failed to bind to node {node}: {message}");
-                self.report_waiting(pod.clone(), "SchedulerError", text, None);
+                self.report_waiting(pod.clone(), "SchedulerError", text);
             }
         }
         let uid = pod.uid;
@@ -136,19 +143,12 @@ impl Decider {
     }
 
     /// A pod waits: as its condition and as an event.
-    pub(crate) fn report_waiting(
-        &mut self,
-        pod: PodRef,
-        reason: &str,
-        message: String,
-        nominated_node: Option<String>,
-    ) {
+    pub(crate) fn report_waiting(&mut self, pod: PodRef, reason: &str, message: String) {
         self.write_reason(&pod, message.clone());
         self.write(Write::PodCondition {
             pod,
             reason: reason.to_owned(),
             message,
-            nominated_node,
         });
     }
 

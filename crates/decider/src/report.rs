@@ -67,11 +67,9 @@ impl Decider {
                 message: report.message,
             });
         }
-        let node = report.nominated_node;
-        let node = node.map(|node| state.nodes().object(node).name.clone());
         match report.stands {
             true => self.write_reason(&pod, report.message),
-            false => self.report_waiting(pod, report.reason, report.message, node),
+            false => self.report_waiting(pod, report.reason, report.message),
         }
     }
 
@@ -101,11 +99,7 @@ impl Decider {
             });
         }
         for task in gang.victims {
-            self.write(Write::Evict {
-                pod: pod_ref(&self.engine, task),
-                reason: "gang given up".to_owned(),
-                group: group.clone(),
-            });
+            self.write_eviction(task, "gang given up", None);
         }
     }
 

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use pumice_model::write::PodRef;
+
 use crate::Decider;
 
 /// Seconds before a status that was given up is made anew.
@@ -17,6 +19,8 @@ pub enum StatusOwner {
     Group(String, String),
     /// A pod's condition, by UID.
     Pod(String),
+    /// A pod that was to be nominated to a node, or not any more.
+    Nominee(PodRef),
     /// A queue, by name.
     Queue(String),
 }
@@ -55,6 +59,7 @@ impl Decider {
                     }
                 }
                 StatusOwner::Pod(uid) => self.engine.pod_report_failed(&uid),
+                StatusOwner::Nominee(pod) => self.renominate(pod),
                 StatusOwner::Queue(name) => self.engine.queue_report_failed(&name),
             }
         }

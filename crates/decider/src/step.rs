@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pumice_engine::{Decisions, Engine, Eviction, Observer};
+use pumice_engine::{Decisions, Engine, Observer};
 use pumice_model::object::GroupPhase;
 use pumice_model::volume::VolumeStep;
 use pumice_model::write::{BindRequest, PodRef, VolumeWork, Write};
@@ -171,29 +171,10 @@ impl Decider {
                 devices: bind.devices.as_deref().cloned().unwrap_or_default(),
             }));
         }
-        for eviction in &decisions.evictions {
-            self.write_eviction(eviction, now_s);
-        }
+        self.write_evictions(decisions, now_s);
         for job in &decisions.groups {
             self.write_group(*job);
         }
-    }
-
-    /// That a pod is evicted. For whom is told on the pod that waits: its nominated node is part of the
-    /// report on it.
-    fn write_eviction(&mut self, eviction: &Eviction, now_s: i64) {
-        let pod = pod_ref(&self.engine, eviction.task);
-        if self.dry_run {
-            let taken_back = Delta::EvictFailed { uid: pod.uid };
-            self.dry_decisions.push_back((now_s, taken_back));
-            return;
-        }
-        let job = self.engine.state().task(eviction.task).job;
-        self.write(Write::Evict {
-            pod,
-            reason: eviction.reason.to_owned(),
-            group: job.and_then(|job| group_ref(&self.engine, job)),
-        });
     }
 
     pub(crate) fn write_group(&mut self, ix: JobIx) {

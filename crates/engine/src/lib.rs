@@ -11,7 +11,7 @@
 //! decisions. A cycle on an unchanged cluster costs nothing and decides nothing.
 
 mod assumed_status;
-mod bind_backoff;
+mod backoffs;
 mod bind_waits;
 pub mod devices;
 mod give_up;
@@ -29,10 +29,10 @@ pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
-    Bind, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
+    Bind, Evicts, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
 };
 use pumice_model::object::QueueObject;
-use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use bind_waits::BindWait;
@@ -62,16 +62,29 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
         .collect()
 }
 
+/// Which of the actions evict.
+fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
+    let has = |names: [&str; 2]| {
+        let mut actions = actions.iter().map(|(action, _)| action.spec.name);
+        actions.any(|name| names.contains(&name))
+    };
+    Evicts {
+        preempt: has(["preempt", "gangpreempt"]),
+        reclaim: has(["reclaim", "gangreclaim"]),
+    }
+}
+
 /// What a cycle decided. Names are read from [`Engine::state`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     /// Pods to bind, in the order of the decisions.
     pub binds: Vec<Bind>,
-    /// Pods to evict, Releasing in the state; none while no built action evicts. One that cannot be
-    /// evicted comes back as [`Delta::EvictFailed`].
+    /// Pods to evict, Releasing in the state. One that cannot be evicted comes back as [`Delta::EvictFailed`].
     pub evictions: Vec<Eviction>,
     /// Pods that wait on a node for those evicted for them.
     pub nominations: Vec<(TaskIx, NodeIx)>,
+    /// Pods that still wait and are nominated no more.
+    pub nominations_ended: Vec<TaskIx>,
     /// Jobs whose PodGroup status changed; the new one is in the state.
     pub groups: Vec<JobIx>,
     /// The cycle was skipped: nothing has changed since the last one, which changed nothing.
@@ -93,6 +106,7 @@ impl Decisions {
         self.binds.is_empty()
             && self.evictions.is_empty()
             && self.nominations.is_empty()
+            && self.nominations_ended.is_empty()
             && self.groups.is_empty()
     }
 }
@@ -123,7 +137,8 @@ pub struct Engine {
     serviceable: Serviceable,
     bind_waits: BindWaits,
     suspects: outdated::Suspects,
-    backoffs: bind_backoff::BindBackoffs,
+    bind_backoffs: backoffs::Backoffs,
+    evict_backoffs: backoffs::Backoffs,
     nominations: nominations::Nominations,
     assumed_statuses: assumed_status::AssumedStatuses,
 }
@@ -157,7 +172,8 @@ impl Engine {
             serviceable: Serviceable::default(),
             bind_waits: BindWaits::default(),
             suspects: outdated::Suspects::default(),
-            backoffs: bind_backoff::BindBackoffs::default(),
+            bind_backoffs: backoffs::Backoffs::default(),
+            evict_backoffs: backoffs::Backoffs::default(),
             nominations: nominations::Nominations::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
         }
@@ -237,11 +253,15 @@ impl Engine {
             self.tell_unplaced(uid);
         }
         let evicted = match &delta {
-            Delta::EvictFailed { uid } => self.evicted(uid),
+            Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.evicted(uid),
             _ => None,
         };
-        if let Delta::BindFailed { uid, message, at_s } = &delta {
-            held = self.back_off(uid, message, *at_s);
+        match &delta {
+            Delta::BindFailed { uid, message, at_s } => held = self.back_off(uid, message, *at_s),
+            Delta::EvictFailed { uid, message, at_s } if evicted.is_some() => {
+                held = Some(self.spare(uid, message, *at_s));
+            }
+            _ => {}
         }
         let known = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid));
         let job = known.and_then(|task| self.state.task(task).job);
@@ -250,6 +270,9 @@ impl Engine {
         if let Some(task) = evicted {
             self.plugins.observe(&self.state, Step::Restored(task));
         }
+        if let Some(task) = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid)) {
+            self.nominations.read(&self.state, task, self.now_s);
+        }
         let (Some(task), Some(uid)) = (known, pod) else {
             return;
         };
@@ -257,9 +280,16 @@ impl Engine {
             .state
             .task_by_uid(&uid)
             .map(|task| self.state.task(task));
-        if now.is_none_or(|task| task.node.is_some() && task.status != TaskStatus::Binding) {
-            self.backoffs.forget(&uid);
+        let is_placed = |task: &Task| {
+            let is_told = !task.status.is_undecided() && task.status != TaskStatus::Binding;
+            task.node.is_some() && is_told
+        };
+        if now.is_none_or(is_placed) {
+            self.bind_backoffs.forget(&uid);
             self.nominations.forget(task);
+        }
+        if now.is_none_or(|task| task.deleting) {
+            self.evict_backoffs.forget(&uid);
         }
         if self.state.task_by_uid(&uid).is_none() {
             self.kept.retain(|kept| *kept != task);
@@ -371,13 +401,18 @@ impl Engine {
     }
 
     /// When a cycle, [`Engine::reports`] and [`Engine::give_up_gangs`] are due although nothing happens outside: a pod that
-    /// was held back after a failed Binding may be placed again, something is to be told that
+    /// was held back after a failed Binding may be placed again, or evicted after an eviction that
+    /// failed, something is to be told that
     /// was too young, what is known of jobs that sleep has become old, or a gang is to be given up.
     /// Seconds since the epoch.
     pub fn wake_at_s(&self) -> Option<i64> {
         let release_s = self.state.next_release_s().into_iter();
         let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
-        let others_s = [self.plugins.wake_at_s(), self.sleepers.check_due_s()];
+        let others_s = [
+            self.plugins.wake_at_s(),
+            self.sleepers.check_due_s(),
+            self.nominations.next_s(),
+        ];
         let due_s = due_s.into_iter().chain(others_s).flatten();
         release_s.chain(due_s).min()
     }
@@ -400,6 +435,7 @@ impl Engine {
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let time_matters = is_due(self.plugins.wake_at_s());
         let check_due = is_due(self.sleepers.check_due_s());
+        let time_matters = time_matters || is_due(self.nominations.next_s());
         if self.settled == Some(self.state.generation()) && !time_matters && !check_due {
             let groups = self.close_due(now_s);
             return Decisions {
@@ -424,8 +460,13 @@ impl Engine {
             now_s,
             observer,
         );
+        session.evicts = evicts(&self.actions);
         session.work = std::mem::take(&mut self.work);
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
+        let (nominees, mut ended) = self.nominations.due(session.state, now_s);
+        let unfit = pumice_actions::place_nominees(&mut session, &mut self.kernel, &nominees);
+        self.nominations.end_all(&unfit);
+        ended.extend(unfit);
         observer.end(Stage::Open);
         for (action, arguments) in &self.actions {
             if let Some(run) = action.run {
@@ -443,13 +484,15 @@ impl Engine {
         self.work = std::mem::take(&mut session.work);
         drop(session);
         let postponed = self.work.end_cycle(&self.state);
-        self.nominations.take_in(&self.state, &plan);
+        self.nominations.take_in(&self.state, &plan, now_s);
+        let nominations_ended = self.still_waiting(ended);
         let before = self.renew_notes(looked_at, notes);
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
         // A bare pod that was admitted shows in no decision.
         let settled = plan.is_empty()
+            && nominations_ended.is_empty()
             && groups.is_empty()
             && !postponed
             && phase_changes == self.state.phase_changes();
@@ -458,6 +501,7 @@ impl Engine {
             binds: plan.binds,
             evictions: plan.evictions,
             nominations: plan.nominations,
+            nominations_ended,
             groups,
             skipped: false,
             settled,

@@ -1,45 +1,156 @@
-//! Pods that wait on a node for those that are evicted for them: `status.nominatedNodeName`.
+//! Pods that wait on a node for those that are evicted for them: `status.nominatedNodeName`
+//! (spec/07 §7).
 
 use pumice_framework::Plan;
-use pumice_model::{NodeIx, State, TaskIx};
+use pumice_model::{JobIx, NodeIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
 
-/// Nodes by pod, by name: indices move when nodes come and go.
+/// Seconds after which a nomination ends that nothing has come of.
+const EXPIRY_S: i64 = 600;
+
+/// A nomination that stands.
+#[derive(Clone, Debug)]
+struct Nomination {
+    /// The node by name: indices move when nodes come and go.
+    node: String,
+    since_s: i64,
+    /// When it was promised, among others; read ones come after those.
+    turn: Option<u64>,
+}
+
+/// All nominations.
 #[derive(Default)]
-pub(crate) struct Nominations(FxHashMap<TaskIx, String>);
+pub(crate) struct Nominations {
+    standing: FxHashMap<TaskIx, Nomination>,
+    /// Pods whose nomination ended, until their objects show none: what they say is not to be believed.
+    ended: FxHashMap<TaskIx, String>,
+    turns: u64,
+}
 
 impl Nominations {
     /// A cycle has decided. A nomination stands until the pod is bound or gone, or gets another one.
-    pub fn take_in(&mut self, state: &State, plan: &Plan) {
+    pub fn take_in(&mut self, state: &State, plan: &Plan, now_s: i64) {
         for bind in &plan.binds {
             self.forget(bind.task);
         }
         for (task, node) in &plan.nominations {
-            let name = &state.nodes().object(*node).name;
-            self.0.insert(*task, name.clone());
+            self.turns += 1;
+            self.ended.remove(task);
+            let nomination = Nomination {
+                node: state.nodes().object(*node).name.clone(),
+                since_s: now_s,
+                turn: Some(self.turns),
+            };
+            self.standing.insert(*task, nomination);
+        }
+    }
+
+    /// The object of a pod was read: what it says counts where nothing else is known.
+    pub fn read(&mut self, state: &State, ix: TaskIx, now_s: i64) {
+        let task = state.task(ix);
+        let named = task.nominated_node.as_deref();
+        if self.ended.get(&ix).map(String::as_str) == named && named.is_some() {
+            return;
+        }
+        if !self.ended.is_empty() {
+            self.ended.remove(&ix);
+        }
+        let Some(node) = named else { return };
+        let waits = task.ours && task.status.is_undecided();
+        if waits && !self.standing.contains_key(&ix) {
+            let nomination = Nomination {
+                node: node.to_owned(),
+                since_s: now_s,
+                turn: None,
+            };
+            self.standing.insert(ix, nomination);
         }
     }
 
     /// The pod is on a node, or gone.
     pub fn forget(&mut self, task: TaskIx) {
-        if !self.0.is_empty() {
-            self.0.remove(&task);
+        if !self.standing.is_empty() {
+            self.standing.remove(&task);
         }
+        if !self.ended.is_empty() {
+            self.ended.remove(&task);
+        }
+    }
+
+    /// Nothing came of it: the pod's object says so once that is written.
+    fn end(&mut self, task: TaskIx) {
+        if let Some(nomination) = self.standing.remove(&task) {
+            self.ended.insert(task, nomination.node);
+        }
+    }
+
+    /// When the next one ends by itself, seconds since the epoch.
+    pub fn next_s(&self) -> Option<i64> {
+        let ends = self.standing.values().map(|one| one.since_s + EXPIRY_S);
+        ends.min()
+    }
+
+    /// Ends those that are too old, and those whose nodes are gone. Returns the others, job by job in the
+    /// order of promises, and the pods of those that ended.
+    pub fn due(
+        &mut self,
+        state: &State,
+        now_s: i64,
+    ) -> (Vec<(JobIx, Vec<(TaskIx, NodeIx)>)>, Vec<TaskIx>) {
+        let (mut ended, mut by_job) = (Vec::new(), FxHashMap::default());
+        for (task, nomination) in &self.standing {
+            let node = state.nodes().find(&nomination.node);
+            let record = state.find_task(*task);
+            let job = record.and_then(|task| task.job);
+            match (node, job) {
+                (Some(node), Some(job)) if now_s < nomination.since_s + EXPIRY_S => {
+                    let (turn, nominees) = by_job.entry(job).or_insert((u64::MAX, Vec::new()));
+                    *turn = (*turn).min(nomination.turn.unwrap_or(u64::MAX));
+                    nominees.push((*task, node));
+                }
+                _ => ended.push(*task),
+            }
+        }
+        ended.sort_unstable();
+        ended.iter().for_each(|task| self.end(*task));
+        let mut by_job: Vec<(JobIx, (u64, Vec<(TaskIx, NodeIx)>))> = by_job.into_iter().collect();
+        by_job.sort_by(|(l, (l_turn, _)), (r, (r_turn, _))| {
+            l_turn.cmp(r_turn).then_with(|| state.job_key_order(*l, *r))
+        });
+        let by_job = by_job.into_iter().map(|(job, (_, mut nominees))| {
+            nominees.sort_unstable();
+            (job, nominees)
+        });
+        (by_job.collect(), ended)
+    }
+
+    /// These did not fit their nodes any more.
+    pub fn end_all(&mut self, tasks: &[TaskIx]) {
+        tasks.iter().for_each(|task| self.end(*task));
     }
 }
 
 impl Engine {
     /// The node on which a pod waits for others that are evicted for it.
     pub fn nominated_node(&self, task: TaskIx) -> Option<NodeIx> {
-        let name = self.nominations.0.get(&task)?;
-        self.state.nodes().find(name)
+        let nomination = self.nominations.standing.get(&task)?;
+        self.state.nodes().find(&nomination.node)
     }
 
     /// The pod with this UID, if its eviction was decided and its object does not show that yet.
     pub(crate) fn evicted(&self, uid: &str) -> Option<TaskIx> {
         let task = self.state.task_by_uid(uid)?;
         self.state.evicted_from(task).map(|_| task)
+    }
+
+    /// The nominations that end with this cycle and whose pods still wait.
+    pub(crate) fn still_waiting(&self, ended: Vec<TaskIx>) -> Vec<TaskIx> {
+        let waits = |task: &TaskIx| {
+            let task = self.state.find_task(*task);
+            task.is_some_and(|task| task.status == TaskStatus::Pending)
+        };
+        ended.into_iter().filter(waits).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! The one trait plugins implement; what they can say stands in [`crate::points`].
 
-use pumice_model::{JobIx, State, TaskIx};
+use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, JobOrder,
@@ -85,6 +85,12 @@ pub trait Plugin {
     /// that cannot be read and is passed over. Told as an event; nothing is decided by it.
     fn job_warning(&self, _state: &State, _job: JobIx) -> Option<String> {
         None
+    }
+
+    /// What the owners of queues should know of what is written on them: each queue once, in any order.
+    /// Told as an event. Asked only while queues are as they were when the plugin was opened.
+    fn queue_warnings(&self, _state: &State) -> Vec<(QueueIx, String)> {
+        Vec::new()
     }
 
     /// Order of jobs within a queue.

@@ -1,6 +1,7 @@
 //! The configured plugins in their tiers, asked by the rules of spec/01 §5.1.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
@@ -10,11 +11,11 @@ use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
-    Purpose, QueueShare, Signature, StaticClass, StaticPart,
+    Purpose, QueueShare, Signature, StaticClass, StaticPart, Victims,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
-use crate::tiers::{self, Vote};
+use crate::tiers::{self, Vote, Weight};
 
 mod asked;
 
@@ -164,6 +165,25 @@ impl Plugins {
         let warnings = members.filter_map(|member| member.plugin.job_warning(state, job));
         let all: Vec<String> = warnings.collect();
         (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// What the owners of queues should know, by all plugins in their order; `None` while queues are not
+    /// as they were when the last cycle began.
+    pub fn queue_warnings(&self, state: &State) -> Option<BTreeMap<QueueIx, String>> {
+        let (_, queues) = self.opened?;
+        if queues != state.queues_epoch() {
+            return None;
+        }
+        let mut all: BTreeMap<QueueIx, String> = BTreeMap::new();
+        let members = self.tiers.iter().flatten();
+        for (queue, text) in members.flat_map(|member| member.plugin.queue_warnings(state)) {
+            let said = all.entry(queue).or_default();
+            if !said.is_empty() {
+                said.push_str("; ");
+            }
+            said.push_str(&text);
+        }
+        Some(all)
     }
 
     /// Gangs that are bound in part, then JobOrder, then creation, then the key
@@ -493,9 +513,33 @@ impl Plugins {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> Vec<TaskIx> {
+        self.victims_by(|_| true, state, purpose, preemptor, candidates)
+    }
+
+    /// The same for actions that take gangs as a whole: who only keeps minima is not asked.
+    pub fn victims_of_gangs(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let others = |point: &dyn Victims| !point.keeps_minimum();
+        self.victims_by(others, state, purpose, preemptor, candidates)
+    }
+
+    fn victims_by(
+        &self,
+        is_asked: impl Fn(&dyn Victims) -> bool,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
         let answers = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
         let tiers = answers.map(|tier| {
-            let answers = tier.map(|p| p.victims(state, purpose, preemptor, candidates));
+            let asked = tier.filter(|p| is_asked(*p));
+            let answers = asked.map(|p| p.victims(state, purpose, preemptor, candidates));
             answers.collect()
         });
         let mut victims = tiers::victims(tiers);
@@ -518,6 +562,40 @@ impl Plugins {
             }
         }
         victims.allowed
+    }
+
+    /// Whether it is certain that a candidate will not be named for preemptors of the same queue and job
+    /// priority ([`Victims::never`](crate::points::Victims::never)).
+    pub fn is_never_victim(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> bool {
+        let asked = self.asked_about_victims(purpose);
+        // Whoever decides, a veto counts; a tier with protection that names nobody decides.
+        let mut settled = None;
+        for tier in self.by_tier(asked, |x| x.as_victims()) {
+            let mut refused = false;
+            let mut is_final = false;
+            for plugin in tier {
+                match plugin.never(state, purpose, preemptor, candidate) {
+                    Some(Weight::Veto) => return true,
+                    Some(weight) => {
+                        refused = true;
+                        is_final |= weight == Weight::Protection;
+                    }
+                    None => {}
+                }
+            }
+            match (settled, refused, is_final) {
+                (None, false, _) => settled = Some(false),
+                (None, true, true) => settled = Some(true),
+                _ => {}
+            }
+        }
+        settled.unwrap_or(true)
     }
 
     fn asked_about_victims(&self, purpose: Purpose) -> &PluginsOfPoint {

@@ -2,8 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use pumice_model::ResIx;
 use pumice_model::object::QueueState;
+use pumice_model::{QueueIx, ResIx, State};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
@@ -12,6 +12,8 @@ use smallvec::SmallVec;
 pub enum Refusal {
     /// The queue takes nothing new in this state.
     NotOpen(QueueState),
+    /// The queue has no valid place in the tree of queues, or jobs have none in it.
+    Held(QueueFault),
     /// The queue, or what it may have of the cluster, would not do.
     Quota(Overruns),
     /// More would be admitted than the cluster is taken to have: its size times this factor, in
@@ -47,6 +49,49 @@ pub struct QuotaShortage {
     pub hard: i64,
 }
 
+/// What is wrong with the place of a queue in the tree of queues: nothing is placed in it, nor evicted
+/// from it, until that is put right. Other queues go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueueFault {
+    /// There is no queue of the name that this one has in `spec.parent`.
+    ParentMissing(QueueIx),
+    /// This queue is its own ancestor.
+    Circle(QueueIx),
+    /// Jobs name this queue, and it has others below it.
+    NotLeaf(QueueIx),
+}
+
+impl QueueFault {
+    /// The queue whose fault it is: this one or an ancestor.
+    pub fn queue(self) -> QueueIx {
+        match self {
+            Self::ParentMissing(queue) | Self::Circle(queue) | Self::NotLeaf(queue) => queue,
+        }
+    }
+
+    /// What is wrong, where, and what to do.
+    pub fn text(self, state: &State) -> String {
+        let Some(queue) = state.find_queue(self.queue()) else {
+            return "a queue above is gone".to_owned();
+        };
+        let (name, parent) = (&queue.object.name, &queue.object.parent);
+        match self {
+            Self::ParentMissing(_) => format!(
+                "queue {name} is held, with those below it: its spec.parent names queue \"{parent}\", which \
+                 does not exist; create that queue or change spec.parent"
+            ),
+            Self::Circle(_) => format!(
+                "queue {name} is held, with those below it: following spec.parent from {name} to \
+                 {parent} and on leads back to {name}; change spec.parent of one of them"
+            ),
+            Self::NotLeaf(_) => format!(
+                "queue {name} has other queues below it, so nothing is placed in it: let jobs name one of \
+                 those in spec.queue"
+            ),
+        }
+    }
+}
+
 /// Every resource that would go beyond its limit: cpu, memory, then by name.
 pub type Overruns = SmallVec<[Overrun; 1]>;
 
@@ -55,6 +100,8 @@ pub type Overruns = SmallVec<[Overrun; 1]>;
 pub struct Overrun {
     /// The resource.
     pub resource: ResIx,
+    /// The ancestor of the job's queue whose limit it is; none: the queue itself, or the cluster.
+    pub above: Option<QueueIx>,
     /// What the limit is.
     pub bound: Bound,
     /// The limit.
@@ -94,7 +141,7 @@ impl Refusal {
     pub fn overruns(&self) -> &[Overrun] {
         match self {
             Self::Quota(overruns) | Self::Overcommit(overruns, _) => overruns,
-            Self::NotOpen(_) | Self::NamespaceQuota(_) | Self::Unsaid => &[],
+            Self::NotOpen(_) | Self::Held(_) | Self::NamespaceQuota(_) | Self::Unsaid => &[],
         }
     }
 
@@ -116,8 +163,17 @@ impl Refusal {
                     .hash(&mut hasher);
             }
         }
+        if let Self::Held(fault) = self {
+            fault.hash(&mut hasher);
+        }
         for overrun in self.overruns() {
-            (overrun.resource, overrun.bound, overrun.is_for_ever()).hash(&mut hasher);
+            (
+                overrun.resource,
+                overrun.above,
+                overrun.bound,
+                overrun.is_for_ever(),
+            )
+                .hash(&mut hasher);
         }
         hasher.finish()
     }

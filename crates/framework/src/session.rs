@@ -13,6 +13,15 @@ use crate::sleep::Sleepers;
 use crate::transaction::{Op, Plan};
 use crate::work::Work;
 
+/// Which actions of a cycle evict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evicts {
+    /// One that evicts within a queue.
+    pub preempt: bool,
+    /// One that evicts across queues.
+    pub reclaim: bool,
+}
+
 /// One cycle.
 pub struct Session<'a> {
     /// The cluster.
@@ -23,6 +32,8 @@ pub struct Session<'a> {
     pub now_s: i64,
     /// Whether `enqueue` is among the actions; otherwise nobody else admits jobs.
     pub has_enqueue: bool,
+    /// Which of the actions evict.
+    pub evicts: Evicts,
     /// Decisions so far.
     pub plan: Plan,
     /// Placements that stand until the cycle ends, without a decision.
@@ -38,6 +49,8 @@ pub struct Session<'a> {
     /// Jobs that have turns, besides those that are woken.
     awake: Vec<JobIx>,
     pub(crate) steps: Vec<Op>,
+    /// Jobs whose pods gained a place, or got one back, in that order.
+    pub(crate) gains: Vec<JobIx>,
 }
 
 impl<'a> Session<'a> {
@@ -57,6 +70,7 @@ impl<'a> Session<'a> {
             plugins,
             now_s,
             has_enqueue,
+            evicts: Evicts::default(),
             plan: Plan::default(),
             kept: Vec::new(),
             notes: FxHashMap::default(),
@@ -65,6 +79,7 @@ impl<'a> Session<'a> {
             lasting,
             awake: Vec::new(),
             steps: Vec::new(),
+            gains: Vec::new(),
         }
     }
 

@@ -124,6 +124,7 @@ impl Session<'_> {
     pub fn allocate(&mut self, task: TaskIx, choice: Choice) {
         let node = choice.node;
         self.enter(task, TaskStatus::Allocated, choice);
+        self.gains.extend(self.state.task(task).job);
         self.steps.push(Op::Allocate { task, node });
     }
 
@@ -163,6 +164,31 @@ impl Session<'_> {
         evicted.collect()
     }
 
+    /// Tasks placed since a checkpoint, in that order.
+    pub fn placed_since(&self, checkpoint: Checkpoint) -> Vec<TaskIx> {
+        let steps = self.steps[checkpoint.0..].iter();
+        let placed = steps.filter_map(|op| match op {
+            Op::Allocate { task, .. } | Op::Pipeline { task, .. } => Some(*task),
+            Op::Evict { .. } => None,
+        });
+        placed.collect()
+    }
+
+    /// How often in this cycle a pod gained a place, or got it back.
+    pub fn gains(&self) -> usize {
+        self.gains.len()
+    }
+
+    /// The jobs of these pods since there were so many.
+    pub fn gains_since(&self, count: usize) -> &[JobIx] {
+        &self.gains[count..]
+    }
+
+    /// What was gained since there were so many was lost before: steps were tried and taken back.
+    pub fn forget_gains_since(&mut self, count: usize) {
+        self.gains.truncate(count);
+    }
+
     /// Takes back every step since a checkpoint, newest first.
     pub fn undo_to(&mut self, checkpoint: Checkpoint) {
         while self.steps.len() > checkpoint.0 {
@@ -189,6 +215,7 @@ impl Session<'_> {
 
     fn restore(&mut self, task: TaskIx, from: TaskStatus) {
         self.state.restore(task, from);
+        self.gains.extend(self.state.task(task).job);
         self.plugins.observe(self.state, Step::Restored(task));
     }
 

@@ -17,8 +17,8 @@ pub fn pod_disruption_budget(
     let mut problems = ObjectProblems::default();
     let wire = budget.spec.as_ref();
     let wire = wire.and_then(|spec| spec.selector.as_ref());
-    let path = Path::root("spec").field("selector");
-    let selector = selector::optional(wire, path, &mut problems);
+    let root = Path::root("spec");
+    let selector = selector::optional(wire, root.field("selector"), &mut problems);
     let mut out = BudgetObject {
         namespace: meta::namespace(&budget.metadata),
         name: meta::name(&budget.metadata, &mut problems),

@@ -48,8 +48,19 @@ pub enum Delta {
         records: Pairs,
     },
     /// The eviction of a pod was refused and will not happen: it has the status it had before, and is
-    /// charged as before. No effect on a pod that is unknown or of which no eviction was decided.
+    /// charged as before; the engine decides for how long nobody tries to evict it again. No effect on a
+    /// pod that is unknown or of which no eviction was decided.
     EvictFailed {
+        /// Pod.
+        uid: String,
+        /// What the API server said.
+        message: String,
+        /// When it failed, seconds since the epoch.
+        at_s: i64,
+    },
+    /// An eviction is given up before anybody was asked for it: as [`Delta::EvictFailed`], and the pod
+    /// may be chosen again at once.
+    EvictTakenBack {
         /// Pod.
         uid: String,
     },
@@ -62,6 +73,16 @@ pub enum Delta {
     /// A pending pod is not placed before `until_s`, because an earlier Binding failed. Made by the
     /// engine from [`Delta::BindFailed`], and part of a dump.
     PodHeld {
+        /// Pod.
+        uid: String,
+        /// What the API server said.
+        message: String,
+        /// Seconds since the epoch.
+        until_s: i64,
+    },
+    /// A pod is no candidate for an eviction before `until_s`, because an earlier one was refused. Made
+    /// by the engine from [`Delta::EvictFailed`], and part of a dump.
+    PodSpared {
         /// Pod.
         uid: String,
         /// What the API server said.

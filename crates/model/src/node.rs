@@ -6,12 +6,11 @@
 
 use pumice_devices::{Load, NodeDevices};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::ix::{NodeIx, TaskIx};
 use crate::object::{Disk, HostPort, NodeObject, VolumeSource};
 use crate::resource::{ResIx, ResVec};
-use crate::volume::{Attached, OnNode};
+use crate::volume::{Attached, Held, OnNode};
 
 /// Nodes that are looked at in one go: as many as a loop over their columns needs to pay off.
 pub const BLOCK: usize = 64;
@@ -92,8 +91,14 @@ pub struct Burden<'a> {
     pub volumes: Option<&'a OnNode>,
 }
 
-/// A host port in use on a node, with the number of pods that hold it.
-type PortsInUse = SmallVec<[(HostPort, u32); 0]>;
+/// When: what pods on their way out hold is there now, and not any more once they are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// As it is.
+    Now,
+    /// Once everything that is being released is free.
+    Released,
+}
 
 /// All nodes.
 #[derive(Default)]
@@ -120,9 +125,11 @@ pub struct Nodes {
     pub nonzero_memory_bytes: Vec<i64>,
     /// Number of tasks, whatever their load.
     pub pod_count: Vec<i64>,
+    /// Of these, tasks that are being released.
+    pub releasing_count: Vec<i64>,
     /// Shared devices.
     pub devices: Vec<NodeDevices>,
-    ports: Vec<PortsInUse>,
+    ports: Vec<Held<HostPort>>,
     attached: Vec<Attached>,
     tasks: Vec<Vec<TaskIx>>,
     /// Sum of `total` over all nodes.
@@ -178,18 +185,18 @@ impl Nodes {
     }
 
     /// Host ports in use on a node.
-    pub fn ports(&self, node: NodeIx) -> impl Iterator<Item = &HostPort> {
-        self.ports[node.at()].iter().map(|(port, _)| port)
+    pub fn ports(&self, node: NodeIx, moment: Moment) -> impl Iterator<Item = &HostPort> {
+        self.ports[node.at()].at(moment)
     }
 
     /// Volumes that count against the limits of a node.
-    pub fn attached(&self, node: NodeIx) -> impl Iterator<Item = &VolumeSource> {
-        self.attached[node.at()].sources.iter().map(|(s, _)| s)
+    pub fn attached(&self, node: NodeIx, moment: Moment) -> impl Iterator<Item = &VolumeSource> {
+        self.attached[node.at()].sources.at(moment)
     }
 
     /// In-line disks on a node.
-    pub fn disks(&self, node: NodeIx) -> impl Iterator<Item = &Disk> {
-        self.attached[node.at()].disks.iter().map(|(disk, _)| disk)
+    pub fn disks(&self, node: NodeIx, moment: Moment) -> impl Iterator<Item = &Disk> {
+        self.attached[node.at()].disks.at(moment)
     }
 
     /// Idle + releasing − pipelined of one resource.
@@ -242,7 +249,8 @@ impl Nodes {
         self.nonzero_cpu_milli.push(0);
         self.nonzero_memory_bytes.push(0);
         self.pod_count.push(0);
-        self.ports.push(PortsInUse::new());
+        self.releasing_count.push(0);
+        self.ports.push(Held::default());
         self.attached.push(Attached::default());
         self.devices.push(NodeDevices::default());
         self.tasks.push(Vec::new());
@@ -353,6 +361,7 @@ impl Nodes {
             &mut self.nonzero_cpu_milli,
             &mut self.nonzero_memory_bytes,
             &mut self.pod_count,
+            &mut self.releasing_count,
         ] {
             *column = order.iter().map(|old| column[*old as usize]).collect();
         }
@@ -408,14 +417,12 @@ impl Nodes {
         self.nonzero_memory_bytes[at] =
             self.nonzero_memory_bytes[at].wrapping_add(burden.nonzero_memory_bytes);
         self.pod_count[at] += 1;
+        self.releasing_count[at] += i64::from(load == Load::Releasing);
         for port in burden.ports {
-            match self.ports[at].iter_mut().find(|(used, _)| used == port) {
-                Some((_, holders)) => *holders += 1,
-                None => self.ports[at].push((port.clone(), 1)),
-            }
+            self.ports[at].add(port, load);
         }
         if let Some(volumes) = burden.volumes {
-            self.attached[at].add(volumes);
+            self.attached[at].add(volumes, load);
         }
         self.touch(node);
         self.tasks[at].push(task);
@@ -448,16 +455,12 @@ impl Nodes {
         self.nonzero_memory_bytes[at] =
             self.nonzero_memory_bytes[at].wrapping_sub(burden.nonzero_memory_bytes);
         self.pod_count[at] -= 1;
+        self.releasing_count[at] -= i64::from(load == Load::Releasing);
         for port in burden.ports {
-            if let Some(found) = self.ports[at].iter().position(|(used, _)| used == port) {
-                self.ports[at][found].1 -= 1;
-                if self.ports[at][found].1 == 0 {
-                    self.ports[at].swap_remove(found);
-                }
-            }
+            self.ports[at].remove(port, load);
         }
         if let Some(volumes) = burden.volumes {
-            self.attached[at].remove(volumes);
+            self.attached[at].remove(volumes, load);
         }
         self.touch(node);
         self.tasks[at].swap_remove(slot as usize);

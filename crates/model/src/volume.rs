@@ -33,8 +33,8 @@ use crate::object::{
 };
 use crate::shape::Pool;
 
-pub(crate) use attached::Attached;
 pub use attached::OnNode;
+pub(crate) use attached::{Attached, Held};
 pub use matching::Conflicts;
 pub use need::{ClaimNeed, OpenClaim, VolumeNeed};
 use reach::{ReachIx, ReachLimits, Reaches};

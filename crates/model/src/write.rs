@@ -99,8 +99,14 @@ pub enum Write {
         reason: String,
         /// For people.
         message: String,
-        /// `status.nominatedNodeName`, left alone where `None`.
-        nominated_node: Option<String>,
+    },
+    /// `status.nominatedNodeName` of a pod that waits (spec/07 §6). One that waits to be written is
+    /// dropped by a [`Write::Bind`] of the same pod.
+    Nominate {
+        /// Which pod.
+        pod: PodRef,
+        /// Name of the node; `None` clears the field.
+        node: Option<String>,
     },
     /// Why the Binding of a pod is held back for devices: a condition as above and an event, both
     /// dropped when it is held back no more.
@@ -132,7 +138,7 @@ pub enum Write {
         /// The whole list.
         allocated: Amounts,
     },
-    /// Annotation a pod as a victim and delete it (spec/01 §7.4).
+    /// Mark a pod as a victim and have it go (spec/01 §7.4, spec/07 §9).
     Evict {
         /// Which pod.
         pod: PodRef,
@@ -140,6 +146,10 @@ pub enum Write {
         reason: String,
         /// Its PodGroup, which gets an event.
         group: Option<ObjectRef>,
+        /// Who gets the room: a PodGroup, or a pod that has none. `None`: nobody in particular.
+        beneficiary: Option<ObjectRef>,
+        /// A PodDisruptionBudget selects the pod.
+        guarded_by_budget: bool,
     },
     /// A pod ended before its device plugin had answered: these annotations are set, so that no
     /// later pod gets its turn (spec/04 R24).
@@ -241,6 +251,11 @@ pub enum Outcome {
     },
     /// A pod's condition could not be written for want of answers; a refusal is not told.
     ConditionFailed {
+        /// Which pod.
+        pod: PodRef,
+    },
+    /// Likewise the node a pod is nominated to.
+    NominationFailed {
         /// Which pod.
         pod: PodRef,
     },

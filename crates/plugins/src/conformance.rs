@@ -48,6 +48,16 @@ impl Victims for Conformance {
         let harmless = candidates.iter().copied().filter(harmless);
         VictimAnswer::new(Weight::Protection, harmless.collect())
     }
+
+    fn never(
+        &self,
+        state: &State,
+        _purpose: Purpose,
+        _preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> Option<Weight> {
+        state.task(candidate).critical.then_some(Weight::Protection)
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         with: "proportion",
         when_on: Some("enableHierarchy"),
         code: "E0109-drf-hierarchy-and-proportion",
+        overrules: false,
         help: "both order queues by what they deserve: remove proportion, or `enableHierarchy` of drf",
     }],
     ..PluginSpec::PLAIN

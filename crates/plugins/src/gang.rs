@@ -148,6 +148,22 @@ impl Victims for Gang {
         let beyond = beyond.filter(|victim| is_spare(victim)).collect();
         VictimAnswer::new(Weight::Protection, beyond)
     }
+
+    fn keeps_minimum(&self) -> bool {
+        true
+    }
+
+    fn never(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        _preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> Option<Weight> {
+        let job = state.job(state.task(candidate).job?);
+        let has_spare = job.allocated_count() > job.min_available;
+        (purpose != Purpose::WithinJob && !has_spare).then_some(Weight::Protection)
+    }
 }
 
 impl Allocatable for Gang {

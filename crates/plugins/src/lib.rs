@@ -3,20 +3,23 @@
 //! ```text
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
-//!   order, votes      priority · gang · drf · proportion · overcommit · sla · resourcequota
+//!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
 //!   devices           deviceshare (the families of pumice-devices judge)
-//!   victims           conformance · cdp · pdb
+//!   victims           conformance · proportion · capacity · cdp · pdb
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
-//! plugin keeps only what it derives when a cycle opens: shares of the cluster, limits,
-//! reservations. To add a plugin: one module, and its line in [`registry`].
+//! plugin keeps only what it derives when a cycle opens (shares of the cluster, limits, reservations), and
+//! sums that the state does not have, by every step (trees of queues). To add a plugin: one module, and its line in [`registry`].
 
 pub mod binpack;
+mod capability;
+pub mod capacity;
 pub mod cdp;
 mod columns;
 pub mod conformance;
+mod deserving;
 pub mod deviceshare;
 pub mod drf;
 pub mod gang;
@@ -50,6 +53,7 @@ pub fn build(conf: &Config, reasons: &mut ReasonTable) -> Plugins {
         let members = tier
             .plugins
             .iter()
+            .filter(|plugin| !registry::is_overruled(&plugin.name, conf))
             .filter_map(|plugin| Some(Member::new(make(conf, plugin, reasons)?, &plugin.enabled)));
         tiers.push(members.collect());
     }

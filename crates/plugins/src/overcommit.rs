@@ -96,6 +96,7 @@ impl Admission for Overcommit {
         }
         let overrun = |ix| Overrun {
             resource: ix,
+            above: None,
             bound: Bound::Cluster,
             limit: state.nodes().cluster_total.get(ix),
             total: state.nodes().cluster_total.get(ix),

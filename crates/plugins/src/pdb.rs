@@ -13,9 +13,8 @@ use pumice_framework::points::Victims;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Step};
-use pumice_model::selector::selects;
 use pumice_model::state::Budget;
-use pumice_model::{State, Task, TaskIx, TaskStatus};
+use pumice_model::{State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::registry::PluginEntry;
@@ -51,16 +50,6 @@ struct ExpectedEviction {
     budgets: Vec<(String, Option<u64>)>,
 }
 
-/// The budgets that select a pod.
-fn budgets_of<'a>(state: &'a State, task: &'a Task) -> impl Iterator<Item = &'a Budget> {
-    let names = state.names();
-    let all = state.budgets(names.text(task.namespace));
-    all.filter(|budget| {
-        let selector = budget.object.selector.as_ref();
-        selector.is_some_and(|selector| selects(names, selector, &task.labels))
-    })
-}
-
 /// The API server has taken the pod off what is allowed already.
 fn is_counted(budget: &Budget, pod: &str) -> bool {
     budget.object.disrupted.iter().any(|name| name == pod)
@@ -84,8 +73,8 @@ impl Pdb {
 
     fn decided(&mut self, state: &State, victim: TaskIx) {
         let task = state.task(victim);
-        let budgets = budgets_of(state, task);
-        let budgets: Vec<_> = budgets
+        let budgets: Vec<_> = state
+            .budgets_of(victim)
             .map(|budget| (budget.object.name.clone(), None))
             .collect();
         if budgets.is_empty() {
@@ -173,7 +162,9 @@ impl Victims for Pdb {
         let mut left: FxHashMap<(&str, &str), i64> = FxHashMap::default();
         let mut may_go = |victim: TaskIx| {
             let task = state.task(victim);
-            let counting = budgets_of(state, task).filter(|budget| !is_counted(budget, &task.name));
+            let counting = state
+                .budgets_of(victim)
+                .filter(|budget| !is_counted(budget, &task.name));
             let keys: Vec<_> = counting
                 .map(|budget| {
                     let key = (

@@ -19,7 +19,7 @@ use pumice_model::resource::PODS;
 use pumice_model::selector::{
     node_affinity_conflicts, node_affinity_holds, tolerates_cordon, tolerates_filtering,
 };
-use pumice_model::{NodeIx, State};
+use pumice_model::{Moment, NodeIx, State};
 
 use volumes::{VolumeReasons, VolumeSwitches};
 
@@ -268,8 +268,23 @@ impl NodeFilter for PodNumber {
         true
     }
 
-    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        moment: Moment,
+        out: &mut [Option<ReasonId>],
+    ) {
         let nodes = state.nodes();
+        if moment == Moment::Released && nodes.in_transit > 0 {
+            for (node, out) in range.zip(out) {
+                let limit = nodes.allocatable.get(PODS, NodeIx(node as u32));
+                if limit <= nodes.pod_count[node] - nodes.releasing_count[node] {
+                    *out = Some(self.reason);
+                }
+            }
+            return;
+        }
         for (range, out) in columns::blocks(range.start, out) {
             let limits = columns::block(&nodes.allocatable, PODS, range.clone());
             let counts = &nodes.pod_count[range];
@@ -282,6 +297,10 @@ impl NodeFilter for PodNumber {
                 }
             }
         }
+    }
+
+    fn counts_released(&self) -> bool {
+        true
     }
 
     fn is_lasting(&self) -> bool {
@@ -300,14 +319,24 @@ impl NodeFilter for FreePorts {
         false
     }
 
-    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        moment: Moment,
+        out: &mut [Option<ReasonId>],
+    ) {
         let nodes = state.nodes();
         for (node, out) in range.zip(out) {
-            let mut taken = nodes.ports(NodeIx(node as u32));
+            let mut taken = nodes.ports(NodeIx(node as u32), moment);
             if taken.any(|taken| self.wanted.iter().any(|wanted| conflict(wanted, taken))) {
                 *out = Some(self.reason);
             }
         }
+    }
+
+    fn counts_released(&self) -> bool {
+        true
     }
 
     fn is_lasting(&self) -> bool {

@@ -74,6 +74,18 @@ impl Victims for Priority {
         };
         VictimAnswer::ordering(Weight::Opinion, lower)
     }
+
+    fn never(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> Option<Weight> {
+        let of_job = |task: TaskIx| state.task(task).job.map(|job| state.job(job).priority);
+        let is_lower = of_job(candidate) < of_job(preemptor);
+        (purpose == Purpose::Preempt && !is_lower).then_some(Weight::Opinion)
+    }
 }
 
 impl JobOrder for Priority {

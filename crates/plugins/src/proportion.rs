@@ -7,18 +7,22 @@
 //!
 //! Arguments: none. Not together with hierarchical `drf` in one tier.
 
-mod capability;
 mod filling;
 
 use std::cmp::Ordering;
 
-use pumice_conf::{PluginConflict, PluginSpec};
-use pumice_framework::points::{Admission, Allocatable, Overused, QueueOrder, QueueViews};
+use pumice_conf::PluginSpec;
+use pumice_framework::points::{
+    Admission, Allocatable, Overused, Purpose, QueueOrder, QueueViews, Reclaimer, Victims,
+};
+use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{Bound, CycleInfo, Overrun, Plugin, QueueShare, Refusal, Step, Vote};
 use pumice_model::resource::PODS;
 use pumice_model::{JobIx, Queue, QueueIx, ResIx, ResVec, State, TaskIx};
+use rustc_hash::FxHashMap;
 
 use crate::reservation::{self, amount, is_within};
+use crate::{capability, deserving};
 use filling::QueueClaim;
 
 use crate::registry::PluginEntry;
@@ -30,12 +34,6 @@ pub(crate) const EPSILON: f64 = 0.1;
 pub const SPEC: PluginSpec = PluginSpec {
     name: "proportion",
     summary: "Divides the cluster among queues by weight.",
-    conflicts: &[PluginConflict {
-        with: "capacity",
-        when_on: None,
-        code: "E0110-capacity-and-proportion",
-        help: "both decide what a queue deserves: keep one of them",
-    }],
     ..PluginSpec::PLAIN
 };
 
@@ -120,6 +118,14 @@ impl Plugin for Proportion {
     }
 
     fn as_admission(&self) -> Option<&dyn Admission> {
+        Some(self)
+    }
+
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+
+    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
         Some(self)
     }
 
@@ -210,7 +216,7 @@ impl Allocatable for Proportion {
         let demand = |ix| held(record, ix).saturating_add(request.get(ix));
         let limit = |ix| amount(&entitlement.deserved, ix);
         if is_within(request, demand, limit) {
-            return capability::holds(state, record, task);
+            return capability::holds(state, record, |ix| held(record, ix), task);
         }
         let total = &state.nodes().cluster_total;
         let overrun = |ix| {
@@ -224,6 +230,7 @@ impl Allocatable for Proportion {
             };
             Overrun {
                 resource: ix,
+                above: None,
                 bound,
                 limit,
                 total: total.get(ix),
@@ -237,7 +244,8 @@ impl Allocatable for Proportion {
     }
 
     fn within_limits(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
-        capability::holds(state, state.queue(queue), task)
+        let record = state.queue(queue);
+        capability::holds(state, record, |ix| held(record, ix), task)
     }
 
     fn is_lasting(&self) -> bool {
@@ -259,11 +267,8 @@ impl Admission for Proportion {
             return (Vote::Permit, None);
         };
         let demand = |ix| {
-            let taken = held(queue, ix).saturating_add(entitlement.inqueue.get(ix));
-            wanted
-                .get(ix)
-                .saturating_add(taken)
-                .saturating_sub(entitlement.elastic.get(ix))
+            let (inqueue, elastic) = (entitlement.inqueue.get(ix), entitlement.elastic.get(ix));
+            reservation::demand(wanted.get(ix), held(queue, ix), inqueue, elastic)
         };
         let limit = |ix| amount(&entitlement.ceiling, ix);
         if is_within(wanted, demand, limit) {
@@ -274,6 +279,7 @@ impl Admission for Proportion {
             let reserved = entitlement.inqueue.get(ix);
             Overrun {
                 resource: ix,
+                above: None,
                 bound,
                 limit,
                 total: state.nodes().cluster_total.get(ix),
@@ -288,6 +294,58 @@ impl Admission for Proportion {
 
     fn is_lasting(&self) -> bool {
         true
+    }
+}
+
+impl Reclaimer for Proportion {
+    fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let record = state.queue(queue);
+        if !record.is_open() {
+            return Err(Refusal::NotOpen(record.object.state));
+        }
+        let Some(entitlement) = self.of(queue) else {
+            return Ok(());
+        };
+        let deserved = |ix| Some(amount(&entitlement.deserved, ix));
+        let request = &state.charged(task);
+        deserving::deserves(state, request, |ix| held(record, ix), deserved)
+    }
+}
+
+impl Victims for Proportion {
+    fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        if purpose != Purpose::Reclaim {
+            return VictimAnswer::abstains();
+        }
+        let wanted = &state.charged(preemptor);
+        let mut left: FxHashMap<QueueIx, ResVec> = FxHashMap::default();
+        let mut allowed = Vec::new();
+        for task in candidates {
+            let job = state.task(*task).job;
+            let Some(queue) = job.and_then(|job| state.job(job).queue) else {
+                continue;
+            };
+            let Some(entitlement) = self.of(queue) else {
+                continue;
+            };
+            let left = left
+                .entry(queue)
+                .or_insert_with(|| state.queue(queue).held());
+            let request = state.charged(*task);
+            let deserved = |ix| Some(amount(&entitlement.deserved, ix));
+            let resources = deserving::common(&request, wanted);
+            if deserving::exceeds(resources, |ix| left.get(ix), deserved) {
+                left.sub(&request);
+                allowed.push(*task);
+            }
+        }
+        VictimAnswer::ordering(Weight::Veto, allowed)
     }
 }
 

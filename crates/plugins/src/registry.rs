@@ -2,13 +2,13 @@
 //!
 //! What a built plugin reads from the configuration stands in its module.
 
-use pumice_conf::{PluginConf, PluginSpec};
+use pumice_conf::{Config, PluginConf, PluginSpec};
 use pumice_framework::{Plugin, ReasonTable};
 
 use crate::deviceshare::DeviceShare;
 use crate::{
-    binpack, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit, pdb,
-    predicates, priority, proportion, resource_strategy_fit, resourcequota, sla,
+    binpack, capacity, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
+    pdb, predicates, priority, proportion, resource_strategy_fit, resourcequota, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -103,16 +103,13 @@ const LIST: [PluginEntry; 24] = [
     drf::ENTRY,
     predicates::ENTRY,
     proportion::ENTRY,
+    capacity::ENTRY,
     nodeorder::ENTRY,
     binpack::ENTRY,
     deviceshare::ENTRY,
     nodegroup::ENTRY,
     sla::ENTRY,
     resource_strategy_fit::ENTRY,
-    PluginEntry::not_built(
-        "capacity",
-        "Divides the cluster among queues by their deserved amounts.",
-    ),
     pdb::ENTRY,
     resourcequota::ENTRY,
     PluginEntry::not_built("tdm", "Shares revocable nodes by time of day."),
@@ -157,4 +154,14 @@ pub fn annotations_read() -> Vec<&'static str> {
 /// The entry with a name.
 pub fn find(name: &str) -> Option<&'static PluginEntry> {
     PLUGINS.iter().find(|entry| entry.spec.name == name)
+}
+
+/// Whether another plugin of a configuration decides what this one would, which then is not asked.
+pub fn is_overruled(name: &str, conf: &Config) -> bool {
+    let built = PLUGINS.iter().filter(|entry| entry.build.is_some());
+    let mut named = built.filter(|entry| conf.plugin(entry.spec.name).is_some());
+    named.any(|entry| {
+        let mut conflicts = entry.spec.conflicts.iter();
+        conflicts.any(|conflict| conflict.overrules && conflict.with == name)
+    })
 }

@@ -1,4 +1,4 @@
-//! The comparison by which `overcommit` and `proportion` admit further jobs (spec/02 §4, §7).
+//! The comparison by which `overcommit`, `proportion` and `capacity` admit further jobs (spec/02 §4, §7, §10).
 
 use pumice_framework::{Overrun, Overruns};
 use pumice_model::resource::PODS;
@@ -30,6 +30,13 @@ pub(crate) fn overruns(
         .filter(|ix| demand(**ix) as f64 > limit(**ix))
         .map(|ix| overrun(*ix))
         .collect()
+}
+
+/// What a queue would have taken with a job that wants so much, beside what it holds, less what it holds
+/// beyond the minima of its jobs, and what its admitted jobs still reserve.
+pub(crate) fn demand(wanted: i64, held: i64, inqueue: i64, elastic: i64) -> i64 {
+    let taken = held.saturating_add(inqueue);
+    wanted.saturating_add(taken).saturating_sub(elastic)
 }
 
 /// Value of one dimension; 0 beyond the end.

@@ -3,7 +3,8 @@
 use pumice_conf::{
     ArgDefault, ArgKind, ArgSpec, CHART_CONF, Config, DEFAULT_CONF, ENABLE_KEYS, PluginConf,
 };
-use pumice_framework::ReasonTable;
+use pumice_framework::{Observer, ReasonTable, Stage};
+use pumice_model::State;
 use rustc_hash::FxHashSet;
 
 use crate::testing::REGISTRY;
@@ -171,13 +172,44 @@ fn what_a_plugin_takes_for_what_is_written_is_told() {
     ] {
         assert_eq!(briefs(entry), [expected], "{entry}");
     }
-    let capacity = briefs("{name: proportion}, {name: capacity}");
-    assert!(
-        capacity
-            .iter()
-            .any(|said| said.starts_with("proportion and capacity exclude each other")),
-        "{capacity:?}"
-    );
+}
+
+/// Names of the configured plugins that open with a cycle.
+#[derive(Default)]
+struct OpenedPlugins(Vec<String>);
+
+impl Observer for OpenedPlugins {
+    fn begin(&mut self, stage: Stage<'_>) {
+        if let Stage::PluginOpen(name) = stage {
+            self.0.push(name.to_owned());
+        }
+    }
+
+    fn end(&mut self, _: Stage<'_>) {}
+}
+
+#[test]
+fn capacity_decides_where_proportion_is_configured_too() {
+    for both in [
+        "{name: proportion}, {name: capacity}",
+        "{name: capacity}, {name: proportion}",
+    ] {
+        let said = briefs(both);
+        let [said] = &said[..] else {
+            panic!("{said:?}")
+        };
+        assert!(
+            said.starts_with("warning: capacity and proportion decide the same"),
+            "{said}"
+        );
+    }
+    let text = "actions: allocate\ntiers:\n- plugins:\n  - name: proportion\n- plugins:\n  - name: \
+                capacity\n";
+    let conf = pumice_conf::parse(text, &REGISTRY).config.expect("valid");
+    let mut opened = OpenedPlugins::default();
+    let mut plugins = build(&conf, &mut ReasonTable::default());
+    plugins.open(&mut State::new("default"), 0, &mut opened);
+    assert_eq!(opened.0, ["capacity"]);
 }
 
 /// The arguments of a list and of the maps in it.

@@ -2,10 +2,11 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PodTerm, QueueObject, Requirement,
-    Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
+    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PodTerm, PriorityClassObject,
+    QueueObject, Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
 };
 
+use super::evict::{EvictArguments, EvictFor};
 use super::wake::WakeArguments;
 use super::{BenchDevices, PlacementArguments, PodRule, devices};
 
@@ -106,7 +107,6 @@ fn request(cpu_milli: i64, memory_bytes: i64) -> PodObject {
         namespace: "bench".to_owned(),
         ours: true,
         priority: 1,
-        preemptable: true,
         request: vec![
             ("cpu".to_owned(), cpu_milli),
             ("memory".to_owned(), memory_bytes),
@@ -196,6 +196,68 @@ pub fn build_full(arguments: &WakeArguments, mut apply: impl FnMut(Delta)) {
             pod.uid = format!("uid-{}", pod.name);
             pod.group = Some(name.clone());
             pod.role = "worker".to_owned();
+            apply(Delta::PodApply(Box::new(pod)));
+        }
+    }
+}
+
+/// Pods on a node of [`build_occupied`].
+const ON_A_NODE: usize = 16;
+
+/// A cluster full of jobs, and jobs that wait for their room.
+pub fn build_occupied(arguments: &EvictArguments, what: EvictFor, mut apply: impl FnMut(Delta)) {
+    for number in 0..2 {
+        apply(Delta::QueueApply(Box::new(queue(number))));
+    }
+    for (name, value) in [("low", 10), ("high", 100)] {
+        apply(Delta::PriorityClassApply(PriorityClassObject {
+            name: name.to_owned(),
+            value,
+            ..PriorityClassObject::default()
+        }));
+    }
+    let by_priority = what == EvictFor::Priority;
+    for number in 0..arguments.nodes {
+        apply(Delta::NodeApply(Box::new(node(number, 0))));
+    }
+    let pods = arguments.nodes * ON_A_NODE;
+    for number in 0..pods {
+        let job = format!("old-{:06}", number / 100);
+        if number.is_multiple_of(100) {
+            let mut group = running_group(job.clone(), 1);
+            group.priority_class = "low".to_owned();
+            apply(Delta::GroupApply(Box::new(group)));
+        }
+        let mut pod = request(4000, 16 * GIB);
+        pod.name = format!("{job}-worker-{}", number % 100);
+        pod.uid = format!("uid-{}", pod.name);
+        // Neighbours are of different jobs.
+        pod.node = Some(node_name(number % arguments.nodes.max(1)));
+        pod.phase = PodPhase::Running;
+        pod.created_s = (number % 7) as i64;
+        pod.group = Some(job);
+        apply(Delta::PodApply(Box::new(pod)));
+    }
+    for job in 0..arguments.jobs {
+        let name = format!("new-{job:06}");
+        let mut group = running_group(name.clone(), arguments.gang);
+        group.status.phase = GroupPhase::Inqueue;
+        let wants = match arguments.nobody {
+            true => "low",
+            false => "high",
+        };
+        group.priority_class = wants.to_owned();
+        // One queue deserves what it holds.
+        let other = !by_priority && !arguments.nobody;
+        group.queue = queue_name(usize::from(other));
+        apply(Delta::GroupApply(Box::new(group)));
+        for at in 0..arguments.gang {
+            let class = (job * arguments.gang + at) % arguments.classes.max(1);
+            let mut pod = request(4000, 16 * GIB - class as i64 * 4096);
+            pod.name = format!("{name}-worker-{at}");
+            pod.uid = format!("uid-{}", pod.name);
+            pod.group = Some(name.clone());
+            pod.role = format!("role-{class}");
             apply(Delta::PodApply(Box::new(pod)));
         }
     }

@@ -7,7 +7,7 @@ use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail,
 use pumice_framework::reason::Shortage;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::node::BLOCK;
-use pumice_model::{NodeIx, Nodes, ResIx, State};
+use pumice_model::{Moment, NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
@@ -275,7 +275,7 @@ impl ClassEvaluator {
         let mut found: SmallVec<[(u8, ReasonId); 8]> = SmallVec::new();
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
-                filter.reject(state, range.clone(), rejected);
+                filter.reject(state, range.clone(), Moment::Released, rejected);
                 if !has_some(rejected) {
                     continue;
                 }
@@ -312,12 +312,29 @@ impl ClassEvaluator {
         block: &mut Block,
     ) {
         let rejected = &mut block.rejected[..range.len()];
-        let found = self.rejections(state, range, rejected);
+        let found = self.rejections(state, range.clone(), rejected);
         for reasons in found.chunk_by(|l, r| l.0 == r.0) {
             let at = reasons[0].0 as usize;
             if block.verdict[at].fits() {
                 let set: SmallVec<[ReasonId; 4]> = reasons.iter().map(|(_, r)| *r).collect();
                 block.verdict[at] = Verdict::unfit(table.set(&set));
+            }
+        }
+        if state.nodes().in_transit > 0 {
+            self.wait(state, range, block);
+        }
+    }
+
+    /// What fits only once something that is being released is gone.
+    fn wait(&self, state: &State, range: Range<usize>, block: &mut Block) {
+        let rejected = &mut block.rejected[..range.len()];
+        let filters = self.before.iter().chain(&self.after);
+        for filter in filters.filter(|filter| filter.counts_released()) {
+            filter.reject(state, range.clone(), Moment::Now, rejected);
+            for (verdict, reason) in block.verdict.iter_mut().zip(&mut *rejected) {
+                if reason.take().is_some() && *verdict == Verdict::IDLE {
+                    *verdict = Verdict::FUTURE;
+                }
             }
         }
     }

@@ -357,6 +357,11 @@ impl ClassIndex {
         self.cells.as_ref().filter(|cells| cells.is_lasting())
     }
 
+    /// Whether some filter looks at several nodes.
+    pub fn spans_nodes(&self) -> bool {
+        self.cells.is_some()
+    }
+
     /// Number of nodes that fit, filters over several nodes aside.
     pub fn fitting(&self) -> usize {
         let unfit: u32 = self.counts.iter().sum();

@@ -174,6 +174,30 @@ impl Kernel {
         })
     }
 
+    /// What the objects of nodes say of the class of a task, whatever is on them.
+    pub(crate) fn static_part_of(
+        &mut self,
+        state: &State,
+        plugins: &Plugins,
+        task: TaskIx,
+    ) -> Rc<StaticPart> {
+        let class = self.class_of(state, plugins, task);
+        let signature = self.classes.signature(class);
+        let class = self.classes.make(state, class);
+        self.static_part(state, plugins, &class, signature)
+    }
+
+    /// Whether what is placed on one node may matter to the task on another.
+    pub(crate) fn spans_nodes(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        task: TaskIx,
+    ) -> bool {
+        let spans = self.with_index(state, plugins, task, |index, _, _, _| index.spans_nodes());
+        spans.unwrap_or(false)
+    }
+
     /// Asks the index of a task's class, once it has caught up.
     fn with_index<A>(
         &mut self,
@@ -375,10 +399,7 @@ impl Kernel {
         task: TaskIx,
         node: NodeIx,
     ) -> Option<ReasonId> {
-        let class = self.class_of(state, plugins, task);
-        let signature = self.classes.signature(class);
-        let class = self.classes.make(state, class);
-        self.static_part(state, plugins, &class, signature).verdict[node.at()]
+        self.static_part_of(state, plugins, task).verdict[node.at()]
     }
 
     /// The best node for a class of one task, by one pass over the nodes;

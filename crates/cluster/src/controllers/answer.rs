@@ -161,7 +161,7 @@ mod tests {
             code,
             reason: reason.to_owned(),
             message: message.to_owned(),
-            retry_after: None,
+            ..ApiRefusal::default()
         })
     }
 

@@ -61,7 +61,7 @@ fn refused(code: u16, reason: &str, message: &str) -> Replacement {
         code,
         reason: reason.to_owned(),
         message: message.to_owned(),
-        retry_after: None,
+        ..ApiRefusal::default()
     }))
 }
 

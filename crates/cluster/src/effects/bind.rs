@@ -39,7 +39,7 @@ use super::http::{ApiCall, ApiRefusal, Reply};
 use super::lane::Lane;
 use super::recall::Recall;
 use super::shared::{Doubt, Rate, WriterContext};
-use super::status::{StatusKey, StatusWrite, pod_key};
+use super::status::{StatusKey, StatusWrite, pod_keys};
 use super::verbs::Target;
 use super::volumes;
 use super::window::Sample;
@@ -163,9 +163,10 @@ impl<'a> BindInFlight<'a> {
 
     /// A condition that speaks of the wait must not land on a bound pod.
     async fn wait_is_over(&self) {
-        let key = pod_key(&self.request.pod);
-        self.conditions.cancel(&key);
-        self.conditions.settled(&key).await;
+        for key in pod_keys(&self.request.pod) {
+            self.conditions.cancel(&key);
+            self.conditions.settled(&key).await;
+        }
     }
 
     /// Binds under the lock of the node, where there is one. The device plugin gives it back.

@@ -1,13 +1,22 @@
-//! Evictions: events, conditions, deletion of exactly this pod (spec/01 §7.4).
+//! Evictions: events, conditions, and the end of exactly this pod (spec/01 §7.4, spec/07 §9).
 //!
-//! Unlike Volcano a pod that carries the conditions already is deleted all the same, and the
-//! deletion names the UID.
+//! ```text
+//!  no budget:  conditions ─► DELETE with the UID
+//!  budget:     POST to pods/eviction with the UID ─► conditions
+//!                 │ the budget forbids it: asked a few times, then it has failed
+//!                 └ the role forbids it: DELETE, where nobody insists on the Eviction API
+//! ```
+//!
+//! A pod that a budget keeps must not be marked before: unready it would count against the budget.
+//! Unlike Volcano a pod that carries the conditions already is evicted all the same, and only the
+//! one with the UID that was meant.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::Instant;
 use tracing::warn;
 
 use crate::ObjectRef;
@@ -16,15 +25,22 @@ use crate::lease::NoTerm;
 use super::backoff;
 use super::coalesce::{Coalesce, Finish};
 use super::event::EventSink;
-use super::http::{ApiCall, JSON, Reply};
+use super::http::{ApiCall, ApiRefusal, JSON, Reply};
+use super::options::EvictionMethod;
 use super::shared::{Rate, WriterContext};
 use super::status::mark_victim;
 use super::status_body::Victim;
-use super::verbs::Target;
+use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, pod_path};
 
 /// Tries until an eviction fails: about a minute.
 const MOST_TRIES: u32 = 16;
+
+/// A budget that forbids an eviction is asked again so many times.
+const BUDGET_TRIES: u32 = 2;
+
+/// Pause before it is asked again for the first time, then twice that.
+const BUDGET_PAUSE: Duration = Duration::from_secs(1);
 
 /// A pod to evict.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +48,18 @@ pub(super) struct PodToEvict {
     pub(super) pod: PodRef,
     pub(super) reason: String,
     pub(super) group: Option<ObjectRef>,
+    pub(super) beneficiary: Option<ObjectRef>,
+    pub(super) guarded_by_budget: bool,
+}
+
+impl PodToEvict {
+    /// `preempt for PodGroup ns/g`.
+    fn why(&self) -> String {
+        match &self.beneficiary {
+            Some(who) => format!("{} for {who}", self.reason),
+            None => self.reason.clone(),
+        }
+    }
 }
 
 impl Coalesce for PodToEvict {
@@ -46,6 +74,8 @@ enum EvictAttempt {
     Go,
     Gone,
     Again(Option<Duration>, String),
+    /// A budget forbids it at this moment.
+    Guarded(Option<Duration>, String),
     Failed(String),
 }
 
@@ -56,40 +86,132 @@ pub(super) async fn write(
     eviction: PodToEvict,
     tries: u32,
 ) -> Finish {
-    let PodToEvict { pod, reason, group } = eviction;
     let victim = Victim {
-        pod: pod.clone(),
-        reason: reason.clone(),
+        pod: eviction.pod.clone(),
+        why: eviction.why(),
         scheduler_name: shared.options.scheduler_name.clone(),
         now: shared.now(),
     };
     if tries == 0 {
         let message = victim.message();
-        events.submit(&shared, pod.object(), true, "Evict".to_owned(), &message);
-        if let Some(group) = group {
-            events.submit(&shared, group, false, "Evict".to_owned(), &reason);
+        let about = victim.pod.object();
+        events.submit(&shared, about, true, "Evict".to_owned(), &message);
+        if let Some(group) = &eviction.group {
+            events.submit(
+                &shared,
+                group.clone(),
+                false,
+                "Evict".to_owned(),
+                &victim.why,
+            );
         }
     }
-    let failed = |message| {
-        let pod = pod.clone();
-        shared.tell(Outcome::EvictFailed { pod, message });
-        Finish::Dropped
-    };
-    match steps(&shared, &victim).await {
+    let pod = eviction.pod.clone();
+    let message = match attempt(&shared, &eviction, &victim).await {
         Ok(EvictAttempt::Go | EvictAttempt::Gone) => {
             shared.tell(Outcome::Evicted { pod });
-            Finish::Done
+            return Finish::Done;
         }
         Ok(EvictAttempt::Again(pause, _)) if tries < MOST_TRIES || shared.contact.is_out() => {
-            Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)))
+            return Finish::Again(pause.unwrap_or_else(|| backoff::pause(tries)));
         }
-        Ok(EvictAttempt::Again(_, message) | EvictAttempt::Failed(message)) => failed(message),
-        Err(NoTerm) => failed("no longer the leader".to_owned()),
-    }
+        Ok(EvictAttempt::Guarded(pause, _)) if tries < BUDGET_TRIES => {
+            return Finish::Again(pause.unwrap_or(BUDGET_PAUSE * (1 << tries)));
+        }
+        Ok(
+            EvictAttempt::Again(_, message)
+            | EvictAttempt::Guarded(_, message)
+            | EvictAttempt::Failed(message),
+        ) => message,
+        Err(NoTerm) => "no longer the leader".to_owned(),
+    };
+    shared.tell(Outcome::EvictFailed { pod, message });
+    Finish::Dropped
 }
 
-async fn steps(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAttempt, NoTerm> {
-    match step(mark_victim(shared, victim).await?) {
+async fn attempt(
+    shared: &Arc<WriterContext>,
+    eviction: &PodToEvict,
+    victim: &Victim,
+) -> Result<EvictAttempt, NoTerm> {
+    let asks = match shared.options.eviction_method {
+        EvictionMethod::Auto => eviction.guarded_by_budget,
+        EvictionMethod::Delete => false,
+        EvictionMethod::EvictionApi => true,
+    };
+    if asks && let Some(end) = evict(shared, victim).await? {
+        return Ok(end);
+    }
+    delete(shared, victim).await
+}
+
+/// Through the Eviction API. `None`: that is not possible here, and the pod is to be deleted.
+async fn evict(
+    shared: &Arc<WriterContext>,
+    victim: &Victim,
+) -> Result<Option<EvictAttempt>, NoTerm> {
+    let pod = &victim.pod;
+    let insists = shared.options.eviction_method == EvictionMethod::EvictionApi;
+    let target = Target::GuardedEviction;
+    if !insists && shared.verbs.open(target, Instant::now()) == Err(true) {
+        return Ok(None);
+    }
+    let body = json!({
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"namespace": pod.namespace, "name": pod.name},
+        "deleteOptions": {"preconditions": {"uid": pod.uid}},
+    });
+    let call = ApiCall::post(format!("{}/eviction", pod_path(pod)), &body);
+    let reply = shared.write(Rate::Core, "evict", call).await?;
+    let text = reply.text();
+    match &reply {
+        Reply::Ok(_) => {
+            // It goes, whatever becomes of its conditions.
+            if let Reply::Refused(refusal) = mark_victim(shared, victim).await?
+                && !refusal.is_of_something_gone()
+            {
+                warn_unmarked(victim, &refusal);
+            }
+        }
+        Reply::Refused(refusal) if refusal.is_of_budget() => {
+            return Ok(Some(EvictAttempt::Guarded(refusal.retry_after, text)));
+        }
+        // No budget keeps what its namespace takes along.
+        Reply::Refused(refusal) if refusal.is_of_ending_namespace() => return Ok(None),
+        // More than one budget selects it: no answer of the Eviction API will ever be another.
+        Reply::Refused(refusal)
+            if refusal.code == 500 && refusal.message.contains("PodDisruptionBudget") =>
+        {
+            return Ok(Some(EvictAttempt::Failed(text)));
+        }
+        Reply::Refused(refusal) if refusal.is_rbac() => {
+            let text = format!("{text}; grant {}", target.rule());
+            return Ok(match (shared.is_denied(target, refusal), insists) {
+                (false, _) => Some(EvictAttempt::Again(None, text)),
+                (true, true) => Some(EvictAttempt::Failed(text)),
+                (true, false) => {
+                    if shared.verbs.may_speak(target, Instant::now()) {
+                        warn!(
+                            "pods that a PodDisruptionBudget selects are deleted without asking it: \
+                             {text}"
+                        );
+                    }
+                    None
+                }
+            });
+        }
+        _ => {}
+    }
+    if reply.is_answer() {
+        shared.verbs.granted(target, WriteVerb::Patch);
+    }
+    Ok(Some(step(reply)))
+}
+
+async fn delete(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAttempt, NoTerm> {
+    let marked = mark_victim(shared, victim).await?;
+    match step(marked) {
         EvictAttempt::Go => {}
         EvictAttempt::Failed(problem) => {
             // The conditions only explain; the decision is to delete.
@@ -97,7 +219,7 @@ async fn steps(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAtte
         }
         step => return Ok(step),
     }
-    let options = json!({
+    let options: Value = json!({
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "preconditions": {"uid": victim.pod.uid},
@@ -115,6 +237,11 @@ async fn steps(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAtte
         });
     }
     Ok(step(reply))
+}
+
+fn warn_unmarked(victim: &Victim, refusal: &ApiRefusal) {
+    let (about, problem) = (victim.pod.object(), &refusal.message);
+    warn!("cannot mark {about} as a victim: {problem}");
 }
 
 /// A refusal over the UID says that this pod is gone; any other conflict that it is being changed.

@@ -84,6 +84,8 @@ pub(crate) struct ApiRefusal {
     pub(crate) reason: String,
     pub(crate) message: String,
     pub(crate) retry_after: Option<Duration>,
+    /// Reasons of `details.causes`.
+    pub(crate) causes: Vec<String>,
 }
 
 /// The part of `meta/v1 Status` that matters.
@@ -99,6 +101,13 @@ struct ApiStatus {
 #[serde(default, rename_all = "camelCase")]
 struct Details {
     retry_after_seconds: Option<u64>,
+    causes: Vec<ApiCause>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ApiCause {
+    reason: String,
 }
 
 impl ApiRefusal {
@@ -113,10 +122,17 @@ impl ApiRefusal {
     /// answers 409, a patch that would change the UID 422.
     pub(crate) fn is_replaced(&self) -> bool {
         match self.code {
-            409 => self.message.contains("UID in precondition"),
+            409 => ["UID in precondition", "UID in the precondition"]
+                .iter()
+                .any(|text| self.message.contains(text)),
             422 => self.message.contains("metadata.uid"),
             _ => false,
         }
+    }
+
+    /// Whether a PodDisruptionBudget forbids an eviction at this moment.
+    pub(crate) fn is_of_budget(&self) -> bool {
+        self.code == 429 && self.causes.iter().any(|cause| cause == "DisruptionBudget")
     }
 
     /// Whether a JSON patch asks for what does not hold of the object: the API server says nothing
@@ -125,11 +141,15 @@ impl ApiRefusal {
         self.code == 422 && self.message.contains("error in our request")
     }
 
+    /// Whether nothing is made in the namespace any more, since it is being deleted.
+    pub(crate) fn is_of_ending_namespace(&self) -> bool {
+        self.code == 403 && self.message.contains("because it is being terminated")
+    }
+
     /// Whether there is nobody left to write for: the object is gone, another one has its name, or
     /// its namespace is being deleted.
     pub(crate) fn is_of_something_gone(&self) -> bool {
-        let is_ending = self.code == 403 && self.message.contains("because it is being terminated");
-        self.code == 404 || self.is_replaced() || is_ending
+        self.code == 404 || self.is_replaced() || self.is_of_ending_namespace()
     }
 }
 
@@ -184,7 +204,7 @@ pub(crate) async fn send(client: &kube::Client, call: ApiCall, limit: Duration) 
                 code: 400,
                 reason: "BadRequest".to_owned(),
                 message: format!("{} is no path: {error}", call.path),
-                retry_after: None,
+                ..ApiRefusal::default()
             });
         }
     };
@@ -210,9 +230,9 @@ async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply 
         return Reply::Ok(body);
     }
     let status: ApiStatus = serde_json::from_slice(&body).unwrap_or_default();
-    let asked = status
-        .details
-        .and_then(|details| details.retry_after_seconds);
+    let details = status.details.unwrap_or_default();
+    let asked = details.retry_after_seconds;
+    let causes = details.causes.into_iter().map(|cause| cause.reason);
     let message = match status.message.is_empty() {
         true => String::from_utf8_lossy(&body).chars().take(200).collect(),
         false => status.message,
@@ -224,6 +244,7 @@ async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Reply 
         retry_after: retry_after(&head.headers)
             .or(asked)
             .map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
+        causes: causes.collect(),
     })
 }
 

@@ -57,11 +57,11 @@ use self::gate::BindLimiter;
 use self::lane::Lane;
 use self::recall::Recall;
 use self::shared::WriterContext;
-use self::status::{StatusKey, StatusWrite, pod_key};
+use self::status::{StatusKey, StatusWrite, pod_keys};
 
 pub use devices::{BindWaiting, WaitsFor};
 pub use meter::Meter;
-pub use options::EffectOptions;
+pub use options::{EffectOptions, EvictionMethod};
 pub use pumice_model::write::{BindFailure, BindRequest, Outcome, PodRef, VolumeWork, Write};
 pub use queues::{EnsureError, Ensured, ensure_queues};
 
@@ -254,7 +254,9 @@ async fn bind_one(lanes: Arc<Lanes>, queued: Queued, ready: Ready) {
         since,
     } = queued;
     // A condition that is being written must not land on a bound pod.
-    lanes.conditions.settled(&pod_key(&request.pod)).await;
+    for key in pod_keys(&request.pod) {
+        lanes.conditions.settled(&key).await;
+    }
     let ways = (&lanes.gate, &*lanes.conditions);
     let bind = BindInFlight::new(&lanes.shared, ways, &request, ready, recall);
     let end = bind.run().await;
@@ -283,8 +285,20 @@ impl Effects {
     pub fn submit(&self, write: Write) {
         match write {
             Write::Bind(request) => self.bind(request),
-            Write::Evict { pod, reason, group } => {
-                let eviction = PodToEvict { pod, reason, group };
+            Write::Evict {
+                pod,
+                reason,
+                group,
+                beneficiary,
+                guarded_by_budget,
+            } => {
+                let eviction = PodToEvict {
+                    pod,
+                    reason,
+                    group,
+                    beneficiary,
+                    guarded_by_budget,
+                };
                 let key = eviction.pod.uid.clone();
                 self.lanes.evictions.submit(key, eviction);
             }
@@ -310,7 +324,9 @@ impl Effects {
             write => {
                 if let Some(status) = StatusWrite::of(write) {
                     let lane = match status {
-                        StatusWrite::Condition(_) => &self.lanes.conditions,
+                        StatusWrite::Condition(_) | StatusWrite::Nomination(_) => {
+                            &self.lanes.conditions
+                        }
                         _ => &self.lanes.statuses,
                     };
                     lane.submit(status.key(), status);
@@ -334,7 +350,6 @@ impl Effects {
                 pod,
                 reason,
                 message,
-                nominated_node: None,
             };
             if let Some(status) = StatusWrite::of(condition) {
                 conditions.submit(status.key(), status);
@@ -344,7 +359,9 @@ impl Effects {
 
     fn bind(&self, request: BindRequest) {
         let shared = &self.lanes.shared;
-        self.lanes.conditions.cancel(&pod_key(&request.pod));
+        for key in pod_keys(&request.pod) {
+            self.lanes.conditions.cancel(&key);
+        }
         let before = shared.binds.fetch_add(1, Ordering::Relaxed);
         if before >= shared.options.max_binds {
             return self.refuse(request, "too many Bindings are waiting; tried again later");

@@ -1,6 +1,32 @@
 //! Limits and names.
 
+use std::str::FromStr;
 use std::time::Duration;
+
+/// How pods are evicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvictionMethod {
+    /// Through the Eviction API where a PodDisruptionBudget selects the pod, deleted otherwise.
+    #[default]
+    Auto,
+    /// Deleted, whatever budgets say.
+    Delete,
+    /// Through the Eviction API, always.
+    EvictionApi,
+}
+
+impl FromStr for EvictionMethod {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "delete" => Ok(Self::Delete),
+            "eviction-api" => Ok(Self::EvictionApi),
+            _ => Err("write auto, delete or eviction-api".to_owned()),
+        }
+    }
+}
 
 /// How effects behave. Start from [`EffectOptions::new`].
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +36,8 @@ pub struct EffectOptions {
     pub event_source: String,
     /// The scheduler's name, in the message of the condition of victims (spec/01 §7.4).
     pub scheduler_name: String,
+    /// How pods are evicted.
+    pub eviction_method: EvictionMethod,
     /// Write events.
     pub events: bool,
     /// How long the API server keeps an event.
@@ -48,6 +76,7 @@ impl EffectOptions {
         Self {
             event_source: scheduler_name.clone(),
             scheduler_name,
+            eviction_method: EvictionMethod::default(),
             events: true,
             event_lifetime: Duration::from_secs(3600),
             request_timeout: Duration::from_secs(5),

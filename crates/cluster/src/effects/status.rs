@@ -29,8 +29,10 @@ const MOST_CONFLICTS: u32 = 3;
 /// Whose status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum StatusKey {
-    /// By UID.
+    /// Condition of a pod, by UID.
     Pod(String),
+    /// Nominated node of a pod, by UID.
+    Nomination(String),
     /// By namespace and name.
     Group(String, String),
     Queue(String),
@@ -41,6 +43,7 @@ pub(super) enum StatusKey {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StatusWrite {
     Condition(body::PodConditionBody),
+    Nomination(body::NominationBody),
     Group {
         status: body::PodGroupStatusBody,
         urgent: bool,
@@ -57,13 +60,12 @@ impl StatusWrite {
                 pod,
                 reason,
                 message,
-                nominated_node,
             } => Self::Condition(body::PodConditionBody {
                 pod,
                 reason,
                 message,
-                nominated_node,
             }),
+            Write::Nominate { pod, node } => Self::Nomination(body::NominationBody { pod, node }),
             Write::GroupStatus {
                 namespace,
                 name,
@@ -104,6 +106,7 @@ impl StatusWrite {
     pub(super) fn key(&self) -> StatusKey {
         match self {
             Self::Condition(condition) => StatusKey::Pod(condition.pod.uid.clone()),
+            Self::Nomination(nomination) => StatusKey::Nomination(nomination.pod.uid.clone()),
             Self::Group { status, .. } => {
                 StatusKey::Group(status.namespace.clone(), status.name.clone())
             }
@@ -116,7 +119,8 @@ impl StatusWrite {
 impl Coalesce for StatusWrite {
     fn delay(&self) -> Duration {
         match self {
-            Self::Group { urgent: true, .. } => Duration::ZERO,
+            // Evictions are under way for it: whoever takes over has to know.
+            Self::Nomination(_) | Self::Group { urgent: true, .. } => Duration::ZERO,
             _ => SETTLE,
         }
     }
@@ -163,6 +167,13 @@ pub(super) async fn write(shared: Arc<WriterContext>, status: StatusWrite, tries
         ) if tries >= MOST_TRIES => {
             let pod = condition.pod.clone();
             shared.tell(Outcome::ConditionFailed { pod });
+        }
+        (
+            StatusWrite::Nomination(nomination),
+            StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_),
+        ) if tries >= MOST_TRIES => {
+            let pod = nomination.pod.clone();
+            shared.tell(Outcome::NominationFailed { pod });
         }
         (StatusWrite::Queue(queue), StatusWriteEnd::NotNeeded | StatusWriteEnd::GivenUp(_)) => {
             let name = queue.name.clone();
@@ -222,7 +233,10 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
                 true => None,
                 false => Some(shared.now()),
             };
-            condition_plan(&condition.pod, condition.patch(since))
+            pod_status_route("pod_condition", &condition.pod, condition.patch(since))
+        }
+        StatusWrite::Nomination(nomination) => {
+            pod_status_route("nomination", &nomination.pod, nomination.patch())
         }
         StatusWrite::Group { status, .. } => {
             let all = format!(
@@ -278,11 +292,11 @@ fn plan(shared: &WriterContext, status: &StatusWrite) -> StatusRoute {
     }
 }
 
-fn condition_plan(pod: &PodRef, patch: Value) -> StatusRoute {
+fn pod_status_route(kind: &'static str, pod: &PodRef, patch: Value) -> StatusRoute {
     let put = format!("{}/status", pod_path(pod));
     StatusRoute {
         target: Target::PodStatus,
-        kind: "pod_condition",
+        kind,
         rate: Rate::Core,
         patches: vec![ApiCall::patch(put.clone(), STRATEGIC_PATCH, &patch)],
         read: pod_path(pod),
@@ -296,8 +310,7 @@ pub(super) async fn mark_victim(
     shared: &Arc<WriterContext>,
     victim: &body::Victim,
 ) -> Result<Reply, NoTerm> {
-    let mut plan = condition_plan(&victim.pod, victim.patch());
-    plan.kind = "evict_status";
+    let plan = pod_status_route("evict_status", &victim.pod, victim.patch());
     let edit = |pod: &mut Value| victim.edit(pod);
     by_any_way(shared, &plan, &edit).await
 }
@@ -310,6 +323,7 @@ async fn attempt(
     let now = shared.now();
     let edit = |object: &mut Value| match status {
         StatusWrite::Condition(condition) => condition.edit(object, now),
+        StatusWrite::Nomination(nomination) => nomination.edit(object),
         StatusWrite::Group { status, .. } => status.edit(object),
         StatusWrite::Queue(queue) => queue.edit(object),
         StatusWrite::Shard(shard) => shard.edit(object, now),
@@ -354,7 +368,7 @@ fn no_permission(target: Target, why: Option<String>) -> ApiRefusal {
         reason: "Forbidden".to_owned(),
         code: 403,
         message: format!("no permission; grant {}{why}", target.rule()),
-        retry_after: None,
+        ..ApiRefusal::default()
     }
 }
 
@@ -409,7 +423,7 @@ fn one(body: &[u8], listed: bool) -> Result<Value, Reply> {
             reason: "NotFound".to_owned(),
             code: 404,
             message: "not found".to_owned(),
-            retry_after: None,
+            ..ApiRefusal::default()
         })
     })
 }
@@ -468,9 +482,10 @@ fn give_up(shared: &WriterContext, plan: &StatusRoute, reply: &Reply) -> StatusW
     StatusWriteEnd::GivenUp(reply.text())
 }
 
-/// For [`Key::Pod`].
-pub(super) fn pod_key(pod: &PodRef) -> StatusKey {
-    StatusKey::Pod(pod.uid.clone())
+/// What is written about a pod that waits.
+pub(super) fn pod_keys(pod: &PodRef) -> [StatusKey; 2] {
+    let uid = || pod.uid.clone();
+    [StatusKey::Pod(uid()), StatusKey::Nomination(uid())]
 }
 
 impl WriterContext {

@@ -21,7 +21,6 @@ pub(super) struct PodConditionBody {
     pub(super) pod: PodRef,
     pub(super) reason: String,
     pub(super) message: String,
-    pub(super) nominated_node: Option<String>,
 }
 
 impl PodConditionBody {
@@ -40,26 +39,41 @@ impl PodConditionBody {
         if let Some(since) = since {
             condition["lastTransitionTime"] = json!(seconds(since));
         }
-        let mut status = json!({"conditions": [condition]});
-        if let Some(node) = &self.nominated_node {
-            status["nominatedNodeName"] = json!(node);
-        }
-        json!({"metadata": {"uid": self.pod.uid}, "status": status})
+        json!({"metadata": {"uid": self.pod.uid}, "status": {"conditions": [condition]}})
     }
 
     pub(super) fn edit(&self, pod: &mut Value, now: Timestamp) -> bool {
-        let bound = pod["spec"]["nodeName"]
-            .as_str()
-            .is_some_and(|node| !node.is_empty());
-        if bound || pod["metadata"]["uid"] != json!(self.pod.uid) {
+        still_waits(pod, &self.pod) && set_condition(pod, self.condition(), now)
+    }
+}
+
+/// Whether the object is that pod, and it is on no node.
+fn still_waits(object: &Value, pod: &PodRef) -> bool {
+    let node = object["spec"]["nodeName"].as_str();
+    node.is_none_or(str::is_empty) && object["metadata"]["uid"] == json!(pod.uid)
+}
+
+/// `status.nominatedNodeName`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NominationBody {
+    pub(super) pod: PodRef,
+    /// `None`: none any more.
+    pub(super) node: Option<String>,
+}
+
+impl NominationBody {
+    pub(super) fn patch(&self) -> Value {
+        json!({"metadata": {"uid": self.pod.uid}, "status": {"nominatedNodeName": self.node}})
+    }
+
+    pub(super) fn edit(&self, object: &mut Value) -> bool {
+        let known = object["status"]["nominatedNodeName"].as_str();
+        if known == self.node.as_deref() || !still_waits(object, &self.pod) {
             return false;
         }
-        let mut changed = set_condition(pod, self.condition(), now);
-        if let Some(node) = &self.nominated_node {
-            changed |= pod["status"]["nominatedNodeName"] != json!(node);
-            pod["status"]["nominatedNodeName"] = json!(node);
-        }
-        changed
+        // JSON's null is no name; the API server drops it.
+        merge(object, "status", json!({"nominatedNodeName": self.node}));
+        true
     }
 }
 
@@ -67,22 +81,20 @@ impl PodConditionBody {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Victim {
     pub(super) pod: PodRef,
-    pub(super) reason: String,
+    /// `preempt`, or `preempt for PodGroup ns/g`.
+    pub(super) why: String,
     pub(super) scheduler_name: String,
     pub(super) now: Timestamp,
 }
 
 impl Victim {
-    /// `Pod is evicted, because of preempt`.
+    /// `Pod is evicted, because of preempt for PodGroup ns/g`.
     pub(super) fn message(&self) -> String {
-        format!("Pod is evicted, because of {}", self.reason)
+        format!("Pod is evicted, because of {}", self.why)
     }
 
     fn conditions(&self) -> [Value; 2] {
-        let target = format!(
-            "{}: preempting to accommodate a higher priority pod",
-            self.scheduler_name
-        );
+        let target = format!("{}: evicted because of {}", self.scheduler_name, self.why);
         [
             json!({
                 "type": "Ready",

@@ -32,7 +32,7 @@ const CLOSED: Duration = Duration::from_secs(10);
 const APART: Duration = Duration::from_secs(180);
 /// Least time between two messages about one target.
 const QUIET: Duration = Duration::from_secs(30);
-const TARGETS: usize = 9;
+const TARGETS: usize = 10;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(super) enum Target {
     DeviceCleanup,
     Binding,
     Eviction,
+    /// Through the pod's `eviction`, which asks budgets.
+    GuardedEviction,
 }
 
 /// How it is written.
@@ -113,6 +115,7 @@ impl Target {
             Self::DeviceCleanup => "patch on pods of the core group",
             Self::Binding => "create on pods/binding of the core group",
             Self::Eviction => "delete on pods of the core group",
+            Self::GuardedEviction => "create on pods/eviction of the core group",
             Self::ShardStatus => {
                 "patch (or update) on nodeshards/status and get on nodeshards of shard.volcano.sh"
             }

@@ -302,7 +302,7 @@ fn check_missed(key: &YamlNode<'_>, plugin: &PluginSpec, listed: &Listed, found:
     }
 }
 
-/// Pairs of plugins that exclude each other (spec/01 §2.3, spec/02 §0.4).
+/// Pairs of plugins that do not go together (spec/01 §2.3, spec/02 §0.4).
 fn check_conflicts(plugin: &PluginSpec, listed: &Listed, found: &mut Findings) {
     for conflict in plugin.conflicts {
         let switch = |key| listed.switched_on.get(&(plugin.name.to_owned(), key));
@@ -318,9 +318,12 @@ fn check_conflicts(plugin: &PluginSpec, listed: &Listed, found: &mut Findings) {
             None if one.start > other.start => (plugin.name.to_owned(), one, other),
             None => (plugin.name.to_owned(), other, one),
         };
-        let message = format!("{subject} and {} exclude each other", conflict.with);
-        found
-            .error(conflict.code, *later, message)
+        let both = format!("{subject} and {}", conflict.with);
+        let finding = match conflict.overrules {
+            true => found.warn(conflict.code, *later, format!("{both} decide the same")),
+            false => found.error(conflict.code, *later, format!("{both} exclude each other")),
+        };
+        finding
             .see("the other one is listed at", earlier.start)
             .help(conflict.help);
     }

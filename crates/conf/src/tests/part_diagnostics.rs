@@ -70,13 +70,13 @@ fn plugins_that_exclude_each_other_are_found_across_tiers() {
     check(
         &format!("{ACTIONS}{both}"),
         expect![[r#"
-        error[E0110-capacity-and-proportion]: capacity and proportion exclude each other
-         --> conf:6:11
-          |
-        6 |   - name: capacity
-          |           ^^^^^^^^
-          = help: the other one is listed at line 4; both decide what a queue deserves: keep one of them
-    "#]],
+            warning[W0110-capacity-and-proportion]: capacity and proportion decide the same
+             --> conf:6:11
+              |
+            6 |   - name: capacity
+              |           ^^^^^^^^
+              = help: the other one is listed at line 4; both decide what a queue deserves: keep one of them
+        "#]],
     );
 }
 

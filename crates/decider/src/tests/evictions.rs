@@ -17,7 +17,7 @@ static TAKE_OVER: Action = Action {
         let one = |status: TaskStatus| {
             let mut tasks = session.state.tasks();
             tasks
-                .find(|(_, task)| task.status == status)
+                .find(|(ix, task)| task.status == status && session.state.spared(*ix).is_none())
                 .map(|(ix, _)| ix)
         };
         let (victim, preemptor) = (one(TaskStatus::Running), one(TaskStatus::Pending));
@@ -73,7 +73,9 @@ fn a_plan_that_evicts_is_written_and_who_waits_for_it_is_nominated() {
     let mut bench = bench(false);
     let first = bench.at(100);
     let eviction = first.iter().find_map(|write| match write {
-        Write::Evict { pod, reason, group } => Some((pod, reason, group)),
+        Write::Evict {
+            pod, reason, group, ..
+        } => Some((pod, reason, group)),
         _ => None,
     });
     let (pod, reason, group) = eviction.expect("an eviction");
@@ -81,22 +83,78 @@ fn a_plan_that_evicts_is_written_and_who_waits_for_it_is_nominated() {
     assert_eq!(group.as_ref().map(|group| group.name.as_str()), Some("g"));
     assert_eq!(status(&bench, "old"), TaskStatus::Releasing);
     assert_eq!(status(&bench, "new"), TaskStatus::Pipelined);
-    let nominated = |writes: &[Write]| -> Vec<(String, Option<String>)> {
-        let of = |write: &Write| match write {
-            Write::PodCondition {
-                pod,
-                nominated_node,
-                ..
-            } => Some((pod.uid.clone(), nominated_node.clone())),
-            _ => None,
-        };
-        writes.iter().filter_map(of).collect()
-    };
-    // Who waits is told so after two seconds; nothing is evicted twice.
-    let later = bench.at(103);
-    assert!(evicted(&later).is_empty());
+    // Who waits comes first, so that a scheduler after this one knows whose the room is.
     let to_n1 = ("new".to_owned(), Some("n1".to_owned()));
-    assert_eq!(nominated(&later), [to_n1]);
+    assert_eq!(nominated(&first), [to_n1]);
+    let at = |is: fn(&Write) -> bool| first.iter().position(is).expect("written");
+    assert!(
+        at(|write| matches!(write, Write::Nominate { .. }))
+            < at(|write| matches!(write, Write::Evict { .. }))
+    );
+    // Nothing is evicted twice.
+    assert!(evicted(&bench.at(103)).is_empty());
+}
+
+/// Pods that were nominated, or not any more.
+fn nominated(writes: &[Write]) -> Vec<(String, Option<String>)> {
+    let of = |write: &Write| match write {
+        Write::Nominate { pod, node } => Some((pod.uid.clone(), node.clone())),
+        _ => None,
+    };
+    writes.iter().filter_map(of).collect()
+}
+
+#[test]
+fn victim_and_preemptor_are_told_of_each_other() {
+    let mut bench = bench(false);
+    let first = bench.at(100);
+    let told: Vec<(&str, &str)> = first
+        .iter()
+        .filter_map(|write| match write {
+            Write::Event {
+                about,
+                reason,
+                message,
+                ..
+            } if reason == "Preempting" => Some((about.kind.as_str(), message.as_str())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("PodGroup", "preempt evicts pod ns/old on n1 for pod ns/new"),
+            (
+                "Pod",
+                "preempt evicts pod ns/old on n1; the pod waits for node n1"
+            ),
+        ]
+    );
+    let beneficiary = first.iter().find_map(|write| match write {
+        Write::Evict { beneficiary, .. } => beneficiary.as_ref(),
+        _ => None,
+    });
+    let beneficiary = beneficiary.map(ToString::to_string);
+    assert_eq!(beneficiary.as_deref(), Some("PodGroup ns/g"));
+}
+
+#[test]
+fn a_nomination_that_could_not_be_written_is_written_again_as_long_as_it_stands() {
+    let mut bench = bench(false);
+    bench.at(100);
+    let failed = |uid: &str| Outcome::NominationFailed {
+        pod: PodRef {
+            namespace: "ns".to_owned(),
+            name: uid.to_owned(),
+            uid: uid.to_owned(),
+        },
+    };
+    bench.hears(failed("new"));
+    bench.hears(failed("gone"));
+    assert!(nominated(&bench.at(159)).is_empty());
+    let to_n1 = ("new".to_owned(), Some("n1".to_owned()));
+    assert_eq!(nominated(&bench.at(160)), [to_n1]);
+    assert!(nominated(&bench.at(221)).is_empty());
 }
 
 #[test]
@@ -125,7 +183,7 @@ fn an_eviction_that_fails_is_taken_back_exactly() {
     // The cluster but for statuses, which tell of the cycle in between.
     let objects = |bench: &Bench| {
         let mut all = bench.decider.engine().state().dump();
-        all.retain(|delta| !matches!(delta, Delta::GroupApply(_)));
+        all.retain(|delta| !matches!(delta, Delta::GroupApply(_) | Delta::PodSpared { .. }));
         all
     };
     let before = objects(&bench);
@@ -157,6 +215,40 @@ fn an_eviction_that_fails_is_taken_back_exactly() {
     bench.hears(evict_failed());
     bench.apply(Delta::PodDelete("old".to_owned()));
     bench.hears(evict_failed());
+}
+
+#[test]
+fn a_pod_whose_eviction_failed_is_no_candidate_for_a_second_then_for_two() {
+    let mut bench = bench(false);
+    let spared = |bench: &Bench| {
+        let hold = bench.decider.engine().state().spared(task(bench, "old"));
+        hold.map(|hold| (hold.until_s, hold.message.to_string()))
+    };
+    let why = || "a budget says no".to_owned();
+    assert_eq!(evicted(&bench.at(100)), ["old"]);
+    bench.hears(evict_failed());
+    assert_eq!(spared(&bench), Some((101, why())));
+    // A dump says so too.
+    let mut other = Bench::new([]);
+    other.decider.apply(bench.decider.engine().state().dump());
+    assert_eq!(spared(&other), spared(&bench));
+    assert!(evicted(&bench.at(100)).is_empty());
+    assert_eq!(bench.decider.engine().wake_at_s(), Some(101));
+    assert_eq!(evicted(&bench.at(101)), ["old"], "nothing else happened");
+    bench.hears(evict_failed());
+    assert_eq!(spared(&bench), Some((103, why())));
+    assert!(evicted(&bench.at(102)).is_empty());
+    // One that is going by itself starts over.
+    bench.apply(runs(
+        true,
+        PodObject {
+            deleting: true,
+            ..member("old")
+        },
+    ));
+    bench.apply(Delta::PodDelete("old".to_owned()));
+    bench.apply(runs(true, member("old")));
+    assert_eq!(spared(&bench), None);
 }
 
 #[test]

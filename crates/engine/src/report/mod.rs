@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use pumice_framework::Refusal;
 use pumice_model::object::{Amounts, GroupPhase};
-use pumice_model::{JobIx, NodeIx, QueueIx, Sym, TaskIx};
+use pumice_model::{JobIx, QueueIx, Sym, TaskIx};
 use rustc_hash::FxHashSet;
 
 use crate::Engine;
@@ -45,8 +45,6 @@ pub struct PodReport {
     pub reason: &'static str,
     /// Message.
     pub message: String,
-    /// `status.nominatedNodeName`: set when pods are evicted for it.
-    pub nominated_node: Option<NodeIx>,
 }
 
 /// An event on a PodGroup.

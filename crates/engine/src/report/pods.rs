@@ -24,17 +24,14 @@ impl Engine {
                 log.forget_pod(ix);
                 continue;
             };
-            let mut fingerprint = pods.fingerprint(&waiting);
-            if let Some(node) = self.nominated_node(ix) {
-                fingerprint = fingerprint.with_news(&self.state.nodes().object(node).name);
-            }
+            let fingerprint = pods.fingerprint(&waiting);
             let last = log.pods.look_up(ix, now_s);
             match last.due(fingerprint, now_s) {
                 Due::Never => {}
                 Due::Later(at_s) => log.later(job, at_s),
                 Due::Now => {
                     let report = self.pod_report(ix, &waiting);
-                    let text = hash_of((&report.message, report.nominated_node));
+                    let text = hash_of(&report.message);
                     let mut again_s = log.repeats.next_s(now_s, ix);
                     let known = match last {
                         LastReport::Nothing { .. } => self.says_so(&report),
@@ -89,11 +86,10 @@ impl Engine {
     /// Whether the pod object carries the report already, perhaps with other numbers.
     fn says_so(&self, report: &PodReport) -> bool {
         let told = self.state.task(report.task).told.as_ref();
-        report.nominated_node.is_none()
-            && told.is_some_and(|told| {
-                told.0 == report.reason
-                    && stable_words_hash(&told.1) == stable_words_hash(&report.message)
-            })
+        told.is_some_and(|told| {
+            told.0 == report.reason
+                && stable_words_hash(&told.1) == stable_words_hash(&report.message)
+        })
     }
 
     fn pod_report(&self, task: TaskIx, waiting: &Waiting<'_>) -> PodReport {
@@ -103,7 +99,6 @@ impl Engine {
             stands: false,
             reason,
             message,
-            nominated_node: self.nominated_node(task),
         }
     }
 }

@@ -146,7 +146,11 @@ impl Engine {
 
     /// What of one limit stands in the way.
     fn change_for_overrun(&self, ix: JobIx, overrun: &Overrun) -> String {
-        let queue = self.state.names().text(self.state.job(ix).queue_name);
+        let above = overrun.above.and_then(|queue| self.state.find_queue(queue));
+        let queue = match above {
+            Some(above) => above.object.name.as_str(),
+            None => self.state.names().text(self.state.job(ix).queue_name),
+        };
         let name = self.state.resources().name(overrun.resource);
         let show = |amount: i64| display_amount(name, amount);
         let (limit, total) = (show(overrun.limit), show(overrun.total));

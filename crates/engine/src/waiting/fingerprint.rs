@@ -47,14 +47,6 @@ impl Fingerprint {
         }
     }
 
-    /// With something whose changes are worth an event at once.
-    pub fn with_news(self, news: impl Hash) -> Self {
-        Self {
-            headline: hash_of((self.headline, &news)),
-            data: hash_of((self.data, &news)),
-        }
-    }
-
     /// With details, whose changes are not worth an event at once.
     pub fn with(self, details: impl Hash) -> Self {
         Self {

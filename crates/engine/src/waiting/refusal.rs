@@ -20,6 +20,7 @@ impl Engine {
                 )
             }
             Refusal::NamespaceQuota(refusal) => namespace_quota(refusal),
+            Refusal::Held(fault) => fault.text(&self.state),
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),
             Refusal::Overcommit(overruns, factor) => {
                 let factor = f64::from(*factor) / 1000.0;
@@ -47,7 +48,11 @@ impl Engine {
     fn overruns(&self, word: &str, overruns: &[Overrun], more: &str) -> String {
         let one = |overrun: &Overrun| {
             let name = self.state.resources().name(overrun.resource);
-            format!("{word}{name} ({})", amounts(name, overrun, more))
+            let above = overrun.above.and_then(|queue| self.state.find_queue(queue));
+            let whose = above.map_or(String::new(), |queue| {
+                format!("queue {} above it: ", queue.object.name)
+            });
+            format!("{word}{name} ({whose}{})", amounts(name, overrun, more))
         };
         overruns.iter().map(one).collect::<Vec<_>>().join(", ")
     }

@@ -19,6 +19,7 @@ mod reasons;
 mod reports;
 mod sleep;
 mod ties;
+mod victims;
 mod views;
 mod volumes;
 mod work;

@@ -6,11 +6,12 @@
 //! * [`NodeFilter::reject`] (*node*): asked in blocks of nodes; the answer about a node is kept until
 //!   the node is touched, which is whenever a pod enters or leaves it.
 //!
+//! A node that only now rejects, and not once everything that is being released is gone, fits later.
 //! A reason says whether evicting pods of the node could help (`ReasonKind`).
 
 use std::ops::Range;
 
-use pumice_model::State;
+use pumice_model::{Moment, State};
 
 use super::class::{Class, StaticClass};
 use super::score::StaticPart;
@@ -37,9 +38,21 @@ pub trait NodeFilter {
     /// Whether it is asked before the static verdict (spec/02 §6.3 step 2) or after it (step 4).
     fn before_static(&self) -> bool;
 
-    /// For every node of `range` that it rejects, writes the reason to `out[node - range.start]`;
-    /// other entries stay as they are. Of the state it may read the node and what is on it.
-    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]);
+    /// For every node of `range` that it rejects at a moment, writes the reason to
+    /// `out[node - range.start]`; other entries stay as they are. Of the state it may read the node and
+    /// what is on it. Who is rejected once all is released is so now.
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        moment: Moment,
+        out: &mut [Option<ReasonId>],
+    );
+
+    /// Its answers now may be others than once all is released.
+    fn counts_released(&self) -> bool {
+        false
+    }
 
     /// A node it rejects stays rejected whatever else is placed there; something has to leave the node.
     fn is_lasting(&self) -> bool {

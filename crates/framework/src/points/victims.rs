@@ -6,7 +6,7 @@
 use pumice_model::{QueueIx, State, TaskIx};
 
 use crate::refusal::Refusal;
-use crate::tiers::VictimAnswer;
+use crate::tiers::{VictimAnswer, Weight};
 
 /// Why tasks would be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +30,25 @@ pub trait Victims {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx>;
+
+    /// It only sees to it that jobs keep their minimum. Actions that take gangs as a whole do so
+    /// themselves, and do not ask.
+    fn keeps_minimum(&self) -> bool {
+        false
+    }
+
+    /// A candidate is never named for any preemptor of the same queue and job priority, as long as no pod
+    /// of the candidate's job (of its queue, in reclaim) gains a place; and what such an answer weighs.
+    /// It saves asking; `None` promises nothing.
+    fn never(
+        &self,
+        _state: &State,
+        _purpose: Purpose,
+        _preemptor: TaskIx,
+        _candidate: TaskIx,
+    ) -> Option<Weight> {
+        None
+    }
 }
 
 /// Whether a queue may have others give up something (Preemptive); all must agree.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::State;
 use crate::delta::Delta;
+use crate::ix::TaskIx;
 use crate::object::{BudgetObject, QuotaObject};
+use crate::selector::selects;
 
 /// A PodDisruptionBudget as last seen.
 #[derive(Clone, Debug)]
@@ -83,6 +85,16 @@ impl State {
     pub fn budgets(&self, namespace: &str) -> impl Iterator<Item = &Budget> {
         let own = self.allowances.budgets.get(namespace);
         own.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// The PodDisruptionBudgets that select a pod, by name.
+    pub fn budgets_of(&self, ix: TaskIx) -> impl Iterator<Item = &Budget> {
+        let task = self.task(ix);
+        self.budgets(self.names.text(task.namespace))
+            .filter(|budget| {
+                let selector = budget.object.selector.as_ref();
+                selector.is_some_and(|selector| selects(&self.names, selector, &task.labels))
+            })
     }
 
     /// A PodDisruptionBudget.

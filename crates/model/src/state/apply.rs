@@ -34,7 +34,7 @@ impl State {
                 }
             }
             Delta::BindFailed { uid, .. } | Delta::BindTakenBack { uid } => self.unbind(&uid),
-            Delta::EvictFailed { uid } => self.unevict(&uid),
+            Delta::EvictFailed { uid, .. } | Delta::EvictTakenBack { uid } => self.unevict(&uid),
             Delta::PodEvicting { uid } => self.assume_evicted(&uid),
             Delta::PodAssumed { uid, node, records } => self.assume(&uid, &node, records),
             Delta::DeviceConfig {
@@ -48,6 +48,11 @@ impl State {
                 message,
                 until_s,
             } => self.set_hold(&uid, Hold::new(until_s, &message)),
+            Delta::PodSpared {
+                uid,
+                message,
+                until_s,
+            } => self.spare(&uid, Hold::new(until_s, &message)),
             Delta::GroupController(name) => self.set_group_controller(name),
             Delta::GroupApply(group) => self.apply_group(group),
             Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),
@@ -333,6 +338,7 @@ impl State {
     fn delete_task(&mut self, ix: TaskIx) {
         self.detach(ix);
         self.holds.remove(&ix);
+        self.spared.remove(&ix);
         self.evictions.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.volumes.unregister(ix, task.volumes);

@@ -2,7 +2,7 @@
 //!
 //! Everything that decides comes back: decisions on their way as [`Delta::PodAssumed`] and
 //! [`Delta::PodEvicting`], holds as
-//! [`Delta::PodHeld`]. Placements that are only tentative are Pending again, as they are when the
+//! [`Delta::PodHeld`] and [`Delta::PodSpared`]. Placements that are only tentative are Pending again, as they are when the
 //! next cycle begins. Whether a pod without PodGroup was admitted is written nowhere and not dumped
 //! either.
 
@@ -96,6 +96,13 @@ impl State {
         }
         if evicted_from.is_some() {
             out.push(Delta::PodEvicting { uid: uid.clone() });
+        }
+        if let Some(hold) = self.spared(ix) {
+            out.push(Delta::PodSpared {
+                uid: uid.clone(),
+                message: hold.message.to_string(),
+                until_s: hold.until_s,
+            });
         }
         if let Some(hold) = self.hold(ix) {
             out.push(Delta::PodHeld {

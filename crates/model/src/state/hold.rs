@@ -1,4 +1,5 @@
-//! Tasks whose Binding failed: back in the queue, but not placed again before a time.
+//! Tasks whose Binding failed: back in the queue, but not placed again before a time. Likewise those
+//! whose eviction failed: back on their nodes, and not to be evicted before a time.
 
 use super::State;
 use crate::intern::Sym;
@@ -6,10 +7,10 @@ use crate::ix::TaskIx;
 use crate::object::Pairs;
 use crate::task::TaskStatus;
 
-/// Why a pending task is not placed for a while.
+/// Why a pending task is not placed, or one on a node not evicted, for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// From then on it may be placed again, seconds since the epoch.
+    /// From then on it may be, seconds since the epoch.
     pub until_s: i64,
     /// What the API server said.
     pub message: Box<str>,
@@ -39,13 +40,29 @@ impl State {
         self.holds.iter().map(|(ix, hold)| (*ix, hold))
     }
 
+    /// Why a task is no candidate for an eviction for a while: one was refused (spec/07 §9.3).
+    pub fn spared(&self, ix: TaskIx) -> Option<&Hold> {
+        if self.spared.is_empty() {
+            return None;
+        }
+        self.spared.get(&ix)
+    }
+
     /// When the next hold ends.
     pub fn next_release_s(&self) -> Option<i64> {
-        self.holds.values().map(|hold| hold.until_s).min()
+        let holds = self.holds.values().chain(self.spared.values());
+        holds.map(|hold| hold.until_s).min()
     }
 
     /// Ends the holds whose time has come.
     pub fn release_holds(&mut self, now_s: i64) {
+        let spared = self.spared.len();
+        self.spared.retain(|_, hold| hold.until_s > now_s);
+        if self.spared.len() != spared {
+            // Whoever waits may be helped by it.
+            self.generation += 1;
+            self.upheavals += 1;
+        }
         if self.holds.is_empty() {
             return;
         }
@@ -84,6 +101,16 @@ impl State {
             self.generation += 1;
             self.touch_job_of(ix);
             self.holds.insert(ix, hold);
+        }
+    }
+
+    /// Nobody evicts a task for a while, since it was refused.
+    pub(super) fn spare(&mut self, uid: &str, hold: Hold) {
+        if let Some(ix) = self.task_by_uid(uid)
+            && self.task(ix).node.is_some()
+        {
+            self.generation += 1;
+            self.spared.insert(ix, hold);
         }
     }
 

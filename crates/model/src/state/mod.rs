@@ -78,6 +78,8 @@ pub struct State {
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
     allowances: Allowances,
+    /// Pods that nobody evicts for a while.
+    spared: FxHashMap<TaskIx, Hold>,
     evictions: FxHashMap<TaskIx, TaskStatus>,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
@@ -119,6 +121,7 @@ impl State {
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
             allowances: Allowances::default(),
+            spared: FxHashMap::default(),
             evictions: FxHashMap::default(),
             changes: Changes::default(),
             reserved: WideSum::default(),
@@ -271,6 +274,11 @@ impl State {
     /// A queue.
     pub fn queue(&self, ix: QueueIx) -> &Queue {
         &self.queues[ix.at()]
+    }
+
+    /// A queue that may be gone by now.
+    pub fn find_queue(&self, ix: QueueIx) -> Option<&Queue> {
+        self.queues.get(ix.at())
     }
 
     /// All queues.

@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+use pumice_devices::Load;
+
+use crate::node::Moment;
 use crate::object::{CsiNodeObject, Disk, VolumeSource};
 
 use super::{ClaimIx, ClaimNeed, VolumeNeed, Volumes};
@@ -15,41 +18,80 @@ pub struct OnNode {
     pub disks: Vec<Disk>,
 }
 
-/// What all pods of a node have there, with the number of pods.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Attached {
-    pub(crate) sources: Vec<(VolumeSource, u32)>,
-    pub(crate) disks: Vec<(Disk, u32)>,
+/// Things that pods have on a node, with the number of pods that have them.
+#[derive(Clone, Debug)]
+pub(crate) struct Held<T>(Vec<(T, Holders)>);
+
+/// Pods that have one thing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holders {
+    all: u32,
+    /// Of these, pods that are on their way out.
+    releasing: u32,
 }
 
-impl Attached {
-    pub(crate) fn add(&mut self, pod: &OnNode) {
-        pod.sources.iter().for_each(|s| count(&mut self.sources, s));
-        pod.disks.iter().for_each(|d| count(&mut self.disks, d));
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Clone + PartialEq> Held<T> {
+    /// A pod of this load has it too.
+    pub(crate) fn add(&mut self, one: &T, load: Load) {
+        let at = match self.0.iter().position(|(known, _)| known == one) {
+            Some(at) => at,
+            None => {
+                self.0.push((one.clone(), Holders::default()));
+                self.0.len() - 1
+            }
+        };
+        let holders = &mut self.0[at].1;
+        holders.all += 1;
+        holders.releasing += u32::from(load == Load::Releasing);
     }
 
     /// The exact inverse, but for the order of entries.
-    pub(crate) fn remove(&mut self, pod: &OnNode) {
+    pub(crate) fn remove(&mut self, one: &T, load: Load) {
+        if let Some(at) = self.0.iter().position(|(known, _)| known == one) {
+            let holders = &mut self.0[at].1;
+            holders.all -= 1;
+            holders.releasing -= u32::from(load == Load::Releasing);
+            if holders.all == 0 {
+                self.0.swap_remove(at);
+            }
+        }
+    }
+
+    /// What somebody has then.
+    pub(crate) fn at(&self, moment: Moment) -> impl Iterator<Item = &T> {
+        let held = self.0.iter().filter(move |(_, holders)| match moment {
+            Moment::Now => true,
+            Moment::Released => holders.all > holders.releasing,
+        });
+        held.map(|(one, _)| one)
+    }
+}
+
+/// What all pods of a node have there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attached {
+    pub(crate) sources: Held<VolumeSource>,
+    pub(crate) disks: Held<Disk>,
+}
+
+impl Attached {
+    pub(crate) fn add(&mut self, pod: &OnNode, load: Load) {
+        pod.sources.iter().for_each(|s| self.sources.add(s, load));
+        pod.disks.iter().for_each(|d| self.disks.add(d, load));
+    }
+
+    /// The exact inverse, but for the order of entries.
+    pub(crate) fn remove(&mut self, pod: &OnNode, load: Load) {
         pod.sources
             .iter()
-            .for_each(|s| discount(&mut self.sources, s));
-        pod.disks.iter().for_each(|d| discount(&mut self.disks, d));
-    }
-}
-
-fn count<T: Clone + PartialEq>(entries: &mut Vec<(T, u32)>, one: &T) {
-    match entries.iter_mut().find(|(known, _)| known == one) {
-        Some((_, pods)) => *pods += 1,
-        None => entries.push((one.clone(), 1)),
-    }
-}
-
-fn discount<T: PartialEq>(entries: &mut Vec<(T, u32)>, one: &T) {
-    if let Some(at) = entries.iter().position(|(known, _)| known == one) {
-        entries[at].1 -= 1;
-        if entries[at].1 == 0 {
-            entries.swap_remove(at);
-        }
+            .for_each(|s| self.sources.remove(s, load));
+        pod.disks.iter().for_each(|d| self.disks.remove(d, load));
     }
 }
 

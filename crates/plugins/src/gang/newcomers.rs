@@ -113,6 +113,7 @@ impl Newcomers {
             let total = state.nodes().cluster_total.get(ix);
             Overrun {
                 resource: ix,
+                above: None,
                 bound: Bound::Cluster,
                 limit: total,
                 total,

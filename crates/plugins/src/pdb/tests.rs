@@ -198,6 +198,8 @@ fn an_eviction_that_is_refused_or_never_shown_is_forgotten() {
     let (mut state, mut plugin) = after_an_eviction();
     state.apply(Delta::EvictFailed {
         uid: "a0".to_owned(),
+        message: "no".to_owned(),
+        at_s: 1,
     });
     state.seal();
     open_at(&mut plugin, &state, 2);

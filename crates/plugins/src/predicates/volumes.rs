@@ -12,7 +12,7 @@ use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{CsiNodeObject, Disk, NodeObject, VolumeSource};
 use pumice_model::selector::pair;
 use pumice_model::volume::Conflicts;
-use pumice_model::{NeedIx, NodeIx, Nodes, State, VolumeNeed, Volumes};
+use pumice_model::{Moment, NeedIx, NodeIx, Nodes, State, VolumeNeed, Volumes};
 use rustc_hash::FxHashMap;
 
 /// Which of the filters are on; VolumeRestrictions always is.
@@ -178,7 +178,13 @@ impl NodeFilter for Known {
         false
     }
 
-    fn reject(&self, _state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(
+        &self,
+        _state: &State,
+        range: Range<usize>,
+        _moment: Moment,
+        out: &mut [Option<ReasonId>],
+    ) {
         for (out, reason) in out.iter_mut().zip(&self.verdict[range]) {
             if reason.is_some() {
                 *out = *reason;
@@ -198,14 +204,24 @@ impl NodeFilter for FreeDisks {
         false
     }
 
-    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        moment: Moment,
+        out: &mut [Option<ReasonId>],
+    ) {
         let nodes = state.nodes();
         for (node, out) in range.zip(out) {
-            let mut taken = nodes.disks(NodeIx(node as u32));
+            let mut taken = nodes.disks(NodeIx(node as u32), moment);
             if taken.any(|taken| self.wanted.iter().any(|wanted| wanted.conflicts(taken))) {
                 *out = Some(self.reason);
             }
         }
+    }
+
+    fn counts_released(&self) -> bool {
+        true
     }
 }
 
@@ -301,10 +317,17 @@ impl DriverLimit {
         })
     }
 
-    fn exceeds(&self, nodes: &Nodes, node: NodeIx, limit: i64, migrated: &[String]) -> bool {
+    fn exceeds(
+        &self,
+        nodes: &Nodes,
+        node: NodeIx,
+        moment: Moment,
+        limit: i64,
+        migrated: &[String],
+    ) -> bool {
         let mine =
             |source: &&VolumeSource| source.driver == self.driver && counts(source, migrated);
-        let there: Vec<&VolumeSource> = nodes.attached(node).filter(mine).collect();
+        let there: Vec<&VolumeSource> = nodes.attached(node, moment).filter(mine).collect();
         let besides = self.attachments.get(&node.0);
         let besides = besides.into_iter().flatten().filter(mine);
         let besides = besides.filter(|source| !there.contains(source));
@@ -326,13 +349,23 @@ impl NodeFilter for DriverLimit {
         false
     }
 
-    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn counts_released(&self) -> bool {
+        true
+    }
+
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        moment: Moment,
+        out: &mut [Option<ReasonId>],
+    ) {
         let nodes = state.nodes();
         for (node, out) in range.zip(out) {
             let Some((limit, migrated)) = &self.limits[node] else {
                 continue;
             };
-            if self.exceeds(nodes, NodeIx(node as u32), *limit, migrated) {
+            if self.exceeds(nodes, NodeIx(node as u32), moment, *limit, migrated) {
                 *out = Some(self.reason);
             }
         }

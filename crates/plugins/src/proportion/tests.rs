@@ -131,6 +131,7 @@ fn a_queue_is_held_to_what_it_deserves() {
         .expect_err("8 of 5 cores");
     let expected = Overrun {
         resource: CPU,
+        above: None,
         bound: Bound::Deserved,
         limit: 5000,
         total: 10_000,
@@ -216,6 +217,7 @@ fn jobs_are_admitted_within_the_capability() {
                 .expect("a number");
         let overrun = Overrun {
             resource: CPU,
+            above: None,
             bound: Bound::Capability,
             limit,
             total: 10_000,

@@ -6,7 +6,7 @@ use pumice_conf::{Arg, ArgMap, ArgSpec, Arguments, Text};
 use pumice_framework::points::NodeFilter;
 use pumice_framework::{Class, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::resource::{CPU, MEMORY, Unit, unit_of};
-use pumice_model::{ResIx, State};
+use pumice_model::{Moment, NodeIx, ResIx, State};
 
 use super::names;
 use crate::columns::value;
@@ -113,14 +113,28 @@ impl NodeFilter for ProportionalFilter {
         false
     }
 
-    fn reject(&self, state: &State, range: Range<usize>, out: &mut [Option<ReasonId>]) {
+    fn counts_released(&self) -> bool {
+        true
+    }
+
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        moment: Moment,
+        out: &mut [Option<ReasonId>],
+    ) {
         let nodes = state.nodes();
         for (node, out) in range.zip(out) {
-            let left = |resource, asked| value(&nodes.idle, resource, node).saturating_sub(asked);
+            let idle = |resource| match moment {
+                Moment::Now => value(&nodes.idle, resource, node),
+                Moment::Released => nodes.future_idle(resource, NodeIx(node as u32)),
+            };
+            let left = |resource, asked| idle(resource).saturating_sub(asked);
             let cpu = left(CPU, self.cpu) as f64;
             let memory = left(MEMORY, self.memory) as f64;
             let takes_too_much = |part: &&ReservedUnit| {
-                let idle = value(&nodes.idle, part.resource, node) as f64;
+                let idle = idle(part.resource) as f64;
                 value(&nodes.total, part.resource, node) > 0
                     && (cpu < idle * part.cpu_milli || memory < idle * part.memory_bytes)
             };

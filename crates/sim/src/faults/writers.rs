@@ -132,6 +132,7 @@ impl Writers {
                 self.conditions.push((pod.uid, (reason, message)));
             }
             Write::Event { .. }
+            | Write::Nominate { .. }
             | Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }

@@ -31,7 +31,9 @@ impl World {
                     pod.records = records;
                 }
             }
-            Delta::PodHeld { .. } | Delta::PodEvicting { .. } => self.last_words.push(delta),
+            Delta::PodHeld { .. } | Delta::PodSpared { .. } | Delta::PodEvicting { .. } => {
+                self.last_words.push(delta);
+            }
             Delta::GroupApply(group) => {
                 let key = format!("{}/{}", group.namespace, group.name);
                 self.groups.entry(key).or_insert(*group);
@@ -66,6 +68,7 @@ impl World {
             | Delta::BindFailed { .. }
             | Delta::BindTakenBack { .. }
             | Delta::EvictFailed { .. }
+            | Delta::EvictTakenBack { .. }
             | Delta::GroupDelete(..)
             | Delta::QueueDelete(_)
             | Delta::PriorityClassDelete(_)

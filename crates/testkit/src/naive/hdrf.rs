@@ -23,6 +23,11 @@ fn to_shares(amounts: &Res) -> Shares {
     amounts.iter().map(pair).collect()
 }
 
+/// Dominant share of amounts.
+pub fn share_of(total: &Res, amounts: &Res) -> f64 {
+    share(total, &to_shares(amounts))
+}
+
 /// Dominant share of a job.
 pub fn job_share(cycle: &Cycle, job: &str) -> f64 {
     let allocated = cycle.world.allocated(job, true);

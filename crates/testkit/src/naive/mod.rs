@@ -30,14 +30,16 @@ mod status;
 mod strategy_fit;
 #[cfg(test)]
 mod tests;
+mod victims;
 pub mod volumes;
 mod waiting_time;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
-use pumice_model::object::Pairs;
+use pumice_model::object::{Pairs, PodObject, PodPhase};
 
 use state::{Status, SubJob, World};
 
@@ -57,6 +59,11 @@ pub struct Outcome {
     /// Phase of every PodGroup by `namespace/name`. The group that stands for a bare pod is
     /// `namespace/podgroup-<pod UID>`.
     pub phases: BTreeMap<String, String>,
+    /// Decided evictions over all cycles, as (`namespace/pod`, reason, key of the job it is for), in
+    /// decision order.
+    pub evictions: Vec<(String, String, String)>,
+    /// Nominations over all cycles, as (`namespace/pod`, node), in decision order.
+    pub nominations: Vec<(String, String)>,
     /// Conditions of every PodGroup that has any, as (type, status, reason), in stored order.
     pub conditions: BTreeMap<String, Vec<(String, String, String)>>,
 }
@@ -64,7 +71,8 @@ pub struct Outcome {
 /// Runs `cycles` scheduling cycles over the objects, of which only `…Apply` deltas count.
 ///
 /// Queues `default_queue` and `root` exist with weight 1 even when no object names them. Between
-/// two cycles no kubelet acts: a committed pod is Bound, a pipelined one Pending again.
+/// two cycles a committed pod is Bound, a pipelined one Pending again. An evicted pod is there for
+/// [`cycles_until_gone`]; then [`successor`] may come in its place. Otherwise no kubelet acts.
 #[must_use]
 pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
     let mut world = World::new(objects, default_queue, devices::On::of(config));
@@ -72,10 +80,12 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
     for number in 0..cycles {
         let mut cycle = Cycle::new(config, world);
         cycle.now_s = START_S + i64::from(number);
+        cycle.number = number;
         cycle.run();
         world = cycle.world;
         outcome.pipelined = pipelined(&world);
         world.next_cycle();
+        leave(&mut world, number + 1, default_queue);
     }
     for (key, job) in &world.jobs {
         let status = &job.group.status;
@@ -93,7 +103,48 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
     let bound = |pod: &String| world.binds.iter().any(|(bound, _)| bound == pod);
     outcome.devices.retain(|pod, _| bound(pod));
     outcome.binds = world.binds;
+    outcome.nominations = world.nominations;
+    let evictions = world.evictions.into_iter();
+    let told = evictions.map(|eviction| (eviction.pod, eviction.reason, eviction.by));
+    outcome.evictions = told.collect();
     outcome
+}
+
+/// So many cycles after its eviction a pod is gone: 1 or 2, by its UID.
+#[must_use]
+pub fn cycles_until_gone(uid: &str) -> u32 {
+    1 + uid.bytes().map(u32::from).sum::<u32>() % 2
+}
+
+/// What the controller of a pod makes once the pod is gone: the same pod, waiting, with another UID.
+#[must_use]
+pub fn successor(pod: &PodObject, now_s: i64) -> Option<PodObject> {
+    pod.controlled.then(|| PodObject {
+        uid: format!("{}-again", pod.uid),
+        created_s: now_s,
+        node: None,
+        phase: PodPhase::Pending,
+        deleting: false,
+        records: Pairs::default(),
+        nominated_node: None,
+        ..pod.clone()
+    })
+}
+
+/// Before that cycle the evicted pods leave whose time has come.
+fn leave(world: &mut World, cycle: u32, default_queue: &str) {
+    let evictions = world.evictions.clone().into_iter();
+    let gone = evictions.filter(|e| e.cycle + cycles_until_gone(&e.uid) == cycle);
+    for eviction in gone {
+        let Some(task) = world.tasks.get(&eviction.uid).cloned() else {
+            continue;
+        };
+        world.remove_task(&eviction.uid);
+        let now_s = START_S + i64::from(cycle);
+        if let Some(pod) = successor(&task.pod, now_s) {
+            world.add_pod(&pod, default_queue, now_s);
+        }
+    }
 }
 
 fn pipelined(world: &World) -> Vec<(String, String)> {
@@ -110,7 +161,7 @@ fn pipelined(world: &World) -> Vec<(String, String)> {
 struct Cycle<'a> {
     config: &'a Config,
     /// The world as it was when the cycle began.
-    open: World,
+    open: Rc<World>,
     /// Deserved amounts of the queues, which hold for the whole cycle (spec/02 §7.1).
     deserved: BTreeMap<String, queue_share::Shares>,
     /// The world now.
@@ -121,27 +172,36 @@ struct Cycle<'a> {
     admitted: Vec<String>,
     /// (job, sub-job, role) of tasks that found no node in this cycle.
     failed: BTreeSet<(String, SubJob, String)>,
+    /// UIDs of pods that may go for a group that was admitted for that (spec/07 §2.2).
+    pledged: BTreeSet<String>,
+    /// Number of the cycle, from 0.
+    number: u32,
 }
 
 impl<'a> Cycle<'a> {
     fn new(config: &'a Config, world: World) -> Self {
         Self {
             config,
-            open: world.clone(),
+            open: Rc::new(world.clone()),
             deserved: queue_share::deserved(&world),
             world,
             now_s: 0,
             admitted: Vec::new(),
             failed: BTreeSet::new(),
+            pledged: BTreeSet::new(),
+            number: 0,
         }
     }
 
     fn run(&mut self) {
+        victims::hold_promises(self);
         for action in &self.config.actions {
             match action.as_str() {
                 "enqueue" => enqueue::run(self),
                 "allocate" => allocate::run(self),
                 "backfill" => backfill::run(self),
+                "preempt" => victims::preempt(self),
+                "reclaim" => victims::reclaim(self),
                 _ => {}
             }
         }

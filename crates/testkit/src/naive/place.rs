@@ -59,20 +59,26 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     let Some((node, idle)) = choose(cycle, &cycle.world.tasks[uid], reach) else {
         return false;
     };
-    if let (Some(object), true) = (cycle.world.nodes.get(&node).cloned(), binds_claims(cycle)) {
+    put(cycle, uid, &node, idle);
+    true
+}
+
+/// Puts the task on the node, which has room for it: idle, or once others are gone.
+pub fn put(cycle: &mut Cycle, uid: &str, node: &str, idle: bool) {
+    let object = cycle.world.nodes.get(node).cloned();
+    if let (Some(object), true) = (&object, binds_claims(cycle)) {
         let pod = cycle.world.tasks[uid].pod.clone();
-        volumes::decide(&mut cycle.world, &pod, &object);
+        volumes::decide(&mut cycle.world, &pod, object);
     }
     let task = &cycle.world.tasks[uid];
     let view = if idle { View::Now } else { View::Future };
-    let object = cycle.world.nodes.get(&node).cloned();
     let cards = object.and_then(|object| devices::choose(cycle, task, &object, view));
     if let Some(task) = cycle.world.tasks.get_mut(uid) {
         task.held = cards.map(|(held, _)| held).filter(|held| !held.is_empty());
     }
     cycle.world.placements += 1;
     let number = cycle.world.placements;
-    cycle.world.set_node(uid, Some(node));
+    cycle.world.set_node(uid, Some(node.to_owned()));
     if let Some(task) = cycle.world.tasks.get_mut(uid) {
         task.placed = number;
         task.status = if idle {
@@ -81,7 +87,6 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
             Status::Pipelined
         };
     }
-    true
 }
 
 /// The plugin that binds claims is there and on.
@@ -103,6 +108,7 @@ pub fn commit(cycle: &mut Cycle, job: &str) {
     tasks.sort_by_key(|task| task.placed);
     for task in tasks {
         task.status = Status::Binding;
+        task.promise = None;
         let node = task.node.clone().unwrap_or_default();
         world.binds.push((task.name(), node));
     }

@@ -3,12 +3,12 @@
 //!
 //! Weights, requests and reservations are those of the cycle's start; what is allocated is live.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_model::object::{GroupPhase, QueueState};
 
 use super::Cycle;
-use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, to_res};
+use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
 
 /// Amounts while they are divided.
 pub type Shares = BTreeMap<String, f64>;
@@ -302,8 +302,13 @@ fn requested(minimum: &Res) -> impl Iterator<Item = (&String, &i64)> {
         .filter(|(name, amount)| *name != "pods" && **amount > 0)
 }
 
-/// JobEnqueueable of `overcommit`.
-pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str) -> bool {
+/// JobEnqueueable of `overcommit`, as if these tasks were gone.
+pub fn overcommit_admits(
+    cycle: &Cycle,
+    factor: Option<f64>,
+    key: &str,
+    gone: &BTreeSet<String>,
+) -> bool {
     let factor = factor.filter(|factor| *factor >= 1.0).unwrap_or(1.2);
     let minimum = minimum(&cycle.world.jobs[key]);
     let reserved = reserved(cycle, |_| true);
@@ -312,33 +317,87 @@ pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str) -> bool 
     for node in cycle.open.nodes.keys() {
         add(&mut used, &cycle.open.used(node));
     }
+    for uid in gone {
+        sub(&mut used, &cycle.open.tasks[uid].request());
+    }
     requested(&minimum).all(|(name, amount)| {
         let idle = get(total, name) as f64 * factor - get(&used, name) as f64;
         (get(&reserved, name) + amount) as f64 <= idle
     })
 }
 
-/// JobEnqueueable of `proportion`.
-pub fn proportion_admits(cycle: &Cycle, key: &str) -> bool {
+/// JobEnqueueable of `proportion`, as if these tasks were gone.
+pub fn proportion_admits(cycle: &Cycle, key: &str, gone: &BTreeSet<String>) -> bool {
     let job = &cycle.world.jobs[key];
     let queue = &job.queue;
     let minimum = minimum(job);
     let reserved = reserved(cycle, |job| job.queue == *queue);
-    let allocated = allocated(cycle, queue);
+    let mut allocated = allocated(cycle, queue);
+    let of_job = |uid: &&String, key: &str| cycle.open.tasks[*uid].job.as_deref() == Some(key);
     let mut elastic = Res::new();
     for (key, job) in jobs_of(&cycle.open, queue) {
         let mut least = Res::new();
         if let Some(amounts) = &job.group.min_resources {
             least = to_res(amounts);
         }
-        add(
-            &mut elastic,
-            &exceeded(&cycle.open.allocated(key, false), &least),
-        );
+        let mut held = cycle.open.allocated(key, false);
+        for uid in gone.iter().filter(|uid| of_job(uid, key)) {
+            sub(&mut allocated, &cycle.open.tasks[uid].charged());
+            sub(&mut held, &cycle.open.tasks[uid].charged());
+        }
+        add(&mut elastic, &exceeded(&held, &least));
     }
     is_open(cycle, queue)
         && requested(&minimum).all(|(name, amount)| {
             let claim = amount + get(&allocated, name) + get(&reserved, name) - get(&elastic, name);
             claim <= real_capability(&cycle.open, queue, name)
         })
+}
+
+/// Point *reclaimer* of `proportion` (spec/07 §4): with the task the queue holds no more than it
+/// deserves of what the task asks.
+pub fn proportion_may_reclaim(cycle: &Cycle, queue: &str, task: &Task) -> bool {
+    let allocated = allocated(cycle, queue);
+    let deserved = deserved_of(cycle, queue);
+    let request = task.charged();
+    let named: Vec<(&String, &i64)> = requested(&request)
+        .filter(|(name, _)| deserved.contains_key(*name))
+        .collect();
+    let fits = |name: &str, asked: i64| {
+        let with_task = (get(&allocated, name) + asked) as f64;
+        at_most(with_task, share_of(&deserved, name))
+    };
+    let mut all = named.iter();
+    is_open(cycle, queue) && !named.is_empty() && all.all(|(name, asked)| fits(name, **asked))
+}
+
+/// Those of the candidates, in their order, that their queues may have to give up under `proportion`:
+/// a queue gives while it holds more than it deserves of something that the preemptor and the
+/// candidate both ask for (spec/07 §4).
+pub fn proportion_gives(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> Vec<String> {
+    let wanted = preemptor.charged();
+    let mut held: BTreeMap<String, Res> = BTreeMap::new();
+    let mut victims = Vec::new();
+    for uid in candidates {
+        let task = &cycle.world.tasks[uid];
+        let job = task.job.as_ref().and_then(|job| cycle.world.jobs.get(job));
+        let Some(queue) = job.map(|job| job.queue.clone()) else {
+            continue;
+        };
+        let deserved = deserved_of(cycle, &queue);
+        let held = held
+            .entry(queue.clone())
+            .or_insert_with(|| allocated(cycle, &queue));
+        let request = task.charged();
+        let mut shared = requested(&request).filter(|(name, _)| get(&wanted, name) > 0);
+        let is_beyond = |name: &String| {
+            let deserves = deserved.get(name);
+            deserves.is_some_and(|deserves| !at_most(get(held, name) as f64, *deserves))
+        };
+        if shared.any(|(name, _)| is_beyond(name)) {
+            sub(held, &request);
+            victims.push(uid.clone());
+        }
+    }
+    victims
 }

@@ -9,6 +9,7 @@ use pumice_model::object::{
     QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
+use super::START_S;
 use super::devices;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
 use super::volumes::{self, Storage};
@@ -81,6 +82,34 @@ pub struct Task {
     pub on: devices::On,
     /// When it was placed in this run, as a running number; 0 when it was not.
     pub placed: u64,
+    /// The place it was promised, while it waits for it.
+    pub promise: Option<Promise>,
+}
+
+/// A nomination (spec/07 §7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// Node.
+    pub node: String,
+    /// Plans so far when it was made; 0 for what others wrote, or an earlier scheduler.
+    pub number: u64,
+    /// When it was made, or first seen.
+    pub since_s: i64,
+}
+
+/// A decided eviction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Eviction {
+    /// UID of the pod.
+    pub uid: String,
+    /// `namespace/name` of the pod.
+    pub pod: String,
+    /// `preempt` or `reclaim`.
+    pub reason: String,
+    /// Key of the job it makes room for.
+    pub by: String,
+    /// Number of the cycle, from 0.
+    pub cycle: u32,
 }
 
 impl Task {
@@ -162,6 +191,14 @@ pub struct World {
     pub binds: Vec<(String, String)>,
     /// Number of placements so far.
     pub placements: u64,
+    /// Decided evictions in order.
+    pub evictions: Vec<Eviction>,
+    /// Promised places in order, as (`namespace/pod`, node).
+    pub nominations: Vec<(String, String)>,
+    /// Number of plans that evicted so far.
+    pub plans: u64,
+    /// Priority classes by name.
+    pub classes: BTreeMap<String, PriorityClassObject>,
     /// What all nodes offer together.
     pub total: Res,
     /// UIDs of the tasks that have a node, by node.
@@ -241,9 +278,8 @@ impl World {
             };
             world.queues.insert(name.to_owned(), Rc::new(queue));
         }
-        let mut classes = BTreeMap::new();
         for object in objects {
-            world.take(object, &mut classes);
+            world.take(object);
         }
         let mut total = Res::new();
         for node in world.nodes.values() {
@@ -252,18 +288,18 @@ impl World {
         world.total = total;
         for object in objects {
             if let Delta::GroupApply(group) = object {
-                world.add_job(GroupObject::clone(group), default_queue, &classes);
+                world.add_job(GroupObject::clone(group), default_queue);
             }
         }
         for object in objects {
             if let Delta::PodApply(pod) = object {
-                world.add_pod(pod, default_queue, &classes);
+                world.add_pod(pod, default_queue, START_S);
             }
         }
         world
     }
 
-    fn take(&mut self, object: &Delta, classes: &mut BTreeMap<String, PriorityClassObject>) {
+    fn take(&mut self, object: &Delta) {
         match object {
             Delta::NodeApply(node) => {
                 self.nodes
@@ -285,26 +321,19 @@ impl World {
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
             Delta::PriorityClassApply(class) => {
-                classes.insert(class.name.clone(), class.clone());
+                self.classes.insert(class.name.clone(), class.clone());
             }
             storage => self.storage.take(storage),
         }
     }
 
-    fn add_job(
-        &mut self,
-        group: GroupObject,
-        default_queue: &str,
-        classes: &BTreeMap<String, PriorityClassObject>,
-    ) {
+    fn add_job(&mut self, group: GroupObject, default_queue: &str) {
         let queue = if group.queue.is_empty() {
             default_queue.to_owned()
         } else {
             group.queue.clone()
         };
-        let class = classes
-            .get(&group.priority_class)
-            .or_else(|| classes.values().find(|class| class.global_default));
+        let class = self.class(&group.priority_class);
         let priority = class.map_or(0, |class| i64::from(class.value));
         let key = format!("{}/{}", group.namespace, group.name);
         let stamped = false;
@@ -321,12 +350,14 @@ impl World {
         );
     }
 
-    fn add_pod(
-        &mut self,
-        pod: &PodObject,
-        default_queue: &str,
-        classes: &BTreeMap<String, PriorityClassObject>,
-    ) {
+    /// The class with that name, else the global default.
+    pub fn class(&self, name: &str) -> Option<&PriorityClassObject> {
+        let known = self.classes.get(name);
+        known.or_else(|| self.classes.values().find(|class| class.global_default))
+    }
+
+    /// A pod appears.
+    pub fn add_pod(&mut self, pod: &PodObject, default_queue: &str, now_s: i64) {
         if !pod.ours && pod.node.is_none() {
             return;
         }
@@ -338,7 +369,7 @@ impl World {
             None if pod.ours => {
                 let group = group_of_bare_pod(pod, self.on);
                 let key = format!("{}/{}", group.namespace, group.name);
-                self.add_job(group, default_queue, classes);
+                self.add_job(group, default_queue);
                 Some(key)
             }
             None => None,
@@ -357,6 +388,7 @@ impl World {
             sub_job,
             status,
             placed: 0,
+            promise: promise_by_others(pod, now_s),
         };
         self.tasks.insert(pod.uid.clone(), task);
         self.set_node(
@@ -428,6 +460,28 @@ impl World {
             .collect()
     }
 
+    /// A pod is gone, and with it the group that stands for it alone.
+    pub fn remove_task(&mut self, uid: &str) {
+        self.set_node(uid, None);
+        let task = self.tasks.remove(uid);
+        let alone = task.and_then(|task| task.job.filter(|_| task.pod.group.is_none()));
+        if let Some(key) = alone {
+            self.jobs.remove(&key);
+        }
+    }
+
+    /// The world once all pods are gone that are being deleted.
+    pub fn later(&self) -> Self {
+        let mut later = self.clone();
+        for (uid, task) in &self.tasks {
+            if task.status == Status::Releasing {
+                later.set_node(uid, None);
+                later.tasks.remove(uid);
+            }
+        }
+        later
+    }
+
     /// All tasks a node shows, by UID.
     pub fn tasks_on(&self, node: &str) -> Vec<&Task> {
         let there = self.by_node.get(node).into_iter().flatten();
@@ -497,6 +551,16 @@ pub fn set_condition(conditions: &mut Vec<GroupCondition>, new: GroupCondition) 
         Some(old) => *old = new,
         None => conditions.push(new),
     }
+}
+
+/// A place the object names already (spec/07 §7).
+fn promise_by_others(pod: &PodObject, now_s: i64) -> Option<Promise> {
+    let node = pod.nominated_node.clone()?;
+    pod.ours.then_some(Promise {
+        node,
+        number: 0,
+        since_s: now_s,
+    })
 }
 
 /// Gated by somebody other than the scheduler itself.

@@ -1,6 +1,6 @@
 //! The worked examples of the specification.
 
-mod builders;
+pub mod builders;
 mod cycles;
 mod gang_and_queues;
 mod node_filters;

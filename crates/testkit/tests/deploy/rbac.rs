@@ -10,7 +10,7 @@ use super::{installed, read, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 18] = [
+const WRITES: [(&str, &str, &str); 19] = [
     ("", "events", "create"),
     ("", "events", "patch"),
     ("", "persistentvolumeclaims", "patch"),
@@ -20,6 +20,7 @@ const WRITES: [(&str, &str, &str); 18] = [
     ("", "pods", "delete"),
     ("", "pods", "patch"),
     ("", "pods/binding", "create"),
+    ("", "pods/eviction", "create"),
     ("", "pods/status", "patch"),
     ("", "pods/status", "update"),
     ("scheduling.volcano.sh", "podgroups", "patch"),

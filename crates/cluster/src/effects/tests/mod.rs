@@ -93,16 +93,13 @@ impl Bench {
 
 /// What writers need, without lanes.
 fn shared(server: &Server) -> Arc<WriterContext> {
+    shared_with(server, options())
+}
+
+fn shared_with(server: &Server, options: EffectOptions) -> Arc<WriterContext> {
     let (sender, _outcomes) = unbounded_channel();
     let (term, sight) = (TermWatch::always(), Sight::default());
-    WriterContext::new(
-        server.client(),
-        options(),
-        term,
-        sender,
-        Arc::new(()),
-        sight,
-    )
+    WriterContext::new(server.client(), options, term, sender, Arc::new(()), sight)
 }
 
 /// Refuses these ways for a minute, while others are served.
@@ -155,7 +152,6 @@ fn condition(reason: &str, message: &str) -> Write {
         pod: pod(),
         reason: reason.to_owned(),
         message: message.to_owned(),
-        nominated_node: None,
     }
 }
 

@@ -90,7 +90,6 @@ async fn a_pod_condition_is_a_strategic_patch_bound_to_the_uid() {
         pod: pod(),
         reason: "Unschedulable".to_owned(),
         message: "no room".to_owned(),
-        nominated_node: Some("n1".to_owned()),
     };
     bench
         .written([write, condition("Unschedulable", "still no room")])
@@ -119,6 +118,65 @@ async fn a_pod_condition_is_a_strategic_patch_bound_to_the_uid() {
         Value::Null,
         "the status has not changed"
     );
+}
+
+fn nominate(node: Option<&str>) -> Write {
+    Write::Nominate {
+        pod: pod(),
+        node: node.map(str::to_owned),
+    }
+}
+
+#[tokio::test]
+async fn a_nomination_is_written_at_once_and_cleared_and_no_condition_takes_its_place() {
+    let bench = Bench::new(|_| Answer::ok()).await;
+    let began = tokio::time::Instant::now();
+    let both = [nominate(Some("n1")), condition("Unschedulable", "no room")];
+    bench.written(both).await;
+    bench.written([nominate(None)]).await;
+    let log = bench.server.log();
+    assert_eq!(bench.server.lines(), vec![format!("PATCH {POD}/status"); 3]);
+    let nomination =
+        |node: Value| json!({"metadata": {"uid": "u1"}, "status": {"nominatedNodeName": node}});
+    assert_eq!(log[0].body, nomination(json!("n1")));
+    assert!(log[0].at - began < Duration::from_millis(900));
+    assert_eq!(log[2].body, nomination(Value::Null));
+}
+
+#[tokio::test]
+async fn under_volcanos_role_a_nomination_is_part_of_the_pod_unless_that_is_bound_or_says_so() {
+    let put = |node: &'static str, nominated: &'static str, wanted: Option<&'static str>| async move {
+        let script = move |seen: &Seen| match seen.method.as_str() {
+            "GET" => {
+                let mut pod = pod_json("u1", node);
+                pod["status"]["nominatedNodeName"] = json!(nominated);
+                Answer::Json(200, pod)
+            }
+            _ => shipped_role(seen),
+        };
+        let bench = Bench::new(script).await;
+        bench.written([nominate(wanted)]).await;
+        let puts = bench.server.all("PUT");
+        puts.first().map(|put| put.body["status"].clone())
+    };
+    let status = json!({"phase": "Pending", "nominatedNodeName": "n1"});
+    assert_eq!(put("", "n2", Some("n1")).await, Some(status));
+    let cleared = json!({"phase": "Pending", "nominatedNodeName": null});
+    assert_eq!(put("", "n2", None).await, Some(cleared));
+    assert_eq!(put("", "n1", Some("n1")).await, None);
+    assert_eq!(put("n3", "n2", None).await, None);
+}
+
+#[tokio::test]
+async fn a_nomination_that_finds_no_answers_is_told() {
+    let mut bench = Bench::new(|_| Answer::refuse(500, "etcd is away")).await;
+    let status = StatusWrite::of(nominate(Some("n1"))).expect("a status");
+    let shared = || Arc::clone(&bench.effects.lanes.shared);
+    let again = status::write(shared(), status.clone(), 7).await;
+    assert!(matches!(again, Finish::Again(_)), "{again:?}");
+    assert_eq!(status::write(shared(), status, 8).await, Finish::Dropped);
+    let failed = Outcome::NominationFailed { pod: pod() };
+    assert_eq!(bench.outcome().await, failed);
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
-//! When a pod whose Binding failed is placed again.
+//! When a pod whose Binding failed is placed again, and when one whose eviction failed may be evicted
+//! (spec/07 §9.3).
 //!
 //! The first failure holds it back for a second, every further one for twice as long, up to a
-//! minute. A pod that is on a node, or gone, starts over.
+//! minute. A pod that is on a node after all, or gone, starts over.
 
 use pumice_model::{Delta, TaskStatus};
 use rustc_hash::FxHashMap;
@@ -16,9 +17,9 @@ const LONGEST_S: i64 = 60;
 
 /// Failures in a row, by UID of the pod.
 #[derive(Default)]
-pub(crate) struct BindBackoffs(FxHashMap<String, u32>);
+pub(crate) struct Backoffs(FxHashMap<String, u32>);
 
-impl BindBackoffs {
+impl Backoffs {
     /// One more failure: seconds before the next try.
     fn add(&mut self, uid: &str) -> i64 {
         let count = self.0.entry(uid.to_owned()).or_default();
@@ -27,7 +28,7 @@ impl BindBackoffs {
         wait_s.min(LONGEST_S)
     }
 
-    /// The pod is on a node, or gone.
+    /// What failed has happened, or the pod is gone.
     pub fn forget(&mut self, uid: &str) {
         if !self.0.is_empty() {
             self.0.remove(uid);
@@ -45,8 +46,17 @@ impl Engine {
         Some(Delta::PodHeld {
             uid: uid.to_owned(),
             message: message.to_owned(),
-            until_s: at_s.saturating_add(self.backoffs.add(uid)),
+            until_s: at_s.saturating_add(self.bind_backoffs.add(uid)),
         })
+    }
+
+    /// An eviction that was decided has failed at `at_s`: what keeps its pod from being chosen again.
+    pub(crate) fn spare(&mut self, uid: &str, message: &str, at_s: i64) -> Delta {
+        Delta::PodSpared {
+            uid: uid.to_owned(),
+            message: message.to_owned(),
+            until_s: at_s.saturating_add(self.evict_backoffs.add(uid)),
+        }
     }
 }
 
@@ -56,7 +66,7 @@ mod tests {
 
     #[test]
     fn every_further_failure_holds_a_pod_back_for_twice_as_long() {
-        let mut backoffs = BindBackoffs::default();
+        let mut backoffs = Backoffs::default();
         let waits: Vec<i64> = (0..9).map(|_| backoffs.add("a")).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
         assert_eq!(backoffs.add("b"), 1);

@@ -5,11 +5,9 @@ use pumice_framework::{Bound, Overrun, Overruns, Refusal};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{Queue, ResIx, State, TaskIx, TaskStatus};
 
-use super::held;
-
 /// The limits a queue names. The vector does not tell a limit of 0 from none, the object does; for cpu
 /// and memory both mean no limit.
-pub(super) fn limits<'a>(
+pub(crate) fn limits<'a>(
     state: &'a State,
     queue: &'a Queue,
 ) -> impl Iterator<Item = (ResIx, i64)> + 'a {
@@ -18,23 +16,35 @@ pub(super) fn limits<'a>(
     known.filter(|(ix, limit)| *limit > 0 || !matches!(*ix, CPU | MEMORY))
 }
 
+/// What is held besides a task, of an amount in which it counts if it was placed.
+pub(crate) fn held_besides(state: &State, task: TaskIx, held: i64, asked: i64) -> i64 {
+    match state.task(task).status {
+        TaskStatus::Pending => held,
+        _ => held.saturating_sub(asked),
+    }
+}
+
 /// Whether a queue stays within its limits with a task, which waits or was just placed.
 ///
 /// # Errors
 /// What the task asks and the queue may not have.
-pub(super) fn holds(state: &State, queue: &Queue, task: TaskIx) -> Result<(), Refusal> {
+pub(crate) fn holds(
+    state: &State,
+    queue: &Queue,
+    held: impl Fn(ResIx) -> i64,
+    task: TaskIx,
+) -> Result<(), Refusal> {
     if queue.object.capability.is_empty() {
         return Ok(());
     }
-    let is_placed = state.task(task).status != TaskStatus::Pending;
     let request = state.charged(task);
     let overrun = |(resource, limit)| {
         let asked = request.get(resource);
-        let own = if is_placed { asked } else { 0 };
-        let used = held(queue, resource).saturating_sub(own);
+        let used = held_besides(state, task, held(resource), asked);
         let exceeds = asked > 0 && used.saturating_add(asked) > limit;
         exceeds.then(|| Overrun {
             resource,
+            above: None,
             bound: Bound::Capability,
             limit,
             total: state.nodes().cluster_total.get(resource),

@@ -1,0 +1,131 @@
+//! What it costs to evict for pods that wait: a cluster full of pods of lower priority, or of a queue that
+//! holds more than it deserves.
+
+use std::time::Instant;
+
+use clap::Args;
+use pumice_engine::Engine;
+use serde::Serialize;
+
+use super::{Output, cluster};
+use crate::check::{configuration, read};
+
+/// Volcano's usual tiers.
+const CONF: &str = r#"
+actions: "enqueue, allocate, {action}, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: overcommit
+    arguments:
+      overcommit-factor: 100.0
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"#;
+
+/// Whom others are evicted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum EvictFor {
+    /// A job of higher priority in the same queue.
+    Priority,
+    /// Another queue.
+    Queue,
+}
+
+/// Arguments of `pumice bench preempt` and `pumice bench reclaim`.
+#[derive(Args, Clone)]
+pub struct EvictArguments {
+    /// Nodes, all of them full: 16 pods each
+    #[arg(long, default_value_t = 1000)]
+    pub nodes: usize,
+    /// Jobs that wait
+    #[arg(long, default_value_t = 50)]
+    pub jobs: usize,
+    /// Pods per job, all needed to start
+    #[arg(long, default_value_t = 100)]
+    pub gang: usize,
+    /// Different pods; pod n is of class n modulo this
+    #[arg(long, default_value_t = 1)]
+    pub classes: usize,
+    /// Nobody may be evicted: all are of the same priority, or their queue has what it deserves
+    #[arg(long)]
+    pub nobody: bool,
+    /// Configuration; default: Volcano's usual tiers, with gangs not protected from preemption
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<std::path::PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    pub output: Output,
+}
+
+/// Result of one run.
+#[derive(Serialize)]
+struct EvictFigures {
+    nodes: usize,
+    /// Pods for which others were evicted.
+    nominated: usize,
+    evicted: usize,
+    /// Pods that found no place.
+    left: usize,
+    /// The cycle that decided, and for how long a cycle runs that has nothing new to decide.
+    seconds: f64,
+    again_seconds: f64,
+    pods_per_second: f64,
+    /// Milliseconds per class of pods.
+    ms_per_class: f64,
+}
+
+/// Runs the benchmark.
+pub fn run(arguments: &EvictArguments, what: EvictFor) -> anyhow::Result<()> {
+    let action = match what {
+        EvictFor::Priority => "preempt",
+        EvictFor::Queue => "reclaim",
+    };
+    let config = match &arguments.config {
+        Some(path) => configuration(&path.display().to_string(), &read(path)?)?,
+        None => {
+            let text = CONF.replace("{action}", action);
+            configuration("configuration of the benchmark", text.as_bytes())?
+        }
+    };
+    let mut engine = Engine::new(&config, "default");
+    cluster::build_occupied(arguments, what, |delta| engine.apply(delta));
+    let start = Instant::now();
+    let decisions = engine.cycle(1);
+    let seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    engine.cycle(2);
+    let again_seconds = start.elapsed().as_secs_f64();
+    let (nominated, pods) = (decisions.nominations.len(), arguments.jobs * arguments.gang);
+    let classes = arguments.classes.clamp(1, pods.max(1));
+    let figures = EvictFigures {
+        nodes: arguments.nodes,
+        nominated,
+        evicted: decisions.evictions.len(),
+        left: pods.saturating_sub(nominated + decisions.binds.len()),
+        seconds,
+        again_seconds,
+        pods_per_second: nominated as f64 / seconds.max(1e-9),
+        ms_per_class: seconds * 1e3 / classes as f64,
+    };
+    if arguments.output == Output::Json {
+        println!("{}", serde_json::to_string_pretty(&figures)?);
+        return Ok(());
+    }
+    println!("nodes            {}", figures.nodes);
+    println!("nominated        {}", figures.nominated);
+    println!("evicted          {}", figures.evicted);
+    println!("left             {}", figures.left);
+    println!("seconds          {:.4}", figures.seconds);
+    println!("next cycle       {:.4} s", figures.again_seconds);
+    println!("pods per second  {:.0}", figures.pods_per_second);
+    println!("per class        {:.3} ms", figures.ms_per_class);
+    Ok(())
+}

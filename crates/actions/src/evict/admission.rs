@@ -1,0 +1,92 @@
+//! Whether a job that was refused for want of room may be admitted all the same, because others could go
+//! for it: a gate never hides a job from the actions that evict (spec/07 §2.2).
+
+use std::collections::BTreeMap;
+
+use pumice_framework::{Evicts, Refusal, Session};
+use pumice_model::JobIx;
+use pumice_model::{Job, QueueIx, ResIx, ResVec, State, TaskIx};
+use rustc_hash::FxHashMap;
+
+/// What jobs hold that might go, by queue and priority; summed up when it is first asked for.
+#[derive(Default)]
+pub struct Displaceable(Option<FxHashMap<QueueIx, BTreeMap<i32, ResVec>>>);
+
+impl Displaceable {
+    /// Whether a refused job would be within all limits once everything went that might go for it.
+    pub fn makes_room(&mut self, session: &Session, ix: JobIx, refusal: &Refusal) -> bool {
+        let (state, evicts) = (&*session.state, session.evicts);
+        let job = state.job(ix);
+        let Some(queue) = job.queue else { return false };
+        if refusal.overruns().is_empty() || evicts == Evicts::default() {
+            return false;
+        }
+        let held = self.0.get_or_insert_with(|| sum_up(state));
+        let of_cluster = matches!(refusal, Refusal::Overcommit(..));
+        refusal.overruns().iter().all(|overrun| {
+            let mut room = overrun.limit;
+            if evicts.preempt {
+                let lower = held
+                    .get(&queue)
+                    .into_iter()
+                    .flat_map(|all| all.range(..job.priority));
+                room = room.saturating_add(amount(lower.map(|(_, held)| held), overrun.resource));
+            }
+            if evicts.reclaim && of_cluster {
+                let others = held.iter().filter(|(other, _)| {
+                    **other != queue && state.queue(**other).object.reclaimable
+                });
+                let others = others.flat_map(|(_, all)| all.values());
+                room = room.saturating_add(amount(others, overrun.resource));
+            }
+            let asked = overrun.asked.saturating_add(overrun.used);
+            asked.saturating_add(overrun.reserved) <= room
+        })
+    }
+}
+
+fn amount<'a>(held: impl Iterator<Item = &'a ResVec>, resource: ResIx) -> i64 {
+    held.map(|held| held.get(resource))
+        .fold(0, i64::saturating_add)
+}
+
+fn sum_up(state: &State) -> FxHashMap<QueueIx, BTreeMap<i32, ResVec>> {
+    let mut all: FxHashMap<QueueIx, BTreeMap<i32, ResVec>> = FxHashMap::default();
+    for (_, job) in state.jobs() {
+        let protected = job
+            .group()
+            .is_some_and(|group| group.preemptable.protects());
+        let Some(queue) = job
+            .queue
+            .filter(|_| !protected && job.allocated_count() > 0)
+        else {
+            continue;
+        };
+        let sum = all
+            .entry(queue)
+            .or_default()
+            .entry(job.priority)
+            .or_default();
+        sum.add_saturating(&job.allocated);
+        for task in marked(state, job) {
+            state
+                .shape(task)
+                .request
+                .iter()
+                .for_each(|(resource, amount)| {
+                    sum.shift(resource, -amount);
+                });
+        }
+    }
+    all
+}
+
+/// Pods on nodes that say themselves that they are not to be evicted.
+fn marked<'a>(state: &'a State, job: &'a Job) -> impl Iterator<Item = TaskIx> + 'a {
+    let has_marks = job.marks.no > 0 || job.marks.unreadable > 0;
+    let tasks = job.tasks.iter().copied().filter(move |_| has_marks);
+    tasks.filter(|task| {
+        let task = state.task(*task);
+        task.preemptable.protects() && task.status.is_allocated()
+    })
+}

@@ -1,0 +1,50 @@
+//! What sets of victims cost: fewest, then cheapest (spec/07 §5).
+
+use std::cmp::Reverse;
+
+use pumice_model::{State, TaskIx};
+use smallvec::SmallVec;
+
+/// How dear a victim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// Distance of its queue from that of the preemptor.
+    pub distance: u32,
+    /// Priority of its job.
+    pub job_priority: i32,
+    /// Its own priority.
+    pub priority: i32,
+    /// Its creation, seconds since the epoch: younger ones go first.
+    pub created_s: Reverse<i64>,
+}
+
+impl Rank {
+    /// The rank of a task whose queue is that far away.
+    pub fn of(state: &State, task: TaskIx, distance: u32) -> Self {
+        let task = state.task(task);
+        Self {
+            distance,
+            job_priority: task.job.map_or(0, |job| state.job(job).priority),
+            priority: task.priority,
+            created_s: Reverse(task.created_s),
+        }
+    }
+}
+
+/// The cost of a set: number, then ranks from the dearest down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cost {
+    count: usize,
+    ranks: SmallVec<[Rank; 2]>,
+}
+
+impl Cost {
+    /// The cost of victims given cheapest first.
+    pub fn of(ranks: impl DoubleEndedIterator<Item = Rank>) -> Self {
+        let ranks: SmallVec<[Rank; 2]> = ranks.rev().collect();
+        Self {
+            count: ranks.len(),
+            ranks,
+        }
+    }
+}

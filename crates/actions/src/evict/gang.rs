@@ -1,0 +1,242 @@
+//! Gangs as a whole (spec/07 §8): all waiting pods of a job are placed at once, and of other jobs go what
+//! they have beyond their minimum, or all of them.
+
+use std::cmp::Reverse;
+
+use pumice_framework::Session;
+use pumice_framework::points::Purpose;
+use pumice_model::{JobIx, QueueIx, State, TaskIx, TaskStatus};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::candidates::{self, Scope, Victim};
+use super::cost::Cost;
+use super::turn::EvictionKind;
+use crate::kernel::Kernel;
+use crate::worksheet::TaskQueue;
+
+/// Pods that go together.
+struct Bundle {
+    /// The rest of their gang goes on without them.
+    safe: bool,
+    /// What the dearest of them is, and how many.
+    cost: Cost,
+    /// Least name among them, to tell equals apart.
+    name: String,
+    tasks: Vec<TaskIx>,
+}
+
+/// A job in search of room for all of its pods.
+struct WaitingGang {
+    job: JobIx,
+    queue: QueueIx,
+    tasks: Vec<TaskIx>,
+    reason: &'static str,
+}
+
+/// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none.
+pub fn gang_turn(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    what: &EvictionKind,
+    allow_whole: bool,
+    queue: QueueIx,
+    job: JobIx,
+) {
+    let mut order = TaskQueue::placeable(session.state, session.plugins, job);
+    let mut tasks = Vec::new();
+    while let Some(task) = order.pop() {
+        tasks.push(task);
+    }
+    let Some(first) = tasks.first().copied() else {
+        return;
+    };
+    let never = tasks.iter().any(|task| session.state.never_preempts(*task));
+    let may = |task: &TaskIx| {
+        what.purpose != Purpose::Reclaim
+            || session
+                .plugins
+                .may_reclaim(session.state, queue, *task)
+                .is_ok()
+    };
+    if never || !tasks.iter().all(may) {
+        return;
+    }
+    let gang = WaitingGang {
+        job,
+        queue,
+        tasks,
+        reason: what.reason,
+    };
+    let scope = Scope::of(session.state, what.purpose, queue, job, first);
+    let bundles = bundles(session, &scope, first, job, allow_whole);
+    let all: Vec<usize> = (0..bundles.len()).collect();
+    let start = session.checkpoint();
+    let gains = session.gains();
+    if bundles.is_empty() || !gang.fits(session, kernel, &bundles, &all) {
+        session.undo_to(start);
+        session.work.spend(job, kernel.take_effort());
+        return;
+    }
+    session.undo_to(start);
+    // The fewest from the front that do: more never do worse.
+    let (mut too_few, mut enough) = (0, bundles.len());
+    while too_few + 1 < enough {
+        let middle = too_few.midpoint(enough);
+        let fits = gang.fits(session, kernel, &bundles, &all[..middle]);
+        session.undo_to(start);
+        match fits {
+            true => enough = middle,
+            false => too_few = middle,
+        }
+    }
+    let mut chosen: Vec<usize> = (0..enough).collect();
+    // And of these each that it can do without is left out, the dearest first.
+    for at in (0..chosen.len()).rev() {
+        let mut without = chosen.clone();
+        without.remove(at);
+        if gang.fits(session, kernel, &bundles, &without) {
+            chosen = without;
+        }
+        session.undo_to(start);
+    }
+    session.forget_gains_since(gains);
+    let fits = gang.fits(session, kernel, &bundles, &chosen);
+    session.work.spend(job, kernel.take_effort());
+    if !fits || session.evicted_since(start).is_empty() {
+        session.undo_to(start);
+        return;
+    }
+    if session.state.job(job).is_pending() {
+        session.admit(job);
+    }
+    let ready = session.plugins.job_ready(session.state, job);
+    session.commit_evictions_from(start, ready);
+}
+
+impl WaitingGang {
+    /// Evicts some bundles and places the pods; whether all that the job needs found places. To be
+    /// undone by the caller.
+    fn fits(
+        &self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        bundles: &[Bundle],
+        chosen: &[usize],
+    ) -> bool {
+        for victim in chosen.iter().flat_map(|at| &bundles[*at].tasks) {
+            // Of a whole gang some may have gone by themselves.
+            if session.state.task(*victim).status != TaskStatus::Releasing {
+                session.evict(*victim, self.reason, self.job);
+            }
+        }
+        for task in &self.tasks {
+            let allowed = session
+                .plugins
+                .allocatable(session.state, self.queue, *task);
+            let found = allowed
+                .ok()
+                .and_then(|()| kernel.best(session.state, session.plugins, *task).ok());
+            let Some(choice) = found else { return false };
+            session.place(*task, choice);
+        }
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        plugins.job_ready(state, self.job) || plugins.job_pipelined(state, self.job)
+    }
+}
+
+/// Bundles in the order in which they are to go.
+fn bundles(
+    session: &Session,
+    scope: &Scope,
+    preemptor: TaskIx,
+    own: JobIx,
+    allow_whole: bool,
+) -> Vec<Bundle> {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let mut victims: Vec<Victim> = Vec::new();
+    for node in state.nodes().indices() {
+        let there = candidates::unmarked(state, plugins, scope, node);
+        victims.extend(
+            there
+                .into_iter()
+                .filter(|victim| state.task(victim.task).job != Some(own)),
+        );
+    }
+    candidates::sort(state, &mut victims);
+    let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();
+    let allowed = plugins.victims_of_gangs(state, scope.purpose, preemptor, &tasks);
+    let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
+    victims.retain(|victim| allowed.contains(&victim.task));
+    let mut by_job: FxHashMap<JobIx, Vec<Victim>> = FxHashMap::default();
+    for victim in victims {
+        if let Some(job) = state.task(victim.task).job {
+            by_job.entry(job).or_default().push(victim);
+        }
+    }
+    let mut bundles = Vec::new();
+    for (job, victims) in by_job {
+        let (allocated, min) = (
+            state.job(job).allocated_count(),
+            state.job(job).min_available,
+        );
+        let is_whole = victims.len() as i32 == allocated;
+        if allocated < min {
+            // It does not run as a gang any more.
+            bundles.push(Bundle::new(state, true, victims));
+            continue;
+        }
+        let safe = spare(state, job, &victims);
+        if allow_whole && is_whole && safe.len() < victims.len() {
+            bundles.push(Bundle::new(state, false, victims));
+        }
+        bundles.extend(
+            safe.into_iter()
+                .map(|victim| Bundle::new(state, true, vec![victim])),
+        );
+    }
+    bundles.sort_by(|l, r| {
+        let key = |bundle: &Bundle| (Reverse(bundle.safe), bundle.cost.clone());
+        key(l).cmp(&key(r)).then_with(|| l.name.cmp(&r.name))
+    });
+    bundles
+}
+
+/// Of the candidates of a job, cheapest first, those beyond its minimum and that of their role.
+fn spare(state: &State, ix: JobIx, victims: &[Victim]) -> Vec<Victim> {
+    let job = state.job(ix);
+    let mut spare = job.allocated_count().saturating_sub(job.min_available);
+    let mut of_role: FxHashMap<_, i32> = FxHashMap::default();
+    if job.roles_apply() {
+        let roles = job.roles.iter().filter(|role| role.min > 0);
+        of_role.extend(roles.map(|role| (role.role, role.ready() - role.min)));
+    }
+    let mut is_spare = |victim: &Victim| {
+        let of_role = of_role.get_mut(&state.task(victim.task).role);
+        let is_spare = spare > 0 && of_role.as_ref().is_none_or(|spare| **spare > 0);
+        if is_spare {
+            spare -= 1;
+            of_role.into_iter().for_each(|spare| *spare -= 1);
+        }
+        is_spare
+    };
+    victims
+        .iter()
+        .filter(|victim| is_spare(victim))
+        .copied()
+        .collect()
+}
+
+impl Bundle {
+    fn new(state: &State, safe: bool, victims: Vec<Victim>) -> Self {
+        let name = victims
+            .iter()
+            .map(|victim| state.task_key(victim.task))
+            .min();
+        Self {
+            safe,
+            cost: Cost::of(victims.iter().map(|victim| victim.rank)),
+            name: name.unwrap_or_default(),
+            tasks: victims.iter().map(|victim| victim.task).collect(),
+        }
+    }
+}

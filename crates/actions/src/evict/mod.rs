@@ -1,0 +1,29 @@
+//! Eviction: whom to evict so that a pod fits (spec/07).
+//!
+//! ```text
+//!  preempt, reclaim ─ job in turn ─► turn: pods in order ─┬ fits without evictions   placed
+//!                                                         └ Search::cheapest ─► node, victims ─► evicted, placed
+//!                                      ready or pipelined? ─► prune ─► one plan;  otherwise everything is undone
+//!
+//!  Search:  Scope     candidates by node, cheapest first, for preemptors of a queue and priority
+//!           NodeTable a class of preemptors: a lower bound of the cost of each node, in a heap
+//!           sets      what a node really costs: plugins asked, sets tried in the transaction
+//! ```
+//!
+//! The cheapest node is exact: a node is weighed only when its bound is the lowest, and weighed again when
+//! something was evicted since.
+
+mod admission;
+mod candidates;
+mod cost;
+mod gang;
+mod node_table;
+mod prune;
+mod search;
+mod sets;
+mod turn;
+
+pub(crate) use admission::Displaceable;
+pub(crate) use gang::gang_turn;
+pub(crate) use search::Search;
+pub(crate) use turn::{EvictionKind, place_within_job, queue_turn, starving_jobs};

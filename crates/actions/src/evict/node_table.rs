@@ -1,0 +1,157 @@
+//! What each node costs a class of preemptors at least, in a heap.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use pumice_framework::points::StaticPart;
+use pumice_model::object::Shard;
+use pumice_model::{NodeIx, ResIx, ResVec, State};
+
+use super::candidates::Victim;
+use super::cost::Cost;
+
+/// Nodes are compared by this: own shard first, then cost.
+type Key = (bool, Cost);
+
+/// What is known of a node.
+#[derive(Clone, Debug)]
+enum Known {
+    /// Nobody there helps.
+    Out,
+    /// It costs at least what its entry in the heap says.
+    AtLeast,
+    /// It costs just that, as of an evaluation: these victims, as positions.
+    Exactly(u64),
+}
+
+/// The nodes for a class of preemptors.
+pub struct NodeTable {
+    /// What the class asks.
+    request: Vec<(ResIx, i64)>,
+    static_part: Rc<StaticPart>,
+    known: Vec<(Known, u32)>,
+    heap: BinaryHeap<Reverse<(Key, u32, u32)>>,
+    /// Nodes that were weighed and found to be out since the last [`NodeTable::forget_weighed`].
+    weighed: Vec<NodeIx>,
+    /// Up to where the touch log was followed.
+    pub cursor: u64,
+}
+
+impl NodeTable {
+    /// A table that knows nothing yet: every node is to be looked at.
+    pub fn new(state: &State, request: &ResVec, static_part: Rc<StaticPart>) -> Self {
+        let asked = request.iter().filter(|(_, amount)| *amount > 0);
+        Self {
+            request: asked.collect(),
+            static_part,
+            known: vec![(Known::Out, 0); state.nodes().len()],
+            heap: BinaryHeap::new(),
+            weighed: Vec::new(),
+            cursor: 0,
+        }
+    }
+
+    /// Looks at all nodes.
+    pub fn fill<'a>(&mut self, state: &State, victims: impl Fn(NodeIx) -> &'a [Victim]) {
+        let mut entries = Vec::new();
+        for node in state.nodes().indices() {
+            self.known[node.at()].1 += 1;
+            match self.bound(state, node, victims(node)) {
+                Some(key) => {
+                    self.known[node.at()].0 = Known::AtLeast;
+                    entries.push(Reverse((key, node.0, self.known[node.at()].1)));
+                }
+                None => self.known[node.at()].0 = Known::Out,
+            }
+        }
+        self.heap = BinaryHeap::from(entries);
+        self.weighed.clear();
+    }
+
+    /// Looks at a node again.
+    pub fn look_again(&mut self, state: &State, node: NodeIx, victims: &[Victim]) {
+        match self.bound(state, node, victims) {
+            Some(key) => self.set(node, Known::AtLeast, key),
+            None => self.set_out(node),
+        }
+    }
+
+    fn set(&mut self, node: NodeIx, known: Known, key: Key) {
+        let entry = &mut self.known[node.at()];
+        *entry = (known, entry.1 + 1);
+        self.heap.push(Reverse((key, node.0, entry.1)));
+    }
+
+    fn set_out(&mut self, node: NodeIx) {
+        let entry = &mut self.known[node.at()];
+        *entry = (Known::Out, entry.1 + 1);
+    }
+
+    /// What the node costs at least: as many of its cheapest candidates as release enough at best.
+    fn bound(&self, state: &State, node: NodeIx, victims: &[Victim]) -> Option<Key> {
+        if victims.is_empty() || self.static_part.verdict[node.at()].is_some() {
+            return None;
+        }
+        let mut fewest = 1;
+        let mut amounts: Vec<i64> = Vec::new();
+        for (resource, amount) in &self.request {
+            let missing = amount.saturating_sub(state.nodes().future_idle(*resource, node));
+            if missing <= 0 {
+                continue;
+            }
+            let released = |victim: &Victim| state.shape(victim.task).request.get(*resource);
+            amounts.clear();
+            amounts.extend(victims.iter().map(released));
+            amounts.sort_unstable_by(|l, r| r.cmp(l));
+            let mut sum = 0i64;
+            let enough = amounts.iter().position(|amount| {
+                sum = sum.saturating_add(*amount);
+                sum >= missing
+            });
+            fewest = fewest.max(enough? + 1);
+        }
+        let cheapest = victims[..fewest].iter().map(|victim| victim.rank);
+        Some((is_later(state, node), Cost::of(cheapest)))
+    }
+
+    /// The node with the lowest bound, and whether that is its cost as of an evaluation.
+    pub fn lowest(&mut self) -> Option<(NodeIx, Option<u64>)> {
+        while let Some(Reverse((_, node, version))) = self.heap.peek() {
+            let (known, current) = &self.known[*node as usize];
+            if current != version {
+                self.heap.pop();
+                continue;
+            }
+            let evaluation = match known {
+                Known::Exactly(evaluation) => Some(*evaluation),
+                Known::AtLeast | Known::Out => None,
+            };
+            return Some((NodeIx(*node), evaluation));
+        }
+        None
+    }
+
+    /// A node was weighed.
+    pub fn weighed(&mut self, state: &State, node: NodeIx, cost: Option<Cost>, evaluation: u64) {
+        match cost {
+            Some(cost) => {
+                let key = (is_later(state, node), cost);
+                self.set(node, Known::Exactly(evaluation), key);
+            }
+            None => {
+                self.set_out(node);
+                self.weighed.push(node);
+            }
+        }
+    }
+
+    /// Nodes that were found to be out by weighing them: for others, or later, they may not be.
+    pub fn take_weighed(&mut self) -> Vec<NodeIx> {
+        std::mem::take(&mut self.weighed)
+    }
+}
+
+fn is_later(state: &State, node: NodeIx) -> bool {
+    state.nodes().object(node).shard == Shard::Later
+}

@@ -1,0 +1,112 @@
+//! Victims that a plan can do without: where several pods were placed on a node, one set may have made
+//! another needless.
+
+use pumice_framework::{Checkpoint, Session};
+use pumice_model::{JobIx, NodeIx, QueueIx, TaskIx};
+use rustc_hash::FxHashMap;
+
+use super::cost::Rank;
+use super::sets::{Preemptor, place_for};
+use crate::kernel::Kernel;
+
+/// Takes back evictions since a checkpoint without which all placements since then still fit, the dearest
+/// first.
+pub fn take_back_needless(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    reason: &'static str,
+    queue: QueueIx,
+    job: JobIx,
+    start: Checkpoint,
+) {
+    let mut placed: FxHashMap<NodeIx, usize> = FxHashMap::default();
+    for task in session.placed_since(start) {
+        if let Some(node) = session.state.task(task).node {
+            *placed.entry(node).or_default() += 1;
+        }
+    }
+    let evicted = session.evicted_since(start).into_iter();
+    let mut suspects: Vec<TaskIx> = evicted
+        .filter(|victim| {
+            let node = session.state.task(*victim).node;
+            let several = node
+                .and_then(|node| placed.get(&node))
+                .is_some_and(|count| *count > 1);
+            several && !is_needed(session, *victim)
+        })
+        .collect();
+    // Cheapest first, so that the dearest is at the end.
+    suspects.sort_by_key(|victim| Rank::of(session.state, *victim, 0));
+    while let Some(victim) = suspects.pop() {
+        if !is_needed(session, victim) {
+            replay_without(session, kernel, reason, queue, job, start, victim);
+        }
+    }
+}
+
+/// Whether the node would hold more than it has were the victim not evicted.
+fn is_needed(session: &Session, victim: TaskIx) -> bool {
+    let (state, task) = (&*session.state, session.state.task(victim));
+    let Some(node) = task.node else { return true };
+    let request = &state.shape(victim).request;
+    let mut amounts = request.iter();
+    amounts
+        .any(|(resource, amount)| amount > 0 && state.nodes().future_idle(resource, node) < amount)
+}
+
+/// Takes all steps since the checkpoint anew, without one eviction, if every placement is still possible.
+fn replay_without(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    reason: &'static str,
+    queue: QueueIx,
+    job: JobIx,
+    start: Checkpoint,
+    victim: TaskIx,
+) {
+    let evicted = session.evicted_since(start);
+    let placed: Vec<(TaskIx, Option<NodeIx>)> = session
+        .placed_since(start)
+        .into_iter()
+        .map(|task| (task, session.state.task(task).node))
+        .collect();
+    let without: Vec<TaskIx> = evicted
+        .iter()
+        .copied()
+        .filter(|task| *task != victim)
+        .collect();
+    session.undo_to(start);
+    if take(session, kernel, reason, queue, job, &without, &placed) {
+        return;
+    }
+    session.undo_to(start);
+    let as_before = take(session, kernel, reason, queue, job, &evicted, &placed);
+    debug_assert!(as_before, "the plan was possible before");
+}
+
+fn take(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    reason: &'static str,
+    queue: QueueIx,
+    job: JobIx,
+    evicted: &[TaskIx],
+    placed: &[(TaskIx, Option<NodeIx>)],
+) -> bool {
+    for victim in evicted {
+        session.evict(*victim, reason, job);
+    }
+    placed.iter().all(|(task, node)| {
+        let preemptor = Preemptor {
+            task: *task,
+            job,
+            queue,
+            reason,
+        };
+        let choice = node.and_then(|node| place_for(session, kernel, &preemptor, node));
+        choice.is_some_and(|choice| {
+            session.place(*task, choice);
+            true
+        })
+    })
+}

@@ -1,0 +1,240 @@
+//! The cheapest node for a preemptor.
+
+use std::rc::Rc;
+
+use pumice_framework::Session;
+use pumice_framework::points::{ClassKey, Purpose, Signature};
+use pumice_model::{JobIx, NodeIx, State, TaskIx};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::candidates::{self, Scope, Victim};
+use super::cost::Cost;
+use super::node_table::NodeTable;
+use super::sets::{self, Preemptor};
+use crate::kernel::Kernel;
+
+/// Tables of classes that are kept at a time: those asked for last.
+const TABLES: usize = 8;
+
+/// What tells tables apart.
+type TableKey = (ClassKey, Signature);
+
+/// Whom to evict where.
+pub struct Found {
+    /// The node.
+    pub node: NodeIx,
+    /// Victims, cheapest first.
+    pub victims: Vec<TaskIx>,
+}
+
+/// Searches of one run of an action.
+#[derive(Default)]
+pub struct Search {
+    scope: Option<ScopeNodes>,
+}
+
+/// Candidates of a scope by node, and what they cost classes of its preemptors.
+struct ScopeNodes {
+    scope: Scope,
+    /// A preemptor of the scope, for questions to plugins.
+    victims: Vec<Vec<Victim>>,
+    cursor: u64,
+    gains: usize,
+    tables: Vec<(TableKey, NodeTable)>,
+    /// The job for which nodes were weighed.
+    weighed_for: Option<JobIx>,
+    /// Moves on with each weighing that another one depends on.
+    evaluation: u64,
+    sets: FxHashMap<NodeIx, Vec<TaskIx>>,
+}
+
+impl Search {
+    /// The node on which the preemptor fits at the lowest cost, and the victims there.
+    pub fn cheapest(
+        &mut self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        scope: Scope,
+        preemptor: &Preemptor,
+    ) -> Option<Found> {
+        if self.scope.as_ref().is_none_or(|known| known.scope != scope) {
+            self.scope = Some(ScopeNodes::new(session, scope, preemptor.task));
+        }
+        self.scope.as_mut()?.cheapest(session, kernel, preemptor)
+    }
+
+    /// Something was evicted or placed: what nodes cost may be more by now.
+    pub fn moved(&mut self) {
+        if let Some(scope) = &mut self.scope {
+            scope.evaluation += 1;
+        }
+    }
+}
+
+impl ScopeNodes {
+    fn new(session: &Session, scope: Scope, preemptor: TaskIx) -> Self {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        let on_node = |node| candidates::on_node(state, plugins, &scope, preemptor, node);
+        Self {
+            victims: state.nodes().indices().map(on_node).collect(),
+            scope,
+            cursor: state.nodes().touch_cursor(),
+            gains: session.gains(),
+            tables: Vec::new(),
+            weighed_for: None,
+            evaluation: 0,
+            sets: FxHashMap::default(),
+        }
+    }
+
+    fn cheapest(
+        &mut self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        preemptor: &Preemptor,
+    ) -> Option<Found> {
+        self.catch_up(session, preemptor);
+        self.open_table(session, kernel, preemptor)?;
+        loop {
+            let (node, evaluation) = self.tables.last_mut()?.1.lowest()?;
+            if evaluation == Some(self.evaluation) {
+                let victims = self.sets.remove(&node)?;
+                return Some(Found { node, victims });
+            }
+            self.weigh(session, kernel, preemptor, node);
+        }
+    }
+
+    /// What a node really costs now.
+    fn weigh(
+        &mut self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        preemptor: &Preemptor,
+        node: NodeIx,
+    ) {
+        let own = |victim: &&Victim| session.state.task(victim.task).job != Some(preemptor.job);
+        let within = self.scope.purpose == Purpose::WithinJob;
+        let candidates = self.victims[node.at()].iter();
+        let candidates: Vec<Victim> = candidates
+            .filter(|victim| within || own(victim))
+            .copied()
+            .collect();
+        let tasks: Vec<TaskIx> = candidates.iter().map(|victim| victim.task).collect();
+        let purpose = self.scope.purpose;
+        let allowed = session
+            .plugins
+            .victims(session.state, purpose, preemptor.task, &tasks);
+        let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
+        let victims: Vec<Victim> = candidates
+            .into_iter()
+            .filter(|victim| allowed.contains(&victim.task))
+            .collect();
+        let set = sets::cheapest(session, kernel, preemptor, node, &victims);
+        let cost = set.as_ref().map(|set| {
+            let ranks = set.iter().map(|at| victims[*at].rank);
+            Cost::of(ranks)
+        });
+        if let Some(set) = set {
+            let set = set.iter().map(|at| victims[*at].task).collect();
+            self.sets.insert(node, set);
+        }
+        // Trying sets touched this node only, and left it as it was.
+        let cursor = session.state.nodes().touch_cursor();
+        self.cursor = cursor;
+        let evaluation = self.evaluation;
+        if let Some((_, table)) = self.tables.last_mut() {
+            table.cursor = cursor;
+            table.weighed(session.state, node, cost, evaluation);
+        }
+    }
+
+    /// Candidates follow what was touched, and jobs that gained a place.
+    fn catch_up(&mut self, session: &Session, preemptor: &Preemptor) {
+        let mut gained = session.gains_since(self.gains).to_vec();
+        gained.sort_unstable();
+        gained.dedup();
+        self.gains = session.gains();
+        let Some(touched) = session.state.nodes().touched_since(self.cursor) else {
+            *self = Self::new(session, self.scope, preemptor.task);
+            return;
+        };
+        let mut again: Vec<NodeIx> = touched.collect();
+        for job in gained {
+            again.extend(self.nodes_of(session.state, job));
+        }
+        self.cursor = session.state.nodes().touch_cursor();
+        again.sort_unstable();
+        again.dedup();
+        for node in again {
+            self.look_again(session, preemptor, node);
+        }
+        // What was found out for another job need not hold for this one.
+        if self.weighed_for != Some(preemptor.job) {
+            self.weighed_for = Some(preemptor.job);
+            self.evaluation += 1;
+            for (_, table) in &mut self.tables {
+                for node in table.take_weighed() {
+                    table.look_again(session.state, node, &self.victims[node.at()]);
+                }
+            }
+        }
+    }
+
+    fn look_again(&mut self, session: &Session, preemptor: &Preemptor, node: NodeIx) {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        let victims = candidates::on_node(state, plugins, &self.scope, preemptor.task, node);
+        self.victims[node.at()] = victims;
+        for (_, table) in &mut self.tables {
+            table.look_again(state, node, &self.victims[node.at()]);
+        }
+    }
+
+    /// Nodes whose candidates may be others because a job has gained a place.
+    fn nodes_of(&self, state: &State, job: JobIx) -> Vec<NodeIx> {
+        let on_node = |tasks: &[TaskIx]| -> Vec<NodeIx> {
+            let tasks = tasks.iter();
+            tasks.filter_map(|task| state.task(*task).node).collect()
+        };
+        match self.scope.purpose {
+            Purpose::Preempt | Purpose::WithinJob => on_node(&state.job(job).tasks),
+            // Its queue has more now: all of its pods may go.
+            Purpose::Reclaim if state.job(job).queue == Some(self.scope.queue) => Vec::new(),
+            Purpose::Reclaim => state.nodes().indices().collect(),
+        }
+    }
+
+    /// Brings the table of the preemptor's class to the end of the list.
+    fn open_table(
+        &mut self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        preemptor: &Preemptor,
+    ) -> Option<()> {
+        let (state, plugins) = (&mut *session.state, &*session.plugins);
+        let signature = plugins.signature(state, preemptor.task).unwrap_or_default();
+        let key = (ClassKey::of(state, preemptor.task), signature);
+        if let Some(at) = self.tables.iter().position(|(known, _)| *known == key) {
+            let table = self.tables.remove(at);
+            self.tables.push(table);
+            let spans_nodes = kernel.spans_nodes(state, plugins, preemptor.task);
+            let (_, table) = self.tables.last_mut()?;
+            if spans_nodes && table.cursor != state.nodes().touch_cursor() {
+                // What is placed on one node matters to others.
+                table.fill(state, |node| &self.victims[node.at()]);
+            }
+            table.cursor = state.nodes().touch_cursor();
+            return Some(());
+        }
+        if self.tables.len() >= TABLES {
+            self.tables.remove(0);
+        }
+        let static_part = kernel.static_part_of(state, plugins, preemptor.task);
+        let request = &state.shape(preemptor.task).request;
+        let mut table = NodeTable::new(state, request, Rc::clone(&static_part));
+        table.fill(state, |node| &self.victims[node.at()]);
+        table.cursor = state.nodes().touch_cursor();
+        self.tables.push((key, table));
+        Some(())
+    }
+}

@@ -1,0 +1,32 @@
+//! Action `gangreclaim`: evicts pods of queues that hold more than they deserve for whole gangs (spec/07 §8).
+
+use pumice_conf::Arguments;
+use pumice_framework::Session;
+use pumice_framework::points::Purpose;
+
+use crate::evict::{EvictionKind, gang_turn, starving_jobs};
+use crate::kernel::Kernel;
+use crate::registry::ALLOW_WHOLE_BUNDLE;
+
+const GANG_RECLAIM: EvictionKind = EvictionKind {
+    purpose: Purpose::Reclaim,
+    reason: "gangreclaim",
+};
+
+/// Goes through queues and their starving jobs.
+pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
+    let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
+    let mut jobs = starving_jobs(session);
+    while let Some(queue) = jobs.next_queue(session) {
+        if session.plugins.overused(session.state, queue) {
+            continue;
+        }
+        while let Some(job) = jobs.next_job(session, queue) {
+            if session.work.is_full() {
+                session.postpone(job);
+            } else {
+                gang_turn(session, kernel, &GANG_RECLAIM, allow_whole, queue, job);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What is written for a plan that evicts, and whom it is told to (spec/07 §9.1).
+
+use std::collections::BTreeMap;
+
+use pumice_engine::{Decisions, Engine, Eviction};
+use pumice_model::write::{ObjectRef, PodRef, Write};
+use pumice_model::{Delta, JobIx, NodeIx, TaskIx, TaskStatus};
+
+use crate::Decider;
+use crate::object_refs::{group_ref, pod_ref};
+
+/// Pods named in one message.
+const MAX_NAMED: usize = 5;
+
+impl Decider {
+    /// Evictions of a cycle, and the pods that wait for them. The pods first: whoever takes over finds
+    /// out from them that the room is spoken for.
+    pub(crate) fn write_evictions(&mut self, decisions: &Decisions, now_s: i64) {
+        if self.dry_run {
+            for eviction in &decisions.evictions {
+                let uid = pod_ref(&self.engine, eviction.task).uid;
+                let taken_back = Delta::EvictTakenBack { uid };
+                self.dry_decisions.push_back((now_s, taken_back));
+            }
+            return;
+        }
+        for (task, node) in &decisions.nominations {
+            let pod = pod_ref(&self.engine, *task);
+            self.nominate(pod, Some(*node));
+        }
+        for task in &decisions.nominations_ended {
+            let pod = pod_ref(&self.engine, *task);
+            self.nominate(pod, None);
+        }
+        self.tell_preemptors(decisions);
+        for eviction in &decisions.evictions {
+            let Eviction {
+                task, reason, by, ..
+            } = eviction;
+            self.write_eviction(*task, reason, Some(*by));
+        }
+    }
+
+    /// One pod is evicted; for a job, or for nobody in particular.
+    pub(crate) fn write_eviction(&mut self, task: TaskIx, reason: &str, by: Option<JobIx>) {
+        let state = self.engine.state();
+        let job = state.task(task).job;
+        let guarded_by_budget = state.budgets_of(task).next().is_some();
+        self.write(Write::Evict {
+            pod: pod_ref(&self.engine, task),
+            reason: reason.to_owned(),
+            group: job.and_then(|job| group_ref(&self.engine, job)),
+            beneficiary: by.and_then(|by| beneficiary(&self.engine, by)),
+            guarded_by_budget,
+        });
+    }
+
+    fn nominate(&mut self, pod: PodRef, node: Option<NodeIx>) {
+        let name = |node| self.engine.state().nodes().object(node).name.clone();
+        let node = node.map(name);
+        self.write(Write::Nominate { pod, node });
+    }
+
+    /// What was to be written of a pod's nomination was not: it is made anew, if the pod still waits.
+    pub(crate) fn renominate(&mut self, pod: PodRef) {
+        let state = self.engine.state();
+        let Some(task) = state.task_by_uid(&pod.uid) else {
+            return;
+        };
+        let waits = [
+            TaskStatus::Pending,
+            TaskStatus::Allocated,
+            TaskStatus::Pipelined,
+        ];
+        if waits.contains(&state.task(task).status) {
+            self.nominate(pod, self.engine.nominated_node(task));
+        }
+    }
+
+    /// Tells those who get the room who goes for them.
+    fn tell_preemptors(&mut self, decisions: &Decisions) {
+        let mut needs: BTreeMap<(JobIx, &'static str), Vec<TaskIx>> = BTreeMap::new();
+        for Eviction {
+            task, reason, by, ..
+        } in &decisions.evictions
+        {
+            needs.entry((*by, reason)).or_default().push(*task);
+        }
+        for ((by, action), victims) in needs {
+            let state = self.engine.state();
+            let waits = |(task, _): &&(TaskIx, NodeIx)| state.task(*task).job == Some(by);
+            let nominees: Vec<(TaskIx, NodeIx)> = decisions
+                .nominations
+                .iter()
+                .filter(waits)
+                .copied()
+                .collect();
+            let going = self.named(&victims, true);
+            let mut events: Vec<(ObjectRef, String)> = Vec::new();
+            if let Some(group) = group_ref(&self.engine, by) {
+                let waiting: Vec<TaskIx> = nominees.iter().map(|(task, _)| *task).collect();
+                let text = match waiting.as_slice() {
+                    [] => format!("{action} evicts {going}"),
+                    some => format!("{action} evicts {going} for {}", self.named(some, false)),
+                };
+                events.push((group, text));
+            }
+            for (task, node) in &nominees {
+                let node = &state.nodes().object(*node).name;
+                let text = format!("{action} evicts {going}; the pod waits for node {node}");
+                events.push((pod_ref(&self.engine, *task).object(), text));
+            }
+            for (about, message) in events {
+                self.write(Write::Event {
+                    about,
+                    warning: false,
+                    reason: "Preempting".to_owned(),
+                    message,
+                });
+            }
+        }
+    }
+
+    /// `pod ns/a on n1`, `3 pods (ns/a on n1, …)`.
+    fn named(&self, tasks: &[TaskIx], with_node: bool) -> String {
+        let state = self.engine.state();
+        let name = |task: &TaskIx| {
+            let node = state.task(*task).node.filter(|_| with_node);
+            let node = node.map(|node| &state.nodes().object(node).name);
+            match node {
+                Some(node) => format!("{} on {node}", state.task_key(*task)),
+                None => state.task_key(*task),
+            }
+        };
+        let mut names: Vec<String> = tasks.iter().take(MAX_NAMED).map(name).collect();
+        match tasks.len() {
+            1 => format!("pod {}", names[0]),
+            count => {
+                if count > MAX_NAMED {
+                    names.push("…".to_owned());
+                }
+                format!("{count} pods ({})", names.join(", "))
+            }
+        }
+    }
+}
+
+/// Who gets the room: the PodGroup of a job, or its pod when it has none.
+fn beneficiary(engine: &Engine, by: JobIx) -> Option<ObjectRef> {
+    let pod = || {
+        let task = *engine.state().job(by).tasks.first()?;
+        Some(pod_ref(engine, task).object())
+    };
+    group_ref(engine, by).or_else(pod)
+}

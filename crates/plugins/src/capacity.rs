@@ -1,0 +1,411 @@
+//! Plugin `capacity`: divides the cluster among queues by amounts that are written on them (spec/02 §10).
+//!
+//! ```text
+//!   queues change ──► QueueTree (who is below whom, what is held) ──► OwedAmounts of each queue
+//!   nodes change  ──────────────────────────────────────────────────►   deserved, real capability
+//!   a step        ──► TreeSums: the queue and its ancestors
+//! ```
+//!
+//! *Deserved* may be borrowed by others and is reclaimed, *guarantee* is kept back, *capability* is never
+//! exceeded. With `enableHierarchy` queues form a tree by `spec.parent`, and what holds for a queue holds
+//! for each of its ancestors with all that is below it. What is wrong on a queue stops that queue and those
+//! below it, and its owner is told.
+
+mod entitlement;
+mod sums;
+mod tree;
+mod victims;
+
+use std::cmp::Ordering;
+
+use pumice_conf::{Arg, PluginConflict, PluginSpec};
+use pumice_framework::points::{
+    Admission, Allocatable, QueueDistance, QueueOrder, QueueViews, Reclaimer, Victims,
+};
+use pumice_framework::{
+    Bound, CycleInfo, Overrun, Overruns, Plugin, QueueFault, QueueShare, Refusal, Step, Vote,
+};
+use pumice_model::resource::PODS;
+use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State, TaskIx};
+
+use crate::capability::held_besides;
+use crate::registry::PluginEntry;
+use crate::reservation;
+use entitlement::OwedAmounts;
+use sums::TreeSums;
+use tree::QueueTree;
+
+const ANCESTOR_RECLAIM_LEVEL: Arg<i64> = Arg::int(
+    "ancestorReclaimLevel",
+    0,
+    "Up to how many levels above the queues their ancestors, `root` aside, have a say in reclaim: they may \
+     entitle a queue to it, and protect one from it. Counts only with `enableHierarchy`.",
+)
+.min(0);
+
+/// What the configuration may say.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "capacity",
+    summary: "Divides the cluster among queues by their deserved amounts, with enableHierarchy as a tree.",
+    args: &[ANCESTOR_RECLAIM_LEVEL.spec()],
+    conflicts: &[PluginConflict {
+        with: "proportion",
+        when_on: None,
+        code: "W0110-capacity-and-proportion",
+        overrules: true,
+        help: "both say what a queue deserves: `capacity` does, and `proportion` is not asked; remove one \
+               of them",
+    }],
+    ..PluginSpec::PLAIN
+};
+
+/// Entry of the list of plugins.
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
+    let levels = ANCESTOR_RECLAIM_LEVEL.read(&conf.arguments);
+    Box::new(CapacityPlugin::new(conf.enabled.hierarchy, levels))
+});
+
+/// The plugin.
+pub struct CapacityPlugin {
+    hierarchy: bool,
+    /// `ancestorReclaimLevel`.
+    levels: u32,
+    tree: QueueTree,
+    entitlements: Vec<OwedAmounts>,
+    sums: TreeSums,
+    /// By queue index.
+    shares: Vec<f64>,
+}
+
+impl CapacityPlugin {
+    /// The plugin; `hierarchy` is its switch `enableHierarchy`, `levels` its `ancestorReclaimLevel`.
+    pub fn new(hierarchy: bool, levels: i64) -> Self {
+        Self {
+            hierarchy,
+            levels: match hierarchy {
+                true => levels.clamp(0, i64::from(u32::MAX)) as u32,
+                false => 0,
+            },
+            tree: QueueTree::default(),
+            entitlements: Vec::new(),
+            sums: TreeSums::default(),
+            shares: Vec::new(),
+        }
+    }
+
+    fn of(&self, queue: QueueIx) -> &OwedAmounts {
+        &self.entitlements[queue.at()]
+    }
+
+    /// What a queue holds, with those below it.
+    fn held(&self, queue: QueueIx) -> &ResVec {
+        self.sums.held(queue)
+    }
+
+    fn share(&self, queue: QueueIx) -> f64 {
+        self.shares[queue.at()]
+    }
+
+    /// The shares of a queue and its ancestors, after their sums have changed.
+    fn weigh(&mut self, queue: QueueIx) {
+        for above in self.tree.path(queue) {
+            let share = self.entitlements[above.at()].share(self.sums.held(above));
+            self.shares[above.at()] = share;
+        }
+    }
+
+    fn weigh_all(&mut self) {
+        let entitlements = self.entitlements.iter().enumerate();
+        let shares = entitlements
+            .map(|(at, own)| own.share(self.sums.held(QueueIx(at as u32))))
+            .collect();
+        self.shares = shares;
+    }
+
+    /// Whether a queue takes part at all.
+    fn takes_part(&self, queue: QueueIx) -> Result<(), Refusal> {
+        match self.tree.fault_for_jobs(queue) {
+            Some(fault) => Err(Refusal::Held(fault)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a queue and all of its ancestors stay within their real capability with a task, which
+    /// waits or was just placed.
+    fn has_room(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let request = state.charged(task);
+        for above in self.tree.path(queue) {
+            let held = self.held(above);
+            let besides = |ix| held_besides(state, task, held.get(ix), request.get(ix));
+            let demand = |ix| besides(ix).saturating_add(request.get(ix));
+            let whose = (above != queue).then_some(above);
+            let overruns = self.overruns(state, above, &request, demand, |ix, (limit, bound)| {
+                Overrun {
+                    resource: ix,
+                    above: whose,
+                    bound,
+                    limit,
+                    total: state.nodes().cluster_total.get(ix),
+                    used: besides(ix),
+                    reserved: 0,
+                    asked: request.get(ix),
+                }
+            });
+            if !overruns.is_empty() {
+                return Err(Refusal::Quota(overruns));
+            }
+        }
+        Ok(())
+    }
+
+    /// The resources of which a queue would have more than it may; `pods` only where it names them.
+    fn overruns(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        request: &ResVec,
+        demand: impl Fn(ResIx) -> i64,
+        overrun: impl Fn(ResIx, (i64, Bound)) -> Overrun,
+    ) -> Overruns {
+        let own = self.of(queue);
+        let limit = |ix: ResIx| {
+            let limit = own.limit(ix);
+            limit.filter(|(_, bound)| ix != PODS || *bound == Bound::Capability)
+        };
+        let exceeds = |ix: ResIx| limit(ix).filter(|(limit, _)| demand(ix) > *limit);
+        if request
+            .iter()
+            .all(|(ix, amount)| amount <= 0 || exceeds(ix).is_none())
+        {
+            return Overruns::new();
+        }
+        let resources = state.resources().in_order().iter();
+        let asked = resources.filter(|ix| request.get(**ix) > 0);
+        asked
+            .filter_map(|ix| Some(overrun(*ix, exceeds(*ix)?)))
+            .collect()
+    }
+}
+
+impl Plugin for CapacityPlugin {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn as_queue_order(&self) -> Option<&dyn QueueOrder> {
+        Some(self)
+    }
+
+    fn as_allocatable(&self) -> Option<&dyn Allocatable> {
+        Some(self)
+    }
+
+    fn as_admission(&self) -> Option<&dyn Admission> {
+        Some(self)
+    }
+
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+
+    fn as_reclaimer(&self) -> Option<&dyn Reclaimer> {
+        Some(self)
+    }
+
+    fn as_queue_distance(&self) -> Option<&dyn QueueDistance> {
+        self.hierarchy.then_some(self as &dyn QueueDistance)
+    }
+
+    fn as_queue_views(&self) -> Option<&dyn QueueViews> {
+        Some(self)
+    }
+
+    fn open(&mut self, state: &State, cycle: &CycleInfo) {
+        let changed = &cycle.changed;
+        if changed.queues {
+            self.tree = QueueTree::new(state, self.hierarchy);
+        }
+        if changed.queues || changed.nodes {
+            self.entitlements = entitlement::entitlements(state, &self.tree, self.hierarchy);
+        }
+        match &changed.jobs {
+            Some(jobs) if !changed.queues => {
+                let queues = self.sums.follow(state, &self.tree, jobs);
+                queues.into_iter().for_each(|queue| self.weigh(queue));
+            }
+            _ => {
+                self.sums = TreeSums::new(state, &self.tree);
+                self.weigh_all();
+            }
+        }
+        if changed.nodes {
+            self.weigh_all();
+        }
+        debug_assert!(self.sums.are_of(state, &self.tree), "sums of queues");
+    }
+
+    fn observe(&mut self, state: &State, step: Step) {
+        let queue_of = |job: Option<JobIx>| job.and_then(|job| state.job(job).queue);
+        match step {
+            Step::Placed(task) | Step::Restored(task) => {
+                if let Some(queue) = queue_of(state.task(task).job) {
+                    self.sums.hold(&self.tree, queue, &state.charged(task));
+                    self.weigh(queue);
+                }
+            }
+            Step::Leaving(task) | Step::Evicting(task) => {
+                if let Some(queue) = queue_of(state.task(task).job) {
+                    self.sums.release(&self.tree, queue, &state.charged(task));
+                    self.weigh(queue);
+                }
+            }
+            Step::Admitted(job) => {
+                if let Some(queue) = queue_of(Some(job)) {
+                    let reserved = state.job(job).reservation();
+                    self.sums.promise(&self.tree, queue, &reserved);
+                }
+            }
+        }
+    }
+
+    fn queue_warnings(&self, state: &State) -> Vec<(QueueIx, String)> {
+        let mut warnings = Vec::new();
+        for ix in self.tree.top_down() {
+            let fault = match self.tree.fault_for_jobs(*ix) {
+                // Others below it are what a queue is for.
+                Some(QueueFault::NotLeaf(_)) if state.queue(*ix).jobs == 0 => None,
+                fault => fault,
+            };
+            let mut said: Vec<String> = fault.iter().map(|fault| fault.text(state)).collect();
+            said.extend(self.of(*ix).warnings.iter().cloned());
+            if !said.is_empty() {
+                warnings.push((*ix, said.join("; ")));
+            }
+        }
+        warnings
+    }
+}
+
+impl QueueOrder for CapacityPlugin {
+    fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering {
+        let priority = |queue| state.queue(queue).object.priority;
+        let inner = |queue| !self.tree.is_leaf(queue);
+        let first = priority(right).cmp(&priority(left));
+        first
+            .then_with(|| inner(left).cmp(&inner(right)))
+            .then_with(|| self.compare(left, right))
+    }
+
+    fn is_entangled(&self) -> bool {
+        // A placement moves the shares of ancestors, and with them all that is below.
+        self.hierarchy
+    }
+}
+
+impl CapacityPlugin {
+    /// The order of the branches in which two queues are.
+    fn compare(&self, left: QueueIx, right: QueueIx) -> Ordering {
+        let (l, r) = self.tree.parting(left, right);
+        let owed = |queue| !self.of(queue).deserves_something();
+        let order = self.share(l).total_cmp(&self.share(r));
+        let order = order.then_with(|| owed(l).cmp(&owed(r)));
+        match (l, r) == (left, right) {
+            true => order,
+            // All of one branch go before all of the other.
+            false => order.then_with(|| self.tree.rank(l).cmp(&self.tree.rank(r))),
+        }
+    }
+}
+
+impl Allocatable for CapacityPlugin {
+    fn allocatable(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let record = state.queue(queue);
+        if !record.is_open() {
+            return Err(Refusal::NotOpen(record.object.state));
+        }
+        self.within_limits(state, queue, task)
+    }
+
+    fn within_limits(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        self.takes_part(queue)?;
+        self.has_room(state, queue, task)
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
+}
+
+impl Admission for CapacityPlugin {
+    fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
+        let job = state.job(job);
+        let Some(queue) = job.queue else {
+            return (Vote::Abstain, None);
+        };
+        let record = state.queue(queue);
+        if !record.is_open() {
+            return (Vote::Reject, Some(Refusal::NotOpen(record.object.state)));
+        }
+        if let Err(held) = self.takes_part(queue) {
+            return (Vote::Reject, Some(held));
+        }
+        let Some(wanted) = &job.min_resources else {
+            return (Vote::Permit, None);
+        };
+        for above in self.tree.path(queue) {
+            let held = self.held(above);
+            let reserved = |ix| {
+                let inqueue = self.sums.inqueue(above, ix);
+                inqueue.saturating_sub(self.sums.elastic(above, ix))
+            };
+            let demand = |ix| {
+                let (inqueue, elastic) =
+                    (self.sums.inqueue(above, ix), self.sums.elastic(above, ix));
+                reservation::demand(wanted.get(ix), held.get(ix), inqueue, elastic)
+            };
+            let whose = (above != queue).then_some(above);
+            let mut overruns =
+                self.overruns(state, above, wanted, demand, |ix, (limit, bound)| Overrun {
+                    resource: ix,
+                    above: whose,
+                    bound,
+                    limit,
+                    total: state.nodes().cluster_total.get(ix),
+                    used: held.get(ix),
+                    reserved: reserved(ix).max(0),
+                    asked: wanted.get(ix),
+                });
+            overruns.retain(|overrun| overrun.resource != PODS);
+            if !overruns.is_empty() {
+                return (Vote::Reject, Some(Refusal::Quota(overruns)));
+            }
+        }
+        (Vote::Permit, None)
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
+}
+
+impl QueueViews for CapacityPlugin {
+    fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare> {
+        let own = self.entitlements.get(queue.at())?;
+        let deserved = own.deserved.iter();
+        let deserved = deserved.map(|(ix, amount)| (ix, amount as f64)).collect();
+        let mut inqueue = ResVec::default();
+        for ix in state.resources().in_order() {
+            inqueue.set(*ix, self.sums.inqueue(queue, *ix));
+        }
+        let share = self.share(queue);
+        Some(QueueShare {
+            deserved,
+            share,
+            inqueue,
+            overused: share > 1.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Sums of ancestors follow every step, and cost the path from the queue to the root.
+
+use super::*;
+use pumice_framework::Changed;
+use pumice_model::{Delta, NodeIx, TaskStatus};
+
+/// A tree of 1,093 queues, six levels below the root, three below each.
+fn wide_tree() -> (Cluster, Vec<String>) {
+    let mut cluster = Cluster::default()
+        .node(node("n", "4000c 8000Gi pods=10000"))
+        .queue(tree_queue("root", "", "", "", "3000c"));
+    let mut level = vec!["q".to_owned()];
+    cluster = cluster.queue(tree_queue("q", "", "2000c", "", ""));
+    for _ in 0..6 {
+        let mut below = Vec::new();
+        for parent in &level {
+            for child in 0..3 {
+                let name = format!("{parent}{child}");
+                cluster = cluster.queue(tree_queue(&name, parent, "2c 4Gi", "", ""));
+                below.push(name);
+            }
+        }
+        level = below;
+    }
+    (cluster, level)
+}
+
+fn shares(plugin: &CapacityPlugin) -> Vec<u64> {
+    plugin.shares.iter().map(|share| share.to_bits()).collect()
+}
+
+/// What the sums are made of, by queue.
+fn held(plugin: &CapacityPlugin) -> Vec<ResVec> {
+    let all = 0..plugin.tree.size();
+    all.map(|at| plugin.held(QueueIx(at as u32)).clone())
+        .collect()
+}
+
+fn cycle(state: &mut State) -> CycleInfo {
+    let changed = Changed {
+        jobs: state.take_unobserved_jobs(),
+        queues: false,
+        nodes: false,
+    };
+    CycleInfo {
+        changed,
+        ..CycleInfo::default()
+    }
+}
+
+#[test]
+fn a_placement_changes_its_path_and_nothing_else_and_undo_is_exact() {
+    let (mut cluster, leaves) = wide_tree();
+    for name in leaves.iter().step_by(5) {
+        cluster = filled(cluster, name, (1, "1c 1Gi"), "500m 3Gi");
+    }
+    let mut state = cluster.build();
+    let mut plugin = hierarchical(&state, 0);
+    let leaf = leaves[5].as_str();
+    let (queue, next) = (
+        queue_ix(&state, leaf),
+        task(&state, &format!("next-{leaf}")),
+    );
+    let path: Vec<QueueIx> = plugin.tree.path(queue).collect();
+    assert_eq!(path.len(), 8);
+    let before = (held(&plugin), shares(&plugin));
+    for status in [TaskStatus::Allocated, TaskStatus::Pipelined] {
+        state.move_task(next, status, Some(NodeIx(0)));
+        plugin.observe(&state, Step::Placed(next));
+        let after = (held(&plugin), shares(&plugin));
+        let fresh = hierarchical(&state, 0);
+        assert!(after == (held(&fresh), shares(&fresh)), "{status:?}");
+        for at in 0..plugin.tree.size() {
+            let is_on_path = path.contains(&QueueIx(at as u32));
+            assert_eq!(before.0[at] != after.0[at], is_on_path, "queue {at}");
+        }
+        plugin.observe(&state, Step::Leaving(next));
+        state.move_task(next, TaskStatus::Pending, None);
+        assert!((held(&plugin), shares(&plugin)) == before);
+    }
+    let running = state.job(job(&state, leaf)).tasks[0];
+    plugin.observe(&state, Step::Evicting(running));
+    state.evict(running);
+    let fresh = hierarchical(&state, 0);
+    assert!(held(&plugin) == held(&fresh));
+    state.restore(running, TaskStatus::Running);
+    plugin.observe(&state, Step::Restored(running));
+    assert!((held(&plugin), shares(&plugin)) == before);
+}
+
+#[test]
+fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
+    let (mut cluster, leaves) = wide_tree();
+    for name in leaves.iter().step_by(5) {
+        cluster = filled(cluster, name, (1, "1c 1Gi"), "500m 3Gi");
+    }
+    let mut state = cluster.build();
+    let (mut plugin, mut apart) = (hierarchical(&state, 0), hierarchical(&state, 0));
+    state.take_unobserved_jobs();
+    let (from, to) = (leaves[5].as_str(), leaves[700].as_str());
+    let moved = group(from, to);
+    state.apply(Delta::GroupApply(Box::new(moved)));
+    state.apply(Delta::PodDelete(format!("next-{}", leaves[10])));
+    state.seal();
+    state.settle_books();
+    let cycle = cycle(&mut state);
+    let jobs = cycle.changed.jobs.clone().expect("a list");
+    let queues = apart.sums.follow(&state, &apart.tree, &jobs);
+    let mut expected: Vec<QueueIx> = [from, to, leaves[10].as_str()]
+        .iter()
+        .map(|name| queue_ix(&state, name))
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(queues, expected);
+    plugin.open(&state, &cycle);
+    let fresh = hierarchical(&state, 0);
+    assert!(held(&plugin) == held(&fresh));
+    assert!(shares(&plugin) == shares(&fresh));
+}
+
+#[test]
+fn shares_of_ancestors_follow_within_a_cycle() {
+    // dev gets 4 cores: eng has then 4 of its 12, more than sci's 1 of 4.
+    let cluster = Cluster::default()
+        .node(node("n", "16c 32Gi pods=100"))
+        .queue(tree_queue("eng", "", "4c", "", ""))
+        .queue(tree_queue("dev", "eng", "4c", "", ""))
+        .queue(tree_queue("sci", "", "4c", "", ""));
+    let cluster = filled(cluster, "dev", (0, ""), "4c");
+    let mut state = filled(cluster, "sci", (1, "1c"), "1c").build();
+    let mut plugin = hierarchical(&state, 0);
+    assert_eq!(in_turn(&plugin, &state, &["dev", "sci"]), ["dev", "sci"]);
+    let next = task(&state, "next-dev");
+    state.move_task(next, TaskStatus::Allocated, Some(NodeIx(0)));
+    plugin.observe(&state, Step::Placed(next));
+    assert_eq!(in_turn(&plugin, &state, &["dev", "sci"]), ["sci", "dev"]);
+}
+
+#[test]
+fn the_order_of_a_tree_is_total() {
+    // Equal shares everywhere: branches stay together, by creation and name.
+    let mut cluster = Cluster::default().node(node("n", "16c 32Gi pods=100"));
+    for name in ["b", "a"] {
+        cluster = cluster.queue(tree_queue(name, "", "4c", "", ""));
+    }
+    for (name, parent) in [("z", "a"), ("c", "a"), ("m", "b")] {
+        cluster = cluster.queue(tree_queue(name, parent, "4c", "", ""));
+    }
+    let state = filled(cluster, "z", (1, "1c"), "").build();
+    let plugin = hierarchical(&state, 0);
+    assert_eq!(in_turn(&plugin, &state, &["z", "c", "m"]), ["m", "c", "z"]);
+}

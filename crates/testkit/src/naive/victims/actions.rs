@@ -1,0 +1,200 @@
+//! The actions `preempt` and `reclaim` (spec/07 §5, §6).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_model::object::GroupPhase;
+
+use super::Purpose;
+use super::answers::{evict, may_reclaim};
+use super::candidates::{self, is_starving, preemptors, takes_part};
+use super::promises::promise;
+use super::sets::{Offer, all_still_fit, cheapest, queue_takes, within_limits};
+use crate::naive::place::{Reach, commit, place};
+use crate::naive::state::{Eviction, Status};
+use crate::naive::{Cycle, gates, order, queue_share};
+
+/// The action `preempt`: within queues, then within jobs.
+pub fn preempt(cycle: &mut Cycle) {
+    each_queue(cycle, |cycle, _, jobs| {
+        let mut rest = jobs.clone();
+        while let Some(job) = take_first_job(cycle, &mut rest) {
+            turn(cycle, Purpose::Preempt, &job);
+        }
+        let mut rest = jobs.clone();
+        while let Some(job) = take_first_job(cycle, &mut rest) {
+            within_job(cycle, &job);
+        }
+    });
+}
+
+/// The action `reclaim`: from other queues.
+pub fn reclaim(cycle: &mut Cycle) {
+    each_queue(cycle, |cycle, queue, jobs| {
+        if queue_share::overused(cycle, queue) {
+            return;
+        }
+        let mut rest = jobs.clone();
+        while let Some(job) = take_first_job(cycle, &mut rest) {
+            turn(cycle, Purpose::Reclaim, &job);
+        }
+    });
+}
+
+/// Queues in their order, each with its jobs that have pods that wait.
+fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, &BTreeSet<String>)) {
+    let mut queues: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (key, job) in cycle.world.session_jobs() {
+        if takes_part(cycle, key) && !preemptors(&cycle.world, key).is_empty() {
+            let jobs = queues.entry(job.queue.clone()).or_default();
+            jobs.insert(key.clone());
+        }
+    }
+    while let Some(queue) = order::first(queues.keys(), |l, r| order::queues(cycle, l, r)) {
+        let queue = queue.clone();
+        let jobs = queues.remove(&queue).unwrap_or_default();
+        serve(cycle, &queue, &jobs);
+    }
+}
+
+fn take_first_job(cycle: &Cycle, jobs: &mut BTreeSet<String>) -> Option<String> {
+    let job = order::first(jobs.iter(), |l, r| order::jobs(cycle, l, r)).cloned()?;
+    jobs.remove(&job);
+    Some(job)
+}
+
+/// What a transaction did so far.
+#[derive(Default)]
+struct Plan {
+    /// UIDs of the placed, in order.
+    placed: Vec<String>,
+    /// UIDs of the evicted, with what they were before.
+    evicted: Vec<(String, Status)>,
+}
+
+/// One turn of a job: all of its plan or nothing.
+fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
+    let before = cycle.world.clone();
+    let mut plan = Plan::default();
+    let mut waiting = preemptors(&cycle.world, job);
+    while is_starving(cycle, job)
+        && let Some(uid) = order::take_first_task(cycle, &mut waiting)
+    {
+        try_task(cycle, purpose, &uid, &mut plan);
+    }
+    let holds = gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job);
+    if plan.evicted.is_empty() || !holds {
+        cycle.world = before;
+        return;
+    }
+    prune(cycle, job, &mut plan);
+    decide(cycle, purpose, job, plan);
+}
+
+/// Pods of a job that starves take the places of others of it (spec/07 §5); each success is a plan.
+fn within_job(cycle: &mut Cycle, job: &str) {
+    let mut waiting = preemptors(&cycle.world, job);
+    while is_starving(cycle, job)
+        && let Some(uid) = order::take_first_task(cycle, &mut waiting)
+    {
+        let before = cycle.world.clone();
+        let mut plan = Plan::default();
+        try_task(cycle, Purpose::WithinJob, &uid, &mut plan);
+        if plan.evicted.is_empty() {
+            cycle.world = before;
+            return;
+        }
+        decide(cycle, Purpose::WithinJob, job, plan);
+    }
+}
+
+/// Places a task where it fits without evictions, else where the cheapest ones make room.
+fn try_task(cycle: &mut Cycle, purpose: Purpose, uid: &str, plan: &mut Plan) {
+    let task = cycle.world.tasks[uid].clone();
+    let before = cycle.world.clone();
+    if queue_takes(cycle, &task) && place(cycle, uid, Reach::Future) {
+        if within_limits(cycle, uid) {
+            plan.placed.push(uid.to_owned());
+            return;
+        }
+        cycle.world = before;
+    }
+    if candidates::never_preempts(&cycle.world, &task)
+        || (purpose == Purpose::Reclaim && !may_reclaim(cycle, &task))
+    {
+        return;
+    }
+    let nodes: Vec<_> = cycle.world.nodes.values().cloned().collect();
+    let offers = nodes
+        .iter()
+        .filter_map(|node| cheapest(cycle, purpose, uid, node));
+    let best = offers.min_by(|l: &Offer, r: &Offer| (&l.cost, &l.node).cmp(&(&r.cost, &r.node)));
+    let Some(best) = best else {
+        return;
+    };
+    for victim in &best.set {
+        let status = cycle.world.tasks[victim].status;
+        plan.evicted.push((victim.clone(), status));
+        evict(&mut cycle.world, victim);
+    }
+    let node = cycle.world.nodes[&best.node].clone();
+    let fitted = super::sets::fit(cycle, uid, &node);
+    assert!(fitted, "{uid} fits {} with its victims gone", best.node);
+    plan.placed.push(uid.to_owned());
+}
+
+/// On nodes with several placements victims without which all placements still fit are taken back, the
+/// dearest first.
+fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
+    let dear = |uid: &String| {
+        let task = &cycle.world.tasks[uid];
+        let price = candidates::price(&cycle.world, job, task);
+        (price, task.name(), uid.clone())
+    };
+    let mut victims = plan.evicted.clone();
+    victims.sort_by_key(|(uid, _)| Reverse(dear(uid)));
+    for (uid, status) in victims {
+        let node = cycle.world.tasks[&uid].node.clone();
+        let there = plan.placed.iter();
+        let there = there.filter(|placed| cycle.world.tasks[*placed].node == node);
+        if there.count() < 2 {
+            continue;
+        }
+        if let Some(task) = cycle.world.tasks.get_mut(&uid) {
+            task.status = status;
+        }
+        if all_still_fit(cycle, &plan.placed) {
+            plan.evicted.retain(|(other, _)| *other != uid);
+        } else {
+            evict(&mut cycle.world, &uid);
+        }
+    }
+}
+
+/// The plan stands: a job that is ready is bound, its other pods are promised their places.
+fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
+    cycle.world.plans += 1;
+    for (uid, _) in &plan.evicted {
+        let eviction = Eviction {
+            pod: cycle.world.tasks[uid].name(),
+            uid: uid.clone(),
+            reason: purpose.reason().to_owned(),
+            by: job.to_owned(),
+            cycle: cycle.number,
+        };
+        cycle.world.evictions.push(eviction);
+    }
+    if let Some(known) = cycle.world.jobs.get_mut(job)
+        && known.group.status.phase == GroupPhase::Pending
+    {
+        known.group.status.phase = GroupPhase::Inqueue;
+        known.admitted_s = Some(cycle.now_s);
+        cycle.admitted.push(job.to_owned());
+    }
+    if gates::job_ready(cycle, job) {
+        commit(cycle, job);
+    }
+    for uid in &plan.placed {
+        promise(cycle, uid);
+    }
+}

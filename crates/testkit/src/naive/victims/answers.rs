@@ -1,0 +1,213 @@
+//! What plugins say about candidates, and how that becomes one answer (spec/07 §3).
+
+use std::collections::BTreeMap;
+
+use pumice_conf::PluginConf;
+
+use super::Purpose;
+use crate::naive::state::{Res, Status, Task, World, add, sub};
+use crate::naive::{Cycle, hdrf, queue_share};
+
+/// One plugin's answer.
+struct Answer {
+    allowed: Vec<String>,
+    /// Its tier's answer is final, even if that is nobody.
+    protects: bool,
+    /// Who it does not name is not evicted, whatever decides.
+    vetoes: bool,
+    /// Two jobs, or queues, can never both be named for each other.
+    orders: bool,
+}
+
+/// Those of the candidates that may go for the preemptor.
+pub fn victims(
+    cycle: &Cycle,
+    purpose: Purpose,
+    preemptor: &Task,
+    candidates: &[String],
+) -> Vec<String> {
+    let mut decided: Option<(Vec<String>, bool)> = None;
+    let mut vetoes = Vec::new();
+    for tier in &cycle.config.tiers {
+        let plugins = tier.plugins.iter();
+        let answers: Vec<Answer> = plugins
+            .filter_map(|plugin| answer(cycle, plugin, purpose, preemptor, candidates))
+            .collect();
+        let is_final = answers
+            .iter()
+            .any(|answer| answer.protects || answer.vetoes);
+        let common = common(candidates, &answers);
+        let ordered = answers.iter().any(|answer| answer.orders);
+        if decided.is_none() && !answers.is_empty() && (is_final || !common.is_empty()) {
+            decided = Some((common, ordered));
+        }
+        vetoes.extend(answers.into_iter().filter(|answer| answer.vetoes));
+    }
+    let Some((victims, ordered)) = decided else {
+        return Vec::new();
+    };
+    let ordered = ordered || vetoes.iter().any(|veto| veto.orders);
+    let mut victims = common(&victims, &vetoes);
+    if !ordered {
+        victims.retain(|uid| is_below(&cycle.world, purpose, preemptor, uid));
+    }
+    victims
+}
+
+fn common(candidates: &[String], answers: &[Answer]) -> Vec<String> {
+    let mut common = candidates.to_vec();
+    common.retain(|uid| answers.iter().all(|answer| answer.allowed.contains(uid)));
+    common
+}
+
+/// Where no answer puts jobs in an order: their priority does. Nobody is reclaimed from then.
+fn is_below(world: &World, purpose: Purpose, preemptor: &Task, uid: &str) -> bool {
+    let victim = &world.tasks[uid];
+    match purpose {
+        Purpose::Preempt => job_priority(world, victim) < job_priority(world, preemptor),
+        Purpose::WithinJob => victim.pod.priority < preemptor.pod.priority,
+        Purpose::Reclaim => false,
+    }
+}
+
+fn job_priority(world: &World, task: &Task) -> i64 {
+    let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    job.map_or(0, |job| job.priority)
+}
+
+fn answer(
+    cycle: &Cycle,
+    plugin: &PluginConf,
+    purpose: Purpose,
+    preemptor: &Task,
+    candidates: &[String],
+) -> Option<Answer> {
+    let reclaims = purpose == Purpose::Reclaim;
+    let asked = match reclaims {
+        true => plugin.enabled.reclaimable,
+        false => plugin.enabled.preemptable,
+    };
+    if !asked {
+        return None;
+    }
+    let world = &cycle.world;
+    let answer = |allowed| Answer {
+        allowed,
+        protects: false,
+        vetoes: false,
+        orders: false,
+    };
+    let those = |test: &dyn Fn(&Task) -> bool| -> Vec<String> {
+        let uids = candidates.iter().filter(|uid| test(&world.tasks[*uid]));
+        uids.cloned().collect()
+    };
+    match plugin.name.as_str() {
+        "priority" if !reclaims => Some(Answer {
+            orders: true,
+            ..answer(those(&|task| match purpose {
+                Purpose::WithinJob => task.pod.priority < preemptor.pod.priority,
+                _ => job_priority(world, task) < job_priority(world, preemptor),
+            }))
+        }),
+        "gang" => Some(Answer {
+            protects: true,
+            ..answer(match purpose {
+                Purpose::WithinJob => candidates.to_vec(),
+                _ => beyond_minimum(world, candidates),
+            })
+        }),
+        "conformance" => Some(Answer {
+            protects: true,
+            ..answer(those(&|task| !is_critical(task)))
+        }),
+        "drf" if !reclaims => Some(Answer {
+            orders: true,
+            ..answer(with_larger_share(cycle, preemptor, candidates))
+        }),
+        "proportion" if reclaims => Some(Answer {
+            vetoes: true,
+            orders: true,
+            ..answer(queue_share::proportion_gives(cycle, preemptor, candidates))
+        }),
+        _ => None,
+    }
+}
+
+/// Of each job as many as it has beyond its minimum.
+fn beyond_minimum(world: &World, candidates: &[String]) -> Vec<String> {
+    let mut left: BTreeMap<String, i64> = BTreeMap::new();
+    let mut victims = Vec::new();
+    for uid in candidates {
+        let Some(key) = &world.tasks[uid].job else {
+            continue;
+        };
+        let left = left.entry(key.clone()).or_insert_with(|| {
+            let tasks = world.tasks_of(key).into_iter();
+            let live = tasks.filter(|task| world.gang_status(task).is_allocated());
+            live.count() as i64 - i64::from(world.jobs[key].group.min_member)
+        });
+        if *left > 0 {
+            *left -= 1;
+            victims.push(uid.clone());
+        }
+    }
+    victims
+}
+
+fn is_critical(task: &Task) -> bool {
+    let classes = ["system-cluster-critical", "system-node-critical"];
+    classes.contains(&task.pod.priority_class.as_str()) || task.pod.namespace == "kube-system"
+}
+
+/// Tolerance of shares.
+const SAME_SHARE: f64 = 1e-6;
+
+/// Those whose job has, without them, no smaller share than the preemptor's job has with it.
+fn with_larger_share(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> Vec<String> {
+    let world = &cycle.world;
+    let Some(own) = &preemptor.job else {
+        return Vec::new();
+    };
+    let share = |amounts: &Res| hdrf::share_of(&world.total, amounts);
+    let mut mine = world.allocated(own, true);
+    add(&mut mine, &preemptor.charged());
+    let mine = share(&mine);
+    let mut rest: BTreeMap<String, Res> = BTreeMap::new();
+    let mut victims = Vec::new();
+    for uid in candidates {
+        let task = &world.tasks[uid];
+        let Some(key) = &task.job else {
+            continue;
+        };
+        let rest = rest
+            .entry(key.clone())
+            .or_insert_with(|| world.allocated(key, true));
+        sub(rest, &task.charged());
+        let theirs = share(rest);
+        if mine < theirs || (mine - theirs).abs() <= SAME_SHARE {
+            victims.push(uid.clone());
+        }
+    }
+    victims
+}
+
+/// Point *reclaimer*: all agree, and somebody is there to ask.
+pub fn may_reclaim(cycle: &Cycle, task: &Task) -> bool {
+    let job = task.job.as_ref().and_then(|key| cycle.world.jobs.get(key));
+    let Some(job) = job else {
+        return false;
+    };
+    let plugins = cycle.plugins();
+    let answers: Vec<bool> = plugins
+        .filter(|plugin| plugin.enabled.preemptive && plugin.name == "proportion")
+        .map(|_| queue_share::proportion_may_reclaim(cycle, &job.queue, task))
+        .collect();
+    !answers.is_empty() && answers.iter().all(|may| *may)
+}
+
+/// The task is being released, or never was placed.
+pub fn evict(world: &mut World, uid: &str) {
+    if let Some(task) = world.tasks.get_mut(uid) {
+        task.status = Status::Releasing;
+    }
+}

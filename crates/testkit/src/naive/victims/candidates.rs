@@ -1,0 +1,145 @@
+//! For whom room is sought, and who could go as far as its own marks say (spec/07 §2).
+
+use std::cmp::Reverse;
+
+use pumice_model::object::{Gates, PreemptableMark};
+
+use super::Purpose;
+use crate::naive::state::{Job, Status, Task, World};
+use crate::naive::{Cycle, gates};
+
+/// The job may have others evicted, or place pods where they go: its group and queue exist and it can
+/// become ready (spec/07 §2.1).
+pub fn takes_part(cycle: &Cycle, key: &str) -> bool {
+    let job = &cycle.world.jobs[key];
+    cycle.world.queues.contains_key(&job.queue)
+        && !job.group.wants_topology
+        && gates::invalid_reason(cycle, key).is_none()
+}
+
+/// UIDs of the pods of the job for which room is sought.
+pub fn preemptors(world: &World, key: &str) -> Vec<String> {
+    let tasks = world.tasks_of(key).into_iter();
+    let waiting = tasks.filter(|task| {
+        task.status == Status::Pending && task.pod.ours && task.pod.gates == Gates::None
+    });
+    waiting.map(|task| task.pod.uid.clone()).collect()
+}
+
+/// All of the first tier that answers say that the job has too little; nobody answers: no.
+pub fn is_starving(cycle: &Cycle, key: &str) -> bool {
+    for tier in &cycle.config.tiers {
+        let plugins = tier.plugins.iter();
+        let asked = plugins.filter(|plugin| plugin.enabled.job_starving);
+        let answers: Vec<bool> = asked
+            .filter_map(|plugin| says_starving(cycle, &plugin.name, key))
+            .collect();
+        if !answers.is_empty() {
+            return answers.iter().all(|starving| *starving);
+        }
+    }
+    false
+}
+
+fn says_starving(cycle: &Cycle, plugin: &str, key: &str) -> Option<bool> {
+    let tasks = cycle.world.tasks_of(key);
+    let has_place = |task: &&&Task| {
+        let status = cycle.world.gang_status(task);
+        status.is_allocated() || matches!(status, Status::Succeeded | Status::Pipelined)
+    };
+    let placed = tasks.iter().filter(has_place).count();
+    let wanted = match plugin {
+        "gang" => i64::from(cycle.world.jobs[key].group.min_member),
+        "priority" => tasks.len() as i64,
+        _ => return None,
+    };
+    Some((placed as i64) < wanted)
+}
+
+/// `preemptionPolicy: Never`: of the class of the PodGroup, of the pod, or of the class of a pod that
+/// says nothing itself.
+pub fn never_preempts(world: &World, task: &Task) -> bool {
+    let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    job.is_some_and(|job| group_never_preempts(world, job)) || pod_never_preempts(world, task)
+}
+
+/// Nobody is evicted for pods of the group.
+pub fn group_never_preempts(world: &World, job: &Job) -> bool {
+    let class = world.classes.get(&job.group.priority_class);
+    class.is_some_and(|class| class.never_preempts)
+}
+
+fn pod_never_preempts(world: &World, task: &Task) -> bool {
+    match task.pod.preempts {
+        Some(preempts) => !preempts,
+        None => world
+            .class(&task.pod.priority_class)
+            .is_some_and(|class| class.never_preempts),
+    }
+}
+
+/// The pod or its PodGroup says that it is not to be evicted.
+fn is_marked(job: &Job, task: &Task) -> bool {
+    let marks = [task.pod.preemptable, job.group.preemptable];
+    let says_no = |mark| matches!(mark, PreemptableMark::No | PreemptableMark::Unreadable);
+    marks.into_iter().any(says_no)
+}
+
+/// The task could be evicted for that job, wherever it is.
+pub fn is_candidate(world: &World, purpose: Purpose, preemptor: &str, task: &Task) -> bool {
+    let Some((key, job)) = task
+        .job
+        .as_ref()
+        .and_then(|key| world.jobs.get_key_value(key))
+    else {
+        return false;
+    };
+    let Some(queue) = world.queues.get(&job.queue) else {
+        return false;
+    };
+    let same_queue = world.jobs[preemptor].queue == job.queue;
+    let is_of_right_job = match purpose {
+        Purpose::Preempt => key != preemptor && same_queue,
+        Purpose::WithinJob => key == preemptor,
+        Purpose::Reclaim => !same_queue && queue.reclaimable,
+    };
+    is_of_right_job
+        && matches!(task.status, Status::Bound | Status::Running)
+        && task
+            .node
+            .as_ref()
+            .is_some_and(|node| world.nodes.contains_key(node))
+        && !is_marked(job, task)
+}
+
+/// What makes a pod dear, the most telling first: how far its queue is, the priority of its job, its
+/// own, its age.
+pub type Price = (u32, i64, i64, Reverse<i64>);
+
+/// How dear a task is to that job.
+pub fn price(world: &World, _preemptor: &str, task: &Task) -> Price {
+    let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    (
+        0,
+        job.map_or(0, |job| job.priority),
+        i64::from(task.pod.priority),
+        Reverse(task.pod.created_s),
+    )
+}
+
+/// Candidates on a node, cheapest first (spec/07 §2.3, §2.4).
+pub fn on_node(cycle: &Cycle, purpose: Purpose, preemptor: &Task, node: &str) -> Vec<String> {
+    let world = &cycle.world;
+    let Some(job) = &preemptor.job else {
+        return Vec::new();
+    };
+    let tasks = world.tasks_on(node).into_iter();
+    let mut candidates: Vec<&Task> = tasks
+        .filter(|task| is_candidate(world, purpose, job, task))
+        .filter(|task| !preemptor.best_effort() || task.best_effort())
+        .filter(|task| purpose != Purpose::WithinJob || task.pod.priority < preemptor.pod.priority)
+        .collect();
+    candidates.sort_by_key(|task| (price(world, job, task), task.name(), task.pod.uid.clone()));
+    let uids = candidates.into_iter().map(|task| task.pod.uid.clone());
+    uids.collect()
+}

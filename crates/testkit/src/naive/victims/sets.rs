@@ -1,0 +1,198 @@
+//! Whether a pod fits a node, and the cheapest set of victims after whose eviction it does (spec/07 §5).
+
+use pumice_model::object::NodeObject;
+
+use super::Purpose;
+use super::answers::{evict, victims};
+use super::candidates::{self, Price};
+use crate::naive::devices::{self, View};
+use crate::naive::filters::Filters;
+use crate::naive::place::put;
+use crate::naive::state::{Status, Task, World, fits};
+use crate::naive::{Cycle, newcomers, node_groups, queue_share, strategy_fit};
+
+/// With more victims on a node not every set of them is weighed.
+const ALL_SETS: usize = 10;
+
+/// Of that many, sets of up to this size are.
+const SMALL_SET: usize = 3;
+
+/// A copy of the cycle that goes on with another world.
+pub fn with_world<'a>(cycle: &Cycle<'a>, world: World) -> Cycle<'a> {
+    Cycle {
+        config: cycle.config,
+        open: cycle.open.clone(),
+        deserved: cycle.deserved.clone(),
+        world,
+        now_s: cycle.now_s,
+        admitted: cycle.admitted.clone(),
+        failed: cycle.failed.clone(),
+        pledged: cycle.pledged.clone(),
+        number: cycle.number,
+    }
+}
+
+/// The queue of the job may take the task (spec/01 §6.2.4).
+pub fn queue_takes(cycle: &Cycle, task: &Task) -> bool {
+    let Some(key) = &task.job else {
+        return false;
+    };
+    queue_share::allocatable(cycle, &cycle.world.jobs[key].queue, task)
+        && newcomers::are_left_room(cycle, key, task)
+}
+
+/// The limits of the queue hold with the task, which was placed.
+pub fn within_limits(cycle: &Cycle, uid: &str) -> bool {
+    let key = cycle.world.tasks[uid].job.as_ref();
+    key.is_none_or(|key| queue_share::within_limits(cycle, &cycle.world.jobs[key].queue, uid))
+}
+
+/// The node has room for the task in the world of the cycle, as one view of its devices says.
+fn has_room(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> bool {
+    Filters::new(cycle, task).pass(node)
+        && node_groups::pass(cycle, task, node)
+        && strategy_fit::pass(cycle, task, node)
+        && devices::choose(cycle, task, node, view).is_some()
+}
+
+/// Puts the waiting task on the node if its queue may take it and it fits: now, or once everybody is
+/// gone who is being deleted. Otherwise nothing changes.
+pub fn fit(cycle: &mut Cycle, uid: &str, node: &NodeObject) -> bool {
+    let task = cycle.world.tasks[uid].clone();
+    let request = task.request();
+    if !queue_takes(cycle, &task) || !fits(&request, &cycle.world.future_idle(node)) {
+        return false;
+    }
+    let now = fits(&request, &cycle.world.idle(node)) && {
+        let in_future = devices::choose(cycle, &task, node, View::Future);
+        in_future.is_some() && has_room(cycle, &task, node, View::Now)
+    };
+    let later = || {
+        let later = with_world(cycle, cycle.world.later());
+        has_room(&later, &task, node, View::Future)
+    };
+    if !now && !later() {
+        return false;
+    }
+    let before = cycle.world.clone();
+    put(cycle, uid, &node.name, now);
+    let fits = within_limits(cycle, uid);
+    if !fits {
+        cycle.world = before;
+    }
+    fits
+}
+
+/// The waiting task would fit the node with these evicted.
+fn fits_without(cycle: &Cycle, uid: &str, node: &NodeObject, set: &[&String]) -> bool {
+    let mut world = cycle.world.clone();
+    set.iter().for_each(|victim| evict(&mut world, victim));
+    fit(&mut with_world(cycle, world), uid, node)
+}
+
+/// Cost of a set: number, then prices from the dearest down, then places in the order of candidates,
+/// the last one first.
+type Cost = (usize, Vec<Price>, Vec<usize>);
+
+/// A set of victims on a node, with its cost.
+pub struct Offer {
+    pub node: String,
+    pub set: Vec<String>,
+    pub cost: (usize, Vec<Price>),
+}
+
+/// The cheapest set of victims on the node after whose eviction the task fits.
+pub fn cheapest(cycle: &Cycle, purpose: Purpose, uid: &str, node: &NodeObject) -> Option<Offer> {
+    let task = &cycle.world.tasks[uid];
+    let candidates = candidates::on_node(cycle, purpose, task, &node.name);
+    let victims = victims(cycle, purpose, task, &candidates);
+    let fits = |set: &[usize]| {
+        let set: Vec<&String> = set.iter().map(|at| &victims[*at]).collect();
+        fits_without(cycle, uid, node, &set)
+    };
+    let all: Vec<usize> = (0..victims.len()).collect();
+    if !fits(&all) {
+        return None;
+    }
+    let job = task.job.as_deref().unwrap_or_default();
+    let price =
+        |at: &usize| candidates::price(&cycle.world, job, &cycle.world.tasks[&victims[*at]]);
+    let cost = |set: &[usize]| -> Cost {
+        let mut prices: Vec<Price> = set.iter().map(price).collect();
+        prices.sort_by(|l, r| r.cmp(l));
+        let places = set.iter().rev().copied();
+        (set.len(), prices, places.collect())
+    };
+    let most = if victims.len() <= ALL_SETS {
+        victims.len()
+    } else {
+        SMALL_SET
+    };
+    let found = (0..=most).find_map(|size| {
+        let mut sets = sets_of(victims.len(), size);
+        sets.sort_by_key(|set| cost(set));
+        sets.into_iter().find(|set| fits(set))
+    });
+    let set = found.unwrap_or_else(|| greedy(victims.len(), fits));
+    let (number, prices, _) = cost(&set);
+    Some(Offer {
+        node: node.name.clone(),
+        set: set.into_iter().map(|at| victims[at].clone()).collect(),
+        cost: (number, prices),
+    })
+}
+
+/// The cheapest are taken until it fits and given back, dearest first, as long as it still fits.
+fn greedy(number: usize, fits: impl Fn(&[usize]) -> bool) -> Vec<usize> {
+    let mut set: Vec<usize> = Vec::new();
+    for at in 0..number {
+        set.push(at);
+        if fits(&set) {
+            break;
+        }
+    }
+    for at in (0..set.len()).rev() {
+        let mut less = set.clone();
+        less.remove(at);
+        if fits(&less) {
+            set = less;
+        }
+    }
+    set
+}
+
+/// All sets of so many of the numbers below `number`, each in ascending order.
+fn sets_of(number: usize, size: usize) -> Vec<Vec<usize>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for last in (size - 1)..number {
+        for mut set in sets_of(last, size - 1) {
+            set.push(last);
+            all.push(set);
+        }
+    }
+    all
+}
+
+/// The placed tasks still fit where they are, all of them together.
+pub fn all_still_fit(cycle: &Cycle, placed: &[String]) -> bool {
+    placed.iter().all(|uid| {
+        let task = &cycle.world.tasks[uid];
+        let (Some(name), held) = (task.node.clone(), task.held.clone()) else {
+            return false;
+        };
+        let Some(node) = cycle.world.nodes.get(&name).cloned() else {
+            return false;
+        };
+        let mut world = cycle.world.clone();
+        world.set_node(uid, None);
+        if let Some(task) = world.tasks.get_mut(uid) {
+            task.status = Status::Pending;
+            task.held = None;
+        }
+        let mut without = with_world(cycle, world);
+        fit(&mut without, uid, &node) && without.world.tasks[uid].held == held
+    })
+}
