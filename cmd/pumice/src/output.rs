@@ -30,6 +30,7 @@ pub fn print(report: &Report, format: OutputFormat) -> anyhow::Result<()> {
 fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     summary(out, report)?;
     binds(out, report)?;
+    evictions(out, report)?;
     if !report.pipelined.is_empty() {
         section(out, "PIPELINED (waiting for resources being released)")?;
         let rows = report
@@ -130,6 +131,32 @@ fn binds(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         }
     }
     columns(out, ["JOB", "NODE", "PODS", ""], rows)
+}
+
+/// Evicted pods by their jobs, and for whom they went.
+fn evictions(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    if report.evictions.is_empty() {
+        return Ok(());
+    }
+    let jobs = job_names(report);
+    let job_of = |group: &str| jobs.get(group).copied().unwrap_or(group).to_owned();
+    let mut together: BTreeMap<(String, String, &str), Vec<&str>> = BTreeMap::new();
+    for eviction in &report.evictions {
+        let key = (
+            job_of(&eviction.group),
+            job_of(&eviction.by),
+            &*eviction.action,
+        );
+        let pods = together.entry(key).or_default();
+        pods.push(short(&eviction.pod));
+    }
+    section(out, "EVICTED")?;
+    let rows = together.into_iter().map(|((job, by, action), mut pods)| {
+        pods.sort_unstable();
+        let count = pods.len().to_string();
+        [job, by, action.to_owned(), count, abridged(&pods)]
+    });
+    columns(out, ["JOB", "FOR", "ACTION", "PODS", ""], rows.collect())
 }
 
 /// Name of the Job that made a PodGroup, by the PodGroup's name.

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LEAST_SAMPLES: usize = 36;
+const LEAST_SAMPLES: usize = 40;
 
 fn samples() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/samples");

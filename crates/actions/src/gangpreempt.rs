@@ -4,7 +4,7 @@ use pumice_conf::Arguments;
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
-use crate::evict::{EvictionKind, gang_turn, starving_jobs};
+use crate::evict::{EvictionKind, StarvingJobs, gang_turn};
 use crate::kernel::Kernel;
 use crate::registry::ALLOW_WHOLE_BUNDLE;
 
@@ -16,13 +16,13 @@ const GANG_PREEMPT: EvictionKind = EvictionKind {
 /// Goes through queues and their starving jobs.
 pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
     let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
-    let mut jobs = starving_jobs(session);
+    let mut jobs = StarvingJobs::new(session, GANG_PREEMPT.purpose);
     while let Some(queue) = jobs.next_queue(session) {
         while let Some(job) = jobs.next_job(session, queue) {
             if session.work.is_full() {
                 session.postpone(job);
-            } else {
-                gang_turn(session, kernel, &GANG_PREEMPT, allow_whole, queue, job);
+            } else if gang_turn(session, kernel, &GANG_PREEMPT, allow_whole, queue, job) {
+                jobs.got_something(session, job);
             }
         }
     }

@@ -4,7 +4,7 @@ use pumice_conf::Arguments;
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
-use crate::evict::{EvictionKind, gang_turn, starving_jobs};
+use crate::evict::{EvictionKind, StarvingJobs, gang_turn};
 use crate::kernel::Kernel;
 use crate::registry::ALLOW_WHOLE_BUNDLE;
 
@@ -16,7 +16,7 @@ const GANG_RECLAIM: EvictionKind = EvictionKind {
 /// Goes through queues and their starving jobs.
 pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
     let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
-    let mut jobs = starving_jobs(session);
+    let mut jobs = StarvingJobs::new(session, GANG_RECLAIM.purpose);
     while let Some(queue) = jobs.next_queue(session) {
         if session.plugins.overused(session.state, queue) {
             continue;
@@ -24,8 +24,8 @@ pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
         while let Some(job) = jobs.next_job(session, queue) {
             if session.work.is_full() {
                 session.postpone(job);
-            } else {
-                gang_turn(session, kernel, &GANG_RECLAIM, allow_whole, queue, job);
+            } else if gang_turn(session, kernel, &GANG_RECLAIM, allow_whole, queue, job) {
+                jobs.got_something(session, job);
             }
         }
     }

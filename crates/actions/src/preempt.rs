@@ -4,7 +4,7 @@
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
-use crate::evict::{EvictionKind, Search, place_within_job, queue_turn, starving_jobs};
+use crate::evict::{EvictionKind, Search, StarvingJobs, place_within_job, queue_turn};
 use crate::kernel::Kernel;
 
 const PREEMPT: EvictionKind = EvictionKind {
@@ -14,7 +14,7 @@ const PREEMPT: EvictionKind = EvictionKind {
 
 /// Goes through queues, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let mut jobs = starving_jobs(session);
+    let mut jobs = StarvingJobs::new(session, PREEMPT.purpose);
     let mut search = Search::default();
     while let Some(queue) = jobs.next_queue(session) {
         let had_turns = queue_turn(session, kernel, &mut search, &PREEMPT, &mut jobs, queue);

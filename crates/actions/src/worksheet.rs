@@ -77,6 +77,11 @@ impl TaskQueue {
         self.0.pop()
     }
 
+    /// How many are left.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

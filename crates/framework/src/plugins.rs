@@ -605,6 +605,12 @@ impl Plugins {
         }
     }
 
+    /// Whether who may go depends on the preemptor's job by more than queue and priority.
+    pub fn victims_depend_on_job(&self, purpose: Purpose) -> bool {
+        let mut asked = self.ask(self.asked_about_victims(purpose), |x| x.as_victims());
+        asked.any(|p| p.depends_on_job())
+    }
+
     /// What each plugin that protects some of the candidates from a task says, by name: how many it does
     /// not allow.
     pub fn protected(

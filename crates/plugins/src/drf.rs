@@ -164,6 +164,10 @@ impl Plugin for Drf {
 }
 
 impl Victims for Drf {
+    fn depends_on_job(&self) -> bool {
+        true
+    }
+
     fn victims(
         &self,
         state: &State,

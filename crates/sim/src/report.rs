@@ -74,10 +74,13 @@ impl VolumeLine {
 pub struct EvictionLine {
     /// `namespace/name`.
     pub pod: String,
-    /// The job it made room for.
+    /// The job it made room for: `namespace/name` of its PodGroup, or of the pod that has none.
     pub by: String,
-    /// The action.
+    /// The action: `preempt`, `reclaim`.
     pub action: String,
+    /// PodGroup of the evicted pod, or the pod itself when it has none.
+    #[serde(skip)]
+    pub group: String,
 }
 
 /// A pod that waits on a node for resources that are being released.

@@ -5,14 +5,14 @@ use pumice_devices::binding::{Sent, Sequences};
 use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Options;
 use pumice_model::object::Pairs;
-use pumice_model::{Delta, DeviceNote, NoteAbout};
+use pumice_model::{Delta, DeviceNote, NoteAbout, State, TaskIx};
 
 use crate::reader::{DeviceMap, InputObjects, InputSource};
-use crate::report::{BindLine, Ignored, ProblemLine, Report, VolumeLine};
+use crate::report::{BindLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
 use crate::world::World;
 
 /// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
-/// pod, changes a PodGroup or lets a pod end.
+/// pod, evicts one, changes a PodGroup or lets a pod end.
 pub const MAX_CYCLES: u32 = 100_000;
 
 /// Most seconds of a run to a fixed point in which nothing happens, before a plugin's answers change
@@ -159,11 +159,7 @@ fn record(
             .collect();
         annotations.sort();
         world.bind(&pod, &node, &bind.volumes, &annotations, now_s);
-        let group = state
-            .task(bind.task)
-            .job
-            .map(|job| state.job_key(job))
-            .unwrap_or_default();
+        let group = group_of(state, bind.task);
         report.binds.push(BindLine {
             pod,
             node,
@@ -172,9 +168,32 @@ fn record(
             group,
         });
     }
+    for eviction in &decisions.evictions {
+        let pod = state.task_key(eviction.task);
+        world.evict(&pod);
+        report.evictions.push(EvictionLine {
+            pod,
+            by: state.job_key(eviction.by),
+            action: eviction.reason.to_owned(),
+            group: group_of(state, eviction.task),
+        });
+    }
+    for task in &decisions.nominations_ended {
+        world.nominate(&state.task_key(*task), None);
+    }
+    for (task, node) in &decisions.nominations {
+        let node = &state.nodes().object(*node).name;
+        world.nominate(&state.task_key(*task), Some(node));
+    }
     for job in &decisions.groups {
         world.set_group_status(&state.job_key(*job), &state.job(*job).status);
     }
+}
+
+/// The PodGroup of a pod, or the pod itself when it has none.
+fn group_of(state: &State, task: TaskIx) -> String {
+    let job = state.task(task).job;
+    job.map_or_else(String::new, |job| state.job_key(job))
 }
 
 /// Something about devices that was left out or counts as used.

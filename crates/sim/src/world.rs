@@ -193,6 +193,25 @@ impl World {
         }
     }
 
+    /// Accepts an eviction: the pod is terminating until its kubelet has ended it.
+    pub fn evict(&mut self, key: &str) {
+        if let Some(pod) = self.pods.get_mut(key) {
+            pod.deleting = true;
+            self.deleted.insert(key.to_owned());
+            self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
+        }
+    }
+
+    /// Accepts `status.nominatedNodeName` of a pod that waits; `None` clears it.
+    pub fn nominate(&mut self, pod: &str, node: Option<&str>) {
+        if let Some(pod) = self.pods.get_mut(pod)
+            && pod.nominated_node.as_deref() != node
+        {
+            pod.nominated_node = node.map(str::to_owned);
+            self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
+        }
+    }
+
     /// Accepts a PodGroup status.
     pub fn set_group_status(&mut self, group: &str, status: &GroupStatus) {
         if let Some(group) = self.groups.get_mut(group) {

@@ -33,7 +33,8 @@ struct WaitingGang {
     reason: &'static str,
 }
 
-/// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none.
+/// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none; whether
+/// others go for it.
 pub fn gang_turn(
     session: &mut Session,
     kernel: &mut Kernel,
@@ -41,14 +42,14 @@ pub fn gang_turn(
     allow_whole: bool,
     queue: QueueIx,
     job: JobIx,
-) {
+) -> bool {
     let mut order = TaskQueue::placeable(session.state, session.plugins, job);
     let mut tasks = Vec::new();
     while let Some(task) = order.pop() {
         tasks.push(task);
     }
     let Some(first) = tasks.first().copied() else {
-        return;
+        return false;
     };
     let never = tasks.iter().any(|task| session.state.never_preempts(*task));
     let may = |task: &TaskIx| {
@@ -59,7 +60,7 @@ pub fn gang_turn(
                 .is_ok()
     };
     if never || !tasks.iter().all(may) {
-        return;
+        return false;
     }
     let gang = WaitingGang {
         job,
@@ -75,7 +76,7 @@ pub fn gang_turn(
     if bundles.is_empty() || !gang.fits(session, kernel, &bundles, &all) {
         session.undo_to(start);
         session.work.spend(job, kernel.take_effort());
-        return;
+        return false;
     }
     session.undo_to(start);
     // The fewest from the front that do: more never do worse.
@@ -104,13 +105,14 @@ pub fn gang_turn(
     session.work.spend(job, kernel.take_effort());
     if !fits || session.evicted_since(start).is_empty() {
         session.undo_to(start);
-        return;
+        return false;
     }
     if session.state.job(job).is_pending() {
         session.admit(job);
     }
     let ready = session.plugins.job_ready(session.state, job);
     session.commit_evictions_from(start, ready);
+    true
 }
 
 impl WaitingGang {

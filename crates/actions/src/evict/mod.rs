@@ -26,4 +26,4 @@ mod turn;
 pub(crate) use admission::Displaceable;
 pub(crate) use gang::gang_turn;
 pub(crate) use search::Search;
-pub(crate) use turn::{EvictionKind, place_within_job, queue_turn, starving_jobs};
+pub(crate) use turn::{EvictionKind, StarvingJobs, place_within_job, queue_turn};

@@ -32,7 +32,7 @@ pub struct NodeTable {
     static_part: Rc<StaticPart>,
     known: Vec<(Known, u32)>,
     heap: BinaryHeap<Reverse<(Key, u32, u32)>>,
-    /// Nodes that were weighed and found to be out since the last [`NodeTable::forget_weighed`].
+    /// Nodes that were found to be out for one job.
     weighed: Vec<NodeIx>,
     /// Up to where the touch log was followed.
     pub cursor: u64,
@@ -132,8 +132,14 @@ impl NodeTable {
         None
     }
 
-    /// A node was weighed.
-    pub fn weighed(&mut self, state: &State, node: NodeIx, cost: Option<Cost>, evaluation: u64) {
+    /// A node was weighed, by an evaluation that may hold for one job only.
+    pub fn weighed(
+        &mut self,
+        state: &State,
+        node: NodeIx,
+        cost: Option<Cost>,
+        (evaluation, of_job): (u64, bool),
+    ) {
         match cost {
             Some(cost) => {
                 let key = (is_later(state, node), cost);
@@ -141,12 +147,14 @@ impl NodeTable {
             }
             None => {
                 self.set_out(node);
-                self.weighed.push(node);
+                if of_job {
+                    self.weighed.push(node);
+                }
             }
         }
     }
 
-    /// Nodes that were found to be out by weighing them: for others, or later, they may not be.
+    /// Nodes that were found to be out for one job: for others they may not be.
     pub fn take_weighed(&mut self) -> Vec<NodeIx> {
         std::mem::take(&mut self.weighed)
     }

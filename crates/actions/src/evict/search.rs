@@ -38,6 +38,8 @@ struct ScopeNodes {
     scope: Scope,
     /// A preemptor of the scope, for questions to plugins.
     victims: Vec<Vec<Victim>>,
+    /// Number of nodes that have any.
+    with_victims: usize,
     cursor: u64,
     gains: usize,
     tables: Vec<(TableKey, NodeTable)>,
@@ -75,8 +77,10 @@ impl ScopeNodes {
     fn new(session: &Session, scope: Scope, preemptor: TaskIx) -> Self {
         let (state, plugins) = (&*session.state, &*session.plugins);
         let on_node = |node| candidates::on_node(state, plugins, &scope, preemptor, node);
+        let victims: Vec<Vec<Victim>> = state.nodes().indices().map(on_node).collect();
         Self {
-            victims: state.nodes().indices().map(on_node).collect(),
+            with_victims: victims.iter().filter(|there| !there.is_empty()).count(),
+            victims,
             scope,
             cursor: state.nodes().touch_cursor(),
             gains: session.gains(),
@@ -94,6 +98,9 @@ impl ScopeNodes {
         preemptor: &Preemptor,
     ) -> Option<Found> {
         self.catch_up(session, preemptor);
+        if self.with_victims == 0 {
+            return None;
+        }
         self.open_table(session, kernel, preemptor)?;
         loop {
             let (node, evaluation) = self.tables.last_mut()?.1.lowest()?;
@@ -113,13 +120,16 @@ impl ScopeNodes {
         preemptor: &Preemptor,
         node: NodeIx,
     ) {
-        let own = |victim: &&Victim| session.state.task(victim.task).job != Some(preemptor.job);
         let within = self.scope.purpose == Purpose::WithinJob;
-        let candidates = self.victims[node.at()].iter();
-        let candidates: Vec<Victim> = candidates
-            .filter(|victim| within || own(victim))
-            .copied()
-            .collect();
+        let of_others =
+            |victim: &&Victim| within || session.state.task(victim.task).job != Some(preemptor.job);
+        let there = &self.victims[node.at()];
+        let candidates: Vec<Victim> = there.iter().filter(of_others).copied().collect();
+        // Found out for this job, and perhaps not true of others.
+        let of_job = candidates.len() < there.len()
+            || session.plugins.victims_depend_on_job(self.scope.purpose)
+            || session.plugins.job_ready(session.state, preemptor.job)
+            || is_limited(session, preemptor);
         let tasks: Vec<TaskIx> = candidates.iter().map(|victim| victim.task).collect();
         let purpose = self.scope.purpose;
         let allowed = session
@@ -145,7 +155,7 @@ impl ScopeNodes {
         let evaluation = self.evaluation;
         if let Some((_, table)) = self.tables.last_mut() {
             table.cursor = cursor;
-            table.weighed(session.state, node, cost, evaluation);
+            table.weighed(session.state, node, cost, (evaluation, of_job));
         }
     }
 
@@ -184,6 +194,8 @@ impl ScopeNodes {
     fn look_again(&mut self, session: &Session, preemptor: &Preemptor, node: NodeIx) {
         let (state, plugins) = (&*session.state, &*session.plugins);
         let victims = candidates::on_node(state, plugins, &self.scope, preemptor.task, node);
+        self.with_victims += usize::from(!victims.is_empty());
+        self.with_victims -= usize::from(!self.victims[node.at()].is_empty());
         self.victims[node.at()] = victims;
         for (_, table) in &mut self.tables {
             table.look_again(state, node, &self.victims[node.at()]);
@@ -237,4 +249,11 @@ impl ScopeNodes {
         self.tables.push((key, table));
         Some(())
     }
+}
+
+/// The queue may not take the task as things stand, which evictions elsewhere may change.
+fn is_limited(session: &Session, preemptor: &Preemptor) -> bool {
+    let (plugins, state) = (&*session.plugins, &*session.state);
+    let allowed = plugins.allocatable(state, preemptor.queue, preemptor.task);
+    allowed.is_err()
 }

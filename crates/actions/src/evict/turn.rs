@@ -2,8 +2,10 @@
 //! nothing (spec/07 §5).
 
 use pumice_framework::points::Purpose;
+use pumice_framework::sleep::{Bed, SleepGroupIx, SleepsFor};
 use pumice_framework::{Session, Skip};
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
+use rustc_hash::FxHashMap;
 
 use super::candidates::Scope;
 use super::prune;
@@ -21,15 +23,70 @@ pub struct EvictionKind {
     pub reason: &'static str,
 }
 
-/// Starving jobs by queue.
-pub fn starving_jobs(session: &mut Session) -> ByQueue {
-    let mut jobs = ByQueue::default();
-    for job in session.state.waiting_jobs() {
-        if takes_part(session, job) {
-            jobs.push(session, job);
+/// Starving jobs by queue. Of those that sleep and wait for the same the first one has its turn, and the
+/// next one when that one got something.
+pub struct StarvingJobs {
+    jobs: ByQueue,
+    /// By the job that is to have a turn before them, the last one first.
+    followers: FxHashMap<JobIx, Vec<JobIx>>,
+}
+
+impl StarvingJobs {
+    /// All that take part.
+    pub fn new(session: &mut Session, purpose: Purpose) -> Self {
+        let mut jobs = ByQueue::default();
+        let mut groups: FxHashMap<SleepGroupIx, Vec<JobIx>> = FxHashMap::default();
+        let alike = !session.plugins.victims_depend_on_job(purpose);
+        for job in session.state.waiting_jobs() {
+            match session.sleepers.bed(job) {
+                Bed::Group(group) if alike && waits_for_places(session, group) => {
+                    groups.entry(group).or_default().push(job);
+                }
+                _ if takes_part(session, job) => jobs.push(session, job),
+                _ => {}
+            }
+        }
+        let mut followers = FxHashMap::default();
+        for (_, mut members) in groups {
+            let (state, plugins) = (&*session.state, &*session.plugins);
+            let order = |l: &JobIx, r: &JobIx| plugins.job_order(state, *r, *l);
+            members.sort_by(order);
+            // Jobs of one group wait for the same, so all take part or none.
+            if let Some(first) = members.pop()
+                && takes_part(session, first)
+            {
+                jobs.push(session, first);
+                followers.insert(first, members);
+            }
+        }
+        Self { jobs, followers }
+    }
+
+    /// The queue whose turn it is.
+    pub fn next_queue(&mut self, session: &Session) -> Option<QueueIx> {
+        self.jobs.next_queue(session)
+    }
+
+    /// The next job of a queue.
+    pub fn next_job(&mut self, session: &Session, queue: QueueIx) -> Option<JobIx> {
+        self.jobs.next_job(session, queue)
+    }
+
+    /// A job got something: the next one that waits for the same may too.
+    pub fn got_something(&mut self, session: &Session, job: JobIx) {
+        let Some(mut followers) = self.followers.remove(&job) else {
+            return;
+        };
+        if let Some(next) = followers.pop() {
+            self.jobs.push(session, next);
+            self.followers.insert(next, followers);
         }
     }
-    jobs
+}
+
+fn waits_for_places(session: &Session, group: SleepGroupIx) -> bool {
+    let waits_for = session.sleepers.groups().get(group).waits_for();
+    matches!(&**waits_for, SleepsFor::Places(_))
 }
 
 /// Each job of a queue has its turn; those that had one.
@@ -38,7 +95,7 @@ pub fn queue_turn(
     kernel: &mut Kernel,
     search: &mut Search,
     what: &EvictionKind,
-    jobs: &mut ByQueue,
+    jobs: &mut StarvingJobs,
     queue: QueueIx,
 ) -> Vec<JobIx> {
     let mut had_turns = Vec::new();
@@ -47,7 +104,9 @@ pub fn queue_turn(
             session.postpone(job);
             continue;
         }
-        turn(session, kernel, search, what, queue, job);
+        if turn(session, kernel, search, what, queue, job) {
+            jobs.got_something(session, job);
+        }
         had_turns.push(job);
     }
     had_turns
@@ -63,7 +122,7 @@ fn takes_part(session: &mut Session, ix: JobIx) -> bool {
         && session.plugins.job_starving(session.state, ix)
 }
 
-/// One turn of a job.
+/// One turn of a job; whether others go for it.
 fn turn(
     session: &mut Session,
     kernel: &mut Kernel,
@@ -71,7 +130,7 @@ fn turn(
     what: &EvictionKind,
     queue: QueueIx,
     job: JobIx,
-) {
+) -> bool {
     let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     let start = session.checkpoint();
     while let Some(task) = tasks.pop() {
@@ -84,13 +143,18 @@ fn turn(
             queue,
             reason: what.reason,
         };
-        place(session, kernel, search, what.purpose, &preemptor);
+        let placed = place(session, kernel, search, what.purpose, &preemptor);
         session.work.spend(job, kernel.take_effort());
+        if !placed && tasks.len() < session.plugins.lacks(session.state, job) as usize {
+            // Those that are left do not suffice.
+            break;
+        }
     }
     let evicts = !session.evicted_since(start).is_empty();
     let (state, plugins) = (&*session.state, &*session.plugins);
     let ready = plugins.job_ready(state, job);
-    if evicts && (ready || plugins.job_pipelined(state, job)) {
+    let stands = evicts && (ready || plugins.job_pipelined(state, job));
+    if stands {
         prune::take_back_needless(session, kernel, what.reason, queue, job, start);
         if session.state.job(job).is_pending() {
             session.admit(job);
@@ -100,6 +164,7 @@ fn turn(
         session.undo_to(start);
     }
     search.moved();
+    stands
 }
 
 /// Places a task, after evictions if need be; whether it was placed.

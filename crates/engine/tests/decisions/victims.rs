@@ -7,6 +7,7 @@ use pumice_model::object::{
 };
 
 use crate::cluster::*;
+use crate::devices::{decide, holding, split_card, two_cards, vgpu};
 
 /// Volcano's usual configuration with `preempt`.
 const PREEMPT: &str = r#"
@@ -406,4 +407,63 @@ fn for_a_gang_the_cheapest_gang_goes_and_no_more_than_needed() {
         .pod(member("new", pod("new1", "3c")))
         .pod(member("new", pod("new2", "3c")));
     assert_eq!(all.plan(), ["-b-n3", "-b-n4", "new1 (n3)", "new2 (n4)"]);
+}
+
+/// vGPUs under `preempt`.
+const CARDS: &str = "actions: \"enqueue, allocate, preempt\"\n\
+                     tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
+                     {name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n";
+
+/// A node with a job of one pod for each `name class allocation`.
+fn holders(node: NodeObject, pods: &[(&str, &str, &str, i64)]) -> Cluster {
+    let on_node = node.name.clone();
+    pods.iter().fold(
+        cluster(CARDS).node(node),
+        |all, (name, class, ids, memory)| {
+            let pod = holding(ids, vgpu(name, *memory));
+            all.group(ranked(class, group(name, 0)))
+                .pod(on(&on_node, member(name, pod)))
+        },
+    )
+}
+
+fn wants(all: Cluster, memory: i64) -> Cluster {
+    all.group(ranked("high", group("new", 1)))
+        .pod(member("new", vgpu("new", memory)))
+}
+
+#[test]
+fn of_pods_on_cards_those_go_whose_card_then_has_room() {
+    let x = ("x", "low", "GPU-aa,NVIDIA,12000,0:", 12_000);
+    let y = ("y", "low", "GPU-aa,NVIDIA,12000,0:", 12_000);
+    let z = ("z", "mid", "GPU-bb,NVIDIA,12000,0:", 12_000);
+    // One is enough on the second card, though it is dearer than two on the first.
+    let mut all = wants(holders(two_cards("n1"), &[x, y, z]), 20_000);
+    assert_eq!(all.plan(), ["-z", "new (n1)"]);
+    all.gone("z");
+    assert_eq!(decide(&mut all), ["new GPU-bb,NVIDIA,20000,0:"]);
+    // With 12,000 on either card the cheaper one goes, whose card then has 24,000 and more.
+    let y = ("y", "mid", "GPU-bb,NVIDIA,12000,0:", 12_000);
+    let mut all = wants(holders(two_cards("n1"), &[x, y]), 20_000);
+    assert_eq!(all.plan(), ["-x", "new (n1)"]);
+}
+
+#[test]
+fn a_card_that_is_split_is_freed_whole_if_another_split_is_asked() {
+    let a = ("a", "low", "GPU-m0[group1-0],NVIDIA,3000,0:", 3000);
+    let b = ("b", "low", "GPU-m0[group1-1],NVIDIA,3000,0:", 3000);
+    let mut all = wants(holders(split_card("n1"), &[a, b]), 40_000);
+    let plan = all.plan();
+    assert_eq!(plan, ["-a", "-b", "new (n1)"]);
+    all.gone("a");
+    assert_eq!(all.plan(), [""; 0], "the card is still split for b");
+    all.gone("b");
+    assert_eq!(decide(&mut all).len(), 1);
+}
+
+#[test]
+fn nobody_goes_for_a_card_that_no_node_has() {
+    let x = ("x", "low", "GPU-aa,NVIDIA,12000,0:", 12_000);
+    let mut all = wants(holders(two_cards("n1"), &[x]), 30_000);
+    assert_eq!(all.plan(), [""; 0]);
 }

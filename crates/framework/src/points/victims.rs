@@ -37,6 +37,11 @@ pub trait Victims {
         false
     }
 
+    /// Its answers depend on the preemptor's job by more than queue and priority.
+    fn depends_on_job(&self) -> bool {
+        false
+    }
+
     /// A candidate is never named for any preemptor of the same queue and job priority, as long as no pod
     /// of the candidate's job (of its queue, in reclaim) gains a place; and what such an answer weighs.
     /// It saves asking; `None` promises nothing.

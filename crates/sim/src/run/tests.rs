@@ -68,6 +68,10 @@ fn settings(mode: Mode) -> SimulationSettings {
 }
 
 fn run(text: &str, mode: Mode) -> Report {
+    run_under(&config(), text, mode)
+}
+
+fn run_under(config: &Config, text: &str, mode: Mode) -> Report {
     let source = InputSource {
         name: "f".to_owned(),
         bytes: text.as_bytes().to_vec(),
@@ -75,7 +79,7 @@ fn run(text: &str, mode: Mode) -> Report {
     let mut input = InputObjects::default();
     input.read(&source).expect("text");
     let settings = settings(mode);
-    let (report, problems) = simulate(&config(), input, &[source], &settings, |_, _| {});
+    let (report, problems) = simulate(config, input, &[source], &settings, |_, _| {});
     assert!(problems.is_empty(), "{problems:?}");
     report
 }
@@ -264,4 +268,97 @@ spec: {minMember: 2, minResources: {cpu: 2}}
     let report = run(&text, Mode::FixedPoint);
     assert_eq!(report.binds.len(), 4);
     assert!((6..9).contains(&report.cycles), "{}", report.cycles);
+}
+
+const PREEMPT_CONF: &str = r#"actions: "enqueue, allocate, preempt, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+"#;
+
+/// `old` of low priority runs two pods, of which one is enough, and fills the node with them; `new` of
+/// high priority comes with one pod.
+fn somebody_goes() -> String {
+    let class = |name: &str, value: i32| {
+        format!(
+            "kind: PriorityClass\napiVersion: scheduling.k8s.io/v1\nmetadata: {{name: {name}}}\n\
+             value: {value}\n---\n"
+        )
+    };
+    let job = |name: &str, class: &str, replicas: u32| {
+        JOB.replace("{name: j}", &format!("{{name: {name}}}"))
+            .replace("minAvailable: 2", "minAvailable: 1")
+            .replace("replicas: 2", &format!("replicas: {replicas}"))
+            .replace("tasks:", &format!("priorityClassName: {class}\n  tasks:"))
+            .replace("cpu: 1", "cpu: 2")
+    };
+    let pod = |at: u32| {
+        format!(
+            "kind: Pod\napiVersion: v1\nmetadata:\n  name: old-main-{at}\n  annotations:\n    \
+             scheduling.k8s.io/group-name: old\n    volcano.sh/job-name: old\n    \
+             volcano.sh/task-spec: main\n    volcano.sh/task-index: \"{at}\"\nspec:\n  \
+             schedulerName: volcano\n  nodeName: n1\n  containers:\n  - {{name: main, resources: \
+             {{requests: {{cpu: 2}}}}}}\nstatus: {{phase: Running}}\n---\n"
+        )
+    };
+    let running = "status: {state: {phase: Running}, minAvailable: 1, running: 2}\n---\n";
+    [
+        NODE.to_owned(),
+        class("low", 10),
+        class("high", 100),
+        job("old", "low", 2).replace("---\n", running),
+        pod(0),
+        pod(1),
+        job("new", "high", 1),
+    ]
+    .concat()
+}
+
+fn evicted(report: &Report) -> Vec<(&str, &str, &str)> {
+    let lines = report.evictions.iter();
+    lines
+        .map(|line| (&*line.pod, &*line.by, &*line.action))
+        .collect()
+}
+
+#[test]
+fn an_evicted_pod_goes_its_job_makes_it_anew_and_who_it_went_for_is_bound() {
+    let config = parse(PREEMPT_CONF, &pumice_engine::REGISTRY).config;
+    let report = run_under(&config.expect("valid"), &somebody_goes(), Mode::FixedPoint);
+    assert_eq!(
+        evicted(&report),
+        [("default/old-main-0", "default/new", "preempt")]
+    );
+    let bound: Vec<&str> = report.binds.iter().map(|bind| &*bind.pod).collect();
+    assert_eq!(bound, ["default/new-main-0"]);
+    let pending: Vec<&str> = report.pending.iter().map(|pod| &*pod.pod).collect();
+    assert_eq!(pending, ["default/old-main-0"], "made anew");
+    let phases: Vec<&str> = report.jobs.iter().map(|job| &*job.phase).collect();
+    assert_eq!(phases, ["Running", "Running"]);
+    assert!(report.cycles < 10, "it settles: {}", report.cycles);
+}
+
+#[test]
+fn with_cycles_an_evicted_pod_is_terminating_and_who_it_goes_for_waits_on_its_node() {
+    let config = parse(PREEMPT_CONF, &pumice_engine::REGISTRY).config;
+    let config = config.expect("valid");
+    for cycles in [1, 2, 5] {
+        let report = run_under(&config, &somebody_goes(), Mode::Cycles(cycles));
+        assert_eq!(
+            evicted(&report),
+            [("default/old-main-0", "default/new", "preempt")],
+            "nobody else goes in cycle {cycles}"
+        );
+        assert_eq!(report.binds, []);
+        let waits: Vec<(&str, &str)> = report
+            .pipelined
+            .iter()
+            .map(|line| (&*line.pod, &*line.node))
+            .collect();
+        assert_eq!(waits, [("default/new-main-0", "n1")]);
+    }
 }

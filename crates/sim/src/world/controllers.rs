@@ -365,9 +365,13 @@ fn update_pod(known: &mut TrackedPod, pod: &PodObject) -> bool {
     };
     let is_ready = phase == TrackedPhase::Running;
     let seen = (phase, pod.node.is_some(), is_ready);
+    let is_evicted = pod.deleting && known.deleted.is_none();
+    if is_evicted {
+        known.deleted = Some(Timestamp::default());
+    }
     let is_changed = (known.phase, known.is_bound, known.is_ready) != seen;
     (known.phase, known.is_bound, known.is_ready) = seen;
-    is_changed
+    is_changed || is_evicted
 }
 
 /// Brings what is known of a PodGroup up to date; whether it had changed.

@@ -31,9 +31,13 @@ impl World {
                     pod.records = records;
                 }
             }
-            Delta::PodHeld { .. } | Delta::PodSpared { .. } | Delta::PodEvicting { .. } => {
-                self.last_words.push(delta);
+            Delta::PodEvicting { uid } => {
+                let pod = self.uids.get(&uid).and_then(|key| self.pods.get_mut(key));
+                if let Some(pod) = pod {
+                    pod.deleting = true;
+                }
             }
+            Delta::PodHeld { .. } | Delta::PodSpared { .. } => self.last_words.push(delta),
             Delta::GroupApply(group) => {
                 let key = format!("{}/{}", group.namespace, group.name);
                 self.groups.entry(key).or_insert(*group);
