@@ -13,7 +13,7 @@ use pumice_framework::points::Victims;
 use pumice_framework::points::victims::Purpose;
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Step};
-use pumice_model::state::Budget;
+use pumice_model::state::KnownBudget;
 use pumice_model::{State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -51,13 +51,13 @@ struct ExpectedEviction {
 }
 
 /// The API server has taken the pod off what is allowed already.
-fn is_counted(budget: &Budget, pod: &str) -> bool {
+fn is_counted(budget: &KnownBudget, pod: &str) -> bool {
     budget.object.disrupted.iter().any(|name| name == pod)
 }
 
 impl Pdb {
     /// How many more pods of a budget may go.
-    fn left(&self, budget: &Budget) -> i64 {
+    fn left(&self, budget: &KnownBudget) -> i64 {
         let object = &budget.object;
         let counts = |eviction: &&ExpectedEviction| {
             eviction.namespace == object.namespace

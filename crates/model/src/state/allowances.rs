@@ -10,7 +10,7 @@ use crate::selector::selects;
 
 /// A PodDisruptionBudget as last seen.
 #[derive(Clone, Debug)]
-pub struct Budget {
+pub struct KnownBudget {
     /// The object.
     pub object: BudgetObject,
     /// Moves with every change of the object, and never comes back.
@@ -23,7 +23,7 @@ type Spaced<T> = BTreeMap<String, BTreeMap<String, T>>;
 /// All of them.
 #[derive(Default)]
 pub(super) struct Allowances {
-    budgets: Spaced<Budget>,
+    budgets: Spaced<KnownBudget>,
     quotas: Spaced<QuotaObject>,
     /// Versions given out.
     versions: u64,
@@ -51,7 +51,7 @@ impl Allowances {
                     return false;
                 }
                 self.versions += 1;
-                let budget = Budget {
+                let budget = KnownBudget {
                     object: *object,
                     version: self.versions,
                 };
@@ -82,13 +82,13 @@ impl State {
     }
 
     /// The PodDisruptionBudgets of a namespace, by name.
-    pub fn budgets(&self, namespace: &str) -> impl Iterator<Item = &Budget> {
+    pub fn budgets(&self, namespace: &str) -> impl Iterator<Item = &KnownBudget> {
         let own = self.allowances.budgets.get(namespace);
         own.into_iter().flat_map(BTreeMap::values)
     }
 
     /// The PodDisruptionBudgets that select a pod, by name.
-    pub fn budgets_of(&self, ix: TaskIx) -> impl Iterator<Item = &Budget> {
+    pub fn budgets_of(&self, ix: TaskIx) -> impl Iterator<Item = &KnownBudget> {
         let task = self.task(ix);
         self.budgets(self.names.text(task.namespace))
             .filter(|budget| {
@@ -98,7 +98,7 @@ impl State {
     }
 
     /// A PodDisruptionBudget.
-    pub fn budget(&self, namespace: &str, name: &str) -> Option<&Budget> {
+    pub fn budget(&self, namespace: &str, name: &str) -> Option<&KnownBudget> {
         self.allowances.budgets.get(namespace)?.get(name)
     }
 

@@ -37,7 +37,7 @@ use crate::volume::Volumes;
 use allowances::Allowances;
 use changes::Changes;
 
-pub use allowances::Budget;
+pub use allowances::KnownBudget;
 pub use hold::Hold;
 pub use placement::Placement;
 pub use sweep::Footprint;

@@ -10,7 +10,7 @@ use pumice_model::selector::selects_pairs;
 use super::World;
 
 /// How many pods have to stay.
-enum Limit {
+enum DisruptionLimit {
     MinAvailable(IntOrString),
     MaxUnavailable(IntOrString),
 }
@@ -19,7 +19,7 @@ enum Limit {
 pub(super) struct Budgeted {
     object: BudgetObject,
     /// `None` where the manifest has a status, which stays.
-    limit: Option<Limit>,
+    limit: Option<DisruptionLimit>,
     /// The most pods it ever selected.
     expected: i32,
 }
@@ -28,11 +28,17 @@ impl Budgeted {
     pub(super) fn new(wire: &PodDisruptionBudget, object: BudgetObject) -> Self {
         let limit = match (&wire.status, &wire.spec) {
             (None, Some(spec)) => {
-                let most = spec.max_unavailable.clone().map(Limit::MaxUnavailable);
-                let least = spec.min_available.clone().map(Limit::MinAvailable);
+                let most = spec
+                    .max_unavailable
+                    .clone()
+                    .map(DisruptionLimit::MaxUnavailable);
+                let least = spec
+                    .min_available
+                    .clone()
+                    .map(DisruptionLimit::MinAvailable);
                 // Without either one pod has to stay, as the API server sets it.
                 most.or(least)
-                    .or(Some(Limit::MinAvailable(IntOrString::Int(1))))
+                    .or(Some(DisruptionLimit::MinAvailable(IntOrString::Int(1))))
             }
             _ => None,
         };
@@ -83,8 +89,10 @@ impl World {
                 }
                 budget.expected = budget.expected.max(count);
                 let stay = match limit {
-                    Limit::MinAvailable(least) => scaled(least, budget.expected),
-                    Limit::MaxUnavailable(most) => budget.expected - scaled(most, budget.expected),
+                    DisruptionLimit::MinAvailable(least) => scaled(least, budget.expected),
+                    DisruptionLimit::MaxUnavailable(most) => {
+                        budget.expected - scaled(most, budget.expected)
+                    }
                 };
                 budget.object.allowed = (healthy - stay.max(0)).max(0);
                 budget.object.healthy = healthy;
