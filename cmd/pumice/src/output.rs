@@ -300,7 +300,15 @@ fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         out,
         ["NAME", "STATE", "SHARE", "ALLOCATED", "DESERVED"],
         rows.collect(),
-    )
+    )?;
+    let warnings = report
+        .queues
+        .iter()
+        .filter(|queue| !queue.warning.is_empty());
+    for queue in warnings {
+        writeln!(out, "queue {}: {}", queue.name, queue.warning)?;
+    }
+    Ok(())
 }
 
 fn section(out: &mut impl Write, title: &str) -> anyhow::Result<()> {

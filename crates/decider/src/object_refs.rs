@@ -2,7 +2,7 @@
 
 use pumice_engine::Engine;
 use pumice_model::write::{ObjectRef, PodRef};
-use pumice_model::{JobIx, NoteAbout, TaskIx};
+use pumice_model::{JobIx, NoteAbout, QueueIx, TaskIx};
 
 /// The pod behind a task.
 pub fn pod_ref(engine: &Engine, task: TaskIx) -> PodRef {
@@ -27,6 +27,18 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
         name: job.name.to_string(),
         uid: job.uid.to_string(),
     })
+}
+
+/// A queue.
+pub fn queue_ref(engine: &Engine, queue: QueueIx) -> ObjectRef {
+    let queue = &engine.state().queue(queue).object;
+    ObjectRef {
+        api_version: "scheduling.volcano.sh/v1beta1".to_owned(),
+        kind: "Queue".to_owned(),
+        namespace: String::new(),
+        name: queue.name.clone(),
+        uid: queue.uid.clone(),
+    }
 }
 
 /// What a note on devices is about.

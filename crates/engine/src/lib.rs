@@ -25,6 +25,8 @@ pub mod report;
 pub mod view;
 pub mod waiting;
 
+use std::collections::BTreeMap;
+
 pub use pumice_actions::Action;
 use pumice_actions::Kernel;
 use pumice_conf::{Arguments, Config, Registry};
@@ -42,7 +44,7 @@ pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
 pub use pumice_framework::{Eviction, Observer, Stage, Unobserved};
 use report::ReportLog;
-pub use report::{GroupEvent, PodReport, Reports};
+pub use report::{GroupEvent, PodReport, QueueEvent, Reports};
 use waiting::Serviceable;
 
 /// Everything a configuration may name, built or not.
@@ -330,6 +332,12 @@ impl Engine {
     /// What the queue plugin says about a queue.
     pub fn queue_view(&self, queue: QueueIx) -> Option<QueueShare> {
         self.plugins.queue_view(&self.state, queue)
+    }
+
+    /// What is wrong on queues, as their owners are told; nothing while a change of queues waits for its
+    /// cycle.
+    pub fn queue_warnings(&self) -> BTreeMap<QueueIx, String> {
+        self.plugins.queue_warnings(&self.state).unwrap_or_default()
     }
 
     /// Gangs of which some pods are bound, fewer than they need, and when each was first seen so

@@ -49,6 +49,7 @@ pub fn queue(queue: &Queue) -> Result<QueueObject, Vec<ObjectProblem>> {
     let allocated = amounts(Some(&queue.status.allocated), status.field("allocated"));
     let (hierarchy, hierarchy_weights) = hierarchy(&queue.metadata);
     let out = QueueObject {
+        uid: queue.metadata.uid.clone().unwrap_or_default(),
         name: meta::name(&queue.metadata, &mut problems),
         created_s: meta::created_s(&queue.metadata),
         weight: i64::from(weight),

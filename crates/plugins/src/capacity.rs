@@ -72,6 +72,7 @@ pub struct CapacityPlugin {
     levels: u32,
     tree: QueueTree,
     entitlements: Vec<OwedAmounts>,
+    unknown: OwedAmounts,
     sums: TreeSums,
     /// By queue index.
     shares: Vec<f64>,
@@ -88,13 +89,15 @@ impl CapacityPlugin {
             },
             tree: QueueTree::default(),
             entitlements: Vec::new(),
+            unknown: OwedAmounts::default(),
             sums: TreeSums::default(),
             shares: Vec::new(),
         }
     }
 
+    /// Of a queue that came since the cycle began nothing is known: it has no limits and is owed nothing.
     fn of(&self, queue: QueueIx) -> &OwedAmounts {
-        &self.entitlements[queue.at()]
+        self.entitlements.get(queue.at()).unwrap_or(&self.unknown)
     }
 
     /// What a queue holds, with those below it.
@@ -103,7 +106,7 @@ impl CapacityPlugin {
     }
 
     fn share(&self, queue: QueueIx) -> f64 {
-        self.shares[queue.at()]
+        self.shares.get(queue.at()).copied().unwrap_or(1.0)
     }
 
     /// The shares of a queue and its ancestors, after their sums have changed.

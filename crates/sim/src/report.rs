@@ -160,6 +160,9 @@ pub struct QueueLine {
     pub allocated: BTreeMap<String, String>,
     /// Share.
     pub share: f64,
+    /// What is wrong on it, as an event tells; empty for nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub warning: String,
 }
 
 /// A batch Job.
@@ -294,9 +297,12 @@ impl Report {
         self.pending.sort_by(|l, r| l.pod.cmp(&r.pod));
         self.describe_groups(engine);
         let totals = queue_totals(state);
+        let mut warnings = engine.queue_warnings();
         for (ix, queue) in state.queues() {
             let allocated = totals.get(&ix).unwrap_or(&queue.allocated);
-            self.queues.push(queue_line(engine, ix, queue, allocated));
+            let warning = warnings.remove(&ix);
+            self.queues
+                .push(queue_line(engine, ix, queue, allocated, warning));
         }
         self.queues.sort_by(|l, r| l.name.cmp(&r.name));
     }
@@ -330,7 +336,13 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
     engine.cause_text(ix)
 }
 
-fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -> QueueLine {
+fn queue_line(
+    engine: &Engine,
+    ix: QueueIx,
+    queue: &Queue,
+    allocated: &ResVec,
+    warning: Option<String>,
+) -> QueueLine {
     let names = engine.state().resources();
     let quantity = |ix, amount: i64| {
         let name = names.name(ix).to_owned();
@@ -356,5 +368,6 @@ fn queue_line(engine: &Engine, ix: QueueIx, queue: &Queue, allocated: &ResVec) -
             .collect(),
         allocated,
         share: view.share,
+        warning: warning.unwrap_or_default(),
     }
 }

@@ -264,6 +264,9 @@ pub fn queue_table(out: &mut dyn Write, view: &QueueView) -> anyhow::Result<()> 
         }
     );
     line(out, "Share", &share)?;
+    if !view.warning.is_empty() {
+        line(out, "Warning", &view.warning)?;
+    }
     line(out, "PodGroups", &counts(&view.pod_groups))?;
     line(out, "Pods", &counts(&view.pods))?;
     resources(out, view)?;

@@ -16,7 +16,7 @@ mod pods;
 mod queues;
 mod warnings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_framework::Refusal;
 use pumice_model::object::{Amounts, GroupPhase};
@@ -60,6 +60,20 @@ pub struct GroupEvent {
     pub message: String,
 }
 
+/// A warning on a Queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueEvent {
+    /// The queue.
+    pub queue: QueueIx,
+    /// What is wrong on it, and what to do.
+    pub message: String,
+}
+
+impl QueueEvent {
+    /// Reason of the event.
+    pub const REASON: &'static str = "InvalidQueue";
+}
+
 /// What is to be written, besides the decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reports {
@@ -70,6 +84,8 @@ pub struct Reports {
     pub queues: Vec<(QueueIx, Amounts)>,
     /// Events on PodGroups.
     pub events: Vec<GroupEvent>,
+    /// Warnings on Queues.
+    pub queue_events: Vec<QueueEvent>,
     /// Queues that were deleted while PodGroups with pods on nodes named them, and how many did.
     pub lost_queues: Vec<(String, usize)>,
 }
@@ -77,7 +93,8 @@ pub struct Reports {
 impl Reports {
     /// Nothing to write.
     pub fn is_empty(&self) -> bool {
-        let events = self.events.is_empty() && self.lost_queues.is_empty();
+        let on_queues = self.queue_events.is_empty() && self.lost_queues.is_empty();
+        let events = self.events.is_empty() && on_queues;
         self.pods.is_empty() && self.queues.is_empty() && events
     }
 }
@@ -91,6 +108,10 @@ pub(crate) struct ReportLog {
     groups: LastReports<JobIx>,
     /// What plugins have to say about a PodGroup.
     warnings: LastReports<JobIx>,
+    /// What plugins have to say about a Queue.
+    queue_warnings: LastReports<QueueIx>,
+    /// Queues something was said about.
+    warned_queues: BTreeSet<QueueIx>,
     repeats: Repeats,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobIx>>,
@@ -133,6 +154,7 @@ impl ReportLog {
             self.pods.due_s(),
             self.groups.due_s(),
             self.warnings.due_s(),
+            self.queue_warnings.due_s(),
         ];
         let due = [first, self.queues.due_s(), self.lost_queues.due_s()];
         due.into_iter().chain(again).flatten().min()
@@ -214,6 +236,7 @@ impl Engine {
                 reason: "Scheduled",
                 message: "pod group is ready".to_owned(),
             }));
+        self.warn_queues(&mut log, now_s, &mut reports.queue_events);
         self.report_lost_queues(&mut log.lost_queues, now_s, &mut reports);
         reports.queues = log.queues.report(&mut self.state, now_s);
         self.report_log = log;

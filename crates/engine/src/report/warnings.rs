@@ -1,11 +1,11 @@
-//! What plugins have to say to the owner of a PodGroup: that something written on it is not what it
-//! seems. An event, at once and again before the API server forgets it.
+//! What plugins have to say to the owner of a PodGroup or Queue: that something written on it is not what
+//! it seems. An event, at once and again before the API server forgets it.
 
 use pumice_model::object::{GroupPhase, PreemptableMark};
 use pumice_model::{Job, JobIx, State, TaskIx};
 
 use super::log::LastReport;
-use super::{GroupEvent, ReportLog};
+use super::{GroupEvent, QueueEvent, ReportLog};
 use crate::Engine;
 use crate::waiting::Fingerprint;
 
@@ -53,6 +53,54 @@ impl Engine {
                 Some(event) => events.push(event),
                 None => warnings.forget(ix),
             }
+        }
+    }
+
+    /// Tells the warnings on Queues that are other ones than before, and again those that still stand.
+    pub(super) fn warn_queues(
+        &self,
+        log: &mut ReportLog,
+        now_s: i64,
+        events: &mut Vec<QueueEvent>,
+    ) {
+        let Some(warnings) = self.plugins.queue_warnings(&self.state) else {
+            return;
+        };
+        let ReportLog {
+            queue_warnings: last,
+            warned_queues,
+            repeats,
+            ..
+        } = log;
+        warned_queues.retain(|ix| {
+            let stands = warnings.contains_key(ix);
+            if !stands {
+                last.forget(*ix);
+            }
+            stands
+        });
+        let again = last.take_due(now_s, |ix| repeats.next_s(now_s, ix));
+        for (queue, message) in warnings {
+            let object = &self.state.queue(queue).object;
+            // An index may mean another queue now, and a name another object.
+            let about = format!("{}/{}: {message}", object.name, object.uid);
+            let fingerprint = Fingerprint::of_text(&about);
+            let known = warned_queues.contains(&queue)
+                && matches!(last.look_up(queue, now_s), LastReport::Message { text, .. }
+                    if text == fingerprint.data);
+            if known && !again.contains(&queue) {
+                continue;
+            }
+            if !known {
+                let report = LastReport::Message {
+                    fingerprint,
+                    text: fingerprint.data,
+                    at_s: now_s,
+                };
+                last.put(queue, report, repeats.next_s(now_s, queue));
+                warned_queues.insert(queue);
+            }
+            events.push(QueueEvent { queue, message });
         }
     }
 

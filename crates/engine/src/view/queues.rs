@@ -46,6 +46,9 @@ pub struct QueueView {
     pub share: f64,
     /// It has at least all it deserves.
     pub overused: bool,
+    /// What is wrong on it, as an event tells; empty for nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub warning: String,
     /// PodGroups by phase.
     pub pod_groups: BTreeMap<String, usize>,
     /// Pods by status.
@@ -82,7 +85,10 @@ impl Engine {
         let total = all.len();
         all.truncate(MOST_ROWS);
         let (counts, held) = (self.counts(), queue_totals(&self.state));
-        let queues = all.into_iter().map(|ix| self.queue_row(ix, &counts, &held));
+        let warnings = self.queue_warnings();
+        let queues = all
+            .into_iter()
+            .map(|ix| self.queue_row(ix, &counts, &held, &warnings));
         QueuesView {
             total,
             queues: queues.collect(),
@@ -91,7 +97,8 @@ impl Engine {
 
     pub(super) fn queue_view_of(&self, name: &str) -> Result<QueueView, Absent> {
         let ix = self.find_queue(name)?;
-        let mut queue = self.queue_row(ix, &self.counts(), &queue_totals(&self.state));
+        let (held, warnings) = (queue_totals(&self.state), self.queue_warnings());
+        let mut queue = self.queue_row(ix, &self.counts(), &held, &warnings);
         let waiting = self.waiting_by_queue();
         let jobs = waiting.get(&Some(ix)).map_or(&[][..], Vec::as_slice);
         queue.first = self.first_waiting(jobs, MOST_WAITING);
@@ -126,6 +133,7 @@ impl Engine {
         ix: QueueIx,
         counts: &FxHashMap<QueueIx, JobCounts>,
         held: &FxHashMap<QueueIx, ResVec>,
+        warnings: &BTreeMap<QueueIx, String>,
     ) -> QueueView {
         let queue = self.state.queue(ix);
         let view = self.queue_view(ix).unwrap_or_default();
@@ -156,6 +164,7 @@ impl Engine {
             inqueue: quantities(&self.state, &view.inqueue),
             share: view.share,
             overused: view.overused,
+            warning: warnings.get(&ix).cloned().unwrap_or_default(),
             pod_groups: phases
                 .map(|(phase, count)| (phase.name().to_owned(), count))
                 .collect(),

@@ -268,3 +268,131 @@ fn sums_that_leave_64_bits_stay_in_their_queue() {
         assert!(why.contains("the pod never fits"), "{why}");
     }
 }
+
+/// Queues as a tree.
+const TREE: &str = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: gang\n  - name: \
+                    predicates\n  - name: capacity\n    enableHierarchy: true\n";
+
+fn below(parent: &str, name: &str) -> QueueObject {
+    QueueObject {
+        parent: parent.to_owned(),
+        uid: format!("uid-of-{name}"),
+        ..queue(name)
+    }
+}
+
+/// What owners of queues are told.
+fn told(cluster: &mut Cluster, now_s: i64) -> Vec<String> {
+    cluster.engine.cycle(now_s);
+    let events = cluster.engine.reports(now_s).queue_events;
+    let name = |ix| cluster.engine.state().queue(ix).object.name.clone();
+    events
+        .into_iter()
+        .map(|event| format!("{}: {}", name(event.queue), event.message))
+        .collect()
+}
+
+#[test]
+fn what_is_wrong_on_a_queue_is_told_there_once_and_again_later() {
+    let mut cluster = Cluster::under(TREE)
+        .node(node("n1", "4c 8Gi pods=9"))
+        .queue(below("gone", "lost"))
+        .queue(below("", "fine"));
+    let first = told(&mut cluster, 0);
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert!(
+        first[0].starts_with("lost: queue lost is held"),
+        "{first:?}"
+    );
+    assert_eq!(told(&mut cluster, 1), [""; 0]);
+    let due_s = cluster.engine.wake_at_s().expect("a time");
+    assert_eq!(told(&mut cluster, due_s), first);
+    // Made anew it is another object, whose owner has not been told.
+    cluster.apply(Delta::QueueApply(Box::new(QueueObject {
+        uid: "another".to_owned(),
+        ..below("gone", "lost")
+    })));
+    assert_eq!(told(&mut cluster, due_s + 1), first);
+    cluster.apply(Delta::QueueApply(Box::new(below("fine", "lost"))));
+    assert_eq!(told(&mut cluster, due_s + 2), [""; 0]);
+    assert_eq!(told(&mut cluster, due_s + 7200), [""; 0]);
+    cluster.apply(Delta::QueueDelete("fine".to_owned()));
+    assert_eq!(
+        told(&mut cluster, due_s + 7201),
+        first
+            .iter()
+            .map(|text| { text.replace("\"gone\"", "\"fine\"") })
+            .collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_queue_that_is_held_stops_nobody_else() {
+    let of = |queue: &str, name: &str| GroupObject {
+        queue: queue.to_owned(),
+        ..asking("1c", waiting(group(name, 1)))
+    };
+    let mut cluster = Cluster::under(TREE)
+        .node(node("n1", "4c 8Gi pods=9"))
+        .queue(below("gone", "lost"))
+        .queue(below("", "top"))
+        .queue(below("top", "leaf"))
+        .group(of("lost", "a"))
+        .group(of("top", "b"))
+        .group(of("leaf", "c"));
+    for name in ["a", "b", "c"] {
+        cluster = cluster.pod(member(name, pod(&format!("pod-{name}"), "1c")));
+    }
+    assert_eq!(cluster.cycle(), ["pod-c n1"]);
+    assert_eq!(cluster.phase("a"), GroupPhase::Pending);
+    assert_eq!(cluster.phase("b"), GroupPhase::Pending);
+    cluster.engine.reports(0);
+    let mut said: Vec<String> = cluster
+        .engine
+        .reports(9)
+        .events
+        .into_iter()
+        .map(|e| e.message)
+        .collect();
+    said.sort();
+    assert!(
+        said.iter()
+            .any(|text| text.contains("which does not exist")),
+        "{said:?}"
+    );
+    assert!(
+        said.iter()
+            .any(|text| text.contains("has other queues below it")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_pod_says_which_queue_above_its_own_is_full() {
+    let top = QueueObject {
+        capability: amounts("2c"),
+        ..below("", "top")
+    };
+    let of_leaf = |name: &str| GroupObject {
+        queue: "leaf".to_owned(),
+        ..group(name, 1)
+    };
+    let mut cluster = Cluster::under(TREE)
+        .node(node("n1", "4c 8Gi pods=9"))
+        .queue(top)
+        .queue(below("top", "leaf"))
+        .group(of_leaf("a"))
+        .group(of_leaf("b"))
+        .pod(member("a", pod("p1", "2c")))
+        .pod(member("b", pod("p2", "1c")));
+    assert_eq!(cluster.cycle(), ["p1 n1"]);
+    cluster.engine.reports(0);
+    let reports = cluster.engine.reports(9);
+    let said: Vec<String> = reports
+        .pods
+        .into_iter()
+        .map(|report| report.message)
+        .collect();
+    let expected = "insufficient cpu (queue top above it: capability 2, used 2, asked 1)";
+    assert!(said.iter().any(|text| text.contains(expected)), "{said:?}");
+}

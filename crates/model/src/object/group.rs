@@ -175,6 +175,8 @@ impl QueueState {
 pub struct QueueObject {
     /// Name, unique in the cluster.
     pub name: String,
+    /// UID; empty where it is unknown.
+    pub uid: String,
     /// Creation, seconds since the epoch; 0 when absent.
     pub created_s: i64,
     /// `spec.weight`, default 1.

@@ -12,6 +12,7 @@ use super::tree::QueueTree;
 /// Sums by queue.
 #[derive(Default)]
 pub(super) struct TreeSums {
+    nothing: HeldSums,
     own: Vec<HeldSums>,
     total: Vec<HeldSums>,
     /// Reserved by admissions of this cycle, queues below included.
@@ -139,18 +140,24 @@ impl TreeSums {
 
     /// What a queue holds.
     pub fn held(&self, queue: QueueIx) -> &ResVec {
-        &self.total[queue.at()].held
+        &self.of(queue).held
+    }
+
+    /// A queue that came since the cycle began holds nothing.
+    fn of(&self, queue: QueueIx) -> &HeldSums {
+        self.total.get(queue.at()).unwrap_or(&self.nothing)
     }
 
     /// What admitted jobs of a queue reserve.
     pub fn inqueue(&self, queue: QueueIx, ix: ResIx) -> i64 {
-        let reserved = self.total[queue.at()].reserved.get(ix);
-        reserved.saturating_add(self.promised[queue.at()].get(ix))
+        let promised = self.promised.get(queue.at());
+        let promised = promised.map_or(0, |promised| promised.get(ix));
+        self.of(queue).reserved.get(ix).saturating_add(promised)
     }
 
     /// What a queue holds beyond `minResources` of its jobs, as of the beginning of the cycle.
     pub fn elastic(&self, queue: QueueIx, ix: ResIx) -> i64 {
-        self.total[queue.at()].elastic.get(ix)
+        self.of(queue).elastic.get(ix)
     }
 
     /// Whether the sums are those of the state.

@@ -141,3 +141,18 @@ fn nearer_relatives_are_asked_first() {
     let flat = opened(CapacityPlugin::new(false, 0), &state);
     assert!(flat.as_queue_distance().is_none());
 }
+
+#[test]
+fn an_ancestor_of_both_does_not_protect_whatever_its_level() {
+    // top is two levels above the giver and one above the taker, and has not what it deserves.
+    let cluster = Cluster::default()
+        .node(node("n", "16c 32Gi pods=100"))
+        .queue(tree_queue("top", "", "16c", "", ""))
+        .queue(tree_queue("taker", "top", "4c", "", ""))
+        .queue(tree_queue("mid", "top", "1c", "", ""))
+        .queue(tree_queue("giver", "mid", "1c", "", ""));
+    let cluster = filled(cluster, "taker", (0, ""), "1c");
+    let state = filled(cluster, "giver", (3, "1c"), "").build();
+    let plugin = hierarchical(&state, 3);
+    assert_eq!(victims(&plugin, &state, "taker", "giver"), 2);
+}
