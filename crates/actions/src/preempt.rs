@@ -4,7 +4,7 @@
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
-use crate::evict::{EvictionKind, Search, StarvingJobs, place_within_job, queue_turn};
+use crate::evict::{EvictionKind, StarvingJobs, VictimSearch, place_within_job, queue_turn};
 use crate::kernel::Kernel;
 
 const PREEMPT: EvictionKind = EvictionKind {
@@ -15,7 +15,7 @@ const PREEMPT: EvictionKind = EvictionKind {
 /// Goes through queues, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
     let mut jobs = StarvingJobs::new(session, PREEMPT.purpose);
-    let mut search = Search::default();
+    let mut search = VictimSearch::default();
     while let Some(queue) = jobs.next_queue(session) {
         let had_turns = queue_turn(session, kernel, &mut search, &PREEMPT, &mut jobs, queue);
         for job in had_turns {

@@ -4,7 +4,7 @@
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
-use crate::evict::{EvictionKind, Search, StarvingJobs, queue_turn};
+use crate::evict::{EvictionKind, StarvingJobs, VictimSearch, queue_turn};
 use crate::kernel::Kernel;
 
 const RECLAIM: EvictionKind = EvictionKind {
@@ -15,7 +15,7 @@ const RECLAIM: EvictionKind = EvictionKind {
 /// Goes through queues that are not overused, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
     let mut jobs = StarvingJobs::new(session, RECLAIM.purpose);
-    let mut search = Search::default();
+    let mut search = VictimSearch::default();
     while let Some(queue) = jobs.next_queue(session) {
         if !session.plugins.overused(session.state, queue) {
             queue_turn(session, kernel, &mut search, &RECLAIM, &mut jobs, queue);

@@ -16,7 +16,7 @@ use pumice_framework::{Plugin, Plugins, ReasonId, ReasonKind, ReasonTable, Sessi
 use pumice_model::domains::Domains;
 use pumice_model::object::{NodeObject, PodObject, PodPhase};
 use pumice_model::resource::CPU;
-use pumice_model::{Delta, JobIx, Moment, NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{Delta, JobIx, LoadMoment, NodeIx, State, TaskIx, TaskStatus};
 
 const NODES: usize = 7;
 const PODS: usize = 24;
@@ -117,7 +117,13 @@ impl NodeFilter for PodLimit {
         true
     }
 
-    fn reject(&self, state: &State, range: Range<usize>, _: Moment, out: &mut [Option<ReasonId>]) {
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        _: LoadMoment,
+        out: &mut [Option<ReasonId>],
+    ) {
         for (out, node) in out.iter_mut().zip(range) {
             if pods(state, node) >= MOST_PODS {
                 *out = Some(self.0);

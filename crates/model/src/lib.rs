@@ -38,7 +38,7 @@ pub use ix::{
     TaskIx,
 };
 pub use job::{Job, Origin};
-pub use node::{Moment, Nodes};
+pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};

@@ -93,7 +93,7 @@ pub struct Burden<'a> {
 
 /// When: what pods on their way out hold is there now, and not any more once they are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum LoadMoment {
     /// As it is.
     Now,
     /// Once everything that is being released is free.
@@ -185,17 +185,21 @@ impl Nodes {
     }
 
     /// Host ports in use on a node.
-    pub fn ports(&self, node: NodeIx, moment: Moment) -> impl Iterator<Item = &HostPort> {
+    pub fn ports(&self, node: NodeIx, moment: LoadMoment) -> impl Iterator<Item = &HostPort> {
         self.ports[node.at()].at(moment)
     }
 
     /// Volumes that count against the limits of a node.
-    pub fn attached(&self, node: NodeIx, moment: Moment) -> impl Iterator<Item = &VolumeSource> {
+    pub fn attached(
+        &self,
+        node: NodeIx,
+        moment: LoadMoment,
+    ) -> impl Iterator<Item = &VolumeSource> {
         self.attached[node.at()].sources.at(moment)
     }
 
     /// In-line disks on a node.
-    pub fn disks(&self, node: NodeIx, moment: Moment) -> impl Iterator<Item = &Disk> {
+    pub fn disks(&self, node: NodeIx, moment: LoadMoment) -> impl Iterator<Item = &Disk> {
         self.attached[node.at()].disks.at(moment)
     }
 

@@ -19,7 +19,7 @@ use pumice_model::resource::PODS;
 use pumice_model::selector::{
     node_affinity_conflicts, node_affinity_holds, tolerates_cordon, tolerates_filtering,
 };
-use pumice_model::{Moment, NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx, State};
 
 use volumes::{VolumeReasons, VolumeSwitches};
 
@@ -272,11 +272,11 @@ impl NodeFilter for PodNumber {
         &self,
         state: &State,
         range: Range<usize>,
-        moment: Moment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         let nodes = state.nodes();
-        if moment == Moment::Released && nodes.in_transit > 0 {
+        if moment == LoadMoment::Released && nodes.in_transit > 0 {
             for (node, out) in range.zip(out) {
                 let limit = nodes.allocatable.get(PODS, NodeIx(node as u32));
                 if limit <= nodes.pod_count[node] - nodes.releasing_count[node] {
@@ -323,7 +323,7 @@ impl NodeFilter for FreePorts {
         &self,
         state: &State,
         range: Range<usize>,
-        moment: Moment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         let nodes = state.nodes();

@@ -7,7 +7,7 @@ use pumice_framework::{Plugins, VictimCounts};
 use pumice_model::{JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cost::Rank;
+use super::cost::VictimRank;
 
 /// Preemptors that have the same candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,11 +131,11 @@ pub fn count(state: &State, plugins: &Plugins, scope: &Scope, preemptor: TaskIx)
 
 /// One candidate.
 #[derive(Clone, Copy, Debug)]
-pub struct Victim {
+pub struct RankedVictim {
     /// The task.
     pub task: TaskIx,
     /// How dear it is.
-    pub rank: Rank,
+    pub rank: VictimRank,
 }
 
 /// Candidates on a node, cheapest first, without those that plugins never name for preemptors of the
@@ -146,7 +146,7 @@ pub fn on_node(
     scope: &Scope,
     preemptor: TaskIx,
     node: NodeIx,
-) -> Vec<Victim> {
+) -> Vec<RankedVictim> {
     let mut victims = unmarked(state, plugins, scope, node);
     let purpose = scope.purpose;
     victims.retain(|victim| !plugins.is_never_victim(state, purpose, preemptor, victim.task));
@@ -155,7 +155,12 @@ pub fn on_node(
 }
 
 /// All candidates on a node, in no particular order.
-pub fn unmarked(state: &State, plugins: &Plugins, scope: &Scope, node: NodeIx) -> Vec<Victim> {
+pub fn unmarked(
+    state: &State,
+    plugins: &Plugins,
+    scope: &Scope,
+    node: NodeIx,
+) -> Vec<RankedVictim> {
     let tasks = state.nodes().tasks(node).iter().copied();
     let mut distances: FxHashMap<QueueIx, u32> = FxHashMap::default();
     let victims = tasks.filter(|task| scope.has(state, *task)).map(|task| {
@@ -166,18 +171,18 @@ pub fn unmarked(state: &State, plugins: &Plugins, scope: &Scope, node: NodeIx) -
                 .or_insert_with(|| plugins.queue_distance(state, scope.queue, queue)),
             _ => 0,
         };
-        let rank = Rank::of(state, task, distance);
-        Victim { task, rank }
+        let rank = VictimRank::of(state, task, distance);
+        RankedVictim { task, rank }
     });
     victims.collect()
 }
 
 /// Cheapest first.
-pub fn sort(state: &State, victims: &mut [Victim]) {
+pub fn sort(state: &State, victims: &mut [RankedVictim]) {
     victims.sort_unstable_by(|l, r| order(state, l, r));
 }
 
-fn order(state: &State, left: &Victim, right: &Victim) -> Ordering {
+fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
     left.rank.cmp(&right.rank).then_with(|| {
         let (l, r) = (state.task(left.task), state.task(right.task));
         let namespace = |task: &pumice_model::Task| state.names().text(task.namespace);

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// How dear a victim is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rank {
+pub struct VictimRank {
     /// Distance of its queue from that of the preemptor.
     pub distance: u32,
     /// Priority of its job.
@@ -18,7 +18,7 @@ pub struct Rank {
     pub created_s: Reverse<i64>,
 }
 
-impl Rank {
+impl VictimRank {
     /// The rank of a task whose queue is that far away.
     pub fn of(state: &State, task: TaskIx, distance: u32) -> Self {
         let task = state.task(task);
@@ -35,13 +35,13 @@ impl Rank {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
     count: usize,
-    ranks: SmallVec<[Rank; 2]>,
+    ranks: SmallVec<[VictimRank; 2]>,
 }
 
 impl Cost {
     /// The cost of victims given cheapest first.
-    pub fn of(ranks: impl DoubleEndedIterator<Item = Rank>) -> Self {
-        let ranks: SmallVec<[Rank; 2]> = ranks.rev().collect();
+    pub fn of(ranks: impl DoubleEndedIterator<Item = VictimRank>) -> Self {
+        let ranks: SmallVec<[VictimRank; 2]> = ranks.rev().collect();
         Self {
             count: ranks.len(),
             ranks,

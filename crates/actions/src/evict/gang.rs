@@ -8,7 +8,7 @@ use pumice_framework::points::Purpose;
 use pumice_model::{JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidates::{self, Scope, Victim};
+use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
 use super::turn::EvictionKind;
 use crate::kernel::Kernel;
@@ -155,7 +155,7 @@ fn bundles(
     allow_whole: bool,
 ) -> Vec<Bundle> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut victims: Vec<Victim> = Vec::new();
+    let mut victims: Vec<RankedVictim> = Vec::new();
     for node in state.nodes().indices() {
         let there = candidates::unmarked(state, plugins, scope, node);
         victims.extend(
@@ -169,7 +169,7 @@ fn bundles(
     let allowed = plugins.victims_of_gangs(state, scope.purpose, preemptor, &tasks);
     let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
     victims.retain(|victim| allowed.contains(&victim.task));
-    let mut by_job: FxHashMap<JobIx, Vec<Victim>> = FxHashMap::default();
+    let mut by_job: FxHashMap<JobIx, Vec<RankedVictim>> = FxHashMap::default();
     for victim in victims {
         if let Some(job) = state.task(victim.task).job {
             by_job.entry(job).or_default().push(victim);
@@ -204,7 +204,7 @@ fn bundles(
 }
 
 /// Of the candidates of a job, cheapest first, those beyond its minimum and that of their role.
-fn spare(state: &State, ix: JobIx, victims: &[Victim]) -> Vec<Victim> {
+fn spare(state: &State, ix: JobIx, victims: &[RankedVictim]) -> Vec<RankedVictim> {
     let job = state.job(ix);
     let mut spare = job.allocated_count().saturating_sub(job.min_available);
     let mut of_role: FxHashMap<_, i32> = FxHashMap::default();
@@ -212,7 +212,7 @@ fn spare(state: &State, ix: JobIx, victims: &[Victim]) -> Vec<Victim> {
         let roles = job.roles.iter().filter(|role| role.min > 0);
         of_role.extend(roles.map(|role| (role.role, role.ready() - role.min)));
     }
-    let mut is_spare = |victim: &Victim| {
+    let mut is_spare = |victim: &RankedVictim| {
         let of_role = of_role.get_mut(&state.task(victim.task).role);
         let is_spare = spare > 0 && of_role.as_ref().is_none_or(|spare| **spare > 0);
         if is_spare {
@@ -229,7 +229,7 @@ fn spare(state: &State, ix: JobIx, victims: &[Victim]) -> Vec<Victim> {
 }
 
 impl Bundle {
-    fn new(state: &State, safe: bool, victims: Vec<Victim>) -> Self {
+    fn new(state: &State, safe: bool, victims: Vec<RankedVictim>) -> Self {
         let name = victims
             .iter()
             .map(|victim| state.task_key(victim.task))

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  preempt, reclaim ─ job in turn ─► turn: pods in order ─┬ fits without evictions   placed
-//!                                                         └ Search::cheapest ─► node, victims ─► evicted, placed
+//!                                                         └ VictimSearch::cheapest ─► node, victims ─► evicted, placed
 //!                                      ready or pipelined? ─► prune ─► one plan;  otherwise everything is undone
 //!
-//!  Search:  Scope     candidates by node, cheapest first, for preemptors of a queue and priority
+//!  VictimSearch:  Scope     candidates by node, cheapest first, for preemptors of a queue and priority
 //!           NodeTable a class of preemptors: a lower bound of the cost of each node, in a heap
 //!           sets      what a node really costs: plugins asked, sets tried in the transaction
 //! ```
@@ -25,5 +25,5 @@ mod turn;
 
 pub(crate) use admission::Displaceable;
 pub(crate) use gang::gang_turn;
-pub(crate) use search::Search;
+pub(crate) use search::VictimSearch;
 pub(crate) use turn::{EvictionKind, StarvingJobs, place_within_job, queue_turn};

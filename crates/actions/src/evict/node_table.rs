@@ -8,7 +8,7 @@ use pumice_framework::points::StaticPart;
 use pumice_model::object::Shard;
 use pumice_model::{NodeIx, ResIx, ResVec, State};
 
-use super::candidates::Victim;
+use super::candidates::RankedVictim;
 use super::cost::Cost;
 
 /// Nodes are compared by this: own shard first, then cost.
@@ -16,7 +16,7 @@ type Key = (bool, Cost);
 
 /// What is known of a node.
 #[derive(Clone, Debug)]
-enum Known {
+enum NodeStanding {
     /// Nobody there helps.
     Out,
     /// It costs at least what its entry in the heap says.
@@ -30,7 +30,7 @@ pub struct NodeTable {
     /// What the class asks.
     request: Vec<(ResIx, i64)>,
     static_part: Rc<StaticPart>,
-    known: Vec<(Known, u32)>,
+    known: Vec<(NodeStanding, u32)>,
     heap: BinaryHeap<Reverse<(Key, u32, u32)>>,
     /// Nodes that were found to be out for one job.
     weighed: Vec<NodeIx>,
@@ -45,7 +45,7 @@ impl NodeTable {
         Self {
             request: asked.collect(),
             static_part,
-            known: vec![(Known::Out, 0); state.nodes().len()],
+            known: vec![(NodeStanding::Out, 0); state.nodes().len()],
             heap: BinaryHeap::new(),
             weighed: Vec::new(),
             cursor: 0,
@@ -53,16 +53,16 @@ impl NodeTable {
     }
 
     /// Looks at all nodes.
-    pub fn fill<'a>(&mut self, state: &State, victims: impl Fn(NodeIx) -> &'a [Victim]) {
+    pub fn fill<'a>(&mut self, state: &State, victims: impl Fn(NodeIx) -> &'a [RankedVictim]) {
         let mut entries = Vec::new();
         for node in state.nodes().indices() {
             self.known[node.at()].1 += 1;
             match self.bound(state, node, victims(node)) {
                 Some(key) => {
-                    self.known[node.at()].0 = Known::AtLeast;
+                    self.known[node.at()].0 = NodeStanding::AtLeast;
                     entries.push(Reverse((key, node.0, self.known[node.at()].1)));
                 }
-                None => self.known[node.at()].0 = Known::Out,
+                None => self.known[node.at()].0 = NodeStanding::Out,
             }
         }
         self.heap = BinaryHeap::from(entries);
@@ -70,14 +70,14 @@ impl NodeTable {
     }
 
     /// Looks at a node again.
-    pub fn look_again(&mut self, state: &State, node: NodeIx, victims: &[Victim]) {
+    pub fn look_again(&mut self, state: &State, node: NodeIx, victims: &[RankedVictim]) {
         match self.bound(state, node, victims) {
-            Some(key) => self.set(node, Known::AtLeast, key),
+            Some(key) => self.set(node, NodeStanding::AtLeast, key),
             None => self.set_out(node),
         }
     }
 
-    fn set(&mut self, node: NodeIx, known: Known, key: Key) {
+    fn set(&mut self, node: NodeIx, known: NodeStanding, key: Key) {
         let entry = &mut self.known[node.at()];
         *entry = (known, entry.1 + 1);
         self.heap.push(Reverse((key, node.0, entry.1)));
@@ -85,11 +85,11 @@ impl NodeTable {
 
     fn set_out(&mut self, node: NodeIx) {
         let entry = &mut self.known[node.at()];
-        *entry = (Known::Out, entry.1 + 1);
+        *entry = (NodeStanding::Out, entry.1 + 1);
     }
 
     /// What the node costs at least: as many of its cheapest candidates as release enough at best.
-    fn bound(&self, state: &State, node: NodeIx, victims: &[Victim]) -> Option<Key> {
+    fn bound(&self, state: &State, node: NodeIx, victims: &[RankedVictim]) -> Option<Key> {
         if victims.is_empty() || self.static_part.verdict[node.at()].is_some() {
             return None;
         }
@@ -100,7 +100,7 @@ impl NodeTable {
             if missing <= 0 {
                 continue;
             }
-            let released = |victim: &Victim| state.shape(victim.task).request.get(*resource);
+            let released = |victim: &RankedVictim| state.shape(victim.task).request.get(*resource);
             amounts.clear();
             amounts.extend(victims.iter().map(released));
             amounts.sort_unstable_by(|l, r| r.cmp(l));
@@ -124,8 +124,8 @@ impl NodeTable {
                 continue;
             }
             let evaluation = match known {
-                Known::Exactly(evaluation) => Some(*evaluation),
-                Known::AtLeast | Known::Out => None,
+                NodeStanding::Exactly(evaluation) => Some(*evaluation),
+                NodeStanding::AtLeast | NodeStanding::Out => None,
             };
             return Some((NodeIx(*node), evaluation));
         }
@@ -143,7 +143,7 @@ impl NodeTable {
         match cost {
             Some(cost) => {
                 let key = (is_later(state, node), cost);
-                self.set(node, Known::Exactly(evaluation), key);
+                self.set(node, NodeStanding::Exactly(evaluation), key);
             }
             None => {
                 self.set_out(node);

@@ -5,7 +5,7 @@ use pumice_framework::{Checkpoint, Session};
 use pumice_model::{JobIx, NodeIx, QueueIx, TaskIx};
 use rustc_hash::FxHashMap;
 
-use super::cost::Rank;
+use super::cost::VictimRank;
 use super::sets::{Preemptor, place_for};
 use crate::kernel::Kernel;
 
@@ -36,7 +36,7 @@ pub fn take_back_needless(
         })
         .collect();
     // Cheapest first, so that the dearest is at the end.
-    suspects.sort_by_key(|victim| Rank::of(session.state, *victim, 0));
+    suspects.sort_by_key(|victim| VictimRank::of(session.state, *victim, 0));
     while let Some(victim) = suspects.pop() {
         if !is_needed(session, victim) {
             replay_without(session, kernel, reason, queue, job, start, victim);

@@ -7,7 +7,7 @@ use pumice_framework::{Session, VictimCounts};
 use pumice_model::{JobIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidates::{self, Scope, Victim};
+use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
 use super::node_table::NodeTable;
 use super::sets::{self, Preemptor};
@@ -29,7 +29,7 @@ pub struct Found {
 
 /// Searches of one run of an action.
 #[derive(Default)]
-pub struct Search {
+pub struct VictimSearch {
     scope: Option<ScopeNodes>,
     /// What was told of scopes in which nobody was found.
     counts: FxHashMap<Scope, Rc<VictimCounts>>,
@@ -39,7 +39,7 @@ pub struct Search {
 struct ScopeNodes {
     scope: Scope,
     /// A preemptor of the scope, for questions to plugins.
-    victims: Vec<Vec<Victim>>,
+    victims: Vec<Vec<RankedVictim>>,
     /// Number of nodes that have any.
     with_victims: usize,
     cursor: u64,
@@ -55,7 +55,7 @@ struct ScopeNodes {
     sets: FxHashMap<NodeIx, Vec<TaskIx>>,
 }
 
-impl Search {
+impl VictimSearch {
     /// The node on which the preemptor fits at the lowest cost, and the victims there.
     pub fn cheapest(
         &mut self,
@@ -101,7 +101,7 @@ impl ScopeNodes {
     fn new(session: &Session, scope: Scope, preemptor: TaskIx) -> Self {
         let (state, plugins) = (&*session.state, &*session.plugins);
         let on_node = |node| candidates::on_node(state, plugins, &scope, preemptor, node);
-        let victims: Vec<Vec<Victim>> = state.nodes().indices().map(on_node).collect();
+        let victims: Vec<Vec<RankedVictim>> = state.nodes().indices().map(on_node).collect();
         Self {
             with_victims: victims.iter().filter(|there| !there.is_empty()).count(),
             victims,
@@ -146,14 +146,15 @@ impl ScopeNodes {
         node: NodeIx,
     ) {
         let within = self.scope.purpose == Purpose::WithinJob;
-        let of_others =
-            |victim: &&Victim| within || session.state.task(victim.task).job != Some(preemptor.job);
+        let of_others = |victim: &&RankedVictim| {
+            within || session.state.task(victim.task).job != Some(preemptor.job)
+        };
         let limited = is_limited(session, preemptor);
         if limited {
             self.limited = Some(self.evaluation);
         }
         let there = &self.victims[node.at()];
-        let candidates: Vec<Victim> = there.iter().filter(of_others).copied().collect();
+        let candidates: Vec<RankedVictim> = there.iter().filter(of_others).copied().collect();
         // Found out for this job, and perhaps not true of others.
         let of_job = candidates.len() < there.len()
             || session.plugins.victims_depend_on_job(self.scope.purpose)
@@ -165,7 +166,7 @@ impl ScopeNodes {
             .plugins
             .victims(session.state, purpose, preemptor.task, &tasks);
         let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
-        let victims: Vec<Victim> = candidates
+        let victims: Vec<RankedVictim> = candidates
             .into_iter()
             .filter(|victim| allowed.contains(&victim.task))
             .collect();

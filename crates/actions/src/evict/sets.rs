@@ -3,7 +3,7 @@
 use pumice_framework::{Choice, Session};
 use pumice_model::{JobIx, NodeIx, QueueIx, ResIx, TaskIx};
 
-use super::candidates::Victim;
+use super::candidates::RankedVictim;
 use crate::kernel::Kernel;
 
 /// Up to so many victims on a node every set is weighed.
@@ -31,7 +31,7 @@ pub fn cheapest(
     kernel: &mut Kernel,
     preemptor: &Preemptor,
     node: NodeIx,
-    victims: &[Victim],
+    victims: &[RankedVictim],
 ) -> Option<Vec<usize>> {
     let count = victims.len();
     let mut trial = Trial {
@@ -61,7 +61,7 @@ struct Trial<'a, 'b> {
     kernel: &'a mut Kernel,
     preemptor: &'a Preemptor,
     node: NodeIx,
-    victims: &'a [Victim],
+    victims: &'a [RankedVictim],
     /// Resources of which too little is left, even once all is released, and how much is missing.
     lacks: Vec<(ResIx, i64)>,
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::Scope;
 use super::prune;
-use super::search::Search;
+use super::search::VictimSearch;
 use super::sets::{Preemptor, place_for};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
@@ -106,7 +106,7 @@ fn waits_for_places(session: &Session, group: SleepGroupIx) -> bool {
 pub fn queue_turn(
     session: &mut Session,
     kernel: &mut Kernel,
-    search: &mut Search,
+    search: &mut VictimSearch,
     what: &EvictionKind,
     jobs: &mut StarvingJobs,
     queue: QueueIx,
@@ -139,7 +139,7 @@ fn takes_part(session: &mut Session, ix: JobIx) -> bool {
 fn turn(
     session: &mut Session,
     kernel: &mut Kernel,
-    search: &mut Search,
+    search: &mut VictimSearch,
     what: &EvictionKind,
     queue: QueueIx,
     job: JobIx,
@@ -187,7 +187,7 @@ fn turn(
 /// anything on in this cycle the last word stands.
 fn undo_and_note(
     session: &mut Session,
-    search: &mut Search,
+    search: &mut VictimSearch,
     purpose: Purpose,
     (queue, job): (QueueIx, JobIx),
     start: Checkpoint,
@@ -225,7 +225,7 @@ fn undo_and_note(
 fn place(
     session: &mut Session,
     kernel: &mut Kernel,
-    search: &mut Search,
+    search: &mut VictimSearch,
     purpose: Purpose,
     preemptor: &Preemptor,
 ) -> Result<(), Obstacle> {
@@ -290,7 +290,7 @@ pub fn place_within_job(
     if !may_have_pods_within(session.state, job) {
         return;
     }
-    let mut search = Search::default();
+    let mut search = VictimSearch::default();
     let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     while let Some(task) = tasks.pop() {
         if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {

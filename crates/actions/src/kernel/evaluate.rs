@@ -7,7 +7,7 @@ use pumice_framework::points::{LedgerCheck, NodeFilter, NodeScore, ReasonDetail,
 use pumice_framework::reason::Shortage;
 use pumice_framework::{Class, Plugins, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::node::BLOCK;
-use pumice_model::{Moment, NodeIx, Nodes, ResIx, State};
+use pumice_model::{LoadMoment, NodeIx, Nodes, ResIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
@@ -275,7 +275,7 @@ impl ClassEvaluator {
         let mut found: SmallVec<[(u8, ReasonId); 8]> = SmallVec::new();
         let mut ask = |filters: &[Box<dyn NodeFilter>], found: &mut SmallVec<_>| {
             for filter in filters {
-                filter.reject(state, range.clone(), Moment::Released, rejected);
+                filter.reject(state, range.clone(), LoadMoment::Released, rejected);
                 if !has_some(rejected) {
                     continue;
                 }
@@ -330,7 +330,7 @@ impl ClassEvaluator {
         let rejected = &mut block.rejected[..range.len()];
         let filters = self.before.iter().chain(&self.after);
         for filter in filters.filter(|filter| filter.counts_released()) {
-            filter.reject(state, range.clone(), Moment::Now, rejected);
+            filter.reject(state, range.clone(), LoadMoment::Now, rejected);
             for (verdict, reason) in block.verdict.iter_mut().zip(&mut *rejected) {
                 if reason.take().is_some() && *verdict == Verdict::IDLE {
                     *verdict = Verdict::FUTURE;

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use pumice_model::{Moment, State};
+use pumice_model::{LoadMoment, State};
 
 use super::class::{Class, StaticClass};
 use super::score::StaticPart;
@@ -45,7 +45,7 @@ pub trait NodeFilter {
         &self,
         state: &State,
         range: Range<usize>,
-        moment: Moment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     );
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use pumice_devices::Load;
 
-use crate::node::Moment;
+use crate::node::LoadMoment;
 use crate::object::{CsiNodeObject, Disk, VolumeSource};
 
 use super::{ClaimIx, ClaimNeed, VolumeNeed, Volumes};
@@ -64,10 +64,10 @@ impl<T: Clone + PartialEq> Held<T> {
     }
 
     /// What somebody has then.
-    pub(crate) fn at(&self, moment: Moment) -> impl Iterator<Item = &T> {
+    pub(crate) fn at(&self, moment: LoadMoment) -> impl Iterator<Item = &T> {
         let held = self.0.iter().filter(move |(_, holders)| match moment {
-            Moment::Now => true,
-            Moment::Released => holders.all > holders.releasing,
+            LoadMoment::Now => true,
+            LoadMoment::Released => holders.all > holders.releasing,
         });
         held.map(|(one, _)| one)
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::*;
 use pumice_conf::Value;
 use pumice_framework::TopologyKeys;
-use pumice_model::Moment;
+use pumice_model::LoadMoment;
 use pumice_model::object::{
     NodeObject, NodeOp, NodeRequirement, NodeTerm, PodObject, PodTerm, SpreadConstraint,
     TaintEffect, Toleration, TolerationOp, Unsatisfiable,
@@ -42,7 +42,7 @@ fn load_verdicts(state: &State, off: &[Arg<bool>]) -> Vec<(bool, String)> {
     let mut found = Vec::new();
     for filter in plugin.node_filters(state, &class(state, "x")) {
         let mut out = [None];
-        filter.reject(state, 0..1, Moment::Now, &mut out);
+        filter.reject(state, 0..1, LoadMoment::Now, &mut out);
         if let [Some(id)] = out {
             found.push((filter.before_static(), table.reason(id).text.clone()));
         }

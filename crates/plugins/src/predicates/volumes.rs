@@ -12,7 +12,7 @@ use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{CsiNodeObject, Disk, NodeObject, VolumeSource};
 use pumice_model::selector::pair;
 use pumice_model::volume::Conflicts;
-use pumice_model::{Moment, NeedIx, NodeIx, Nodes, State, VolumeNeed, Volumes};
+use pumice_model::{LoadMoment, NeedIx, NodeIx, Nodes, State, VolumeNeed, Volumes};
 use rustc_hash::FxHashMap;
 
 /// Which of the filters are on; VolumeRestrictions always is.
@@ -182,7 +182,7 @@ impl NodeFilter for Known {
         &self,
         _state: &State,
         range: Range<usize>,
-        _moment: Moment,
+        _moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         for (out, reason) in out.iter_mut().zip(&self.verdict[range]) {
@@ -208,7 +208,7 @@ impl NodeFilter for FreeDisks {
         &self,
         state: &State,
         range: Range<usize>,
-        moment: Moment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         let nodes = state.nodes();
@@ -321,7 +321,7 @@ impl DriverLimit {
         &self,
         nodes: &Nodes,
         node: NodeIx,
-        moment: Moment,
+        moment: LoadMoment,
         limit: i64,
         migrated: &[String],
     ) -> bool {
@@ -357,7 +357,7 @@ impl NodeFilter for DriverLimit {
         &self,
         state: &State,
         range: Range<usize>,
-        moment: Moment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         let nodes = state.nodes();

@@ -6,7 +6,7 @@ use pumice_conf::{Arg, ArgMap, ArgSpec, Arguments, Text};
 use pumice_framework::points::NodeFilter;
 use pumice_framework::{Class, ReasonId, ReasonKind, ReasonTable};
 use pumice_model::resource::{CPU, MEMORY, Unit, unit_of};
-use pumice_model::{Moment, NodeIx, ResIx, State};
+use pumice_model::{LoadMoment, NodeIx, ResIx, State};
 
 use super::names;
 use crate::columns::value;
@@ -121,14 +121,14 @@ impl NodeFilter for ProportionalFilter {
         &self,
         state: &State,
         range: Range<usize>,
-        moment: Moment,
+        moment: LoadMoment,
         out: &mut [Option<ReasonId>],
     ) {
         let nodes = state.nodes();
         for (node, out) in range.zip(out) {
             let idle = |resource| match moment {
-                Moment::Now => value(&nodes.idle, resource, node),
-                Moment::Released => nodes.future_idle(resource, NodeIx(node as u32)),
+                LoadMoment::Now => value(&nodes.idle, resource, node),
+                LoadMoment::Released => nodes.future_idle(resource, NodeIx(node as u32)),
             };
             let left = |resource, asked| idle(resource).saturating_sub(asked);
             let cpu = left(CPU, self.cpu) as f64;

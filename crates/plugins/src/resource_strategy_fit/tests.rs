@@ -2,7 +2,7 @@
 
 use pumice_conf::{Config, parse};
 use pumice_framework::Class;
-use pumice_model::Moment;
+use pumice_model::LoadMoment;
 use pumice_model::object::PodObject;
 use std::rc::Rc;
 
@@ -188,7 +188,7 @@ fn pods_without_the_listed_resources_leave_cpu_and_memory_for_them() {
     ] {
         let mut out = vec![None; 2];
         for filter in plugin.node_filters(&state, &class(&state, pod)) {
-            filter.reject(&state, 0..2, Moment::Now, &mut out);
+            filter.reject(&state, 0..2, LoadMoment::Now, &mut out);
         }
         assert_eq!(out[0].is_none(), passes, "{pod}");
         assert_eq!(out[1], None, "{pod}");
