@@ -32,9 +32,14 @@ impl Displaceable {
                     .flat_map(|all| all.range(..job.priority));
                 room = room.saturating_add(amount(lower.map(|(_, held)| held), overrun.resource));
             }
-            if evicts.reclaim && of_cluster {
+            let may_go = |other: QueueIx| match overrun.above {
+                Some(above) => is_below(state, other, above),
+                None => of_cluster,
+            };
+            if evicts.reclaim {
                 let others = held.iter().filter(|(other, _)| {
-                    **other != queue && state.queue(**other).object.reclaimable
+                    let is_other = **other != queue && state.queue(**other).object.reclaimable;
+                    is_other && may_go(**other)
                 });
                 let others = others.flat_map(|(_, all)| all.values());
                 room = room.saturating_add(amount(others, overrun.resource));
@@ -43,6 +48,19 @@ impl Displaceable {
             asked.saturating_add(overrun.reserved) <= room
         })
     }
+}
+
+/// Whether what a queue holds counts for the limits of another one above it, by `spec.parent`.
+fn is_below(state: &State, queue: QueueIx, above: QueueIx) -> bool {
+    let root = state.queue_by_name("root");
+    let parent = |at: &QueueIx| match state.queue(*at).object.parent.as_str() {
+        _ if Some(*at) == root => None,
+        "" => root,
+        name => state.queue_by_name(name),
+    };
+    // A circle ends after as many steps as there are queues.
+    let mut path = std::iter::successors(Some(queue), parent).take(state.queues().count());
+    path.any(|at| at == above)
 }
 
 fn amount<'a>(held: impl Iterator<Item = &'a ResVec>, resource: ResIx) -> i64 {

@@ -396,3 +396,37 @@ fn a_pod_says_which_queue_above_its_own_is_full() {
     let expected = "insufficient cpu (queue top above it: capability 2, used 2, asked 1)";
     assert!(said.iter().any(|text| text.contains(expected)), "{said:?}");
 }
+
+#[test]
+fn a_queue_reclaims_from_its_sibling_what_their_parent_is_full_of() {
+    let owed = |queue: QueueObject, deserved: &str| QueueObject {
+        deserved: amounts(deserved),
+        ..queue
+    };
+    let top = QueueObject {
+        capability: amounts("4c"),
+        ..owed(below("", "top"), "4c")
+    };
+    let of = |queue: &str, group: GroupObject| GroupObject {
+        queue: queue.to_owned(),
+        ..group
+    };
+    // What dev holds is its minimum: nothing of it is elastic, so top would admit nothing more.
+    let busy = of("dev", asking("4c", group("busy", 1)));
+    let mut cluster = Cluster::under(&TREE.replace("allocate", "allocate, reclaim"))
+        .node(node("n1", "8c 8Gi pods=9"))
+        .queue(top)
+        .queue(owed(below("top", "dev"), "2c"))
+        .queue(owed(below("top", "prod"), "2c"))
+        .group(busy)
+        .group(of("prod", asking("2c", waiting(group("new", 2)))));
+    for name in ["p1", "p2", "p3", "p4"] {
+        cluster = cluster.pod(on("n1", member("busy", pod(name, "1c"))));
+    }
+    for name in ["w1", "w2"] {
+        cluster = cluster.pod(member("new", pod(name, "1c")));
+    }
+    let decisions = cluster.engine.cycle(0);
+    assert_eq!(decisions.evictions.len(), 2);
+    assert_eq!(cluster.phase("new"), GroupPhase::Inqueue);
+}
