@@ -43,7 +43,7 @@ pub use plugin::{Changed, CycleInfo, Plugin, Step};
 pub use plugins::Plugins;
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
-pub use refusal::{Bound, Overrun, Overruns, QueueFault, Refusal};
+pub use refusal::{Bound, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal};
 pub use session::{Evicts, Session};
 pub use sleep::Sleepers;
 pub use tiers::Vote;
