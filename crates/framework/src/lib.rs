@@ -21,6 +21,7 @@
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
+mod eviction_tally;
 pub mod observer;
 pub mod outcome;
 pub mod plugin;
@@ -37,6 +38,7 @@ pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
+pub use eviction_tally::EvictionTally;
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};

@@ -161,7 +161,7 @@ fn turn(
         }
         session.commit_evictions_from(start, ready);
     } else {
-        session.undo_to(start);
+        session.undo_tries_to(start);
     }
     search.moved();
     stands
@@ -203,7 +203,7 @@ fn place(
         }
         None => {
             debug_assert!(false, "it fitted when the node was weighed");
-            session.undo_to(start);
+            session.undo_tries_to(start);
             false
         }
     }
@@ -248,7 +248,7 @@ pub fn place_within_job(
         let placed = place(session, kernel, &mut search, what, &preemptor);
         session.work.spend(job, kernel.take_effort());
         if !placed || session.evicted_since(start).is_empty() {
-            session.undo_to(start);
+            session.undo_tries_to(start);
             return;
         }
         if session.state.job(job).is_pending() {
