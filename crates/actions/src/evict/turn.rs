@@ -251,6 +251,9 @@ pub fn place_within_job(
             session.undo_tries_to(start);
             return;
         }
+        if session.state.job(job).is_pending() {
+            session.admit(job);
+        }
         let ready = session.plugins.job_ready(session.state, job);
         session.commit_evictions_from(start, ready);
     }
