@@ -12,6 +12,15 @@ use super::nodes::is;
 use super::rng::Rng;
 use super::{GPU, MIB, Theme, has_room, pairs, pods};
 
+/// Priority classes and their values.
+const CLASSES: &[(&str, i32)] = &[("low", 1), ("mid", 5), ("high", 10), ("never", 8)];
+
+const MARKS: &[PreemptableMark] = &[
+    PreemptableMark::No,
+    PreemptableMark::Yes,
+    PreemptableMark::Unreadable,
+];
+
 /// What decides in a cluster besides room.
 struct Features {
     gpu: bool,
@@ -66,8 +75,7 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
             rng,
             &features,
             &names,
-            &name,
-            class,
+            (&name, class),
             Some(&nodes),
             &mut all,
         ));
@@ -75,7 +83,7 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
     for index in 0..rng.between(1, 4) {
         let name = format!("new{index}");
         let class = rng.pick(&["high", "high", "high", "mid", "never", ""]);
-        groups.push(gang(rng, &features, &names, &name, class, None, &mut all));
+        groups.push(gang(rng, &features, &names, (&name, class), None, &mut all));
     }
     for index in 0..rng.below(3) {
         let mut pod = member(rng, &features, "ns1");
@@ -116,16 +124,15 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
 
 fn classes(rng: &mut Rng) -> Vec<Delta> {
     let default = rng.one_in(6);
-    let classes = [("low", 1), ("mid", 5), ("high", 10), ("never", 8)];
-    let class = |(name, value): (&str, i32)| {
+    let class = |(name, value): &(&str, i32)| {
         Delta::PriorityClassApply(PriorityClassObject {
-            name: name.to_owned(),
-            value,
-            global_default: default && name == "mid",
-            never_preempts: name == "never",
+            name: (*name).to_owned(),
+            value: *value,
+            global_default: default && *name == "mid",
+            never_preempts: *name == "never",
         })
     };
-    classes.into_iter().map(class).collect()
+    CLASSES.iter().map(class).collect()
 }
 
 fn node(rng: &mut Rng, features: &Features, index: usize) -> NodeObject {
@@ -187,19 +194,14 @@ fn gang(
     rng: &mut Rng,
     features: &Features,
     queues: &[String],
-    name: &str,
-    class: &str,
+    (name, class): (&str, &str),
     nodes: Option<&[NodeObject]>,
     all: &mut Vec<PodObject>,
 ) -> GroupObject {
     let namespace = rng.pick(&["ns1", "ns1", "ns2"]);
-    let least = match nodes {
-        Some(_) => rng.pick(&[0, 1, 1, 1, 2]),
-        None => rng.pick(&[0, 1, 1, 2, 2, 3]),
-    };
-    let more = match nodes {
-        Some(_) => rng.between(1, 5),
-        None => rng.below(2),
+    let (least, more) = match nodes {
+        Some(_) => (rng.pick(&[0, 1, 1, 1, 2]), rng.between(1, 5)),
+        None => (rng.pick(&[0, 1, 1, 2, 2, 3]), rng.below(2)),
     };
     let mut group = GroupObject {
         namespace: namespace.to_owned(),
@@ -212,54 +214,20 @@ fn gang(
         ..GroupObject::default()
     };
     if features.marks && rng.one_in(6) {
-        let marks = [
-            PreemptableMark::No,
-            PreemptableMark::Yes,
-            PreemptableMark::Unreadable,
-        ];
-        group.preemptable = rng.pick(&marks);
+        group.preemptable = rng.pick(MARKS);
     }
     if features.roles && least > 0 {
         group.min_task_member = vec![("worker".to_owned(), least as i32)];
     }
     let template = member(rng, features, namespace);
-    let value = [("low", 1), ("mid", 5), ("high", 10), ("never", 8)]
-        .iter()
-        .find(|(name, _)| *name == class)
-        .map_or(0, |(_, value)| *value);
     let mut minimum: Vec<(String, i64)> = Vec::new();
     let mut placed = 0;
-    let number = if nodes.is_none() && rng.one_in(10) {
-        0
-    } else {
-        least + more
-    };
-    for index in 0..number {
+    let has_none = nodes.is_none() && rng.one_in(10);
+    for index in 0..if has_none { 0 } else { least + more } {
         let mut pod = PodObject {
             name: format!("{name}-{index}"),
-            group: Some(name.to_owned()),
-            priority: if rng.one_in(5) {
-                rng.pick(&[0, 1, 5])
-            } else {
-                value
-            },
-            priority_class: if rng.one_in(2) {
-                class.to_owned()
-            } else {
-                String::new()
-            },
-            created_s: rng.pick(&[0, 10, 20]),
-            ..template.clone()
+            ..sibling(rng, features, &template, (name, class), index)
         };
-        if rng.one_in(4) {
-            pod.request = member(rng, features, namespace).request;
-        }
-        if features.roles {
-            pod.role = if index == 0 { "master" } else { "worker" }.to_owned();
-        }
-        if features.gates && rng.one_in(5) {
-            pod.gates = rng.pick(&[Gates::Foreign, Gates::QueueAdmission]);
-        }
         if index < least {
             pods::add(&mut minimum, &pod.request);
         }
@@ -279,6 +247,38 @@ fn gang(
         _ => rng.pick(&[GroupPhase::Pending, GroupPhase::Inqueue]),
     };
     group
+}
+
+/// A pod of a group, much like the others.
+fn sibling(
+    rng: &mut Rng,
+    features: &Features,
+    template: &PodObject,
+    (group, class): (&str, &str),
+    index: usize,
+) -> PodObject {
+    let known = CLASSES.iter().find(|(name, _)| *name == class);
+    let value = known.map_or(0, |(_, value)| *value);
+    let is_odd = rng.one_in(5);
+    let mut pod = PodObject {
+        group: Some(group.to_owned()),
+        priority: if is_odd { rng.pick(&[0, 1, 5]) } else { value },
+        created_s: rng.pick(&[0, 10, 20]),
+        ..template.clone()
+    };
+    if rng.one_in(2) {
+        pod.priority_class = class.to_owned();
+    }
+    if rng.one_in(4) {
+        pod.request = member(rng, features, &pod.namespace).request;
+    }
+    if features.roles {
+        pod.role = if index == 0 { "master" } else { "worker" }.to_owned();
+    }
+    if features.gates && rng.one_in(5) {
+        pod.gates = rng.pick(&[Gates::Foreign, Gates::QueueAdmission]);
+    }
+    pod
 }
 
 fn member(rng: &mut Rng, features: &Features, namespace: &str) -> PodObject {
@@ -332,13 +332,8 @@ fn member(rng: &mut Rng, features: &Features, namespace: &str) -> PodObject {
         });
     }
     if features.marks {
-        let marks = [
-            PreemptableMark::No,
-            PreemptableMark::Yes,
-            PreemptableMark::Unreadable,
-        ];
         pod.preemptable = match rng.one_in(6) {
-            true => rng.pick(&marks),
+            true => rng.pick(MARKS),
             false => PreemptableMark::Unsaid,
         };
         pod.preempts = rng.pick(&[None, None, None, Some(true), Some(false)]);
