@@ -79,9 +79,6 @@ impl TreeSums {
 
     fn note(&mut self, job: JobIx, queue: Option<QueueIx>) -> Option<QueueIx> {
         if self.queue_of.len() <= job.at() {
-            if queue.is_none() {
-                return None;
-            }
             self.queue_of.resize(job.at() + 1, None);
         }
         std::mem::replace(&mut self.queue_of[job.at()], queue)
