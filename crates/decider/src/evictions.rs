@@ -43,13 +43,15 @@ impl Decider {
 
     /// One pod is evicted; for a job, or for nobody in particular.
     pub(crate) fn write_eviction(&mut self, task: TaskIx, reason: &str, by: Option<JobIx>) {
-        let job = self.engine.state().task(task).job;
+        let state = self.engine.state();
+        let job = state.task(task).job;
+        let guarded_by_budget = state.budgets_of(task).next().is_some();
         self.write(Write::Evict {
             pod: pod_ref(&self.engine, task),
             reason: reason.to_owned(),
             group: job.and_then(|job| group_ref(&self.engine, job)),
             beneficiary: by.and_then(|by| beneficiary(&self.engine, by)),
-            guarded_by_budget: false,
+            guarded_by_budget,
         });
     }
 

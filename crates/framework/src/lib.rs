@@ -22,6 +22,7 @@
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
+mod eviction_tally;
 pub mod nobody_goes;
 pub mod observer;
 pub mod outcome;
@@ -39,6 +40,7 @@ pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
+pub use eviction_tally::EvictionTally;
 pub use nobody_goes::{Hindrance, NobodyGoes, VictimCounts};
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
@@ -46,7 +48,7 @@ pub use plugin::{Changed, CycleInfo, Plugin, Step};
 pub use plugins::Plugins;
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};
-pub use refusal::{Bound, Overrun, Overruns, QueueFault, Refusal};
+pub use refusal::{Bound, Overrun, Overruns, QueueFault, QuotaRefusal, QuotaShortage, Refusal};
 pub use session::{Evicts, Session};
 pub use sleep::Sleepers;
 pub use tiers::Vote;

@@ -19,8 +19,34 @@ pub enum Refusal {
     /// More would be admitted than the cluster is taken to have: its size times this factor, in
     /// thousandths.
     Overcommit(Overruns, u32),
+    /// A ResourceQuota of the namespace leaves no room for its pods.
+    NamespaceQuota(Box<QuotaRefusal>),
     /// The plugin does not say.
     Unsaid,
+}
+
+/// A ResourceQuota that leaves no room.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QuotaRefusal {
+    /// Its name.
+    pub quota: String,
+    /// Every name of it that would be overrun, by name.
+    pub shortages: Vec<QuotaShortage>,
+}
+
+/// One name of a ResourceQuota that would be overrun; amounts in thousandths.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QuotaShortage {
+    /// As the quota has it: `requests.cpu`, `pods`.
+    pub name: String,
+    /// Asked.
+    pub asked: i64,
+    /// In use.
+    pub used: i64,
+    /// What admitted PodGroups still make pods for.
+    pub promised: i64,
+    /// The limit.
+    pub hard: i64,
 }
 
 /// What is wrong with the place of a queue in the tree of queues: nothing is placed in it, nor evicted
@@ -115,7 +141,7 @@ impl Refusal {
     pub fn overruns(&self) -> &[Overrun] {
         match self {
             Self::Quota(overruns) | Self::Overcommit(overruns, _) => overruns,
-            Self::NotOpen(_) | Self::Held(_) | Self::Unsaid => &[],
+            Self::NotOpen(_) | Self::Held(_) | Self::NamespaceQuota(_) | Self::Unsaid => &[],
         }
     }
 
@@ -125,6 +151,17 @@ impl Refusal {
         std::mem::discriminant(self).hash(&mut hasher);
         if let Self::NotOpen(state) = self {
             state.hash(&mut hasher);
+        }
+        if let Self::NamespaceQuota(refusal) = self {
+            refusal.quota.hash(&mut hasher);
+            for shortage in &refusal.shortages {
+                (
+                    &shortage.name,
+                    shortage.hard,
+                    shortage.asked > shortage.hard,
+                )
+                    .hash(&mut hasher);
+            }
         }
         if let Self::Held(fault) = self {
             fault.hash(&mut hasher);

@@ -95,6 +95,22 @@ pub(crate) fn amounts(
     stored(&exact(list, path, problems), path, problems)
 }
 
+/// A resource list in thousandths, with every name as it is written; what is more than can be counted
+/// is as much as can be.
+pub(crate) fn thousandths(
+    list: Option<&ResourceList>,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Amounts {
+    let mut out = Amounts::new();
+    for (name, text) in list.into_iter().flatten() {
+        if let Some(amount) = one(text, path.field(name), problems) {
+            out.push((name.clone(), amount.milli_ceil()));
+        }
+    }
+    out
+}
+
 /// Text of an amount in stored units: cpu `500m` or `2`, memory `4Gi`, pods `110`, others `2`.
 pub fn quantity_text(name: &str, amount: i64) -> String {
     match unit_of(name) {

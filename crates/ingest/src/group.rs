@@ -38,6 +38,7 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
         priority_class: spec.priority_class_name.clone(),
         min_resources: min_resources
             .map(|list| amount::amounts(Some(list), min_path, &mut problems)),
+        quota_request: amount::thousandths(min_resources, min_path, &mut Default::default()),
         sub_groups,
         wants_topology: spec.network_topology.is_some()
             || spec

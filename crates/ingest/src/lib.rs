@@ -18,6 +18,7 @@
 //! Invariant: pure; knows neither clock nor cluster, one object at a time.
 
 mod affinity;
+mod allowance;
 mod amount;
 mod claim;
 mod device;
@@ -34,6 +35,7 @@ mod spread;
 mod volume;
 mod workload;
 
+pub use allowance::{pod_disruption_budget, resource_quota};
 pub use amount::{quantity_text, resource_list};
 pub use claim::{
     csi_driver, csi_node, csi_storage_capacity, ephemeral_claims, persistent_volume_claim,

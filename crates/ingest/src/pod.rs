@@ -1,6 +1,8 @@
 //! `v1/Pod` (spec/01 §3.2, §3.3; spec/02 §6.8, §8.7).
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Toleration as WireToleration};
+use k8s_openapi::api::core::v1::{
+    Container, Pod, PodCondition, PodSpec, Toleration as WireToleration,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::keys;
 use pumice_model::object::{
@@ -66,6 +68,7 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
     out.tolerations = spec.tolerations.iter().flatten().map(toleration).collect();
     out.gates = gates(spec);
     out.told = told(pod);
+    out.scheduled_s = scheduled_s(pod);
     out.annotations = meta::annotations(&pod.metadata, &options.annotations);
     containers(&mut out, spec, &mut problems);
     device::fill_pod(&mut out, &pod.metadata, spec);
@@ -159,10 +162,21 @@ fn gates(spec: &PodSpec) -> Gates {
     }
 }
 
+/// The condition `PodScheduled`, if it has this status.
+fn scheduled<'a>(pod: &'a Pod, status: &str) -> Option<&'a PodCondition> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    conditions.find(|c| c.type_ == "PodScheduled" && c.status == status)
+}
+
+/// When it got its node.
+fn scheduled_s(pod: &Pod) -> Option<i64> {
+    let since = scheduled(pod, "True")?.last_transition_time.as_ref();
+    since.map(|since| meta::seconds(Some(since)))
+}
+
 /// Reason and message of the condition by which a scheduler says that the pod waits.
 fn told(pod: &Pod) -> Option<Box<(String, String)>> {
-    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
-    let waits = conditions.find(|c| c.type_ == "PodScheduled" && c.status == "False")?;
+    let waits = scheduled(pod, "False")?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     Some(Box::new((text(&waits.reason), text(&waits.message))))
 }

@@ -1,9 +1,9 @@
 //! What can happen to the cluster, as the engine is told: one small typed change.
 
 use crate::object::{
-    AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, GroupObject,
-    NamespaceObject, NodeObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject,
-    StorageClassObject, WorkloadObject,
+    AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
+    GroupObject, NamespaceObject, NodeObject, Pairs, PodObject, PriorityClassObject, PvObject,
+    QueueObject, QuotaObject, StorageClassObject, WorkloadObject,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -155,6 +155,14 @@ pub enum Delta {
     CsiCapacityApply(Box<CsiCapacityObject>),
     /// A CSIStorageCapacity is gone: namespace, name.
     CsiCapacityDelete(String, String),
+    /// A PodDisruptionBudget was added or changed (identity: namespace, name).
+    BudgetApply(Box<BudgetObject>),
+    /// A PodDisruptionBudget is gone: namespace, name.
+    BudgetDelete(String, String),
+    /// A ResourceQuota was added or changed (identity: namespace, name).
+    QuotaApply(Box<QuotaObject>),
+    /// A ResourceQuota is gone: namespace, name.
+    QuotaDelete(String, String),
     /// A VolumeAttachment was added or changed (identity: name).
     AttachmentApply(Box<AttachmentObject>),
     /// A VolumeAttachment is gone.
@@ -163,7 +171,7 @@ pub enum Delta {
 
 impl Delta {
     /// It concerns one pod or PodGroup, its job and its node: what it changes for others is told by what
-    /// is listed as changed.
+    /// is listed as changed. Or it concerns something on which nobody sleeps.
     pub fn is_local(&self) -> bool {
         matches!(
             self,
@@ -175,6 +183,10 @@ impl Delta {
                 | Self::PodHeld { .. }
                 | Self::GroupApply(_)
                 | Self::GroupDelete(..)
+                | Self::BudgetApply(_)
+                | Self::BudgetDelete(..)
+                | Self::QuotaApply(_)
+                | Self::QuotaDelete(..)
         )
     }
 }

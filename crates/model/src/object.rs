@@ -361,6 +361,8 @@ pub struct PodObject {
     /// `spec.preemptionPolicy`: whether others may be evicted for it. `None` leaves that to its
     /// PriorityClass.
     pub preempts: Option<bool>,
+    /// When it got its node by its condition `PodScheduled=True`, seconds since the epoch.
+    pub scheduled_s: Option<i64>,
     /// `status.nominatedNodeName`.
     pub nominated_node: Option<String>,
     /// Owner references: (kind, name), the controller first.
@@ -430,6 +432,42 @@ pub struct PriorityClassObject {
     pub global_default: bool,
     /// `preemptionPolicy: Never`: nobody is evicted for its pods.
     pub never_preempts: bool,
+}
+
+/// A PodDisruptionBudget.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct BudgetObject {
+    /// Namespace, whose pods it may select.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Its pods: an empty selector selects all, `None` none.
+    pub selector: Option<Selector>,
+    /// `status.disruptionsAllowed`; 0 while the status is older than the spec.
+    pub allowed: i32,
+    /// `status.disruptedPods`: names of pods that go, which `allowed` leaves out already.
+    pub disrupted: Vec<String>,
+    /// `status.currentHealthy`.
+    pub healthy: i32,
+}
+
+/// A ResourceQuota. Amounts are in thousandths, under the names they are written with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct QuotaObject {
+    /// Namespace it limits.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// `status.hard`, or `spec.hard` while there is no status.
+    pub hard: Amounts,
+    /// `status.used`.
+    pub used: Amounts,
+    /// It counts some pods of its namespace only.
+    pub is_scoped: bool,
 }
 
 /// A Namespace: only its labels matter (namespace selectors).

@@ -164,6 +164,8 @@ pub struct Task {
     pub preempts: Option<bool>,
     /// Its PriorityClass by name, empty for none.
     pub priority_class: Sym,
+    /// When its object says that it got its node, seconds since the epoch.
+    pub scheduled_s: Option<i64>,
     /// `status.nominatedNodeName`, as last seen.
     pub nominated_node: Option<Box<str>>,
     /// Of a critical priority class or namespace: never a victim of `conformance`.

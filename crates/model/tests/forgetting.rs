@@ -41,6 +41,7 @@ fn unique(number: usize) -> PodObject {
             PreemptableMark::Unreadable,
         ][number % 4],
         preempts: [None, Some(false), Some(true)][number % 3],
+        scheduled_s: number.is_multiple_of(2).then_some(number as i64),
         nominated_node: number.is_multiple_of(5).then(|| "n1".to_owned()),
         labels: vec![(text("key"), text("value"))],
         owners: vec![("ReplicaSet".to_owned(), text("set"))],

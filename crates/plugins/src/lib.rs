@@ -3,10 +3,10 @@
 //! ```text
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
-//!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla
+//!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
 //!   devices           deviceshare (the families of pumice-devices judge)
-//!   victims           conformance · proportion · capacity
+//!   victims           conformance · proportion · capacity · cdp · pdb
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
@@ -16,6 +16,7 @@
 pub mod binpack;
 mod capability;
 pub mod capacity;
+pub mod cdp;
 mod columns;
 pub mod conformance;
 mod deserving;
@@ -26,12 +27,14 @@ mod inter_pod_affinity;
 pub mod nodegroup;
 pub mod nodeorder;
 pub mod overcommit;
+pub mod pdb;
 pub mod predicates;
 pub mod priority;
 pub mod proportion;
 pub mod registry;
 mod reservation;
 pub mod resource_strategy_fit;
+pub mod resourcequota;
 pub mod sla;
 mod topology_spread;
 

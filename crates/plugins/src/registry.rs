@@ -7,8 +7,8 @@ use pumice_framework::{Plugin, ReasonTable};
 
 use crate::deviceshare::DeviceShare;
 use crate::{
-    binpack, capacity, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
-    predicates, priority, proportion, resource_strategy_fit, sla,
+    binpack, capacity, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
+    pdb, predicates, priority, proportion, resource_strategy_fit, resourcequota, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -110,14 +110,8 @@ const LIST: [PluginEntry; 24] = [
     nodegroup::ENTRY,
     sla::ENTRY,
     resource_strategy_fit::ENTRY,
-    PluginEntry::not_built(
-        "pdb",
-        "Protects pods covered by a PodDisruptionBudget from eviction.",
-    ),
-    PluginEntry::not_built(
-        "resourcequota",
-        "Admits jobs only within the ResourceQuota of their namespace.",
-    ),
+    pdb::ENTRY,
+    resourcequota::ENTRY,
     PluginEntry::not_built("tdm", "Shares revocable nodes by time of day."),
     PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
     PluginEntry::not_built(
@@ -133,10 +127,7 @@ const LIST: [PluginEntry; 24] = [
         "rescheduling",
         "Evicts pods so that they are placed better.",
     ),
-    PluginEntry::not_built(
-        "cdp",
-        "Protects pods from eviction for a time after their start.",
-    ),
+    cdp::ENTRY,
     PluginEntry::not_built("extender", "Asks an HTTP service."),
 ];
 

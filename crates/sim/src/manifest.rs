@@ -2,8 +2,10 @@
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
-    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
+    ResourceQuota, Service,
 };
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
@@ -40,6 +42,10 @@ pub enum Manifest {
     ReplicaSet(Box<ReplicaSet>),
     /// `apps/v1/StatefulSet`.
     StatefulSet(Box<StatefulSet>),
+    /// `policy/v1/PodDisruptionBudget`.
+    PodDisruptionBudget(Box<PodDisruptionBudget>),
+    /// `v1/ResourceQuota`.
+    ResourceQuota(Box<ResourceQuota>),
     /// `v1/PersistentVolume`.
     PersistentVolume(Box<PersistentVolume>),
     /// `v1/PersistentVolumeClaim`.
@@ -102,6 +108,10 @@ pub fn read(
         ("", "Service") => Manifest::Service(Box::new(typed(node, unknown)?)),
         ("", "ReplicationController") => {
             Manifest::ReplicationController(Box::new(typed(node, unknown)?))
+        }
+        ("", "ResourceQuota") => Manifest::ResourceQuota(Box::new(typed(node, unknown)?)),
+        ("policy", "PodDisruptionBudget") => {
+            Manifest::PodDisruptionBudget(Box::new(typed(node, unknown)?))
         }
         ("", "PersistentVolume") => Manifest::PersistentVolume(Box::new(typed(node, unknown)?)),
         ("", "PersistentVolumeClaim") => {

@@ -158,7 +158,7 @@ fn record(
             .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
             .collect();
         annotations.sort();
-        world.bind(&pod, &node, &bind.volumes, &annotations);
+        world.bind(&pod, &node, &bind.volumes, &annotations, now_s);
         let group = group_of(state, bind.task);
         report.binds.push(BindLine {
             pod,

@@ -1,6 +1,7 @@
 //! The virtual API server: objects, and the deltas a watch on them would deliver.
 
 mod admit;
+mod budgets;
 mod controllers;
 mod jobs;
 mod restore;
@@ -20,6 +21,7 @@ use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource};
 use crate::run::SimulationSettings;
+use budgets::Budgeted;
 use controllers::Controllers;
 use storage::Storage;
 
@@ -34,6 +36,7 @@ pub struct World {
     controllers: Controllers,
     /// Names of pods that were deleted.
     deleted: BTreeSet<String>,
+    budgets: BTreeMap<String, Budgeted>,
     storage: Storage,
     shards: Vec<NodeShardView>,
     priorities: BTreeMap<String, i32>,
@@ -138,6 +141,7 @@ impl World {
                 .map(|q| Delta::QueueApply(Box::new(q.clone()))),
         );
         first.extend(self.storage_deltas());
+        self.renew_budgets(true);
         first.append(&mut self.deltas);
         first.extend(
             self.groups
@@ -169,13 +173,21 @@ impl World {
     }
 
     /// Accepts a Binding and what is written before it: the pod's claims are bound, and it has a
-    /// node.
-    pub fn bind(&mut self, pod: &str, node: &str, volumes: &[VolumeStep], annotations: &Pairs) {
+    /// node from `now_s` on.
+    pub fn bind(
+        &mut self,
+        pod: &str,
+        node: &str,
+        volumes: &[VolumeStep],
+        annotations: &Pairs,
+        now_s: i64,
+    ) {
         for step in volumes {
             self.take_volume_step(step);
         }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());
+            pod.scheduled_s = Some(now_s);
             pod.records.clone_from(annotations);
             self.deltas.push(Delta::PodApply(Box::new(pod.clone())));
         }
@@ -208,7 +220,7 @@ impl World {
         }
     }
 
-    /// One step of every kubelet: bound pods run, terminating pods go.
+    /// One step of every kubelet: bound pods run, terminating pods go; budgets follow.
     pub fn run_kubelet(&mut self) {
         let mut gone = Vec::new();
         for (key, pod) in &mut self.pods {
@@ -228,5 +240,6 @@ impl World {
         for key in gone {
             self.pods.remove(&key);
         }
+        self.renew_budgets(false);
     }
 }

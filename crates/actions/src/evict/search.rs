@@ -161,6 +161,9 @@ impl ScopeNodes {
             .into_iter()
             .filter(|victim| allowed.contains(&victim.task))
             .collect();
+        if purpose != Purpose::Reclaim {
+            session.tally.weighed(victims.len());
+        }
         let set = sets::cheapest(session, kernel, preemptor, node, &victims);
         let cost = set.as_ref().map(|set| {
             let ranks = set.iter().map(|at| victims[*at].rank);

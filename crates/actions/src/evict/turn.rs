@@ -195,7 +195,7 @@ fn undo_and_note(
 ) {
     let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
     let Some((task, obstacle)) = obstacle else {
-        session.undo_to(start);
+        session.undo_tries_to(start);
         return;
     };
     let placed = session.placed_since(start).len();
@@ -203,7 +203,7 @@ fn undo_and_note(
     let would_go = going.map(|victim| session.state.task(victim).uid.clone());
     let would_go = would_go.collect();
     // Those that may not go are counted as things are without the plan.
-    session.undo_to(start);
+    session.undo_tries_to(start);
     let why = match obstacle {
         PlaceFailure::Policy => Hindrance::Policy,
         PlaceFailure::Queue(refusal) => Hindrance::Queue(refusal),
@@ -254,7 +254,7 @@ fn place(
         }
         None => {
             debug_assert!(false, "it fitted when the node was weighed");
-            session.undo_to(start);
+            session.undo_tries_to(start);
             Err(PlaceFailure::Nobody)
         }
     }

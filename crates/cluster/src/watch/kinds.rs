@@ -4,8 +4,10 @@
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
-    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
+    ResourceQuota, Service,
 };
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
@@ -107,7 +109,7 @@ const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> Wat
 }
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 18] = [
+const KINDS: [WatchedKind; 20] = [
     kind::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     kind::<Pod>(Importance::Required, always),
@@ -125,6 +127,8 @@ const KINDS: [WatchedKind; 18] = [
     kind::<VolumeAttachment>(Importance::Optional, always),
     kind::<CSIDriver>(Importance::Optional, |options| options.csi),
     kind::<CSIStorageCapacity>(Importance::Optional, |options| options.csi),
+    kind::<PodDisruptionBudget>(Importance::Optional, always),
+    kind::<ResourceQuota>(Importance::Optional, always),
     kind::<NodeShard>(Importance::Custom, |options| options.shard.is_some()),
 ];
 
@@ -307,6 +311,18 @@ wire!(
     |capacity| Delta::CsiCapacityApply(Box::new(capacity)),
     |key| Delta::CsiCapacityDelete(key.namespace, key.name)
 );
+wire!(
+    PodDisruptionBudget,
+    pumice_ingest::pod_disruption_budget,
+    |budget| Delta::BudgetApply(Box::new(budget)),
+    |key| Delta::BudgetDelete(key.namespace, key.name)
+);
+wire!(
+    ResourceQuota,
+    pumice_ingest::resource_quota,
+    |quota| Delta::QuotaApply(Box::new(quota)),
+    |key| Delta::QuotaDelete(key.namespace, key.name)
+);
 workload!(Service, pumice_ingest::service);
 workload!(ReplicationController, pumice_ingest::replication_controller);
 workload!(ReplicaSet, pumice_ingest::replica_set);
@@ -342,6 +358,7 @@ mod tests {
         ];
         let mut expected = vec!["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
         expected.extend(storage);
+        expected.extend(["PodDisruptionBudget", "ResourceQuota"]);
         assert_eq!(few, expected);
     }
 

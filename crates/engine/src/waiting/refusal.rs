@@ -2,9 +2,9 @@
 //! then limit, used and asked of each resource. What could never be is told apart from what is not
 //! possible now.
 
-use pumice_framework::{Bound, Overrun, Refusal};
+use pumice_framework::{Bound, Overrun, QuotaRefusal, QuotaShortage, Refusal};
 use pumice_model::JobIx;
-use pumice_model::resource::display_amount;
+use pumice_model::resource::{Unit, display_amount, unit_of};
 
 use crate::Engine;
 
@@ -19,6 +19,7 @@ impl Engine {
                     state.name()
                 )
             }
+            Refusal::NamespaceQuota(refusal) => namespace_quota(refusal),
             Refusal::Held(fault) => fault.text(&self.state),
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),
             Refusal::Overcommit(overruns, factor) => {
@@ -75,6 +76,50 @@ impl Engine {
     }
 }
 
+/// Volcano's words, and what is promised to others.
+fn namespace_quota(refusal: &QuotaRefusal) -> String {
+    let list = |amount: fn(&QuotaShortage) -> i64| {
+        let one = |shortage: &QuotaShortage| {
+            let shown = quota_amount(&shortage.name, amount(shortage));
+            format!("{}={shown}", shortage.name)
+        };
+        let all: Vec<String> = refusal.shortages.iter().map(one).collect();
+        all.join(" ")
+    };
+    let promised = match refusal
+        .shortages
+        .iter()
+        .any(|shortage| shortage.promised > 0)
+    {
+        true => format!(", promised to admitted jobs: {}", list(|s| s.promised)),
+        false => String::new(),
+    };
+    let never = match refusal.shortages.iter().any(|s| s.asked > s.hard) {
+        true => ": it never fits",
+        false => "",
+    };
+    format!(
+        "resource quota insufficient, requested: {}, used: {}{promised}, limited: {} (ResourceQuota \
+         {}){never}",
+        list(|s| s.asked),
+        list(|s| s.used),
+        list(|s| s.hard),
+        refusal.quota
+    )
+}
+
+/// An amount in thousandths as the quota's resource is written.
+fn quota_amount(name: &str, thousandths: i64) -> String {
+    let prefixes = ["requests.", "limits.", "count/"];
+    let base = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
+    let base = base.unwrap_or(name);
+    match unit_of(base) {
+        Some(Unit::Milli) if name.starts_with("count/") => (thousandths / 1000).to_string(),
+        Some(Unit::Milli) => display_amount(base, thousandths),
+        _ => display_amount(base, thousandths / 1000),
+    }
+}
+
 fn amounts(name: &str, overrun: &Overrun, more: &str) -> String {
     let show = |amount: i64| display_amount(name, amount);
     let (limit, total) = (show(overrun.limit), show(overrun.total));
@@ -101,6 +146,46 @@ fn amounts(name: &str, overrun: &Overrun, more: &str) -> String {
         ),
         Bound::Deserved => {
             format!("deserved {limit} of {total}, used {used}{reserved}, asked {asked}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_says_what_is_asked_used_promised_and_allowed() {
+        let shortage = |name: &str, asked, used, promised, hard| QuotaShortage {
+            name: name.to_owned(),
+            asked,
+            used,
+            promised,
+            hard,
+        };
+        let cases = [
+            (
+                vec![shortage("requests.cpu", 1500, 9000, 0, 10_000)],
+                "resource quota insufficient, requested: requests.cpu=1500m, used: requests.cpu=9, \
+                 limited: requests.cpu=10 (ResourceQuota q)",
+            ),
+            (
+                vec![
+                    shortage("count/pods", 4000, 2000, 1000, 3000),
+                    shortage("limits.memory", 1000 << 30, 0, 1000 << 30, 1000 << 29),
+                ],
+                "resource quota insufficient, requested: count/pods=4 limits.memory=1Gi, used: \
+                 count/pods=2 limits.memory=0, promised to admitted jobs: count/pods=1 \
+                 limits.memory=1Gi, limited: count/pods=3 limits.memory=512Mi (ResourceQuota q): it \
+                 never fits",
+            ),
+        ];
+        for (shortages, expected) in cases {
+            let refusal = QuotaRefusal {
+                quota: "q".to_owned(),
+                shortages,
+            };
+            assert_eq!(namespace_quota(&refusal), expected);
         }
     }
 }

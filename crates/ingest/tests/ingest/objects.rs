@@ -129,6 +129,15 @@ fn a_pod_group_is_read() {
         group.min_resources,
         Some(amounts(&[("cpu", 3000), ("pods", 3)]))
     );
+    assert_eq!(
+        group.quota_request,
+        amounts(&[
+            ("count/pods", 3000),
+            ("cpu", 3000),
+            ("pods", 3000),
+            ("requests.cpu", 3000)
+        ])
+    );
     let policy = &group.sub_groups[0];
     assert_eq!(
         (policy.size, policy.min_groups, group.wants_topology),
@@ -310,6 +319,74 @@ fn classes_and_namespaces_are_read() {
         problems(read!(priority_class, json!({"metadata": {}}))),
         expected
     );
+}
+
+#[test]
+fn budgets_are_read_and_one_that_is_newer_than_its_status_allows_nothing() {
+    let of = |generation: i64, selector: Value| {
+        json!({
+            "metadata": {"name": "b", "namespace": "ns", "generation": generation},
+            "spec": {"minAvailable": 1, "selector": selector},
+            "status": {"observedGeneration": 2, "disruptionsAllowed": 3, "currentHealthy": 4,
+                "desiredHealthy": 1, "expectedPods": 4,
+                "disruptedPods": {"p1": "2024-01-02T03:04:05Z"}},
+        })
+    };
+    let read = |wire| read!(pod_disruption_budget, wire);
+    let budget = read(of(2, json!({"matchLabels": {"app": "web"}}))).unwrap();
+    assert_eq!(
+        (budget.namespace.as_str(), budget.name.as_str()),
+        ("ns", "b")
+    );
+    assert_eq!((budget.allowed, budget.healthy), (3, 4));
+    assert_eq!(budget.disrupted, ["p1"]);
+    assert_eq!(budget.selector.unwrap().requirements.len(), 1);
+    let changed = read(of(3, json!({}))).unwrap();
+    assert_eq!(
+        (changed.allowed, changed.selector),
+        (0, Some(Selector::default()))
+    );
+    let bare = read(json!({"metadata": {"name": "b"}, "spec": {}})).unwrap();
+    assert_eq!((bare.allowed, bare.selector), (0, None));
+    let bad = json!({"matchExpressions": [{"key": "app", "operator": "Is"}]});
+    assert_eq!(
+        problems(read(of(2, bad))),
+        ["spec.selector.matchExpressions[0].operator: \"Is\" is not an operator"]
+    );
+}
+
+#[test]
+fn quotas_are_read_under_the_names_they_are_written_with() {
+    let read = |wire| read!(resource_quota, wire);
+    let quota = read(json!({
+        "metadata": {"name": "q", "namespace": "ns"},
+        "spec": {"hard": {"pods": "9"}},
+        "status": {"hard": {"requests.cpu": "1500m", "pods": "4", "memory": "1Ki"},
+            "used": {"requests.cpu": "1", "pods": "2"}},
+    }))
+    .unwrap();
+    assert_eq!(
+        quota.hard,
+        amounts(&[
+            ("memory", 1_024_000),
+            ("pods", 4000),
+            ("requests.cpu", 1500)
+        ])
+    );
+    assert_eq!(
+        quota.used,
+        amounts(&[("pods", 2000), ("requests.cpu", 1000)])
+    );
+    assert!(!quota.is_scoped);
+    let new = read(json!({
+        "metadata": {"name": "q"},
+        "spec": {"hard": {"pods": "9"}, "scopes": ["BestEffort"]},
+    }))
+    .unwrap();
+    assert_eq!(new.hard, amounts(&[("pods", 9000)]));
+    assert!(new.is_scoped);
+    let bad = json!({"metadata": {"name": "q"}, "status": {"hard": {"cpu": "-1"}}});
+    assert_eq!(problems(read(bad)), ["status.hard.cpu: \"-1\" is negative"]);
 }
 
 #[test]

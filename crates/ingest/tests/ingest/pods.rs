@@ -182,6 +182,32 @@ fn the_node_that_a_pod_is_promised_is_read() {
 }
 
 #[test]
+fn when_a_pod_got_its_node_is_read() {
+    let at = "1970-01-01T00:01:40Z";
+    let cases = [
+        (json!([]), None),
+        (
+            json!([{"type": "Ready", "status": "True", "lastTransitionTime": at}]),
+            None,
+        ),
+        (
+            json!([{"type": "PodScheduled", "status": "False", "lastTransitionTime": at}]),
+            None,
+        ),
+        (json!([{"type": "PodScheduled", "status": "True"}]), None),
+        (
+            json!([{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}]),
+            Some(100),
+        ),
+    ];
+    for (conditions, expected) in cases {
+        let status = json!({"phase": "Running", "conditions": conditions});
+        let pod = read(json!({"metadata": {"name": "p"}, "status": status})).unwrap();
+        assert_eq!(pod.scheduled_s, expected, "{conditions}");
+    }
+}
+
+#[test]
 fn only_the_queue_admission_gate_is_ours() {
     let ours = json!({"name": "scheduling.volcano.sh/queue-allocation-gate"});
     let theirs = json!({"name": "example.com/wait"});

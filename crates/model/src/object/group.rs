@@ -119,6 +119,9 @@ pub struct GroupObject {
     pub priority_class: String,
     /// `spec.minResources`; `None` when absent.
     pub min_resources: Option<Amounts>,
+    /// All names of `spec.minResources` as they are written, with amounts in thousandths: what a
+    /// ResourceQuota may count.
+    pub quota_request: Amounts,
     /// `spec.subGroupPolicy`.
     pub sub_groups: Vec<SubGroupPolicy>,
     /// The group asks for a network topology (this version reports it as not supported yet).

@@ -91,6 +91,10 @@ impl State {
                 self.appearances_stale |= changed;
                 self.generation += u64::from(changed);
             }
+            Delta::BudgetApply(_)
+            | Delta::BudgetDelete(..)
+            | Delta::QuotaApply(_)
+            | Delta::QuotaDelete(..) => self.apply_allowance(delta),
             storage => self.apply_storage(storage),
         }
     }
@@ -256,6 +260,7 @@ impl State {
             preemptable: pod.preemptable,
             preempts: pod.preempts,
             priority_class: self.names.intern(&pod.priority_class),
+            scheduled_s: pod.scheduled_s,
             nominated_node: pod.nominated_node.as_deref().map(Box::from),
             critical: is_critical(pod),
             deleting: pod.deleting,
@@ -449,7 +454,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && (old.preempts, old.priority_class) == (new.preempts, new.priority_class)
-        && old.nominated_node == new.nominated_node
+        && (old.scheduled_s, &old.nominated_node) == (new.scheduled_s, &new.nominated_node)
         && old.deleting == new.deleting
         && old.labels == new.labels
         && (&old.owners, old.controlled) == (&new.owners, new.controlled)

@@ -68,6 +68,7 @@ impl State {
         for group in groups {
             out.push(Delta::GroupApply(Box::new(group.clone())));
         }
+        self.dump_allowances(&mut out);
         self.volumes.dump(&mut out);
         let mut tasks: Vec<TaskIx> = self.tasks().map(|(ix, _)| ix).collect();
         tasks.sort_by_key(|ix| &self.task(*ix).uid);
@@ -157,6 +158,7 @@ impl State {
             priority_class: self.text(task.priority_class),
             preemptable: task.preemptable,
             preempts: task.preempts,
+            scheduled_s: task.scheduled_s,
             nominated_node: task.nominated_node.as_deref().map(str::to_owned),
             owners: task
                 .owners

@@ -1,6 +1,7 @@
 //! The one owner of everything the scheduler knows.
 
 mod account;
+mod allowances;
 mod apply;
 mod awaiting;
 mod changes;
@@ -33,8 +34,10 @@ use crate::task::{Task, TaskStatus};
 use crate::topology::{KeyCounter, Pull, Query, Topology};
 use crate::volume::Volumes;
 
+use allowances::Allowances;
 use changes::Changes;
 
+pub use allowances::KnownBudget;
 pub use hold::Hold;
 pub use placement::Placement;
 pub use sweep::Footprint;
@@ -74,6 +77,7 @@ pub struct State {
     group_controller: Option<Box<str>>,
     lost: FxHashSet<TaskIx>,
     holds: FxHashMap<TaskIx, Hold>,
+    allowances: Allowances,
     /// Pods that nobody evicts for a while.
     spared: FxHashMap<TaskIx, Hold>,
     evictions: FxHashMap<TaskIx, TaskStatus>,
@@ -116,6 +120,7 @@ impl State {
             group_controller: None,
             lost: FxHashSet::default(),
             holds: FxHashMap::default(),
+            allowances: Allowances::default(),
             spared: FxHashMap::default(),
             evictions: FxHashMap::default(),
             changes: Changes::default(),

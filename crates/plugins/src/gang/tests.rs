@@ -332,6 +332,9 @@ fn victims_are_the_pods_beyond_the_minimum_cheapest_first() {
             let (first, _) = all.split_at(expected);
             assert_eq!(answer.allowed.as_deref(), Some(first), "{min}: {tasks}");
             assert_eq!((answer.weight, answer.orders), (Weight::Protection, false));
+            let never = gang().never(&state, purpose, all[0], all[0]);
+            let expected = (expected == 0).then_some(Weight::Protection);
+            assert_eq!(never, expected, "{min}: {tasks}");
         }
     }
 }

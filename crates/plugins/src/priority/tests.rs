@@ -155,6 +155,11 @@ fn victims_are_of_jobs_of_lower_priority_and_within_a_job_of_lower_priority_them
         assert_eq!(named.as_deref(), expected, "{preemptor} {purpose:?}");
         assert_eq!(answer.orders, expected.is_some());
         assert_eq!(answer.weight, Weight::Opinion);
+        let never = |victim| Priority.never(&state, purpose, task(&state, preemptor), victim);
+        let refused = all
+            .iter()
+            .all(|victim| never(*victim) == Some(Weight::Opinion));
+        assert_eq!(refused, expected == Some(""), "{preemptor} {purpose:?}");
     }
 }
 

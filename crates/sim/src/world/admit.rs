@@ -12,6 +12,7 @@ use pumice_ingest as ingest;
 use pumice_model::Delta;
 
 use super::World;
+use super::budgets::Budgeted;
 use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource, locate_fields};
@@ -176,6 +177,14 @@ impl World {
             Manifest::StatefulSet(set) => {
                 self.deltas
                     .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
+            }
+            Manifest::PodDisruptionBudget(budget) => {
+                let object = ingest::pod_disruption_budget(&budget)?;
+                self.budgets.insert(key, Budgeted::new(&budget, object));
+            }
+            Manifest::ResourceQuota(quota) => {
+                let quota = Box::new(ingest::resource_quota(&quota)?);
+                self.deltas.push(Delta::QuotaApply(quota));
             }
             Manifest::NodeShard(shard) => self.shards.push(NodeShardView::from(&*shard)),
             Manifest::State(dump) => {
@@ -358,6 +367,8 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
         Manifest::NodeShard(o) => plain("NodeShard", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
+        Manifest::PodDisruptionBudget(o) => spaced("PodDisruptionBudget", &o.metadata),
+        Manifest::ResourceQuota(o) => spaced("ResourceQuota", &o.metadata),
         Manifest::PersistentVolume(o) => plain("PersistentVolume", &o.metadata),
         Manifest::PersistentVolumeClaim(o) => spaced("PersistentVolumeClaim", &o.metadata),
         Manifest::StorageClass(o) => plain("StorageClass", &o.metadata),

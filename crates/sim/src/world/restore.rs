@@ -63,6 +63,8 @@ impl World {
             | Delta::DeviceConfig { .. }
             | Delta::NodeReport { .. }
             | Delta::GroupController(_)
+            | Delta::BudgetApply(_)
+            | Delta::QuotaApply(_)
             | Delta::AttachmentApply(_) => self.deltas.push(delta),
             // A dump tells what is, not what went.
             Delta::NodeDelete(_)
@@ -82,6 +84,8 @@ impl World {
             | Delta::CsiNodeDelete(_)
             | Delta::CsiDriverDelete(_)
             | Delta::CsiCapacityDelete(..)
+            | Delta::BudgetDelete(..)
+            | Delta::QuotaDelete(..)
             | Delta::AttachmentDelete(_) => {}
         }
     }

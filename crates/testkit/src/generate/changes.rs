@@ -41,6 +41,8 @@ enum Kind {
     CsiDriver,
     Capacity,
     Attachment,
+    Budget,
+    NamespaceQuota,
     /// What a ConfigMap tells of a node.
     Report,
     /// A ConfigMap with the device configuration.
@@ -68,6 +70,8 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::CsiDriverApply(driver) => (Kind::CsiDriver, driver.name.clone()),
         Delta::CsiCapacityApply(c) => (Kind::Capacity, format!("{}/{}", c.namespace, c.name)),
         Delta::AttachmentApply(attachment) => (Kind::Attachment, attachment.name.clone()),
+        Delta::BudgetApply(b) => (Kind::Budget, format!("{}/{}", b.namespace, b.name)),
+        Delta::QuotaApply(q) => (Kind::NamespaceQuota, format!("{}/{}", q.namespace, q.name)),
         Delta::NodeReport { node, topic, .. } => (Kind::Report, format!("{topic} of {node}")),
         Delta::DeviceConfig {
             namespace, name, ..
@@ -94,6 +98,8 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::CsiDriverApply(driver) => Delta::CsiDriverDelete(driver.name),
         Delta::CsiCapacityApply(c) => Delta::CsiCapacityDelete(c.namespace, c.name),
         Delta::AttachmentApply(attachment) => Delta::AttachmentDelete(attachment.name),
+        Delta::BudgetApply(budget) => Delta::BudgetDelete(budget.namespace, budget.name),
+        Delta::QuotaApply(quota) => Delta::QuotaDelete(quota.namespace, quota.name),
         Delta::NodeReport { node, topic, .. } => Delta::NodeReport {
             node,
             topic,
@@ -514,7 +520,14 @@ impl Changing {
     }
 
     fn delete_any(&mut self) -> Vec<Delta> {
-        let kinds = [Kind::Class, Kind::Workload, Kind::Pod, Kind::Group];
+        let kinds = [
+            Kind::Class,
+            Kind::Workload,
+            Kind::Pod,
+            Kind::Group,
+            Kind::Budget,
+            Kind::NamespaceQuota,
+        ];
         let kind = self.rng.pick(&kinds);
         self.delete(kind)
     }

@@ -2,8 +2,8 @@
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    NamespaceObject, NodeObject, PriorityClassObject, Requirement, Selector, SelectorOp, Shard,
-    Taint, TaintEffect, WorkloadObject,
+    BudgetObject, NamespaceObject, NodeObject, PriorityClassObject, QuotaObject, Requirement,
+    Selector, SelectorOp, Shard, Taint, TaintEffect, WorkloadObject,
 };
 
 use super::groups::NODE_GROUPS;
@@ -163,5 +163,18 @@ pub fn surroundings(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
             }
         }
     }
+    all.push(Delta::BudgetApply(Box::new(BudgetObject {
+        namespace: NAMESPACES[0].to_owned(),
+        name: "budget".to_owned(),
+        selector: Some(is("app", APPS[0])),
+        allowed: 1,
+        ..BudgetObject::default()
+    })));
+    all.push(Delta::QuotaApply(Box::new(QuotaObject {
+        namespace: NAMESPACES[0].to_owned(),
+        name: "quota".to_owned(),
+        hard: vec![("pods".to_owned(), 20_000)],
+        ..QuotaObject::default()
+    })));
     all
 }

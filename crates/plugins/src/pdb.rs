@@ -1,0 +1,195 @@
+//! Plugin `pdb`: no eviction breaks a PodDisruptionBudget (spec/02 §11).
+//!
+//! ```text
+//!  status.disruptionsAllowed ─ evictions decided here that the status does not show ─► what is left
+//!                                     ▲ Evicting · Restored
+//!  an eviction counts until the budget changes after the pod's deletion was seen, or for two minutes
+//! ```
+
+use std::collections::BTreeMap;
+
+use pumice_conf::PluginSpec;
+use pumice_framework::points::Victims;
+use pumice_framework::points::victims::Purpose;
+use pumice_framework::tiers::{VictimAnswer, Weight};
+use pumice_framework::{CycleInfo, Plugin, Step};
+use pumice_model::state::KnownBudget;
+use pumice_model::{State, TaskIx, TaskStatus};
+use rustc_hash::FxHashMap;
+
+use crate::registry::PluginEntry;
+
+/// How long an eviction counts that no status ever shows: as long as the disruption controller waits for
+/// the deletion of a pod.
+const EXPECTED_S: i64 = 120;
+
+/// What the configuration may say.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "pdb",
+    summary: "Protects pods covered by a PodDisruptionBudget from eviction.",
+    ..PluginSpec::PLAIN
+};
+
+/// Entry of the list of plugins.
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |_, _| Box::new(Pdb::default()));
+
+/// The plugin.
+#[derive(Default)]
+pub struct Pdb {
+    now_s: i64,
+    /// Evictions that statuses of budgets may not show yet, by UID of the pod.
+    expected: BTreeMap<Box<str>, ExpectedEviction>,
+}
+
+/// An eviction that was decided.
+struct ExpectedEviction {
+    namespace: String,
+    pod: Box<str>,
+    at_s: i64,
+    /// Budgets that select the pod by name, each with its version when the deletion was seen.
+    budgets: Vec<(String, Option<u64>)>,
+}
+
+/// The API server has taken the pod off what is allowed already.
+fn is_counted(budget: &KnownBudget, pod: &str) -> bool {
+    budget.object.disrupted.iter().any(|name| name == pod)
+}
+
+impl Pdb {
+    /// How many more pods of a budget may go.
+    fn left(&self, budget: &KnownBudget) -> i64 {
+        let object = &budget.object;
+        let counts = |eviction: &&ExpectedEviction| {
+            eviction.namespace == object.namespace
+                && !is_counted(budget, &eviction.pod)
+                && eviction
+                    .budgets
+                    .iter()
+                    .any(|(name, _)| *name == object.name)
+        };
+        let expected = self.expected.values().filter(counts).count();
+        i64::from(object.allowed) - i64::try_from(expected).unwrap_or(i64::MAX)
+    }
+
+    fn decided(&mut self, state: &State, victim: TaskIx) {
+        let task = state.task(victim);
+        let budgets: Vec<_> = state
+            .budgets_of(victim)
+            .map(|budget| (budget.object.name.clone(), None))
+            .collect();
+        if budgets.is_empty() {
+            return;
+        }
+        let eviction = ExpectedEviction {
+            namespace: state.names().text(task.namespace).to_owned(),
+            pod: task.name.clone(),
+            at_s: self.now_s,
+            budgets,
+        };
+        self.expected.insert(task.uid.clone(), eviction);
+    }
+}
+
+impl ExpectedEviction {
+    /// Brings it in step with what is seen; false once no budget needs it any more.
+    fn follow(&mut self, state: &State, uid: &str, now_s: i64) -> bool {
+        let victim = state.task_by_uid(uid);
+        if let Some(victim) = victim {
+            let task = state.task(victim);
+            let stays = matches!(task.status, TaskStatus::Running | TaskStatus::Bound);
+            if stays && !task.deleting {
+                // Taken back, or refused.
+                return false;
+            }
+        }
+        let is_seen = victim.is_none_or(|victim| state.evicted_from(victim).is_none());
+        let namespace = &self.namespace;
+        self.budgets.retain_mut(|(name, seen_at)| {
+            let Some(budget) = state.budget(namespace, name) else {
+                return false;
+            };
+            match *seen_at {
+                Some(version) => version == budget.version,
+                None => {
+                    *seen_at = is_seen.then_some(budget.version);
+                    true
+                }
+            }
+        });
+        !self.budgets.is_empty() && now_s.saturating_sub(self.at_s) < EXPECTED_S
+    }
+}
+
+impl Plugin for Pdb {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+
+    fn open(&mut self, state: &State, cycle: &CycleInfo) {
+        self.now_s = cycle.now_s;
+        self.expected
+            .retain(|uid, eviction| eviction.follow(state, uid, cycle.now_s));
+    }
+
+    fn observe(&mut self, state: &State, step: Step) {
+        match step {
+            Step::Evicting(victim) => self.decided(state, victim),
+            Step::Restored(victim) => {
+                self.expected.remove(&state.task(victim).uid);
+            }
+            Step::Placed(_) | Step::Leaving(_) | Step::Admitted(_) => {}
+        }
+    }
+
+    fn wake_at_s(&self) -> Option<i64> {
+        let first = self.expected.values().map(|eviction| eviction.at_s).min()?;
+        Some(first.saturating_add(EXPECTED_S).max(self.now_s + 1))
+    }
+}
+
+impl Victims for Pdb {
+    fn victims(
+        &self,
+        state: &State,
+        _: Purpose,
+        _: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        let mut left: FxHashMap<(&str, &str), i64> = FxHashMap::default();
+        let mut may_go = |victim: TaskIx| {
+            let task = state.task(victim);
+            let counting = state
+                .budgets_of(victim)
+                .filter(|budget| !is_counted(budget, &task.name));
+            let keys: Vec<_> = counting
+                .map(|budget| {
+                    let key = (
+                        budget.object.namespace.as_str(),
+                        budget.object.name.as_str(),
+                    );
+                    left.entry(key).or_insert_with(|| self.left(budget));
+                    key
+                })
+                .collect();
+            let is_free = keys
+                .iter()
+                .all(|key| left.get(key).is_some_and(|left| *left > 0));
+            if is_free {
+                for key in keys {
+                    *left.entry(key).or_default() -= 1;
+                }
+            }
+            is_free
+        };
+        let candidates = candidates.iter().copied();
+        let allowed = candidates.filter(|victim| may_go(*victim)).collect();
+        VictimAnswer::new(Weight::Veto, allowed)
+    }
+}
+
+#[cfg(test)]
+mod tests;
