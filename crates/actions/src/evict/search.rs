@@ -49,6 +49,9 @@ struct ScopeNodes {
     weighed_for: Option<JobIx>,
     /// Moves on with each weighing that another one depends on.
     evaluation: u64,
+    /// The evaluation in which nodes were weighed for a queue that could not take the pod: what goes on one
+    /// node is of use on others then.
+    limited: Option<u64>,
     sets: FxHashMap<NodeIx, Vec<TaskIx>>,
 }
 
@@ -108,6 +111,7 @@ impl ScopeNodes {
             tables: Vec::new(),
             weighed_for: None,
             evaluation: 0,
+            limited: None,
             sets: FxHashMap::default(),
         }
     }
@@ -144,13 +148,17 @@ impl ScopeNodes {
         let within = self.scope.purpose == Purpose::WithinJob;
         let of_others =
             |victim: &&Victim| within || session.state.task(victim.task).job != Some(preemptor.job);
+        let limited = is_limited(session, preemptor);
+        if limited {
+            self.limited = Some(self.evaluation);
+        }
         let there = &self.victims[node.at()];
         let candidates: Vec<Victim> = there.iter().filter(of_others).copied().collect();
         // Found out for this job, and perhaps not true of others.
         let of_job = candidates.len() < there.len()
             || session.plugins.victims_depend_on_job(self.scope.purpose)
             || session.plugins.job_ready(session.state, preemptor.job)
-            || is_limited(session, preemptor);
+            || limited;
         let tasks: Vec<TaskIx> = candidates.iter().map(|victim| victim.task).collect();
         let purpose = self.scope.purpose;
         let allowed = session
@@ -202,6 +210,12 @@ impl ScopeNodes {
         again.dedup();
         for node in again {
             self.look_again(session, preemptor, node);
+        }
+        if self.limited.is_some_and(|then| then != self.evaluation) {
+            self.limited = None;
+            for (_, table) in &mut self.tables {
+                table.fill(session.state, |node| &self.victims[node.at()]);
+            }
         }
         // What was found out for another job need not hold for this one.
         if self.weighed_for != Some(preemptor.job) {

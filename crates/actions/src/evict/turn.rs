@@ -311,6 +311,9 @@ pub fn place_within_job(
             undo_and_note(session, &mut search, what, (queue, job), start, obstacle);
             return;
         }
+        if session.state.job(job).is_pending() {
+            session.admit(job);
+        }
         let ready = session.plugins.job_ready(session.state, job);
         session.commit_evictions_from(start, ready);
     }
