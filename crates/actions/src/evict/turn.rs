@@ -19,7 +19,7 @@ use crate::worksheet::TaskQueue;
 const MOST_NOTED: usize = 10;
 
 /// Why a task was not placed.
-enum Obstacle {
+enum PlaceFailure {
     /// Its preemption policy.
     Policy,
     /// Its queue may not reclaim.
@@ -191,7 +191,7 @@ fn undo_and_note(
     purpose: Purpose,
     (queue, job): (QueueIx, JobIx),
     start: Checkpoint,
-    obstacle: Option<(TaskIx, Obstacle)>,
+    obstacle: Option<(TaskIx, PlaceFailure)>,
 ) {
     let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
     let Some((task, obstacle)) = obstacle else {
@@ -205,9 +205,9 @@ fn undo_and_note(
     // Those that may not go are counted as things are without the plan.
     session.undo_tries_to(start);
     let why = match obstacle {
-        Obstacle::Policy => Hindrance::Policy,
-        Obstacle::Queue(refusal) => Hindrance::Queue(refusal),
-        Obstacle::Nobody => {
+        PlaceFailure::Policy => Hindrance::Policy,
+        PlaceFailure::Queue(refusal) => Hindrance::Queue(refusal),
+        PlaceFailure::Nobody => {
             let scope = Scope::of(session.state, purpose, queue, job, task);
             Hindrance::Victims(search.count(session, scope, task))
         }
@@ -228,7 +228,7 @@ fn place(
     search: &mut VictimSearch,
     purpose: Purpose,
     preemptor: &Preemptor,
-) -> Result<(), Obstacle> {
+) -> Result<(), PlaceFailure> {
     let (queue, task) = (preemptor.queue, preemptor.task);
     let allowed = session.plugins.allocatable(session.state, queue, task);
     if allowed.is_ok()
@@ -241,7 +241,7 @@ fn place(
     may_evict(session, purpose, queue, task)?;
     let scope = Scope::of(session.state, purpose, queue, preemptor.job, task);
     let found = search.cheapest(session, kernel, scope, preemptor);
-    let found = found.ok_or(Obstacle::Nobody)?;
+    let found = found.ok_or(PlaceFailure::Nobody)?;
     let start = session.checkpoint();
     for victim in found.victims {
         session.evict(victim, preemptor.reason, preemptor.job);
@@ -255,7 +255,7 @@ fn place(
         None => {
             debug_assert!(false, "it fitted when the node was weighed");
             session.undo_tries_to(start);
-            Err(Obstacle::Nobody)
+            Err(PlaceFailure::Nobody)
         }
     }
 }
@@ -265,14 +265,14 @@ fn may_evict(
     purpose: Purpose,
     queue: QueueIx,
     task: TaskIx,
-) -> Result<(), Obstacle> {
+) -> Result<(), PlaceFailure> {
     if session.state.never_preempts(task) {
-        return Err(Obstacle::Policy);
+        return Err(PlaceFailure::Policy);
     }
     match purpose {
         Purpose::Reclaim => {
             let asked = session.plugins.may_reclaim(session.state, queue, task);
-            asked.map_err(Obstacle::Queue)
+            asked.map_err(PlaceFailure::Queue)
         }
         Purpose::Preempt | Purpose::WithinJob => Ok(()),
     }
