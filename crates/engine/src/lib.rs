@@ -42,7 +42,7 @@ use bind_waits::BindWaits;
 pub use give_up::GivenUp;
 pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
-pub use pumice_framework::{Eviction, Observer, Stage, Unobserved};
+pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 use report::ReportLog;
 pub use report::{GroupEvent, PodReport, QueueEvent, Reports};
 use waiting::Serviceable;
@@ -142,6 +142,8 @@ pub struct Engine {
     bind_backoffs: backoffs::Backoffs,
     evict_backoffs: backoffs::Backoffs,
     nominations: nominations::Nominations,
+    /// Since [`Engine::metrics_snapshot`] was last asked.
+    tally: EvictionTally,
     assumed_statuses: assumed_status::AssumedStatuses,
 }
 
@@ -177,6 +179,7 @@ impl Engine {
             bind_backoffs: backoffs::Backoffs::default(),
             evict_backoffs: backoffs::Backoffs::default(),
             nominations: nominations::Nominations::default(),
+            tally: EvictionTally::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
         }
     }
@@ -489,6 +492,7 @@ impl Engine {
         let plan = std::mem::take(&mut session.plan);
         self.kept = std::mem::take(&mut session.kept);
         let notes = std::mem::take(&mut session.notes);
+        self.tally.add(std::mem::take(&mut session.tally));
         self.work = std::mem::take(&mut session.work);
         drop(session);
         let postponed = self.work.end_cycle(&self.state);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use pumice_framework::EvictionTally;
 use pumice_model::{JobIx, QueueIx, ResIx, ResVec};
 
 use crate::Engine;
@@ -18,6 +19,8 @@ pub struct MetricsSnapshot {
     pub gone: Vec<JobIx>,
     /// Jobs with a PodGroup and pods that are not ready (`unschedule_job_count`).
     pub unready_jobs: usize,
+    /// What actions that evict did since the last call.
+    pub evictions: EvictionTally,
     /// Our pods without a node, by why they wait ([`crate::waiting::Why::class`]).
     pub pending: BTreeMap<&'static str, usize>,
 }
@@ -63,6 +66,7 @@ impl Engine {
         let mut snapshot = MetricsSnapshot {
             queues: self.queue_snapshots(),
             unready_jobs: self.unready.len(),
+            evictions: std::mem::take(&mut self.tally),
             ..MetricsSnapshot::default()
         };
         let mut changed: Vec<JobIx> = std::mem::take(&mut self.uncounted).into_iter().collect();

@@ -1,6 +1,7 @@
 //! Notes on jobs, from one cycle to the next.
 
 use pumice_framework::JobNote;
+use pumice_framework::sleep::Bed;
 use pumice_model::JobIx;
 use rustc_hash::FxHashMap;
 
@@ -16,7 +17,15 @@ impl Engine {
     ) -> Vec<(JobIx, Option<JobNote>)> {
         if self.sleepers.has_slept() {
             let one = |ix: JobIx| (ix, self.notes.remove(&ix));
-            let old = looked_at.into_iter().map(one).collect();
+            let old: Vec<(JobIx, Option<JobNote>)> = looked_at.into_iter().map(one).collect();
+            for (ix, note) in &old {
+                // It had no turn, since it would have got nothing: what was found out before holds.
+                if let Some(note) = note
+                    && self.sleepers.bed(*ix) != Bed::None
+                {
+                    self.notes.insert(*ix, note.clone());
+                }
+            }
             self.notes.extend(notes);
             return old;
         }

@@ -17,10 +17,13 @@
 //! * [`reason`]: why something does not fit, as data; text is made at the edge.
 //! * [`verdict`]: whether a task fits a node, in two bytes.
 //! * [`refusal`]: why a queue or the cluster says no, likewise.
+//! * [`nobody_goes`]: why nobody is evicted for a job, likewise.
 //! * [`sleep`]: jobs that are not tried, because it is known that nothing would come of it.
 //! * [`work`]: how much of a cycle one job may take.
 
 pub mod domain_sum;
+mod eviction_tally;
+pub mod nobody_goes;
 pub mod observer;
 pub mod outcome;
 pub mod plugin;
@@ -37,6 +40,8 @@ pub mod verdict;
 pub mod work;
 
 pub use domain_sum::DomainSum;
+pub use eviction_tally::EvictionTally;
+pub use nobody_goes::{Hindrance, NobodyGoes, VictimCounts};
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use pumice_model::{Job, NodeIx, Origin, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
+use crate::nobody_goes::NobodyGoes;
 use crate::points::Invalid;
 use crate::reason::FitError;
 use crate::refusal::{Overrun, Overruns, Refusal};
@@ -91,6 +92,8 @@ pub struct JobNote {
     pub failed_roles: Vec<(Sym, u16)>,
     /// Placements of transactions that were taken back: status and node they had.
     pub discarded: FxHashMap<TaskIx, (TaskStatus, NodeIx)>,
+    /// Why nobody is evicted for it: of each action that tried, what was in its way.
+    pub nobody_goes: Vec<NobodyGoes>,
 }
 
 impl JobNote {
@@ -102,10 +105,11 @@ impl JobNote {
         }
     }
 
-    /// Whether two notes differ in nothing but amounts of refusals, which move with every pod that
-    /// is placed in the queue.
+    /// Whether two notes differ in nothing but amounts: of refusals, which move with every pod that is
+    /// placed in the queue, and of pods that may not be evicted.
     pub fn differs_in_amounts_only(&self, other: &Self) -> bool {
         let gist = |refusal: Option<&Refusal>| refusal.map(Refusal::gist);
+        let gists = |all: &[NobodyGoes]| all.iter().map(NobodyGoes::gist).collect::<Vec<_>>();
         let skips_alike = match (&self.skip, &other.skip) {
             (Some(one), Some(other)) => one.says_the_same(other),
             (one, other) => one.is_none() == other.is_none(),
@@ -115,5 +119,6 @@ impl JobNote {
             && self.unplaced == other.unplaced
             && self.failed_roles == other.failed_roles
             && self.discarded == other.discarded
+            && gists(&self.nobody_goes) == gists(&other.nobody_goes)
     }
 }

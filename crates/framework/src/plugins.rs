@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
+use rustc_hash::FxHashSet;
 
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
@@ -15,7 +16,7 @@ use crate::points::{
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
-use crate::tiers::{self, Vote, Weight};
+use crate::tiers::{self, VictimAnswer, Vote, Weight};
 
 mod asked;
 
@@ -611,23 +612,52 @@ impl Plugins {
         asked.any(|p| p.depends_on_job())
     }
 
-    /// What each plugin that protects some of the candidates from a task says, by name: how many it does
-    /// not allow.
-    pub fn protected(
+    /// What keeps candidates, given as for [`Plugins::victims`], from being evicted for a task: how many
+    /// of `kept` each plugin does not allow, each of them counted for the first plugin that says so. Only
+    /// plugins count whose word does: those of the tier that decides, and those with a veto.
+    pub fn kept_by_plugin(
         &self,
         state: &State,
         purpose: Purpose,
         preemptor: TaskIx,
         candidates: &[TaskIx],
+        kept: &mut FxHashSet<TaskIx>,
     ) -> Vec<(&'static str, usize)> {
-        let asked = self.asked_about_victims(purpose).iter();
-        let answers = asked.filter_map(|at| {
-            let plugin = self.plugin(*at);
-            let point = plugin.as_victims()?;
-            let answer = point.victims(state, purpose, preemptor, candidates);
-            Some((plugin.name(), candidates.len() - answer.allowed?.len()))
-        });
-        answers.filter(|(_, count)| *count > 0).collect()
+        let asked = self.asked_about_victims(purpose);
+        let tiers: Vec<(Vec<&'static str>, Vec<VictimAnswer<TaskIx>>)> = asked
+            .chunk_by(|left, right| left.0 == right.0)
+            .map(|tier| {
+                let plugins = tier.iter().map(|at| self.plugin(*at));
+                let answers = plugins.filter_map(|plugin| {
+                    let point = plugin.as_victims()?;
+                    let answer = point.victims(state, purpose, preemptor, candidates);
+                    Some((plugin.name(), answer))
+                });
+                answers.unzip()
+            })
+            .collect();
+        let decides = tiers
+            .iter()
+            .position(|(_, answers)| tiers::decides(answers));
+        let mut counts = Vec::new();
+        for (at, (names, answers)) in tiers.iter().enumerate() {
+            let has_a_say = decides.is_none_or(|decides| decides == at);
+            for (name, answer) in names.iter().zip(answers) {
+                let Some(allowed) = &answer.allowed else {
+                    continue;
+                };
+                if !has_a_say && answer.weight != Weight::Veto {
+                    continue;
+                }
+                let allowed: FxHashSet<TaskIx> = allowed.iter().copied().collect();
+                let before = kept.len();
+                kept.retain(|task| allowed.contains(task));
+                if kept.len() < before {
+                    counts.push((*name, before - kept.len()));
+                }
+            }
+        }
+        counts
     }
 
     /// Preemptive: whether a queue may reclaim for a task; all agree. With nobody to ask it may not, as

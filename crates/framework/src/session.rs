@@ -6,6 +6,7 @@ use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
+use crate::eviction_tally::EvictionTally;
 use crate::observer::Observer;
 use crate::outcome::{JobNote, Skip};
 use crate::plugins::{Lasting, Plugins};
@@ -46,6 +47,8 @@ pub struct Session<'a> {
     pub sleepers: Sleepers,
     /// What of the plugins' refusals lasts.
     pub lasting: Lasting,
+    /// What was evicted, in numbers.
+    pub tally: EvictionTally,
     /// Jobs that have turns, besides those that are woken.
     awake: Vec<JobIx>,
     pub(crate) steps: Vec<Op>,
@@ -77,6 +80,7 @@ impl<'a> Session<'a> {
             work: Work::default(),
             sleepers: Sleepers::default(),
             lasting,
+            tally: EvictionTally::default(),
             awake: Vec::new(),
             steps: Vec::new(),
             gains: Vec::new(),

@@ -153,8 +153,8 @@ pub struct AllowedVictims<V> {
 
 /// Victims (Preemptable, Reclaimable, UnifiedEvictable): the intersection inside a tier, in the
 /// order of the first answer. An empty intersection stays empty. A tier that names victims decides;
-/// one that names none decides when a protecting plugin answered in it (decision "victims across
-/// tiers"), otherwise the next tier is asked. Then every veto counts, in whichever tier.
+/// one that names none decides when a plugin answered in it that protects (decision "victims across
+/// tiers") or orders, otherwise the next tier is asked. Then every veto counts, in whichever tier.
 pub fn victims<V: Clone + Ord>(
     tiers: impl Iterator<Item = Vec<VictimAnswer<V>>>,
 ) -> AllowedVictims<V> {
@@ -182,15 +182,20 @@ pub fn victims<V: Clone + Ord>(
     victims
 }
 
+/// Whether these answers of a tier settle who the victims are.
+pub fn decides<V: Clone + Ord>(tier: &[VictimAnswer<V>]) -> bool {
+    decide(tier).is_some()
+}
+
 /// What a tier decides, if it does.
 fn decide<V: Clone + Ord>(tier: &[VictimAnswer<V>]) -> Option<AllowedVictims<V>> {
     let answers = tier
         .iter()
         .filter_map(|answer| Some((answer, answer.allowed.as_ref()?)));
     let mut common: Option<AllowedVictims<V>> = None;
-    let mut protected = false;
+    let mut is_final = false;
     for (answer, allowed) in answers {
-        protected |= answer.weight != Weight::Opinion;
+        is_final |= answer.orders || answer.weight != Weight::Opinion;
         match &mut common {
             None => {
                 common = Some(AllowedVictims {
@@ -204,7 +209,7 @@ fn decide<V: Clone + Ord>(tier: &[VictimAnswer<V>]) -> Option<AllowedVictims<V>>
             }
         }
     }
-    common.filter(|victims| protected || !victims.allowed.is_empty())
+    common.filter(|victims| is_final || !victims.allowed.is_empty())
 }
 
 fn keep_common<V: Ord>(victims: &mut Vec<V>, allowed: &[V]) {

@@ -189,27 +189,34 @@ impl Session<'_> {
         self.gains.truncate(count);
     }
 
-    /// Takes back every step since a checkpoint, newest first.
+    /// Takes back every step since a checkpoint, newest first. That places were given back is noted of
+    /// their jobs.
     pub fn undo_to(&mut self, checkpoint: Checkpoint) {
-        while self.steps.len() > checkpoint.0 {
-            match self.steps.pop() {
-                Some(Op::Allocate { task, node }) => {
-                    self.undo_placement(task, TaskStatus::Allocated, node);
-                }
-                Some(Op::Pipeline { task, node }) => {
-                    self.undo_placement(task, TaskStatus::Pipelined, node);
-                }
-                Some(Op::Evict { task, from, .. }) => self.restore(task, from),
-                None => return,
-            }
-        }
+        self.undo(checkpoint, true);
     }
 
-    fn undo_placement(&mut self, task: TaskIx, status: TaskStatus, node: NodeIx) {
-        self.plugins.observe(self.state, Step::Leaving(task));
-        self.state.move_task(task, TaskStatus::Pending, None);
-        if let Some(job) = self.state.task(task).job {
-            self.note(job).discarded.insert(task, (status, node));
+    /// Likewise, of what was only tried to find out who would have to go: it says nothing of why a task
+    /// waits.
+    pub fn undo_tries_to(&mut self, checkpoint: Checkpoint) {
+        self.undo(checkpoint, false);
+    }
+
+    fn undo(&mut self, checkpoint: Checkpoint, noted: bool) {
+        while self.steps.len() > checkpoint.0 {
+            let (task, status, node) = match self.steps.pop() {
+                Some(Op::Allocate { task, node }) => (task, TaskStatus::Allocated, node),
+                Some(Op::Pipeline { task, node }) => (task, TaskStatus::Pipelined, node),
+                Some(Op::Evict { task, from, .. }) => {
+                    self.restore(task, from);
+                    continue;
+                }
+                None => return,
+            };
+            self.plugins.observe(self.state, Step::Leaving(task));
+            self.state.move_task(task, TaskStatus::Pending, None);
+            if let Some(job) = self.state.task(task).job.filter(|_| noted) {
+                self.note(job).discarded.insert(task, (status, node));
+            }
         }
     }
 
@@ -232,6 +239,13 @@ impl Session<'_> {
             true => Commit::BindsAndNominations,
             false => Commit::Nominations,
         };
+        let action = self.steps[checkpoint.0..].iter().find_map(|op| match op {
+            Op::Evict { reason, .. } => Some(*reason),
+            Op::Allocate { .. } | Op::Pipeline { .. } => None,
+        });
+        action
+            .into_iter()
+            .for_each(|action| self.tally.committed(action));
         self.commit(checkpoint, commit);
         self.wake_all();
     }

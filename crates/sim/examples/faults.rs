@@ -1,9 +1,11 @@
 //! Many storms at once: `cargo run --release -p pumice-sim --example faults -- 100000`, from seed 0
-//! or from the one given as second argument. Prints the first broken invariant of each thread, with
+//! or from the one given as second argument, each without and with evictions. Prints the first broken invariant of each thread, with
 //! its seed and everything that had happened, and ends with 1 if there is one.
 
 use std::process::ExitCode;
 
+use pumice_conf::Config;
+use pumice_sim::faults::evictions::EVICTING;
 use pumice_sim::faults::{CONFIGURATION, run};
 
 fn main() -> ExitCode {
@@ -13,22 +15,27 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let first = first.unwrap_or(0);
-    let parsed = pumice_conf::parse(CONFIGURATION, &pumice_engine::REGISTRY);
-    let Some(config) = parsed.config else {
+    let parse = |text| pumice_conf::parse(text, &pumice_engine::REGISTRY).config;
+    let (Some(plain), Some(evicting)) = (parse(CONFIGURATION), parse(EVICTING)) else {
         eprintln!("the configuration is not valid");
         return ExitCode::from(2);
     };
+    let both: [(&str, &Config); 2] = [("", &plain), ("with evictions, ", &evicting)];
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     let broken = std::thread::scope(|scope| {
         let seeds = |at: u64| (first + at..first + count).step_by(threads as usize);
-        let config = &config;
-        let storm = |at| scope.spawn(move || seeds(at).find_map(|seed| run(config, seed).err()));
+        let storm = |at| {
+            scope.spawn(move || {
+                let mut runs = seeds(at).flat_map(|seed| both.map(|which| (seed, which)));
+                runs.find_map(|(seed, (what, config))| Some((what, run(config, seed).err()?)))
+            })
+        };
         let threads: Vec<_> = (0..threads).map(storm).collect();
         let ends = threads.into_iter().filter_map(|thread| thread.join().ok());
         ends.flatten().collect::<Vec<_>>()
     });
-    for failure in &broken {
-        println!("{failure}");
+    for (what, failure) in &broken {
+        println!("{what}{failure}");
     }
     match broken.is_empty() {
         true => {

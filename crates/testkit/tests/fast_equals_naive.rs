@@ -1,14 +1,17 @@
 //! The engine decides what a naive loop over all tasks and nodes decides, binding for binding.
 
+mod kubelet;
 mod run;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use kubelet::Outside;
 use pumice_conf::Config;
-use pumice_engine::Engine;
-use pumice_model::object::PodObject;
-use pumice_model::{Delta, TaskStatus};
-use pumice_testkit::generate::{cluster, conf_text, npu_cluster, npu_conf_text, wide_cluster};
+use pumice_engine::{Decisions, Engine};
+use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
+use pumice_testkit::generate::{
+    cluster, conf_text, evicting_conf_text, full_cluster, npu_cluster, npu_conf_text, wide_cluster,
+};
 use pumice_testkit::naive::{self, Outcome};
 
 /// Random small clusters and configurations.
@@ -16,6 +19,9 @@ const CASES: u64 = 2000;
 
 /// Clusters in which NPUs decide.
 const NPU_CASES: u64 = 1500;
+
+/// Full clusters, for whose pods others are evicted.
+const EVICTING_CASES: u64 = 1000;
 
 /// Random wide ones.
 const WIDE_CASES: u64 = 24;
@@ -29,39 +35,54 @@ fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
     if let Some(bytes) = BUDGETS[objects.len() % BUDGETS.len()] {
         engine.set_index_budget_bytes(bytes);
     }
-    let pods = objects.iter().filter_map(|delta| match delta {
-        Delta::PodApply(pod) => {
-            let key = format!("{}/{}", pod.namespace, pod.name);
-            Some((key, PodObject::clone(pod)))
-        }
-        _ => None,
-    });
-    let mut pods: BTreeMap<String, PodObject> = pods.collect();
-    let mut storage = run::Storage::new(objects);
+    let mut outside = Outside::new(objects);
     let mut outcome = Outcome::default();
     for cycle in 0..cycles {
         let decisions = engine.cycle(naive::START_S + i64::from(cycle));
-        let mut echo = Vec::new();
-        for bind in &decisions.binds {
-            echo.extend(bind.volumes.iter().flat_map(|step| storage.take(step)));
-            let key = engine.state().task_key(bind.task);
-            let node = engine.state().nodes().object(bind.node).name.clone();
-            let pod = pods.get_mut(&key).expect("a known pod");
-            pod.node = Some(node.clone());
-            pod.records = run::records(bind);
-            let devices = run::devices(bind);
-            if !devices.is_empty() {
-                outcome.devices.insert(key.clone(), devices);
-            }
-            echo.push(Delta::PodApply(Box::new(pod.clone())));
-            outcome.binds.push((key, node));
-        }
+        note(&engine, &decisions, &mut outcome);
+        let told = outside.carry_out(&engine, &decisions, cycle);
         if cycle + 1 < cycles {
-            echo.into_iter().for_each(|delta| engine.apply(delta));
+            told.into_iter().for_each(|delta| engine.apply(delta));
         }
     }
     describe(&engine, &mut outcome);
     outcome
+}
+
+/// The key of a job; that of a pod without PodGroup as the naive scheduler names it.
+fn job_name(engine: &Engine, ix: JobIx) -> String {
+    let state = engine.state();
+    let job = state.job(ix);
+    match job.group() {
+        Some(_) => state.job_key(ix),
+        None => {
+            let pod = state.task(job.tasks[0]);
+            let namespace = state.names().text(pod.namespace);
+            format!("{namespace}/podgroup-{}", pod.uid)
+        }
+    }
+}
+
+/// What a cycle decided.
+fn note(engine: &Engine, decisions: &Decisions, outcome: &mut Outcome) {
+    let state = engine.state();
+    let node = |ix: NodeIx| state.nodes().object(ix).name.clone();
+    for bind in &decisions.binds {
+        let (key, devices) = (state.task_key(bind.task), run::devices(bind));
+        if !devices.is_empty() {
+            outcome.devices.insert(key.clone(), devices);
+        }
+        outcome.binds.push((key, node(bind.node)));
+    }
+    for (task, at) in &decisions.nominations {
+        outcome.nominations.push((state.task_key(*task), node(*at)));
+    }
+    for eviction in &decisions.evictions {
+        let (key, by) = (state.task_key(eviction.task), job_name(engine, eviction.by));
+        outcome
+            .evictions
+            .push((key, eviction.reason.to_owned(), by));
+    }
 }
 
 fn describe(engine: &Engine, outcome: &mut Outcome) {
@@ -117,6 +138,8 @@ fn check_under(text: &str, seed: u64, objects: &[Delta], cycles: u32) -> Outcome
     let fast = fast(&config, objects, cycles);
     let slow = slow(&config, objects, cycles);
     let context = format!("seed {seed}, {cycles} cycle(s), conf:\n{text}");
+    assert_eq!(fast.evictions, slow.evictions, "evictions: {context}");
+    assert_eq!(fast.nominations, slow.nominations, "nominations: {context}");
     assert_eq!(fast.binds, slow.binds, "binds: {context}");
     assert_eq!(fast.devices, slow.devices, "devices: {context}");
     assert_eq!(fast.pipelined, slow.pipelined, "pipelined: {context}");
@@ -173,4 +196,26 @@ fn hundreds_of_nodes_are_searched_as_by_the_naive_loop() {
         binds += outcome.binds.len() as u64;
     }
     assert!(binds > 20 * cases, "{binds} binds");
+}
+
+#[test]
+fn whom_to_evict_is_decided_as_by_the_naive_loop() {
+    let (mut evictions, mut binds) = (0, 0);
+    let seeds = run::seeds(0, EVICTING_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let outcome = check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 1);
+        evictions += outcome.evictions.len() as u64;
+        binds += outcome.binds.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(evictions > cases / 4, "{evictions} evictions");
+    assert!(binds > cases / 4, "{binds} binds");
+}
+
+#[test]
+fn what_becomes_of_the_room_is_decided_as_by_the_naive_loop() {
+    for seed in run::seeds(EVICTING_CASES, EVICTING_CASES + EVICTING_CASES / 2) {
+        check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 6);
+    }
 }

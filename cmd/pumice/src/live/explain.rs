@@ -195,6 +195,8 @@ pub fn pod_table(out: &mut dyn Write, view: &PodView) -> anyhow::Result<()> {
     }
     line(out, "Why", view.message.as_deref().unwrap_or_default())?;
     as_of(out, view.as_of.as_ref())?;
+    lines(out, "Waits on", &view.waits_on)?;
+    lines(out, "Would go", &view.would_go)?;
     lines(out, "To change", &view.changes)
 }
 

@@ -22,9 +22,14 @@ impl Displaceable {
             return false;
         }
         let held = self.0.get_or_insert_with(|| sum_up(state));
-        let of_cluster = matches!(refusal, Refusal::Overcommit(..));
+        let factor = match refusal {
+            Refusal::Overcommit(_, factor) => Some(i128::from(*factor)),
+            _ => None,
+        };
+        let of_cluster = factor.is_some();
         refusal.overruns().iter().all(|overrun| {
-            let mut room = overrun.limit;
+            let limit = i128::from(overrun.limit) * factor.unwrap_or(1000) / 1000;
+            let mut room = i64::try_from(limit).unwrap_or(i64::MAX);
             if evicts.preempt {
                 let lower = held
                     .get(&queue)
@@ -87,13 +92,7 @@ fn sum_up(state: &State) -> FxHashMap<QueueIx, BTreeMap<i32, ResVec>> {
             .or_default();
         sum.add_saturating(&job.allocated);
         for task in marked(state, job) {
-            state
-                .shape(task)
-                .request
-                .iter()
-                .for_each(|(resource, amount)| {
-                    sum.shift(resource, -amount);
-                });
+            sum.sub(&state.charged(task));
         }
     }
     all

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use pumice_framework::Plugins;
 use pumice_framework::points::Purpose;
+use pumice_framework::{Plugins, VictimCounts};
 use pumice_model::{JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cost::Rank;
 
@@ -36,12 +36,37 @@ impl Scope {
         }
     }
 
+    /// Pods of a preemptor's own job in reach, which do not go for it.
+    pub fn own_reached(&self, state: &State, preemptor: TaskIx) -> usize {
+        let job = state.task(preemptor).job;
+        let job = job.filter(|_| self.purpose == Purpose::Preempt);
+        let tasks = job.map_or(&[][..], |job| &state.job(job).tasks);
+        let reached = tasks.iter().filter(|task| self.has(state, **task));
+        reached.count()
+    }
+
+    /// Whether a task is of lower priority than a preemptor, as far as that matters.
+    fn is_lower(&self, state: &State, preemptor: TaskIx, ix: TaskIx) -> bool {
+        let task = state.task(ix);
+        match self.purpose {
+            Purpose::Preempt => {
+                let job = task.job.map(|job| state.job(job).priority);
+                job.is_none_or(|priority| priority < self.job_priority)
+            }
+            Purpose::WithinJob => task.priority < state.task(preemptor).priority,
+            Purpose::Reclaim => true,
+        }
+    }
+
     /// Whether a task on a node is a candidate.
     fn has(&self, state: &State, ix: TaskIx) -> bool {
+        self.reaches(state, ix) && !state.is_protected_by_mark(ix) && state.spared(ix).is_none()
+    }
+
+    /// Whether a task on a node would be a candidate but for its marks.
+    fn reaches(&self, state: &State, ix: TaskIx) -> bool {
         let task = state.task(ix);
         if !matches!(task.status, TaskStatus::Running | TaskStatus::Bound)
-            || state.is_protected_by_mark(ix)
-            || state.spared(ix).is_some()
             || (self.best_effort && !task.best_effort)
         {
             return false;
@@ -56,6 +81,52 @@ impl Scope {
             Purpose::Reclaim => queue != self.queue && state.queue(queue).object.reclaimable,
         }
     }
+}
+
+/// What becomes of all pods in reach of a scope, of which `preemptor` is a task.
+pub fn count(state: &State, plugins: &Plugins, scope: &Scope, preemptor: TaskIx) -> VictimCounts {
+    let mut counts = VictimCounts::default();
+    let mut candidates = Vec::new();
+    let mut look_at = |task: TaskIx| match scope.reaches(state, task) {
+        true if state.is_protected_by_mark(task) => counts.by_mark += 1,
+        true if state.spared(task).is_some() => counts.refused += 1,
+        true => candidates.push(task),
+        false => {}
+    };
+    match scope.within {
+        Some(job) => state.job(job).tasks.iter().copied().for_each(look_at),
+        None => {
+            for node in state.nodes().indices() {
+                let tasks = state.nodes().tasks(node).iter().copied();
+                tasks.for_each(&mut look_at);
+            }
+        }
+    }
+    let purpose = scope.purpose;
+    let may_go = candidates.iter().copied();
+    let may_go: Vec<TaskIx> = may_go
+        .filter(|task| !plugins.is_never_victim(state, purpose, preemptor, *task))
+        .collect();
+    let allowed = plugins.victims(state, purpose, preemptor, &may_go);
+    let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
+    let nodes = allowed.iter().filter_map(|task| state.task(*task).node);
+    counts.nodes = nodes.collect::<FxHashSet<NodeIx>>().len();
+    counts.allowed = allowed.len();
+    let mut kept = FxHashSet::default();
+    for task in candidates.iter().filter(|task| !allowed.contains(*task)) {
+        match scope.is_lower(state, preemptor, *task) {
+            true => {
+                kept.insert(*task);
+            }
+            false => counts.not_lower += 1,
+        }
+    }
+    if !kept.is_empty() {
+        counts.by_plugin =
+            plugins.kept_by_plugin(state, purpose, preemptor, &candidates, &mut kept);
+    }
+    counts.unnamed = kept.len();
+    counts
 }
 
 /// One candidate.

@@ -74,17 +74,17 @@ pub fn gang_turn(
     let start = session.checkpoint();
     let gains = session.gains();
     if bundles.is_empty() || !gang.fits(session, kernel, &bundles, &all) {
-        session.undo_to(start);
+        session.undo_tries_to(start);
         session.work.spend(job, kernel.take_effort());
         return false;
     }
-    session.undo_to(start);
+    session.undo_tries_to(start);
     // The fewest from the front that do: more never do worse.
     let (mut too_few, mut enough) = (0, bundles.len());
     while too_few + 1 < enough {
         let middle = too_few.midpoint(enough);
         let fits = gang.fits(session, kernel, &bundles, &all[..middle]);
-        session.undo_to(start);
+        session.undo_tries_to(start);
         match fits {
             true => enough = middle,
             false => too_few = middle,
@@ -98,13 +98,13 @@ pub fn gang_turn(
         if gang.fits(session, kernel, &bundles, &without) {
             chosen = without;
         }
-        session.undo_to(start);
+        session.undo_tries_to(start);
     }
     session.forget_gains_since(gains);
     let fits = gang.fits(session, kernel, &bundles, &chosen);
     session.work.spend(job, kernel.take_effort());
     if !fits || session.evicted_since(start).is_empty() {
-        session.undo_to(start);
+        session.undo_tries_to(start);
         return false;
     }
     if session.state.job(job).is_pending() {

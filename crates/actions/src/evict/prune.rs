@@ -75,11 +75,11 @@ fn replay_without(
         .copied()
         .filter(|task| *task != victim)
         .collect();
-    session.undo_to(start);
+    session.undo_tries_to(start);
     if take(session, kernel, reason, queue, job, &without, &placed) {
         return;
     }
-    session.undo_to(start);
+    session.undo_tries_to(start);
     let as_before = take(session, kernel, reason, queue, job, &evicted, &placed);
     debug_assert!(as_before, "the plan was possible before");
 }

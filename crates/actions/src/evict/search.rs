@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use pumice_framework::Session;
 use pumice_framework::points::{ClassKey, Purpose, Signature};
+use pumice_framework::{Session, VictimCounts};
 use pumice_model::{JobIx, NodeIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,6 +31,8 @@ pub struct Found {
 #[derive(Default)]
 pub struct Search {
     scope: Option<ScopeNodes>,
+    /// What was told of scopes in which nobody was found.
+    counts: FxHashMap<Scope, Rc<VictimCounts>>,
 }
 
 /// Candidates of a scope by node, and what they cost classes of its preemptors.
@@ -47,6 +49,9 @@ struct ScopeNodes {
     weighed_for: Option<JobIx>,
     /// Moves on with each weighing that another one depends on.
     evaluation: u64,
+    /// The evaluation in which nodes were weighed for a queue that could not take the pod: what goes on one
+    /// node is of use on others then.
+    limited: Option<u64>,
     sets: FxHashMap<NodeIx, Vec<TaskIx>>,
 }
 
@@ -63,6 +68,25 @@ impl Search {
             self.scope = Some(ScopeNodes::new(session, scope, preemptor.task));
         }
         self.scope.as_mut()?.cheapest(session, kernel, preemptor)
+    }
+
+    /// Why nobody was found in a scope, of which `preemptor` is a task: counted once, and told to all.
+    pub fn count(
+        &mut self,
+        session: &Session,
+        scope: Scope,
+        preemptor: TaskIx,
+    ) -> Rc<VictimCounts> {
+        let count = || candidates::count(session.state, session.plugins, &scope, preemptor);
+        let known = self.counts.entry(scope);
+        let all = known.or_insert_with(|| Rc::new(count()));
+        match scope.own_reached(session.state, preemptor) {
+            0 => Rc::clone(all),
+            own => Rc::new(VictimCounts {
+                not_lower: all.not_lower.saturating_sub(own),
+                ..VictimCounts::clone(all)
+            }),
+        }
     }
 
     /// Something was evicted or placed: what nodes cost may be more by now.
@@ -87,6 +111,7 @@ impl ScopeNodes {
             tables: Vec::new(),
             weighed_for: None,
             evaluation: 0,
+            limited: None,
             sets: FxHashMap::default(),
         }
     }
@@ -123,13 +148,17 @@ impl ScopeNodes {
         let within = self.scope.purpose == Purpose::WithinJob;
         let of_others =
             |victim: &&Victim| within || session.state.task(victim.task).job != Some(preemptor.job);
+        let limited = is_limited(session, preemptor);
+        if limited {
+            self.limited = Some(self.evaluation);
+        }
         let there = &self.victims[node.at()];
         let candidates: Vec<Victim> = there.iter().filter(of_others).copied().collect();
         // Found out for this job, and perhaps not true of others.
         let of_job = candidates.len() < there.len()
             || session.plugins.victims_depend_on_job(self.scope.purpose)
             || session.plugins.job_ready(session.state, preemptor.job)
-            || is_limited(session, preemptor);
+            || limited;
         let tasks: Vec<TaskIx> = candidates.iter().map(|victim| victim.task).collect();
         let purpose = self.scope.purpose;
         let allowed = session
@@ -140,6 +169,9 @@ impl ScopeNodes {
             .into_iter()
             .filter(|victim| allowed.contains(&victim.task))
             .collect();
+        if purpose != Purpose::Reclaim {
+            session.tally.weighed(victims.len());
+        }
         let set = sets::cheapest(session, kernel, preemptor, node, &victims);
         let cost = set.as_ref().map(|set| {
             let ranks = set.iter().map(|at| victims[*at].rank);
@@ -178,6 +210,12 @@ impl ScopeNodes {
         again.dedup();
         for node in again {
             self.look_again(session, preemptor, node);
+        }
+        if self.limited.is_some_and(|then| then != self.evaluation) {
+            self.limited = None;
+            for (_, table) in &mut self.tables {
+                table.fill(session.state, |node| &self.victims[node.at()]);
+            }
         }
         // What was found out for another job need not hold for this one.
         if self.weighed_for != Some(preemptor.job) {

@@ -121,7 +121,7 @@ impl Trial<'_, '_> {
                 .evict(*victim, self.preemptor.reason, self.preemptor.job);
         }
         let fits = place_for(self.session, self.kernel, self.preemptor, self.node).is_some();
-        self.session.undo_to(start);
+        self.session.undo_tries_to(start);
         self.session.forget_gains_since(gains);
         fits
     }

@@ -3,7 +3,7 @@
 
 use pumice_framework::points::Purpose;
 use pumice_framework::sleep::{Bed, SleepGroupIx, SleepsFor};
-use pumice_framework::{Session, Skip};
+use pumice_framework::{Checkpoint, Hindrance, NobodyGoes, Refusal, Session, Skip};
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
@@ -14,6 +14,19 @@ use super::sets::{Preemptor, place_for};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
+
+/// So many pods that would have gone are noted.
+const MOST_NOTED: usize = 10;
+
+/// Why a task was not placed.
+enum PlaceFailure {
+    /// Its preemption policy.
+    Policy,
+    /// Its queue may not reclaim.
+    Queue(Refusal),
+    /// There is nobody whose eviction would do.
+    Nobody,
+}
 
 /// What an action evicts for.
 pub struct EvictionKind {
@@ -133,6 +146,7 @@ fn turn(
 ) -> bool {
     let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     let start = session.checkpoint();
+    let mut obstacle = None;
     while let Some(task) = tasks.pop() {
         if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {
             break;
@@ -145,7 +159,9 @@ fn turn(
         };
         let placed = place(session, kernel, search, what.purpose, &preemptor);
         session.work.spend(job, kernel.take_effort());
-        if !placed && tasks.len() < session.plugins.lacks(session.state, job) as usize {
+        let Err(why) = placed else { continue };
+        obstacle.get_or_insert((task, why));
+        if tasks.len() < session.plugins.lacks(session.state, job) as usize {
             // Those that are left do not suffice.
             break;
         }
@@ -161,20 +177,58 @@ fn turn(
         }
         session.commit_evictions_from(start, ready);
     } else {
-        session.undo_to(start);
+        undo_and_note(session, search, what.purpose, (queue, job), start, obstacle);
     }
     search.moved();
     stands
 }
 
-/// Places a task, after evictions if need be; whether it was placed.
+/// Undoes a plan that came to nothing, and notes what was in its way. Of a job that nobody else noted
+/// anything on in this cycle the last word stands.
+fn undo_and_note(
+    session: &mut Session,
+    search: &mut Search,
+    purpose: Purpose,
+    (queue, job): (QueueIx, JobIx),
+    start: Checkpoint,
+    obstacle: Option<(TaskIx, PlaceFailure)>,
+) {
+    let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
+    let Some((task, obstacle)) = obstacle else {
+        session.undo_tries_to(start);
+        return;
+    };
+    let placed = session.placed_since(start).len();
+    let going = session.evicted_since(start).into_iter().take(MOST_NOTED);
+    let would_go = going.map(|victim| session.state.task(victim).uid.clone());
+    let would_go = would_go.collect();
+    // Those that may not go are counted as things are without the plan.
+    session.undo_tries_to(start);
+    let why = match obstacle {
+        PlaceFailure::Policy => Hindrance::Policy,
+        PlaceFailure::Queue(refusal) => Hindrance::Queue(refusal),
+        PlaceFailure::Nobody => {
+            let scope = Scope::of(session.state, purpose, queue, job, task);
+            Hindrance::Victims(search.count(session, scope, task))
+        }
+    };
+    session.note(job).nobody_goes.push(NobodyGoes {
+        purpose,
+        task,
+        why,
+        placed,
+        would_go,
+    });
+}
+
+/// Places a task, after evictions if need be.
 fn place(
     session: &mut Session,
     kernel: &mut Kernel,
     search: &mut Search,
     purpose: Purpose,
     preemptor: &Preemptor,
-) -> bool {
+) -> Result<(), PlaceFailure> {
     let (queue, task) = (preemptor.queue, preemptor.task);
     let allowed = session.plugins.allocatable(session.state, queue, task);
     if allowed.is_ok()
@@ -182,15 +236,12 @@ fn place(
     {
         session.place(task, choice);
         search.moved();
-        return true;
+        return Ok(());
     }
-    if !may_evict(session, purpose, queue, task) {
-        return false;
-    }
+    may_evict(session, purpose, queue, task)?;
     let scope = Scope::of(session.state, purpose, queue, preemptor.job, task);
-    let Some(found) = search.cheapest(session, kernel, scope, preemptor) else {
-        return false;
-    };
+    let found = search.cheapest(session, kernel, scope, preemptor);
+    let found = found.ok_or(PlaceFailure::Nobody)?;
     let start = session.checkpoint();
     for victim in found.victims {
         session.evict(victim, preemptor.reason, preemptor.job);
@@ -199,24 +250,32 @@ fn place(
     match place_for(session, kernel, preemptor, found.node) {
         Some(choice) => {
             session.place(task, choice);
-            true
+            Ok(())
         }
         None => {
             debug_assert!(false, "it fitted when the node was weighed");
-            session.undo_to(start);
-            false
+            session.undo_tries_to(start);
+            Err(PlaceFailure::Nobody)
         }
     }
 }
 
-fn may_evict(session: &Session, purpose: Purpose, queue: QueueIx, task: TaskIx) -> bool {
-    let may_reclaim = || {
-        session
-            .plugins
-            .may_reclaim(session.state, queue, task)
-            .is_ok()
-    };
-    !session.state.never_preempts(task) && (purpose != Purpose::Reclaim || may_reclaim())
+fn may_evict(
+    session: &Session,
+    purpose: Purpose,
+    queue: QueueIx,
+    task: TaskIx,
+) -> Result<(), PlaceFailure> {
+    if session.state.never_preempts(task) {
+        return Err(PlaceFailure::Policy);
+    }
+    match purpose {
+        Purpose::Reclaim => {
+            let asked = session.plugins.may_reclaim(session.state, queue, task);
+            asked.map_err(PlaceFailure::Queue)
+        }
+        Purpose::Preempt | Purpose::WithinJob => Ok(()),
+    }
 }
 
 /// Pods of a job go for more important ones of the same job that wait; each is a plan of its own, and the
@@ -247,9 +306,13 @@ pub fn place_within_job(
         let what = Purpose::WithinJob;
         let placed = place(session, kernel, &mut search, what, &preemptor);
         session.work.spend(job, kernel.take_effort());
-        if !placed || session.evicted_since(start).is_empty() {
-            session.undo_to(start);
+        if placed.is_err() || session.evicted_since(start).is_empty() {
+            let obstacle = placed.err().map(|why| (task, why));
+            undo_and_note(session, &mut search, what, (queue, job), start, obstacle);
             return;
+        }
+        if session.state.job(job).is_pending() {
+            session.admit(job);
         }
         let ready = session.plugins.job_ready(session.state, job);
         session.commit_evictions_from(start, ready);

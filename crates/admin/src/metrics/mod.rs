@@ -209,9 +209,13 @@ impl Metrics {
         add(&self.families.preemption_attempts, &[], count as f64);
     }
 
-    /// An action committed a statement with at least one eviction.
-    pub fn eviction_transaction(&self, action: &'static str) {
-        add(&self.families.eviction_transactions, &[action], 1.0);
+    /// An action committed so many more plans with at least one eviction.
+    pub fn eviction_transactions(&self, action: &'static str, count: usize) {
+        add(
+            &self.families.eviction_transactions,
+            &[action],
+            count as f64,
+        );
     }
 
     /// Jobs that do not reach their minimum.

@@ -235,7 +235,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.stage(PodStage::Predicate, 1.0);
     metrics.preemption_victims(1);
     metrics.preemption_attempts(1);
-    metrics.eviction_transaction("preempt");
+    metrics.eviction_transactions("preempt", 1);
     metrics.unready_jobs(1);
     metrics.queue("q", &numbers);
     metrics.job_placed(JOB, PLACED);

@@ -29,7 +29,7 @@ use super::http::{ApiCall, ApiRefusal, JSON, Reply};
 use super::options::EvictionMethod;
 use super::shared::{Rate, WriterContext};
 use super::status::mark_victim;
-use super::status_body::Victim;
+use super::status_body::VictimMark;
 use super::verbs::{Target, WriteVerb};
 use super::{Outcome, PodRef, pod_path};
 
@@ -86,7 +86,7 @@ pub(super) async fn write(
     eviction: PodToEvict,
     tries: u32,
 ) -> Finish {
-    let victim = Victim {
+    let victim = VictimMark {
         pod: eviction.pod.clone(),
         why: eviction.why(),
         scheduler_name: shared.options.scheduler_name.clone(),
@@ -132,7 +132,7 @@ pub(super) async fn write(
 async fn attempt(
     shared: &Arc<WriterContext>,
     eviction: &PodToEvict,
-    victim: &Victim,
+    victim: &VictimMark,
 ) -> Result<EvictAttempt, NoTerm> {
     let asks = match shared.options.eviction_method {
         EvictionMethod::Auto => eviction.guarded_by_budget,
@@ -148,7 +148,7 @@ async fn attempt(
 /// Through the Eviction API. `None`: that is not possible here, and the pod is to be deleted.
 async fn evict(
     shared: &Arc<WriterContext>,
-    victim: &Victim,
+    victim: &VictimMark,
 ) -> Result<Option<EvictAttempt>, NoTerm> {
     let pod = &victim.pod;
     let insists = shared.options.eviction_method == EvictionMethod::EvictionApi;
@@ -209,7 +209,7 @@ async fn evict(
     Ok(Some(step(reply)))
 }
 
-async fn delete(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAttempt, NoTerm> {
+async fn delete(shared: &Arc<WriterContext>, victim: &VictimMark) -> Result<EvictAttempt, NoTerm> {
     let marked = mark_victim(shared, victim).await?;
     match step(marked) {
         EvictAttempt::Go => {}
@@ -239,7 +239,7 @@ async fn delete(shared: &Arc<WriterContext>, victim: &Victim) -> Result<EvictAtt
     Ok(step(reply))
 }
 
-fn warn_unmarked(victim: &Victim, refusal: &ApiRefusal) {
+fn warn_unmarked(victim: &VictimMark, refusal: &ApiRefusal) {
     let (about, problem) = (victim.pod.object(), &refusal.message);
     warn!("cannot mark {about} as a victim: {problem}");
 }

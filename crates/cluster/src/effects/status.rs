@@ -308,7 +308,7 @@ fn pod_status_route(kind: &'static str, pod: &PodRef, patch: Value) -> StatusRou
 /// Marks a pod as a victim.
 pub(super) async fn mark_victim(
     shared: &Arc<WriterContext>,
-    victim: &body::Victim,
+    victim: &body::VictimMark,
 ) -> Result<Reply, NoTerm> {
     let plan = pod_status_route("evict_status", &victim.pod, victim.patch());
     let edit = |pod: &mut Value| victim.edit(pod);

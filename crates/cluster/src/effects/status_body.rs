@@ -79,7 +79,7 @@ impl NominationBody {
 
 /// `Ready=False` and `DisruptionTarget=True` (spec/01 §7.4).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Victim {
+pub(super) struct VictimMark {
     pub(super) pod: PodRef,
     /// `preempt`, or `preempt for PodGroup ns/g`.
     pub(super) why: String,
@@ -87,7 +87,7 @@ pub(super) struct Victim {
     pub(super) now: Timestamp,
 }
 
-impl Victim {
+impl VictimMark {
     /// `Pod is evicted, because of preempt for PodGroup ns/g`.
     pub(super) fn message(&self) -> String {
         format!("Pod is evicted, because of {}", self.why)

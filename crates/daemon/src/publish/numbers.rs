@@ -1,7 +1,7 @@
 //! Numbers of queues, jobs and pods, as metrics.
 
 use pumice_admin::metrics::{JobLabels, Metrics, Placed, QueueNumbers, ResourceAmounts, TaskStage};
-use pumice_engine::{Engine, JobSnapshot, QueueSnapshot};
+use pumice_engine::{Engine, EvictionTally, JobSnapshot, QueueSnapshot};
 use pumice_model::{JobIx, ResIx, ResVec, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -115,6 +115,7 @@ impl Numbers {
             self.publish_job(metrics, state, job);
         }
         metrics.unready_jobs(numbers.unready_jobs);
+        publish_evictions(metrics, &numbers.evictions);
         let pending: Vec<(&'static str, usize)> = numbers.pending.into_iter().collect();
         metrics.pending_pods(&pending);
     }
@@ -132,6 +133,17 @@ impl Numbers {
         if let Some(share) = job.share {
             metrics.job_share(namespace, name, share);
         }
+    }
+}
+
+/// Counts what actions that evict did.
+fn publish_evictions(metrics: &Metrics, tally: &EvictionTally) {
+    if let Some(victims) = tally.last_victims {
+        metrics.preemption_victims(victims);
+        metrics.preemption_attempts(tally.attempts);
+    }
+    for (action, count) in &tally.plans {
+        metrics.eviction_transactions(action, *count);
     }
 }
 

@@ -43,6 +43,13 @@ pub struct PodView {
     /// Where its job stands in the queue, while the pod waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// Pods that are being evicted, or end for another reason, where it waits for its promised place:
+    /// `namespace/name`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_on: Vec<String>,
+    /// The first pods that would be evicted for its job, had the rest of the gang a place too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub would_go: Vec<String>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
     /// The last cycle.
@@ -98,6 +105,11 @@ impl Engine {
                 .job
                 .filter(|_| waits)
                 .and_then(|job| self.place_of(job)),
+            waits_on: self.pod_names(&self.waits_on(ix)),
+            would_go: task
+                .job
+                .filter(|_| waits)
+                .map_or_else(Vec::new, |job| self.would_go(job)),
             changes: if waits {
                 self.changes_for_pod(ix)
             } else {

@@ -89,6 +89,7 @@ enum MessageKind {
     BindFailed,
     NotTried,
     HasRoom,
+    Promised,
     NoNode,
     RoleFailed,
     Gang,
@@ -106,7 +107,13 @@ impl Waiting<'_> {
         match self.why {
             // What the whole gang is told, whoever asks.
             Why::Refused(_) | Why::Untried => engine.fingerprint_of_untried(job),
-            why => engine.fingerprint_of(&why, job, || engine.exceeds_nodes(self.task)),
+            why => {
+                let what = engine.fingerprint_of(&why, job, || engine.exceeds_nodes(self.task));
+                match why {
+                    Why::Promised(_) => what.with(engine.hash_of_going(self.task)),
+                    _ => what,
+                }
+            }
         }
     }
 }
@@ -120,7 +127,9 @@ impl Engine {
         exceeds: impl FnOnce() -> bool,
     ) -> Fingerprint {
         let nodes = self.state.nodes().static_epoch();
+        let nobody = || self.fingerprint_of_nobody(job);
         match *why {
+            Why::Promised(node) => Fingerprint::of(MessageKind::Promised).with((node, nodes)),
             Why::HasRoom { status, node } => self.fingerprint_of_room(status, node),
             Why::BindWaits { wait, node } => {
                 // Who comes first is a detail.
@@ -135,15 +144,18 @@ impl Engine {
                 let none = self.state.nodes().is_empty();
                 Fingerprint::of((MessageKind::NeverFits, none)).with(nodes)
             }
+            Why::NotTried(skip) if skip.is_of_queue() => {
+                self.fingerprint_of_skip(job, skip).and(nobody())
+            }
             Why::NotTried(skip) => self.fingerprint_of_skip(job, skip),
             Why::Gated => Fingerprint::of(MessageKind::Gated),
-            Why::NoNode(error) => self.fingerprint_of_error(error),
+            Why::NoNode(error) => self.fingerprint_of_error(error).and(nobody()),
             Why::RoleFailed => {
                 let exceeds = exceeds();
                 let kind = Fingerprint::of((MessageKind::RoleFailed, exceeds));
                 kind.with(exceeds.then_some(nodes))
             }
-            Why::Refused(refusal) => Fingerprint::of_refusal(refusal),
+            Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
     }

@@ -162,7 +162,10 @@ impl Engine {
         // A pod without PodGroup is not to read of a group.
         let note = self.notes.get(&ix);
         match note.and_then(|note| note.refusal.as_ref()) {
-            Some(refusal) => self.queue_says(ix, &self.refusal_text(ix, refusal)),
+            Some(refusal) => {
+                let text = self.queue_says(ix, &self.refusal_text(ix, refusal));
+                self.and_nobody_goes(ix, text)
+            }
             None => {
                 let queue = self.state.names().text(self.state.job(ix).queue_name);
                 format!("the pod waits for its turn in queue \"{queue}\"")
@@ -205,7 +208,13 @@ impl Engine {
                 let name = &self.state.task(task).name;
                 format!("{name}: {}", self.pod_text(task, ix, &why, None))
             }
-            (None, Why::Refused(refusal)) => self.queue_says(ix, &self.refusal_text(ix, refusal)),
+            (None, Why::Refused(refusal)) => {
+                let text = self.queue_says(ix, &self.refusal_text(ix, refusal));
+                self.and_nobody_goes(ix, text)
+            }
+            (None, Why::NotTried(skip)) if skip.is_of_queue() => {
+                self.and_nobody_goes(ix, self.skip_text(ix, skip))
+            }
             (None, Why::NotTried(skip)) => self.skip_text(ix, skip),
             (None, _) => return None,
         })

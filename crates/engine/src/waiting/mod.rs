@@ -13,6 +13,7 @@
 mod fingerprint;
 mod gang;
 mod never;
+mod nobody_goes;
 mod not_tried;
 mod refusal;
 mod text;
@@ -43,6 +44,8 @@ pub enum Why<'a> {
         /// The node.
         node: NodeIx,
     },
+    /// It was promised its place on this node, where others are being evicted.
+    Promised(NodeIx),
     /// Its node is decided, and its Binding waits to be sent.
     BindWaits {
         /// What for.
@@ -87,6 +90,7 @@ impl Why<'_> {
                 TaskStatus::Pipelined => "releasing",
                 _ => "gang",
             },
+            Self::Promised(_) => "releasing",
             Self::BindWaits { .. } => "device-plugin",
             Self::BindFailed(_) => "bind-failed",
             Self::NoDevices(_) | Self::NeverFits | Self::NoNode(_) | Self::RoleFailed => "no-node",
@@ -169,10 +173,13 @@ impl Engine {
         let task = self.state.task(ix);
         let why = match task.status {
             _ if !task.ours => return None,
-            TaskStatus::Allocated | TaskStatus::Pipelined => Why::HasRoom {
-                status: task.status,
-                node: task.node?,
-            },
+            TaskStatus::Allocated | TaskStatus::Pipelined => {
+                let (status, node) = (task.status, task.node?);
+                match self.waits_on(ix).is_empty() {
+                    true => Why::HasRoom { status, node },
+                    false => Why::Promised(node),
+                }
+            }
             TaskStatus::Binding => Why::BindWaits {
                 wait: self.bind_wait(ix)?,
                 node: task.node?,

@@ -71,10 +71,14 @@ impl Engine {
     ) -> String {
         match *why {
             Why::HasRoom { status, node } => self.room_text(ix, status, node, subject),
+            Why::Promised(node) => self.promised_text(ix, node),
             Why::BindWaits { wait, node } => self.bind_wait_text(wait, node),
             Why::BindFailed(hold) => self.hold_text(hold),
             Why::NoDevices(why) => format!("no node can serve the pod: {why}"),
             Why::NeverFits => self.never_text(ix),
+            Why::NotTried(skip) if skip.is_of_queue() => {
+                self.and_nobody_goes(job, self.skip_text(job, skip))
+            }
             Why::NotTried(skip) => self.skip_text(job, skip),
             Why::Gated => "Scheduling is blocked due to non-empty scheduling gates".to_owned(),
             Why::NoNode(error) => self.fit_text(ix, error),
@@ -154,6 +158,8 @@ impl Engine {
             let why = self.excess(ix);
             let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());
             text.push_str(&format!(" It never fits: {why}."));
+        } else if let Some(job) = self.state.task(ix).job {
+            text = self.and_nobody_goes(job, text);
         }
         if let Some(miss) = &error.nearest {
             text.push_str(&format!("{NEAREST_MISS}{}.", self.miss_text(miss)));

@@ -20,6 +20,7 @@ mod reports;
 mod sleep;
 mod ties;
 mod victims;
+mod victims_told;
 mod views;
 mod volumes;
 mod work;

@@ -10,7 +10,7 @@ use crate::cluster::*;
 use crate::devices::{decide, holding, split_card, two_cards, vgpu};
 
 /// Volcano's usual configuration with `preempt`.
-const PREEMPT: &str = r#"
+pub const PREEMPT: &str = r#"
 actions: "enqueue, allocate, preempt, backfill"
 tiers:
 - plugins:
@@ -43,14 +43,14 @@ fn class(name: &str, value: i32) -> Delta {
     })
 }
 
-fn ranked(class: &str, group: GroupObject) -> GroupObject {
+pub fn ranked(class: &str, group: GroupObject) -> GroupObject {
     GroupObject {
         priority_class: class.to_owned(),
         ..group
     }
 }
 
-trait Plans {
+pub trait Plans {
     /// One cycle: who goes, who is nominated to which node, and accepted Bindings.
     fn plan(&mut self) -> Vec<String>;
     /// An evicted pod is gone.
@@ -78,19 +78,19 @@ impl Plans for Cluster {
 }
 
 /// A cluster with the classes `low` (10), `mid` (50) and `high` (100).
-fn cluster(conf: &str) -> Cluster {
+pub fn cluster(conf: &str) -> Cluster {
     Cluster::under(conf)
         .with(class("low", 10))
         .with(class("mid", 50))
         .with(class("high", 100))
 }
 
-fn small(name: &str) -> NodeObject {
+pub fn small(name: &str) -> NodeObject {
     node(name, "4c 8Gi pods=9")
 }
 
 /// A job of one pod that runs.
-fn runs(cluster: Cluster, class: &str, on_node: &str, name: &str, request: &str) -> Cluster {
+pub fn runs(cluster: Cluster, class: &str, on_node: &str, name: &str, request: &str) -> Cluster {
     cluster
         .group(ranked(class, group(name, 1)))
         .pod(on(on_node, member(name, pod(name, request))))

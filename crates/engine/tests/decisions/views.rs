@@ -7,7 +7,7 @@ use pumice_model::object::{GroupObject, QueueObject};
 use crate::cluster::*;
 use crate::devices;
 
-fn pod_view(engine: &Engine, name: &str) -> PodView {
+pub fn pod_view(engine: &Engine, name: &str) -> PodView {
     let ask = Ask::Pod {
         namespace: "ns".to_owned(),
         name: name.to_owned(),

@@ -146,7 +146,7 @@ fn victims_are_a_real_intersection_and_protection_is_a_veto() {
                     .into_iter()
                     .filter(|v| sets.iter().all(|a| names(a, *v)))
                     .collect();
-                let is_final = sets.iter().any(|a| a.weight != Weight::Opinion);
+                let is_final = sets.iter().any(|a| a.orders || a.weight != Weight::Opinion);
                 let ordered = sets.iter().any(|a| a.orders);
                 let decides = !sets.is_empty() && (is_final || !common.is_empty());
                 decides.then_some((common, ordered))

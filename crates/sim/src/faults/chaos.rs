@@ -3,6 +3,7 @@
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PodPhase};
 
 use super::Simulation;
+use super::evictions::CLASSES;
 use super::objects::{group, node, pod, queue};
 use super::oracle::MAX_STEP_MS;
 use super::server::{KINDS, Template, key};
@@ -38,6 +39,10 @@ impl Simulation {
                 |rng: &mut super::rng::Rng| if rng.percent(60) { rng.below(15) } else { 0 };
             self.network.chances = [chance(rng), chance(rng), chance(rng)];
             self.network.slowness_ms = [1, 50, 400, 900][rng.below(4) as usize];
+        }
+        if self.evicts {
+            self.server.grace_ms = [0, 500, 3000, 8000][rng.below(4) as usize];
+            self.network.evictions_may_fail = self.faults;
         }
         for _ in 0..2 {
             self.new_gang();
@@ -101,7 +106,7 @@ impl Simulation {
     }
 
     fn new_gang(&mut self) {
-        if self.gangs >= MAX_GANGS {
+        if self.gangs >= MAX_GANGS * (1 + u64::from(self.evicts)) {
             return;
         }
         self.gangs += 1;
@@ -117,7 +122,14 @@ impl Simulation {
             0
         };
         let late_group = rng.percent(20);
-        let gang = group(&name, min as i32, queue);
+        let class = match self.evicts {
+            true => rng.pick(&CLASSES).map_or("", |(class, _)| *class),
+            false => "",
+        };
+        let gang = GroupObject {
+            priority_class: class.to_owned(),
+            ..group(&name, min as i32, queue)
+        };
         if !late_group {
             self.server.put_group(gang.clone());
         }
@@ -132,7 +144,7 @@ impl Simulation {
             self.server.put_group(gang);
         }
         self.history.push(format!(
-            "gang {name}: {min} of {size} pods, {cpu_milli}m, {card_mib} MiB, queue {queue}"
+            "gang {name}: {min} of {size} pods, {cpu_milli}m, {card_mib} MiB, queue {queue}, {class}"
         ));
     }
 

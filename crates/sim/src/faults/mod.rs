@@ -16,6 +16,7 @@
 //! have tests of their own.
 
 mod chaos;
+pub mod evictions;
 mod lease;
 pub mod network;
 pub mod objects;
@@ -32,6 +33,7 @@ use std::fmt;
 
 use pumice_conf::Config;
 
+use evictions::EvictionLog;
 use lease::VirtualLease;
 use network::Network;
 use oracle::{Broken, Invariant, Oracle, bound_members};
@@ -89,6 +91,8 @@ impl fmt::Display for BrokenInvariant {
 pub struct Summary {
     /// Pods bound.
     pub binds: u32,
+    /// Pods evicted for others.
+    pub evictions: u32,
     /// Processes started.
     pub processes: u32,
     /// Everything that happened.
@@ -133,6 +137,10 @@ pub struct Simulation {
     bare: u64,
     identities: u32,
     binds: u32,
+    /// Some may be evicted for others.
+    evicts: bool,
+    /// What has landed of that.
+    pub evicted: EvictionLog,
     gang_records: BTreeMap<String, GangRecord>,
 }
 
@@ -162,6 +170,8 @@ impl Simulation {
             bare: 0,
             identities: 0,
             binds: 0,
+            evicts: config.actions.iter().any(|action| action == "preempt"),
+            evicted: EvictionLog::default(),
             gang_records: BTreeMap::new(),
         }
     }
@@ -259,6 +269,14 @@ impl Simulation {
         let leaders: Vec<u32> = leading.map(|process| process.elector.identity).collect();
         for (lands_ms, request) in self.network.landing(now_ms) {
             self.oracle.check_term(lands_ms, &request, &leaders)?;
+            // A request that is repeated finds the pod going.
+            let goes = match &request.call {
+                network::ServerCall::Evict { uid, .. } => {
+                    let pod = self.server.pods.get(uid);
+                    pod.is_some_and(|pod| !pod.deleting)
+                }
+                _ => false,
+            };
             let answer = self.network.carry_out(&request, &mut self.server);
             if let network::ServerCall::Bind { uid, node, .. } = &request.call {
                 let at_ms = now_ms - START_MS;
@@ -268,6 +286,12 @@ impl Simulation {
                     self.binds += 1;
                     self.oracle.check_bind(&request.call, &self.server)?;
                 }
+            }
+            if let (network::ServerCall::Evict { uid, beneficiary }, true) = (&request.call, goes) {
+                let at_ms = now_ms - START_MS;
+                self.history.push(format!("{at_ms} ms: {uid} goes"));
+                let whom = beneficiary.clone().unwrap_or_default();
+                *self.evicted.landed.entry(whom).or_default() += 1;
             }
         }
         Ok(())
@@ -371,7 +395,7 @@ impl Simulation {
             }
         }
         if !self.network.is_empty() {
-            let text = format!("{} requests are still under way", self.network.len());
+            let text = format!("requests are still under way: {:?}", self.network);
             return Err(Invariant::Memory.broken(text));
         }
         let (server, config) = (self.server.clone(), self.config.clone());
@@ -406,6 +430,7 @@ pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> 
     simulation.settle()?;
     Ok(Summary {
         binds: simulation.binds,
+        evictions: simulation.evicted.landed.values().sum(),
         processes: simulation.identities,
         history: simulation.history,
     })

@@ -37,6 +37,15 @@ pub enum ServerCall {
     Evict {
         /// UID of the pod.
         uid: String,
+        /// Who gets the room.
+        beneficiary: Option<String>,
+    },
+    /// `status.nominatedNodeName` of a pod.
+    Nominate {
+        /// UID of the pod.
+        uid: String,
+        /// Name of the node, or none.
+        node: Option<String>,
     },
 }
 
@@ -89,6 +98,10 @@ pub struct Network {
     pub next_binds: Vec<RequestFate>,
     /// Likewise for statuses.
     pub next_statuses: Vec<RequestFate>,
+    /// Likewise for evictions.
+    pub next_evictions: Vec<RequestFate>,
+    /// Chance decides on evictions and nominations too.
+    pub evictions_may_fail: bool,
     /// Of a hundred requests so many are refused, lose their answer, are lost.
     pub chances: [u64; 3],
     /// Requests take up to so long each way, milliseconds.
@@ -134,7 +147,11 @@ impl Network {
         let next = match call {
             ServerCall::Bind { .. } => &mut self.next_binds,
             ServerCall::Status { .. } => &mut self.next_statuses,
-            ServerCall::Evict { .. } => return RequestFate::Fine,
+            ServerCall::Evict { .. } if !self.next_evictions.is_empty() => &mut self.next_evictions,
+            ServerCall::Evict { .. } | ServerCall::Nominate { .. } if !self.evictions_may_fail => {
+                return RequestFate::Fine;
+            }
+            ServerCall::Evict { .. } | ServerCall::Nominate { .. } => &mut self.next_evictions,
         };
         if !next.is_empty() {
             return next.remove(0);
@@ -178,8 +195,12 @@ impl Network {
             ServerCall::Status { group, uid, status } => {
                 ServerAnswer::Other(server.put_status(group, uid, status.clone()))
             }
-            ServerCall::Evict { uid } => {
+            ServerCall::Evict { uid, .. } => {
                 server.delete_pod(uid);
+                ServerAnswer::Other(true)
+            }
+            ServerCall::Nominate { uid, node } => {
+                server.nominate(uid, node.clone());
                 ServerAnswer::Other(true)
             }
         };
@@ -223,8 +244,7 @@ impl Network {
     /// Forgets what dead processes have sent and what has landed.
     pub fn forget_dead(&mut self, living: &[u32]) {
         self.requests.retain(|request| {
-            let is_asked_for = !matches!(request.call, ServerCall::Evict { .. });
-            let will_be_answered = request.answers_ms.is_some() && is_asked_for;
+            let will_be_answered = request.answers_ms.is_some();
             request.lands_ms.is_some() || will_be_answered && living.contains(&request.by)
         });
     }
@@ -240,11 +260,6 @@ impl Network {
             _ => None,
         });
         binds.collect()
-    }
-
-    /// Requests under way.
-    pub fn len(&self) -> usize {
-        self.requests.len()
     }
 
     /// Nothing is under way.

@@ -276,8 +276,12 @@ fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
 
 fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> {
     let name = queue_of(server, bound);
-    // As in Volcano, a queue is not charged for pods that are on their way out.
-    let charged = |pod: &PodObject| pod.ours && holds(pod) && !pod.deleting;
+    // As in Volcano, a queue is not charged for pods that are on their way out, from the decision on.
+    let goes = |pod: &PodObject| {
+        let asked = server.asked_to_go.get(&pod.uid);
+        pod.deleting || asked.is_some_and(|at| at + WINDOW_MS > server.now_ms())
+    };
+    let charged = |pod: &PodObject| pod.ours && holds(pod) && !goes(pod);
     let of_it = |pod: &&PodObject| charged(pod) && queue_of(server, pod) == name;
     let Some(queue) = server.queues.get(&name) else {
         return Ok(());
@@ -323,6 +327,19 @@ pub fn check_process(process: &Process, server: &VirtualServer) -> Result<(), Br
             .is_some_and(|pod| pod.node.is_none());
         if waits {
             let text = format!("{} has a place, and nobody binds it", task.uid);
+            return Err(Invariant::NoLostPod.broken(text));
+        }
+    }
+    for (ix, task) in state.tasks() {
+        if state.evicted_from(ix).is_none() || process.writers.has_eviction(&task.uid) {
+            continue;
+        }
+        let stays = server
+            .pods
+            .get(&*task.uid)
+            .is_some_and(|pod| !pod.deleting && holds(pod));
+        if stays {
+            let text = format!("{} counts as going, and nobody evicts it", task.uid);
             return Err(Invariant::NoLostPod.broken(text));
         }
     }

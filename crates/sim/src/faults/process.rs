@@ -8,6 +8,7 @@ use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
 use pumice_model::{TaskIx, TaskStatus};
 
+use super::evictions;
 use super::lease::{Leadership, VirtualElector, VirtualLease};
 use super::network::Network;
 use super::oracle::{Broken, Invariant};
@@ -77,6 +78,7 @@ impl Process {
         };
         let mut decider = Decider::new(options, &At(now_ms));
         decider.configure(config);
+        decider.apply(evictions::priority_classes().collect());
         Self {
             elector: VirtualElector::new(identity),
             decider,
@@ -115,6 +117,7 @@ impl Process {
         let step = self.decider.step(&At(now_ms), &mut Unobserved);
         if let Some(decisions) = &step.decisions {
             self.check_gangs(decisions)?;
+            evictions::check_decisions(self.decider.engine(), decisions)?;
         }
         for effect in self.decider.take_effects() {
             self.carry_out(effect, world)?;
@@ -155,7 +158,33 @@ impl Process {
                             return Err(Invariant::Term.broken(text));
                         }
                     }
-                    Write::Evict { pod, .. } => self.check_eviction(&pod.uid)?,
+                    Write::Evict {
+                        pod,
+                        beneficiary: None,
+                        ..
+                    } => self.check_eviction(&pod.uid)?,
+                    Write::Evict {
+                        pod,
+                        reason,
+                        beneficiary: Some(who),
+                        ..
+                    } => {
+                        let (by, uid) = (self.elector.identity, &pod.uid);
+                        world
+                            .history
+                            .push(format!("process {by} evicts {uid}: {reason} for {who}"));
+                        if !self.leads || self.writers.has_eviction(uid) {
+                            let text =
+                                format!("process {by} evicts {uid} again, or without the lease");
+                            return Err(Invariant::Evictions.broken(text));
+                        }
+                        let now_ms = world.server.now_ms();
+                        world.server.asked_to_go.insert(uid.clone(), now_ms);
+                    }
+                    Write::Nominate { pod, node } => {
+                        let text = format!("{} is nominated to {node:?}", pod.uid);
+                        world.history.push(text);
+                    }
                     _ => {}
                 }
                 self.writers.submit(write);

@@ -80,6 +80,10 @@ pub struct VirtualServer {
     pub templates: BTreeMap<String, Template>,
     /// Everything that has happened.
     pub events: Vec<ServerEvent>,
+    /// When a scheduler decided that a pod shall go, by UID.
+    pub asked_to_go: BTreeMap<String, u64>,
+    /// How much longer than a moment pods take to end, milliseconds.
+    pub grace_ms: u64,
     /// When kubelets and controllers act on a pod next, by UID.
     due_ms: BTreeMap<String, u64>,
     /// When a pod is made anew, by `namespace/name`.
@@ -272,7 +276,9 @@ impl VirtualServer {
         let starts = pod.node.is_some() && pod.phase == PodPhase::Pending;
         if starts || pod.deleting {
             let wait_ms = if node_is_there { 300 } else { 1000 };
-            self.due_ms.insert(pod.uid.clone(), self.now_ms + wait_ms);
+            let grace_ms = if pod.deleting { self.grace_ms } else { 0 };
+            let due_ms = self.now_ms + wait_ms + grace_ms;
+            self.due_ms.insert(pod.uid.clone(), due_ms);
         }
         self.note(
             ServerKind::Pod,
@@ -294,6 +300,17 @@ impl VirtualServer {
                 deleting: true,
                 ..pod
             }),
+        }
+    }
+
+    /// The node on which a pod waits is written, unless it is on one.
+    pub fn nominate(&mut self, uid: &str, node: Option<String>) {
+        let waits = |pod: &&PodObject| pod.node.is_none() && !pod.deleting;
+        if let Some(pod) = self.pods.get(uid).filter(waits).cloned() {
+            self.put_pod(PodObject {
+                nominated_node: node,
+                ..pod
+            });
         }
     }
 

@@ -4,6 +4,7 @@ use pumice_conf::Config;
 use pumice_engine::Engine;
 use pumice_model::{Delta, Job, NodeIx, Origin, State, TaskIx, TaskStatus};
 
+use super::evictions::priority_classes;
 use super::oracle::{Broken, Invariant};
 use super::process::Process;
 use super::server::{KINDS, VirtualServer};
@@ -11,6 +12,7 @@ use super::server::{KINDS, VirtualServer};
 /// An engine that is told all objects at once.
 fn fresh_engine(config: &Config, objects: impl IntoIterator<Item = Delta>) -> Engine {
     let mut engine = Engine::new(config, "default");
+    priority_classes().for_each(|delta| engine.apply(delta));
     objects.into_iter().for_each(|delta| engine.apply(delta));
     engine
 }
@@ -94,10 +96,25 @@ pub fn check(process: &mut Process, server: &VirtualServer, config: &Config) -> 
         let text = format!("{} jobs are known, there are {}", jobs.0, jobs.1);
         return Err(Invariant::Memory.broken(text));
     }
+    check_nominations(process, server)?;
     check_reasons(process)?;
     check_statuses(process, server)?;
     for _ in 0..5 {
         let decisions = fresh.cycle(now_s);
+        if let Some(eviction) = decisions.evictions.first() {
+            let (state, engine) = (fresh.state(), process.decider.engine());
+            let by = state.job_key(eviction.by);
+            let waits = state.job(eviction.by).tasks.iter().find_map(|task| {
+                let uid = &state.task(*task).uid;
+                engine.why_pending(engine.state().task_by_uid(uid)?)
+            });
+            let text = format!(
+                "{} could be evicted for {by}, and is not; what that is told: {}",
+                state.task_key(eviction.task),
+                waits.map_or_else(String::new, |why| why.message)
+            );
+            return Err(Invariant::Progress.broken(text));
+        }
         if let Some(bind) = decisions.binds.first() {
             return check_refusal(
                 process.decider.engine(),
@@ -136,6 +153,26 @@ fn check_refusal(live: &Engine, fresh: &State, bound: TaskIx, node: NodeIx) -> R
     let node = &fresh.nodes().object(node).name;
     let text = format!("{pod} fits on {node}, and is not bound; what it is told: {why}");
     Err(Invariant::Progress.broken(text))
+}
+
+/// The nominations on the server are those the engine has.
+fn check_nominations(process: &Process, server: &VirtualServer) -> Result<(), Broken> {
+    let engine = process.decider.engine();
+    for pod in server.pods.values() {
+        let Some(task) = engine.state().task_by_uid(&pod.uid) else {
+            continue;
+        };
+        let known = engine.nominated_node(task);
+        let known = known.map(|node| engine.state().nodes().object(node).name.clone());
+        if pod.node.is_none() && pod.nominated_node != known {
+            let text = format!(
+                "{} is nominated to {:?} and says {:?}",
+                pod.uid, known, pod.nominated_node
+            );
+            return Err(Invariant::Ledger.broken(text));
+        }
+    }
+    Ok(())
 }
 
 /// Every pod that waits has a reason.

@@ -42,12 +42,77 @@ struct StatusInFlight {
     sent: Option<(u64, u64, GroupStatus)>,
 }
 
+/// An eviction, or a nomination: repeated until there is an answer.
+#[derive(Clone, Debug)]
+struct PodWrite {
+    pod: PodRef,
+    /// The newest that is to be sent.
+    waiting: Option<ServerCall>,
+    /// What was sent, as which request, when.
+    sent: Option<(ServerCall, u64, u64)>,
+    /// Not to be sent (again).
+    cancelled: bool,
+}
+
+/// How a write of a pod ended.
+enum PodWriteEnd {
+    Done,
+    Refused,
+}
+
+impl PodWrite {
+    fn new(pod: PodRef) -> Self {
+        Self {
+            pod,
+            waiting: None,
+            sent: None,
+            cancelled: false,
+        }
+    }
+
+    fn step(&mut self, around: &mut Around<'_>) -> Option<PodWriteEnd> {
+        let now_ms = around.server.now_ms();
+        if let Some((call, id, at_ms)) = self.sent.clone() {
+            let answer = around.network.answer(id, now_ms);
+            if answer.is_none() && now_ms < at_ms + REQUEST_MS {
+                return None;
+            }
+            around.network.forget(id);
+            self.sent = None;
+            match answer {
+                Some(answer) if self.waiting.is_none() => {
+                    let refused = answer == ServerAnswer::Refused;
+                    return Some(match refused {
+                        true => PodWriteEnd::Refused,
+                        false => PodWriteEnd::Done,
+                    });
+                }
+                Some(_) => {}
+                None => {
+                    self.waiting.get_or_insert(call);
+                }
+            }
+        }
+        if self.cancelled {
+            return Some(PodWriteEnd::Done);
+        }
+        if around.has_term()
+            && let Some(call) = self.waiting.take()
+        {
+            let (id, at_ms) = around.send(call.clone());
+            self.sent = Some((call, id, at_ms));
+        }
+        None
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
     binds: BTreeMap<String, Binding>,
     statuses: BTreeMap<String, StatusInFlight>,
-    evictions: Vec<String>,
+    evictions: BTreeMap<String, PodWrite>,
+    nominations: BTreeMap<String, PodWrite>,
     /// Pods' conditions: UID, reason and message.
     conditions: Vec<(String, (String, String))>,
     sequences: Sequences,
@@ -89,7 +154,13 @@ impl Writers {
 
     /// Nothing waits and nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.binds.is_empty() && self.statuses.is_empty() && self.evictions.is_empty()
+        let pods = self.evictions.is_empty() && self.nominations.is_empty();
+        self.binds.is_empty() && self.statuses.is_empty() && pods
+    }
+
+    /// Whether an outcome for this pod's eviction will come.
+    pub fn has_eviction(&self, uid: &str) -> bool {
+        self.evictions.contains_key(uid)
     }
 
     /// Takes a write.
@@ -102,6 +173,10 @@ impl Writers {
                     recalled: None,
                     request,
                 };
+                // What waits is dropped, and what is under way ends first.
+                if let Some(write) = self.nominations.get_mut(&binding.request.pod.uid) {
+                    write.cancelled = true;
+                }
                 self.binds.insert(binding.request.pod.uid.clone(), binding);
             }
             Write::GroupStatus {
@@ -122,7 +197,23 @@ impl Writers {
                     .or_insert_with(new);
                 group.waiting = Some(status);
             }
-            Write::Evict { pod, .. } => self.evictions.push(pod.uid),
+            Write::Evict {
+                pod, beneficiary, ..
+            } => {
+                let call = ServerCall::Evict {
+                    uid: pod.uid.clone(),
+                    beneficiary: beneficiary.map(|who| who.to_string()),
+                };
+                let write = self.evictions.entry(pod.uid.clone());
+                write.or_insert_with(|| PodWrite::new(pod)).waiting = Some(call);
+            }
+            Write::Nominate { pod, node } => {
+                let uid = pod.uid.clone();
+                let write = self.nominations.entry(uid.clone());
+                let write = write.or_insert_with(|| PodWrite::new(pod));
+                write.waiting = Some(ServerCall::Nominate { uid, node });
+                write.cancelled = false;
+            }
             Write::PodCondition {
                 pod,
                 reason,
@@ -132,7 +223,6 @@ impl Writers {
                 self.conditions.push((pod.uid, (reason, message)));
             }
             Write::Event { .. }
-            | Write::Nominate { .. }
             | Write::BindWaits { .. }
             | Write::QueueStatus { .. }
             | Write::CleanUp { .. }
@@ -161,10 +251,8 @@ impl Writers {
         for group in groups {
             outcomes.extend(self.step_status(&group, around));
         }
+        outcomes.extend(self.step_pods(around));
         if around.has_term() {
-            for uid in std::mem::take(&mut self.evictions) {
-                around.send(ServerCall::Evict { uid });
-            }
             for (uid, told) in std::mem::take(&mut self.conditions) {
                 let pod = around
                     .server
@@ -177,6 +265,33 @@ impl Writers {
                 }
             }
         }
+        outcomes
+    }
+
+    fn step_pods(&mut self, around: &mut Around<'_>) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        self.evictions.retain(|_, write| {
+            let Some(end) = write.step(around) else {
+                return true;
+            };
+            let pod = write.pod.clone();
+            outcomes.push(match end {
+                PodWriteEnd::Done => Outcome::Evicted { pod },
+                PodWriteEnd::Refused => Outcome::EvictFailed {
+                    pod,
+                    message: "a budget says no".to_owned(),
+                },
+            });
+            false
+        });
+        self.nominations.retain(|_, write| {
+            let end = write.step(around);
+            if let Some(PodWriteEnd::Refused) = end {
+                let pod = write.pod.clone();
+                outcomes.push(Outcome::NominationFailed { pod });
+            }
+            end.is_none()
+        });
         outcomes
     }
 

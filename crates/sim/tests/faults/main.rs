@@ -3,14 +3,25 @@
 
 #![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
 
+mod evictions;
 mod scenarios;
 mod storms;
 
 use pumice_conf::Config;
 use pumice_sim::faults::CONFIGURATION;
+use pumice_sim::faults::evictions::EVICTING;
 
 /// The configuration of simulations.
 pub fn config() -> Config {
-    let parsed = pumice_conf::parse(CONFIGURATION, &pumice_engine::REGISTRY);
+    parse(CONFIGURATION)
+}
+
+/// The one of simulations in which some are evicted for others.
+pub fn evicting() -> Config {
+    parse(EVICTING)
+}
+
+fn parse(text: &str) -> Config {
+    let parsed = pumice_conf::parse(text, &pumice_engine::REGISTRY);
     parsed.config.expect("the configuration is valid")
 }

@@ -22,6 +22,7 @@ mod rng;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod victims;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
@@ -30,6 +31,7 @@ pub use changes::Changing;
 pub use conf::{conf_text, npu_conf_text};
 pub use mindcluster::check_code;
 use rng::Rng;
+pub use victims::{evicting_conf_text, full_cluster};
 
 const MIB: i64 = 1024 * 1024;
 const GPU: &str = "nvidia.com/gpu";

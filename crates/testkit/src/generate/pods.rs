@@ -125,7 +125,8 @@ pub fn members(
     };
 }
 
-fn add(to: &mut Amounts, request: &Amounts) {
+/// Adds the request to the sum.
+pub fn add(to: &mut Amounts, request: &Amounts) {
     for (name, amount) in request {
         match to.iter_mut().find(|(known, _)| known == name) {
             Some((_, sum)) => *sum += amount,

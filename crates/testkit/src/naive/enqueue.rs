@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use pumice_conf::PluginConf;
 use pumice_model::object::GroupPhase;
 
 use super::Cycle;
-use super::state::Status;
-use super::victims::Gone;
+use super::state::{Res, Status};
 use super::{devices, gates, order, queue_share, victims, waiting_time};
 
 /// The action.
@@ -32,7 +32,7 @@ pub fn run(cycle: &mut Cycle) {
             .or_default()
             .retain(|other| *other != job);
         let free = cycle.world.jobs[&job].group.min_resources.is_none();
-        if free || admits(cycle, &job, &Gone::default()) || admitted_to_evict(cycle, &job) {
+        if free || admits(cycle, &job) || admitted_to_evict(cycle, &job) {
             cycle.admitted.push(job.clone());
             if let Some(job) = cycle.world.jobs.get_mut(&job) {
                 job.group.status.phase = GroupPhase::Inqueue;
@@ -52,31 +52,29 @@ fn unserved(cycle: &Cycle, job: &str) -> bool {
     waiting.peek().is_some() && waiting.all(|task| devices::never_serve(task))
 }
 
-/// It would be admitted if everything went that might go for it (spec/07 §2.2).
-fn admitted_to_evict(cycle: &mut Cycle, job: &str) -> bool {
-    let gone = victims::might_go(cycle, job);
-    if gone.is_empty() || !admits(cycle, job, &gone) {
-        return false;
+/// JobEnqueueable of one plugin, as if others held so much less.
+fn opinion(cycle: &Cycle, plugin: &PluginConf, job: &str, gone: &Res) -> Option<bool> {
+    let factor = || plugin.arguments.float("overcommit-factor");
+    match plugin.name.as_str() {
+        _ if !plugin.enabled.job_enqueued => None,
+        "overcommit" => Some(queue_share::overcommit_admits(cycle, factor(), job, gone)),
+        "proportion" => Some(queue_share::proportion_admits(cycle, job, gone)),
+        "sla" => waiting_time::vote(cycle, plugin, job),
+        _ => None,
     }
-    cycle.pledged.extend(gone.of_all());
-    true
 }
 
-/// JobEnqueueable, as if some tasks were gone.
-fn admits(cycle: &Cycle, job: &str, gone: &Gone) -> bool {
-    gates::vote(cycle, |plugin| {
-        let factor = || plugin.arguments.float("overcommit-factor");
-        match plugin.name.as_str() {
-            _ if !plugin.enabled.job_enqueued => None,
-            "overcommit" => Some(queue_share::overcommit_admits(
-                cycle,
-                factor(),
-                job,
-                &gone.of_all(),
-            )),
-            "proportion" => Some(queue_share::proportion_admits(cycle, job, &gone.of_queue)),
-            "sla" => waiting_time::vote(cycle, plugin, job),
-            _ => None,
-        }
-    })
+/// JobEnqueueable.
+fn admits(cycle: &Cycle, job: &str) -> bool {
+    gates::vote(cycle, |plugin| opinion(cycle, plugin, job, &Res::new()))
+}
+
+/// Within the limit that refused it if everything went that might go for it (spec/07 §2.2).
+fn admitted_to_evict(cycle: &Cycle, job: &str) -> bool {
+    let refuses = |plugin: &&PluginConf| opinion(cycle, plugin, job, &Res::new()) == Some(false);
+    let Some(plugin) = cycle.plugins().find(refuses) else {
+        return false;
+    };
+    let gone = victims::might_go(cycle, job, plugin.name == "overcommit");
+    opinion(cycle, plugin, job, &gone) == Some(true)
 }

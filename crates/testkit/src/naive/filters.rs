@@ -12,6 +12,8 @@ use super::{affinity, spread, volumes};
 /// The filters of one task over the world as it is now.
 pub struct Filters<'a> {
     world: &'a World,
+    /// For what is not a matter of one node.
+    everywhere: &'a World,
     pod: &'a PodObject,
     /// The plugin, where it is there and switched on.
     plugin: Option<&'a PluginConf>,
@@ -19,16 +21,35 @@ pub struct Filters<'a> {
     spread: spread::Counts,
 }
 
+/// Whether pods on their way out are gone for inter-pod affinity and exclusive claims too, once they are
+/// released. The engine's counts of domains and of users of claims do not tell them apart, so there they
+/// count until they are gone.
+const RELEASED_LEAVE_CLUSTER: bool = false;
+
 impl<'a> Filters<'a> {
     /// Looks at all pods there are.
     pub fn new(cycle: &'a Cycle, task: &'a Task) -> Self {
+        Self::over(cycle, &cycle.world, &cycle.world, task)
+    }
+
+    /// Looks at the pods that are still there once others are released.
+    pub fn later(cycle: &'a Cycle, later: &'a World, task: &'a Task) -> Self {
+        let everywhere = match RELEASED_LEAVE_CLUSTER {
+            true => later,
+            false => &cycle.world,
+        };
+        Self::over(cycle, later, everywhere, task)
+    }
+
+    fn over(cycle: &'a Cycle, world: &'a World, everywhere: &'a World, task: &'a Task) -> Self {
         let plugin = cycle.plugin("predicates");
         Self {
-            world: &cycle.world,
+            world,
+            everywhere,
             pod: &task.pod,
             plugin: plugin.filter(|plugin| plugin.enabled.predicate),
-            company: affinity::Company::of(&cycle.world, &task.pod),
-            spread: spread::Counts::of(&cycle.world, &task.pod),
+            company: affinity::Company::of(everywhere, &task.pod),
+            spread: spread::Counts::of(everywhere, &task.pod),
         }
     }
 
@@ -54,8 +75,8 @@ impl<'a> Filters<'a> {
                     .host_ports
                     .iter()
                     .any(|want| ports().any(|p| clash(want, p))))
-            && volumes::pass(self.world, plugin, pod, node)
-            && (!on("PodAffinity") || self.company.lets(self.world, pod, node))
+            && volumes::pass(self.world, self.everywhere, plugin, pod, node)
+            && (!on("PodAffinity") || self.company.lets(self.everywhere, pod, node))
             && (!on("PodTopologySpread") || self.spread.let_onto(pod, node))
     }
 }

@@ -172,8 +172,6 @@ struct Cycle<'a> {
     admitted: Vec<String>,
     /// (job, sub-job, role) of tasks that found no node in this cycle.
     failed: BTreeSet<(String, SubJob, String)>,
-    /// UIDs of pods that may go for a group that was admitted for that (spec/07 §2.2).
-    pledged: BTreeSet<String>,
     /// Number of the cycle, from 0.
     number: u32,
 }
@@ -188,7 +186,6 @@ impl<'a> Cycle<'a> {
             now_s: 0,
             admitted: Vec::new(),
             failed: BTreeSet::new(),
-            pledged: BTreeSet::new(),
             number: 0,
         }
     }

@@ -7,7 +7,7 @@ use super::devices::{self, View};
 use super::filters::Filters;
 use super::node_groups;
 use super::scores;
-use super::state::{Status, Task, fits};
+use super::state::{Status, Task, World, fits};
 use super::strategy_fit;
 use super::volumes;
 
@@ -20,24 +20,59 @@ pub enum Reach {
     Idle,
 }
 
+/// Where a task fits.
+pub struct Room<'a> {
+    cycle: &'a Cycle<'a>,
+    task: &'a Task,
+    filters_now: Filters<'a>,
+    filters_later: Filters<'a>,
+}
+
+impl<'a> Room<'a> {
+    /// Room for the waiting task; `later` is the world once all are gone that are being deleted.
+    pub fn new(cycle: &'a Cycle, later: &'a World, task: &'a Task) -> Self {
+        Self {
+            cycle,
+            task,
+            filters_now: Filters::new(cycle, task),
+            filters_later: Filters::later(cycle, later, task),
+        }
+    }
+
+    /// The node takes the task once everything is gone that is being released.
+    pub fn later(&self, node: &NodeObject) -> bool {
+        let (cycle, task) = (self.cycle, self.task);
+        let idle = cycle.world.future_idle(node);
+        fits(&task.request(), &idle)
+            && self.filters_later.pass(node)
+            && node_groups::pass(cycle, task, node)
+            && strategy_fit::pass(cycle, task, node, &idle)
+            && devices::choose(cycle, task, node, View::Future).is_some()
+    }
+
+    /// The node, which takes the task later, does so at once.
+    pub fn now(&self, node: &NodeObject) -> bool {
+        let (cycle, task) = (self.cycle, self.task);
+        let idle = cycle.world.idle(node);
+        fits(&task.request(), &idle)
+            && self.filters_now.pass(node)
+            && strategy_fit::pass(cycle, task, node, &idle)
+            && devices::choose(cycle, task, node, View::Now).is_some()
+    }
+}
+
 /// The best node for the task and whether its request fits what is idle there.
 fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
     let world = &cycle.world;
-    let request = task.request();
-    let filters = Filters::new(cycle, task);
+    let later = world.later();
+    let room = Room::new(cycle, &later, task);
     let feasible: Vec<&NodeObject> = world
         .nodes
         .values()
         .map(|node| &**node)
-        .filter(|node| fits(&request, &world.future_idle(node)))
-        .filter(|node| filters.pass(node))
-        .filter(|node| node_groups::pass(cycle, task, node))
-        .filter(|node| strategy_fit::pass(cycle, task, node))
-        .filter(|node| devices::choose(cycle, task, node, View::Future).is_some())
+        .filter(|node| room.later(node))
         .collect();
-    let is_idle = |node: &&NodeObject| {
-        fits(&request, &world.idle(node)) && devices::choose(cycle, task, node, View::Now).is_some()
-    };
+    let is_idle = |node: &&NodeObject| room.now(node);
     let idle: Vec<&NodeObject> = feasible.iter().copied().filter(is_idle).collect();
     let from_idle = !idle.is_empty() || reach == Reach::Idle;
     let group = if from_idle { idle } else { feasible };

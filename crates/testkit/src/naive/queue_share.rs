@@ -3,7 +3,7 @@
 //!
 //! Weights, requests and reservations are those of the cycle's start; what is allocated is live.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pumice_model::object::{GroupPhase, QueueState};
 
@@ -183,7 +183,8 @@ pub fn overused(cycle: &Cycle, queue: &str) -> bool {
     })
 }
 
-fn is_open(cycle: &Cycle, queue: &str) -> bool {
+/// The queue takes and runs jobs.
+pub fn is_open(cycle: &Cycle, queue: &str) -> bool {
     cycle.world.queues[queue].state == QueueState::Open
 }
 
@@ -302,13 +303,8 @@ fn requested(minimum: &Res) -> impl Iterator<Item = (&String, &i64)> {
         .filter(|(name, amount)| *name != "pods" && **amount > 0)
 }
 
-/// JobEnqueueable of `overcommit`, as if these tasks were gone.
-pub fn overcommit_admits(
-    cycle: &Cycle,
-    factor: Option<f64>,
-    key: &str,
-    gone: &BTreeSet<String>,
-) -> bool {
+/// JobEnqueueable of `overcommit`, as if so much less were in use.
+pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str, gone: &Res) -> bool {
     let factor = factor.filter(|factor| *factor >= 1.0).unwrap_or(1.2);
     let minimum = minimum(&cycle.world.jobs[key]);
     let reserved = reserved(cycle, |_| true);
@@ -317,40 +313,35 @@ pub fn overcommit_admits(
     for node in cycle.open.nodes.keys() {
         add(&mut used, &cycle.open.used(node));
     }
-    for uid in gone {
-        sub(&mut used, &cycle.open.tasks[uid].request());
-    }
+    sub(&mut used, gone);
     requested(&minimum).all(|(name, amount)| {
         let idle = get(total, name) as f64 * factor - get(&used, name) as f64;
         (get(&reserved, name) + amount) as f64 <= idle
     })
 }
 
-/// JobEnqueueable of `proportion`, as if these tasks were gone.
-pub fn proportion_admits(cycle: &Cycle, key: &str, gone: &BTreeSet<String>) -> bool {
+/// JobEnqueueable of `proportion`, as if so much less were in use where it is too much.
+pub fn proportion_admits(cycle: &Cycle, key: &str, gone: &Res) -> bool {
     let job = &cycle.world.jobs[key];
     let queue = &job.queue;
     let minimum = minimum(job);
     let reserved = reserved(cycle, |job| job.queue == *queue);
-    let mut allocated = allocated(cycle, queue);
-    let of_job = |uid: &&String, key: &str| cycle.open.tasks[*uid].job.as_deref() == Some(key);
+    let allocated = allocated(cycle, queue);
     let mut elastic = Res::new();
     for (key, job) in jobs_of(&cycle.open, queue) {
         let mut least = Res::new();
         if let Some(amounts) = &job.group.min_resources {
             least = to_res(amounts);
         }
-        let mut held = cycle.open.allocated(key, false);
-        for uid in gone.iter().filter(|uid| of_job(uid, key)) {
-            sub(&mut allocated, &cycle.open.tasks[uid].charged());
-            sub(&mut held, &cycle.open.tasks[uid].charged());
-        }
+        let held = cycle.open.allocated(key, false);
         add(&mut elastic, &exceeded(&held, &least));
     }
     is_open(cycle, queue)
         && requested(&minimum).all(|(name, amount)| {
-            let claim = amount + get(&allocated, name) + get(&reserved, name) - get(&elastic, name);
-            claim <= real_capability(&cycle.open, queue, name)
+            let limit = real_capability(&cycle.open, queue, name);
+            let (used, promised) = (amount + get(&allocated, name), get(&reserved, name));
+            let promised = promised - get(&elastic, name);
+            used + promised <= limit || used + promised.max(0) <= limit + get(gone, name)
         })
 }
 

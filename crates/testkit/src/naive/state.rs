@@ -91,7 +91,7 @@ pub struct Task {
 pub struct Promise {
     /// Node.
     pub node: String,
-    /// Plans so far when it was made; 0 for what others wrote, or an earlier scheduler.
+    /// Plans so far when it was made; what others wrote, or an earlier scheduler, comes last.
     pub number: u64,
     /// When it was made, or first seen.
     pub since_s: i64,
@@ -558,7 +558,7 @@ fn promise_by_others(pod: &PodObject, now_s: i64) -> Option<Promise> {
     let node = pod.nominated_node.clone()?;
     pod.ours.then_some(Promise {
         node,
-        number: 0,
+        number: u64::MAX,
         since_s: now_s,
     })
 }

@@ -6,7 +6,7 @@ use pumice_conf::{Arguments, PluginConf};
 use pumice_model::object::NodeObject;
 
 use super::Cycle;
-use super::state::{Task, World, get, label};
+use super::state::{Res, Task, World, get, label};
 
 /// Names of a list separated by commas, each once.
 fn listed(arguments: &Arguments) -> Vec<String> {
@@ -142,8 +142,8 @@ pub fn score(world: &World, plugin: &PluginConf, task: &Task, node: &NodeObject)
 }
 
 /// The plugin, where it is there and its filter is on, lets the task onto the node: with it there is
-/// cpu and memory left for the idle listed resources.
-pub fn pass(cycle: &Cycle, task: &Task, node: &NodeObject) -> bool {
+/// cpu and memory left for the listed resources, of what is idle there.
+pub fn pass(cycle: &Cycle, task: &Task, node: &NodeObject, idle: &Res) -> bool {
     let plugin = cycle.plugin("resource-strategy-fit");
     let Some(plugin) = plugin.filter(|plugin| plugin.enabled.predicate) else {
         return true;
@@ -153,19 +153,19 @@ pub fn pass(cycle: &Cycle, task: &Task, node: &NodeObject) -> bool {
     if proportional.bool("enable") != Some(true) || names.iter().any(|name| asks(task, name)) {
         return true;
     }
-    let (capacity, idle) = (cycle.world.capacity(node), cycle.world.idle(node));
+    let capacity = cycle.world.capacity(node);
     let rates = proportional.map("resourceProportion");
     let rate = |name: &str, what: &str| match rates.float(&format!("{name}.{what}")) {
         Some(rate) if rate >= 0.0 => rate,
         _ => 1.0,
     };
-    let left = |name| (get(&idle, name) - get(&task.request(), name)) as f64;
+    let left = |name| (get(idle, name) - get(&task.request(), name)) as f64;
     let mut scalars = names
         .iter()
         .filter(|name| *name != "cpu" && *name != "memory");
     scalars.all(|name| {
         // Extended resources are in thousandths.
-        let units = get(&idle, name) as f64 / 1000.0;
+        let units = get(idle, name) as f64 / 1000.0;
         get(&capacity, name) <= 0
             || (left("cpu") >= units * rate(name, "cpu") * 1000.0
                 && left("memory") >= units * rate(name, "memory") * 1e9)

@@ -16,36 +16,33 @@ use crate::naive::{Cycle, gates, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, _, jobs| {
-        let mut rest = jobs.clone();
-        while let Some(job) = take_first_job(cycle, &mut rest) {
+    each_queue(cycle, |cycle, _, mut jobs| {
+        let mut had_turns = Vec::new();
+        while let Some(job) = take_first_job(cycle, &mut jobs) {
             turn(cycle, Purpose::Preempt, &job);
+            had_turns.push(job);
         }
-        let mut rest = jobs.clone();
-        while let Some(job) = take_first_job(cycle, &mut rest) {
-            within_job(cycle, &job);
-        }
+        had_turns.iter().for_each(|job| within_job(cycle, job));
     });
 }
 
 /// The action `reclaim`: from other queues.
 pub fn reclaim(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, queue, jobs| {
-        if queue_share::overused(cycle, queue) {
-            return;
-        }
-        let mut rest = jobs.clone();
-        while let Some(job) = take_first_job(cycle, &mut rest) {
+    each_queue(cycle, |cycle, queue, mut jobs| {
+        while !queue_share::overused(cycle, queue)
+            && let Some(job) = take_first_job(cycle, &mut jobs)
+        {
             turn(cycle, Purpose::Reclaim, &job);
         }
     });
 }
 
-/// Queues in their order, each with its jobs that have pods that wait.
-fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, &BTreeSet<String>)) {
+/// Queues in their order, each with its jobs that have pods that wait, and starve when the action begins.
+fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, BTreeSet<String>)) {
     let mut queues: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
-        if takes_part(cycle, key) && !preemptors(&cycle.world, key).is_empty() {
+        let waits = !preemptors(&cycle.world, key).is_empty();
+        if waits && takes_part(cycle, key) && is_starving(cycle, key) {
             let jobs = queues.entry(job.queue.clone()).or_default();
             jobs.insert(key.clone());
         }
@@ -53,7 +50,7 @@ fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, &BTreeS
     while let Some(queue) = order::first(queues.keys(), |l, r| order::queues(cycle, l, r)) {
         let queue = queue.clone();
         let jobs = queues.remove(&queue).unwrap_or_default();
-        serve(cycle, &queue, &jobs);
+        serve(cycle, &queue, jobs);
     }
 }
 

@@ -1,10 +1,12 @@
 //! What plugins say about candidates, and how that becomes one answer (spec/07 §3).
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use pumice_conf::PluginConf;
 
 use super::Purpose;
+use super::sets::with_world;
 use crate::naive::state::{Res, Status, Task, World, add, sub};
 use crate::naive::{Cycle, hdrf, queue_share};
 
@@ -33,9 +35,8 @@ pub fn victims(
         let answers: Vec<Answer> = plugins
             .filter_map(|plugin| answer(cycle, plugin, purpose, preemptor, candidates))
             .collect();
-        let is_final = answers
-            .iter()
-            .any(|answer| answer.protects || answer.vetoes);
+        let is_final = |answer: &Answer| answer.protects || answer.vetoes || answer.orders;
+        let is_final = answers.iter().any(is_final);
         let common = common(candidates, &answers);
         let ordered = answers.iter().any(|answer| answer.orders);
         if decided.is_none() && !answers.is_empty() && (is_final || !common.is_empty()) {
@@ -120,9 +121,14 @@ fn answer(
             protects: true,
             ..answer(those(&|task| !is_critical(task)))
         }),
-        "drf" if !reclaims => Some(Answer {
+        "drf" if purpose == Purpose::Preempt => Some(Answer {
             orders: true,
             ..answer(with_larger_share(cycle, preemptor, candidates))
+        }),
+        "drf" if reclaims && plugin.enabled.hierarchy => Some(Answer {
+            vetoes: true,
+            orders: true,
+            ..answer(of_later_queues(cycle, preemptor, candidates))
         }),
         "proportion" if reclaims => Some(Answer {
             vetoes: true,
@@ -191,6 +197,30 @@ fn with_larger_share(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> 
     victims
 }
 
+/// Those whose queue, without them, comes after that of the preemptor with it in the queue tree.
+fn of_later_queues(cycle: &Cycle, preemptor: &Task, candidates: &[String]) -> Vec<String> {
+    let mut world = cycle.world.clone();
+    if let Some(task) = world.tasks.get_mut(&preemptor.pod.uid) {
+        task.status = Status::Allocated;
+    }
+    let mut rest = with_world(cycle, world);
+    let queue_of = |uid: &String| {
+        let key = cycle.world.tasks[uid].job.as_ref();
+        key.map(|key| cycle.world.jobs[key].queue.clone())
+    };
+    let own = queue_of(&preemptor.pod.uid);
+    let mut victims = Vec::new();
+    for uid in candidates {
+        evict(&mut rest.world, uid);
+        if let (Some(own), Some(theirs)) = (&own, queue_of(uid))
+            && hdrf::compare_queues(&rest, own, &theirs) == Ordering::Less
+        {
+            victims.push(uid.clone());
+        }
+    }
+    victims
+}
+
 /// Point *reclaimer*: all agree, and somebody is there to ask.
 pub fn may_reclaim(cycle: &Cycle, task: &Task) -> bool {
     let job = task.job.as_ref().and_then(|key| cycle.world.jobs.get(key));
@@ -199,8 +229,12 @@ pub fn may_reclaim(cycle: &Cycle, task: &Task) -> bool {
     };
     let plugins = cycle.plugins();
     let answers: Vec<bool> = plugins
-        .filter(|plugin| plugin.enabled.preemptive && plugin.name == "proportion")
-        .map(|_| queue_share::proportion_may_reclaim(cycle, &job.queue, task))
+        .filter(|plugin| plugin.enabled.preemptive)
+        .filter_map(|plugin| match plugin.name.as_str() {
+            "proportion" => Some(queue_share::proportion_may_reclaim(cycle, &job.queue, task)),
+            "drf" if plugin.enabled.hierarchy => Some(queue_share::is_open(cycle, &job.queue)),
+            _ => None,
+        })
         .collect();
     !answers.is_empty() && answers.iter().all(|may| *may)
 }

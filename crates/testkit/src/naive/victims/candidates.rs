@@ -60,13 +60,8 @@ fn says_starving(cycle: &Cycle, plugin: &str, key: &str) -> Option<bool> {
 /// says nothing itself.
 pub fn never_preempts(world: &World, task: &Task) -> bool {
     let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
-    job.is_some_and(|job| group_never_preempts(world, job)) || pod_never_preempts(world, task)
-}
-
-/// Nobody is evicted for pods of the group.
-pub fn group_never_preempts(world: &World, job: &Job) -> bool {
-    let class = world.classes.get(&job.group.priority_class);
-    class.is_some_and(|class| class.never_preempts)
+    let class = job.and_then(|job| world.classes.get(&job.group.priority_class));
+    class.is_some_and(|class| class.never_preempts) || pod_never_preempts(world, task)
 }
 
 fn pod_never_preempts(world: &World, task: &Task) -> bool {
@@ -79,7 +74,7 @@ fn pod_never_preempts(world: &World, task: &Task) -> bool {
 }
 
 /// The pod or its PodGroup says that it is not to be evicted.
-fn is_marked(job: &Job, task: &Task) -> bool {
+pub fn is_marked(job: &Job, task: &Task) -> bool {
     let marks = [task.pod.preemptable, job.group.preemptable];
     let says_no = |mark| matches!(mark, PreemptableMark::No | PreemptableMark::Unreadable);
     marks.into_iter().any(says_no)

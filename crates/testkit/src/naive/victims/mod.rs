@@ -15,7 +15,7 @@ mod sets;
 mod tests;
 
 pub use actions::{preempt, reclaim};
-pub use admission::{Gone, might_go};
+pub use admission::might_go;
 pub use promises::hold_promises;
 
 /// What pods are evicted for.

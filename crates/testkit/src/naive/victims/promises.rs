@@ -1,8 +1,8 @@
 //! Places that were promised (spec/07 §7).
 
-use pumice_model::object::{Gates, GroupPhase};
+use pumice_model::object::Gates;
 
-use super::sets::fit;
+use super::sets::{fit, fits_node};
 use crate::naive::place::commit;
 use crate::naive::state::{Promise, Status};
 use crate::naive::{Cycle, gates, order};
@@ -32,13 +32,11 @@ pub fn promise(cycle: &mut Cycle, uid: &str) {
 pub fn hold_promises(cycle: &mut Cycle) {
     end_promises(cycle);
     let mut jobs: Vec<(u64, String)> = Vec::new();
-    for (key, job) in cycle.world.session_jobs() {
+    for (key, _) in cycle.world.session_jobs() {
         let tasks = cycle.world.tasks_of(key);
         let promises = tasks.iter().filter_map(|task| task.promise.as_ref());
         let first = promises.map(|promise| promise.number).min();
-        if job.group.status.phase != GroupPhase::Pending {
-            jobs.extend(first.map(|number| (number, key.clone())));
-        }
+        jobs.extend(first.map(|number| (number, key.clone())));
     }
     jobs.sort();
     for (_, job) in jobs {
@@ -58,12 +56,20 @@ pub fn hold_promises(cycle: &mut Cycle) {
     }
 }
 
+/// The task takes its promised place, if the limits of its queue hold with it. A promise that cannot be
+/// kept ends.
 fn hold(cycle: &mut Cycle, uid: &str) {
     let promise = cycle.world.tasks[uid].promise.clone();
     let node = promise.and_then(|promise| cycle.world.nodes.get(&promise.node).cloned());
-    let fitted = node.is_some_and(|node| fit(cycle, uid, &node));
-    if !fitted && let Some(task) = cycle.world.tasks.get_mut(uid) {
-        task.promise = None;
+    match node.filter(|node| fits_node(cycle, uid, node).is_some()) {
+        Some(node) => {
+            fit(cycle, uid, &node);
+        }
+        None => {
+            if let Some(task) = cycle.world.tasks.get_mut(uid) {
+                task.promise = None;
+            }
+        }
     }
 }
 

@@ -5,11 +5,9 @@ use pumice_model::object::NodeObject;
 use super::Purpose;
 use super::answers::{evict, victims};
 use super::candidates::{self, Price};
-use crate::naive::devices::{self, View};
-use crate::naive::filters::Filters;
-use crate::naive::place::put;
-use crate::naive::state::{Status, Task, World, fits};
-use crate::naive::{Cycle, newcomers, node_groups, queue_share, strategy_fit};
+use crate::naive::place::{Room, put};
+use crate::naive::state::{Status, Task, World};
+use crate::naive::{Cycle, newcomers, queue_share};
 
 /// With more victims on a node not every set of them is weighed.
 const ALL_SETS: usize = 10;
@@ -27,7 +25,6 @@ pub fn with_world<'a>(cycle: &Cycle<'a>, world: World) -> Cycle<'a> {
         now_s: cycle.now_s,
         admitted: cycle.admitted.clone(),
         failed: cycle.failed.clone(),
-        pledged: cycle.pledged.clone(),
         number: cycle.number,
     }
 }
@@ -47,33 +44,12 @@ pub fn within_limits(cycle: &Cycle, uid: &str) -> bool {
     key.is_none_or(|key| queue_share::within_limits(cycle, &cycle.world.jobs[key].queue, uid))
 }
 
-/// The node has room for the task in the world of the cycle, as one view of its devices says.
-fn has_room(cycle: &Cycle, task: &Task, node: &NodeObject, view: View) -> bool {
-    Filters::new(cycle, task).pass(node)
-        && node_groups::pass(cycle, task, node)
-        && strategy_fit::pass(cycle, task, node)
-        && devices::choose(cycle, task, node, view).is_some()
-}
-
-/// Puts the waiting task on the node if its queue may take it and it fits: now, or once everybody is
-/// gone who is being deleted. Otherwise nothing changes.
+/// Puts the waiting task on the node if it fits there, now or once everybody is gone who is being
+/// deleted, and the limits of its queue hold then. Otherwise nothing changes.
 pub fn fit(cycle: &mut Cycle, uid: &str, node: &NodeObject) -> bool {
-    let task = cycle.world.tasks[uid].clone();
-    let request = task.request();
-    if !queue_takes(cycle, &task) || !fits(&request, &cycle.world.future_idle(node)) {
+    let Some(now) = fits_node(cycle, uid, node) else {
         return false;
-    }
-    let now = fits(&request, &cycle.world.idle(node)) && {
-        let in_future = devices::choose(cycle, &task, node, View::Future);
-        in_future.is_some() && has_room(cycle, &task, node, View::Now)
     };
-    let later = || {
-        let later = with_world(cycle, cycle.world.later());
-        has_room(&later, &task, node, View::Future)
-    };
-    if !now && !later() {
-        return false;
-    }
     let before = cycle.world.clone();
     put(cycle, uid, &node.name, now);
     let fits = within_limits(cycle, uid);
@@ -83,11 +59,19 @@ pub fn fit(cycle: &mut Cycle, uid: &str, node: &NodeObject) -> bool {
     fits
 }
 
+/// Whether the waiting task fits the node now; `None`: not even later.
+pub fn fits_node(cycle: &Cycle, uid: &str, node: &NodeObject) -> Option<bool> {
+    let later = cycle.world.later();
+    let room = Room::new(cycle, &later, &cycle.world.tasks[uid]);
+    room.later(node).then(|| room.now(node))
+}
+
 /// The waiting task would fit the node with these evicted.
 fn fits_without(cycle: &Cycle, uid: &str, node: &NodeObject, set: &[&String]) -> bool {
     let mut world = cycle.world.clone();
     set.iter().for_each(|victim| evict(&mut world, victim));
-    fit(&mut with_world(cycle, world), uid, node)
+    let mut without = with_world(cycle, world);
+    queue_takes(&without, &cycle.world.tasks[uid]) && fit(&mut without, uid, node)
 }
 
 /// Cost of a set: number, then prices from the dearest down, then places in the order of candidates,
@@ -111,7 +95,7 @@ pub fn cheapest(cycle: &Cycle, purpose: Purpose, uid: &str, node: &NodeObject) -
         fits_without(cycle, uid, node, &set)
     };
     let all: Vec<usize> = (0..victims.len()).collect();
-    if !fits(&all) {
+    if all.is_empty() || !fits(&all) {
         return None;
     }
     let job = task.job.as_deref().unwrap_or_default();
@@ -128,7 +112,7 @@ pub fn cheapest(cycle: &Cycle, purpose: Purpose, uid: &str, node: &NodeObject) -
     } else {
         SMALL_SET
     };
-    let found = (0..=most).find_map(|size| {
+    let found = (1..=most).find_map(|size| {
         let mut sets = sets_of(victims.len(), size);
         sets.sort_by_key(|set| cost(set));
         sets.into_iter().find(|set| fits(set))
@@ -193,6 +177,9 @@ pub fn all_still_fit(cycle: &Cycle, placed: &[String]) -> bool {
             task.held = None;
         }
         let mut without = with_world(cycle, world);
-        fit(&mut without, uid, &node) && without.world.tasks[uid].held == held
+        let task = without.world.tasks[uid].clone();
+        queue_takes(&without, &task)
+            && fit(&mut without, uid, &node)
+            && without.world.tasks[uid].held == held
     })
 }

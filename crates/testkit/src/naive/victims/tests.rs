@@ -440,7 +440,7 @@ fn a_pending_group_with_pods_is_admitted_by_its_plan() {
 }
 
 #[test]
-fn a_group_without_pods_is_admitted_for_what_might_go_once_a_cycle() {
+fn a_group_without_pods_is_admitted_for_what_might_go() {
     // Four cores are in use, three of them by pods of lower priority.
     let with = |groups: &[(&str, &str, i64)]| {
         let there = (0..4).map(|index| {
@@ -473,10 +473,10 @@ fn a_group_without_pods_is_admitted_for_what_might_go_once_a_cycle() {
     assert_eq!(admitted(&[("a", "high", 3000)], 1), [true]);
     assert_eq!(admitted(&[("a", "high", 3001)], 1), [false]);
     assert_eq!(admitted(&[("a", "low", 1000)], 1), [false]);
-    // Both together ask for no more than might go, but each is counted once a cycle.
-    let two = [("a", "high", 1000), ("b", "high", 1000)];
-    assert_eq!(admitted(&two, 1), [true, false]);
-    assert_eq!(admitted(&two, 2), [true, true]);
+    // What the first was promised counts against the second.
+    let two = |milli| [("a", "high", milli), ("b", "high", milli)];
+    assert_eq!(admitted(&two(1500), 1), [true, true]);
+    assert_eq!(admitted(&two(2000), 1), [true, false]);
 }
 
 #[test]

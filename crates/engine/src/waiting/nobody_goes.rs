@@ -1,0 +1,201 @@
+//! Why nobody is evicted for a pod that waits, and on whom one waits that was promised a place (spec/07).
+
+use pumice_framework::points::Purpose;
+use pumice_framework::{Hindrance, NobodyGoes, VictimCounts};
+use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+
+use super::fingerprint::{Fingerprint, hash_of};
+use crate::Engine;
+
+/// So many pods are named.
+const MOST_NAMED: usize = 5;
+
+/// `2 pods`, `1 pod`.
+fn pods(count: usize) -> String {
+    match count {
+        1 => "1 pod".to_owned(),
+        _ => format!("{count} pods"),
+    }
+}
+
+/// The action that evicts for this.
+fn action(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Preempt => "preempt",
+        Purpose::WithinJob => "preempt within the job",
+        Purpose::Reclaim => "reclaim",
+    }
+}
+
+/// Why a plugin keeps that many pods.
+fn kept_by(plugin: &str, count: usize) -> String {
+    match plugin {
+        "conformance" => format!("{count} protected by conformance"),
+        "pdb" => format!("{count} by a budget"),
+        "gang" => format!("{count} needed by their gangs"),
+        "cdp" => format!("{count} within their cool-down"),
+        "proportion" | "capacity" => {
+            format!("{count} of queues that hold no more than they deserve")
+        }
+        "drf" => format!("{count} of a share that is no larger"),
+        other => format!("{count} by plugin {other}"),
+    }
+}
+
+/// Why so many may not go.
+fn kept_text(counts: &VictimCounts) -> String {
+    let by_plugin = counts.by_plugin.iter();
+    let mut told: Vec<String> = by_plugin
+        .map(|(name, count)| kept_by(name, *count))
+        .collect();
+    let others = [
+        (counts.not_lower, "of equal or higher priority"),
+        (counts.by_mark, "marked not to be preempted"),
+        (
+            counts.refused,
+            "whose eviction was refused a short while ago",
+        ),
+        (counts.unnamed, "named by no plugin"),
+    ];
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    told.extend(others.map(|(count, why)| format!("{count} {why}")));
+    told.join(", ")
+}
+
+impl Engine {
+    /// What the actions that evict found out about a job.
+    pub(crate) fn nobody_goes(&self, job: JobIx) -> &[NobodyGoes] {
+        self.notes.get(&job).map_or(&[], |note| &note.nobody_goes)
+    }
+
+    /// Likewise, as text; `None` where they had nothing to say.
+    pub(super) fn nobody_goes_text(&self, job: JobIx) -> Option<String> {
+        let found = self.nobody_goes(job);
+        let told = found.iter().map(|found| self.one_action_text(job, found));
+        (!found.is_empty()).then(|| told.collect::<Vec<_>>().join("; "))
+    }
+
+    /// A text that says why a pod has no place, and why nobody is evicted for it.
+    pub(super) fn and_nobody_goes(&self, job: JobIx, text: String) -> String {
+        match self.nobody_goes_text(job) {
+            None => text,
+            Some(told) if text.ends_with('.') => format!("{text} No evictions: {told}."),
+            Some(told) => format!("{text}; no evictions: {told}"),
+        }
+    }
+
+    fn one_action_text(&self, job: JobIx, found: &NobodyGoes) -> String {
+        let what = match &found.why {
+            Hindrance::Policy => "the pod's preemption policy is Never".to_owned(),
+            Hindrance::Queue(refusal) => {
+                let queue = self.state.names().text(self.state.job(job).queue_name);
+                let why = self.refusal_text(job, refusal);
+                format!("queue \"{queue}\" may not reclaim: {why}")
+            }
+            Hindrance::Victims(counts) => self.counts_text(job, found.purpose, counts),
+        };
+        let others = match found.placed {
+            0 => String::new(),
+            count => format!(
+                "; {} more of the gang would have room, which is not enough",
+                pods(count)
+            ),
+        };
+        format!("{}: {what}{others}", action(found.purpose))
+    }
+
+    fn counts_text(&self, job: JobIx, purpose: Purpose, counts: &VictimCounts) -> String {
+        if counts.allowed == 0 && counts.kept() == 0 {
+            let queue = self.state.names().text(self.state.job(job).queue_name);
+            return match purpose {
+                Purpose::Preempt => format!("nobody else runs in queue \"{queue}\""),
+                Purpose::WithinJob => "no other pod of the job runs".to_owned(),
+                Purpose::Reclaim => "no other queue that is reclaimable holds anything".to_owned(),
+            };
+        }
+        let kept = kept_text(counts);
+        if counts.allowed == 0 {
+            return format!("nobody may go: {kept}");
+        }
+        let nodes = match counts.nodes {
+            1 => "the node they are on would not do".to_owned(),
+            nodes => format!("none of the {nodes} nodes they are on would do"),
+        };
+        let kept = match kept.is_empty() {
+            true => String::new(),
+            false => format!(" (the others: {kept})"),
+        };
+        format!(
+            "{} may go, but {nodes} without them{kept}",
+            pods(counts.allowed)
+        )
+    }
+
+    /// The fingerprint of [`Engine::nobody_goes_text`].
+    pub(super) fn fingerprint_of_nobody(&self, job: JobIx) -> Fingerprint {
+        let found = self.nobody_goes(job);
+        let gists: Vec<u64> = found.iter().map(NobodyGoes::gist).collect();
+        let amounts: Vec<_> = found.iter().map(|one| (&one.why, one.placed)).collect();
+        Fingerprint::of(gists).with(amounts)
+    }
+
+    /// Pods that are going on the node where a pod waits that was promised a place there.
+    pub(crate) fn waits_on(&self, task: TaskIx) -> Vec<TaskIx> {
+        let Some(node) = self.nominated_node(task) else {
+            return Vec::new();
+        };
+        let tasks = self.state.nodes().tasks(node).iter().copied();
+        tasks
+            .filter(|task| self.state.task(*task).status == TaskStatus::Releasing)
+            .collect()
+    }
+
+    /// Pods that would be evicted for a job, had all of its gang a place, by name; those that are gone, or
+    /// going, left out.
+    pub(crate) fn would_go(&self, job: JobIx) -> Vec<String> {
+        let found = self.nobody_goes(job).iter();
+        let would_go = found.flat_map(|found| &found.would_go);
+        let known = would_go.filter_map(|uid| self.state.task_by_uid(uid));
+        let stay = |task: &TaskIx| {
+            let status = self.state.task(*task).status;
+            matches!(status, TaskStatus::Running | TaskStatus::Bound)
+        };
+        let mut tasks: Vec<TaskIx> = known.filter(stay).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        self.pod_names(&tasks)
+    }
+
+    /// Their names, in order.
+    pub(crate) fn pod_names(&self, tasks: &[TaskIx]) -> Vec<String> {
+        let mut names: Vec<String> = tasks
+            .iter()
+            .map(|task| self.state.task_key(*task))
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    pub(super) fn promised_text(&self, task: TaskIx, node: NodeIx) -> String {
+        let names = self.pod_names(&self.waits_on(task));
+        let count = names.len();
+        let more = match count.saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named: Vec<String> = names.into_iter().take(MOST_NAMED).collect();
+        let are = if count == 1 { "is" } else { "are" };
+        format!(
+            "waits on node {} for {} that {are} being evicted: {}{more}",
+            self.state.nodes().object(node).name,
+            pods(count),
+            named.join(", ")
+        )
+    }
+
+    /// Of whom it waits for.
+    pub(super) fn hash_of_going(&self, task: TaskIx) -> u64 {
+        let names = self.pod_names(&self.waits_on(task));
+        hash_of(names)
+    }
+}

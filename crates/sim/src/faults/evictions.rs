@@ -1,0 +1,111 @@
+//! Clusters in which some are evicted for others: who is important, and what must hold of it
+//! (spec/07 §5, §9).
+
+use std::collections::BTreeMap;
+
+use pumice_engine::{Decisions, Engine};
+use pumice_model::object::PriorityClassObject;
+use pumice_model::{Delta, State, TaskStatus};
+
+use super::oracle::{Broken, Invariant};
+
+/// The configuration of simulations with evictions.
+pub const EVICTING: &str = r#"actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"#;
+
+/// PriorityClasses that every cluster has.
+pub const CLASSES: [(&str, i32); 3] = [("low", 10), ("mid", 50), ("high", 100)];
+
+/// They, as changes.
+pub fn priority_classes() -> impl Iterator<Item = Delta> {
+    CLASSES.into_iter().map(|(name, value)| {
+        Delta::PriorityClassApply(PriorityClassObject {
+            name: name.to_owned(),
+            value,
+            ..PriorityClassObject::default()
+        })
+    })
+}
+
+/// Evictions that have landed, over all processes.
+#[derive(Clone, Debug, Default)]
+pub struct EvictionLog {
+    /// How many pods went for whom, by `PodGroup ns/name`.
+    pub landed: BTreeMap<String, u32>,
+}
+
+/// Each eviction of a cycle is for a job that is whole by it, and that is worth it.
+///
+/// # Errors
+/// One that is not.
+pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Broken> {
+    let state = engine.state();
+    let broken = |text: String| Err(Invariant::Evictions.broken(text));
+    for (at, eviction) in decisions.evictions.iter().enumerate() {
+        let (victim, by) = (state.task(eviction.task), state.job(eviction.by));
+        let key = (state.task_key(eviction.task), state.job_key(eviction.by));
+        if decisions.evictions[..at]
+            .iter()
+            .any(|other| other.task == eviction.task)
+        {
+            return broken(format!("{} is evicted twice in a cycle", key.0));
+        }
+        if state.spared(eviction.task).is_some() {
+            return broken(format!("{} is evicted although it is spared", key.0));
+        }
+        // Where only its queue was full its pod is bound at once.
+        let nominees = decisions.nominations.iter().map(|(task, _)| *task);
+        let mut gain = nominees.chain(decisions.binds.iter().map(|bind| bind.task));
+        if !gain.any(|task| state.task(task).job == Some(eviction.by)) {
+            return broken(format!(
+                "{} is evicted for {}, and nobody waits for it",
+                key.0, key.1
+            ));
+        }
+        let placed = placed(state, eviction.by);
+        if placed < i64::from(by.min_available) {
+            let text = format!(
+                "{} is evicted for {}, of whose {} pods {placed} have places",
+                key.0, key.1, by.min_available
+            );
+            return broken(text);
+        }
+        let Some(theirs) = victim.job.map(|job| state.job(job)) else {
+            return broken(format!("{} has no job", key.0));
+        };
+        if eviction.reason == "preempt"
+            && victim.job != Some(eviction.by)
+            && (theirs.priority >= by.priority || theirs.queue != by.queue)
+        {
+            let text = format!(
+                "{} of priority {} is preempted for {} of {}",
+                key.0, theirs.priority, key.1, by.priority
+            );
+            return broken(text);
+        }
+        if eviction.reason == "reclaim" && theirs.queue == by.queue {
+            return broken(format!("{} is reclaimed from its own queue", key.0));
+        }
+    }
+    Ok(())
+}
+
+/// Pods of a job that have places, tentative ones included.
+fn placed(state: &State, job: pumice_model::JobIx) -> i64 {
+    let tasks = state.job(job).tasks.iter().map(|ix| state.task(*ix).status);
+    let has_place = |status: &TaskStatus| {
+        status.is_allocated() || matches!(status, TaskStatus::Pipelined | TaskStatus::Succeeded)
+    };
+    tasks.filter(has_place).count() as i64
+}

@@ -1,0 +1,437 @@
+//! Full clusters: low priority fills the nodes, others come.
+
+use std::fmt::Write;
+
+use pumice_model::delta::Delta;
+use pumice_model::object::{
+    Gates, GroupObject, GroupPhase, HostPort, NodeObject, PodObject, PodPhase, PodTerm,
+    PreemptableMark, PriorityClassObject, QueueObject, QueueState,
+};
+
+use super::nodes::is;
+use super::rng::Rng;
+use super::{GPU, MIB, Theme, has_room, pairs, pods};
+
+/// Priority classes and their values.
+const CLASSES: &[(&str, i32)] = &[("low", 1), ("mid", 5), ("high", 10), ("never", 8)];
+
+const MARKS: &[PreemptableMark] = &[
+    PreemptableMark::No,
+    PreemptableMark::Yes,
+    PreemptableMark::Unreadable,
+];
+
+/// What decides in a cluster besides room.
+struct Features {
+    gpu: bool,
+    ports: bool,
+    anti_affinity: bool,
+    /// Few slots for pods.
+    slots: bool,
+    best_effort: bool,
+    gates: bool,
+    marks: bool,
+    roles: bool,
+    limits: bool,
+    devices: bool,
+    /// Pods that are being deleted when it begins, and pods of others.
+    odd: bool,
+}
+
+impl Features {
+    fn new(rng: &mut Rng) -> Self {
+        Self {
+            gpu: rng.one_in(3),
+            ports: rng.one_in(4),
+            anti_affinity: rng.one_in(4),
+            slots: rng.one_in(4),
+            best_effort: rng.one_in(4),
+            gates: rng.one_in(8),
+            marks: rng.one_in(3),
+            roles: rng.one_in(5),
+            limits: rng.one_in(3),
+            devices: rng.one_in(5),
+            odd: rng.one_in(3),
+        }
+    }
+}
+
+/// A small cluster whose nodes are full, or nearly, of gangs of which some may be evicted for others
+/// that wait: only `…Apply` deltas, each identity once, in an order that means nothing.
+#[must_use]
+pub fn full_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 31);
+    let rng = &mut rng;
+    let features = Features::new(rng);
+    let number = rng.between(1, 4);
+    let mut nodes: Vec<NodeObject> = (0..number).map(|at| node(rng, &features, at)).collect();
+    let queues = queues(rng, &features);
+    let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
+    let (mut groups, mut all) = (Vec::new(), Vec::new());
+    for index in 0..rng.between(2, 5) {
+        let name = format!("old{index}");
+        let class = rng.pick(&["low", "low", "low", "mid", ""]);
+        groups.push(gang(
+            rng,
+            &features,
+            &names,
+            (&name, class),
+            Some(&nodes),
+            &mut all,
+        ));
+    }
+    for index in 0..rng.between(1, 4) {
+        let name = format!("new{index}");
+        let class = rng.pick(&["high", "high", "high", "mid", "never", ""]);
+        groups.push(gang(rng, &features, &names, (&name, class), None, &mut all));
+    }
+    for index in 0..rng.below(3) {
+        let mut pod = member(rng, &features, "ns1");
+        pod.name = format!("bare{index}");
+        pod.queue = Some(rng.pick(&names));
+        pod.priority_class = rng.pick(&["low", "mid", "high"]).to_owned();
+        if rng.one_in(2) {
+            start(rng, &nodes, &all, &mut pod);
+        }
+        all.push(pod);
+    }
+    for index in 0..if features.odd { rng.below(3) } else { 0 } {
+        let mut pod = member(rng, &features, "ns1");
+        pod.name = format!("other{index}");
+        pod.ours = false;
+        if start(rng, &nodes, &all, &mut pod) {
+            all.push(pod);
+        }
+    }
+    pods::name_uids(rng, &mut all);
+    let mut deltas = Vec::new();
+    if features.devices {
+        let theme = Theme {
+            devices: true,
+            npus: Vec::new(),
+            ..Theme::new(rng)
+        };
+        deltas.extend(super::devices::furnish(rng, &theme, &mut nodes, &mut all));
+    }
+    deltas.extend(classes(rng));
+    deltas.extend(nodes.into_iter().map(|it| Delta::NodeApply(Box::new(it))));
+    deltas.extend(queues.into_iter().map(|it| Delta::QueueApply(Box::new(it))));
+    deltas.extend(groups.into_iter().map(|it| Delta::GroupApply(Box::new(it))));
+    deltas.extend(all.into_iter().map(|it| Delta::PodApply(Box::new(it))));
+    rng.shuffle(&mut deltas);
+    deltas
+}
+
+fn classes(rng: &mut Rng) -> Vec<Delta> {
+    let default = rng.one_in(6);
+    let class = |(name, value): &(&str, i32)| {
+        Delta::PriorityClassApply(PriorityClassObject {
+            name: (*name).to_owned(),
+            value: *value,
+            global_default: default && *name == "mid",
+            never_preempts: *name == "never",
+        })
+    };
+    CLASSES.iter().map(class).collect()
+}
+
+fn node(rng: &mut Rng, features: &Features, index: usize) -> NodeObject {
+    let name = format!("n{index}");
+    let zone = rng.pick(&["z0", "z1"]);
+    let slots = if features.slots {
+        rng.between(2, 4)
+    } else {
+        110
+    };
+    let mut allocatable = vec![
+        ("cpu".to_owned(), rng.pick(&[2000, 4000, 4000, 6000])),
+        ("memory".to_owned(), rng.pick(&[4096, 8192, 8192]) * MIB),
+        ("pods".to_owned(), slots as i64),
+    ];
+    if features.gpu && !rng.one_in(4) {
+        allocatable.push((GPU.to_owned(), rng.pick(&[1000, 2000, 4000])));
+    }
+    allocatable.sort();
+    NodeObject {
+        labels: pairs(&[("kubernetes.io/hostname", &name), ("zone", zone)]),
+        name,
+        allocatable,
+        unschedulable: rng.one_in(16),
+        ..NodeObject::default()
+    }
+}
+
+fn queues(rng: &mut Rng, features: &Features) -> Vec<QueueObject> {
+    let number = rng.pick(&[1, 1, 1, 2, 2, 3]);
+    let names = ["default", "q1", "q2", "q3"];
+    let queue = |name: &&str| {
+        let mut queue = QueueObject {
+            name: (*name).to_owned(),
+            created_s: rng.pick(&[0, 10]),
+            weight: rng.pick(&[1, 1, 2, 4]),
+            priority: rng.pick(&[0, 0, 0, 5]),
+            reclaimable: !rng.one_in(5),
+            ..QueueObject::default()
+        };
+        if features.limits && rng.one_in(2) {
+            let cpu = rng.pick(&[2000, 4000, 8000]);
+            queue.capability.push(("cpu".to_owned(), cpu));
+        }
+        if features.limits && rng.one_in(2) {
+            let cpu = rng.pick(&[500, 1000, 2000]);
+            queue.guarantee.push(("cpu".to_owned(), cpu));
+        }
+        if features.odd && rng.one_in(8) {
+            queue.state = rng.pick(&[QueueState::Closed, QueueState::Closing]);
+        }
+        queue
+    };
+    names.iter().take(number).map(queue).collect()
+}
+
+/// A PodGroup and its pods: on nodes that have room for them, or waiting.
+fn gang(
+    rng: &mut Rng,
+    features: &Features,
+    queues: &[String],
+    (name, class): (&str, &str),
+    nodes: Option<&[NodeObject]>,
+    all: &mut Vec<PodObject>,
+) -> GroupObject {
+    let namespace = rng.pick(&["ns1", "ns1", "ns2"]);
+    let (least, more) = match nodes {
+        Some(_) => (rng.pick(&[0, 1, 1, 1, 2]), rng.between(1, 5)),
+        None => (rng.pick(&[0, 1, 1, 2, 2, 3]), rng.below(2)),
+    };
+    let mut group = GroupObject {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        uid: format!("{:04x}-{name}", rng.below(0x1_0000)),
+        created_s: rng.pick(&[0, 10, 20]),
+        min_member: least as i32,
+        queue: rng.pick(queues),
+        priority_class: class.to_owned(),
+        ..GroupObject::default()
+    };
+    if features.marks && rng.one_in(6) {
+        group.preemptable = rng.pick(MARKS);
+    }
+    if features.roles && least > 0 {
+        group.min_task_member = vec![("worker".to_owned(), least as i32)];
+    }
+    let template = member(rng, features, namespace);
+    let mut minimum: Vec<(String, i64)> = Vec::new();
+    let mut placed = 0;
+    let has_none = nodes.is_none() && rng.one_in(10);
+    for index in 0..if has_none { 0 } else { least + more } {
+        let mut pod = PodObject {
+            name: format!("{name}-{index}"),
+            ..sibling(rng, features, &template, (name, class), index)
+        };
+        if index < least {
+            pods::add(&mut minimum, &pod.request);
+        }
+        if let Some(nodes) = nodes {
+            pod.gates = Gates::None;
+            placed += usize::from(start(rng, nodes, all, &mut pod));
+            if features.odd && pod.node.is_some() && rng.one_in(10) {
+                pod.deleting = true;
+            }
+        }
+        all.push(pod);
+    }
+    minimum.retain(|(name, _)| name != "pods");
+    group.min_resources = (!rng.one_in(4)).then_some(minimum);
+    group.status.phase = match nodes {
+        Some(_) if placed >= least && placed > 0 => GroupPhase::Running,
+        _ => rng.pick(&[GroupPhase::Pending, GroupPhase::Inqueue]),
+    };
+    group
+}
+
+/// A pod of a group, much like the others.
+fn sibling(
+    rng: &mut Rng,
+    features: &Features,
+    template: &PodObject,
+    (group, class): (&str, &str),
+    index: usize,
+) -> PodObject {
+    let known = CLASSES.iter().find(|(name, _)| *name == class);
+    let value = known.map_or(0, |(_, value)| *value);
+    let is_odd = rng.one_in(5);
+    let mut pod = PodObject {
+        group: Some(group.to_owned()),
+        priority: if is_odd { rng.pick(&[0, 1, 5]) } else { value },
+        created_s: rng.pick(&[0, 10, 20]),
+        ..template.clone()
+    };
+    if rng.one_in(2) {
+        pod.priority_class = class.to_owned();
+    }
+    if rng.one_in(4) {
+        pod.request = member(rng, features, &pod.namespace).request;
+    }
+    if features.roles {
+        pod.role = if index == 0 { "master" } else { "worker" }.to_owned();
+    }
+    if features.gates && rng.one_in(5) {
+        pod.gates = rng.pick(&[Gates::Foreign, Gates::QueueAdmission]);
+    }
+    pod
+}
+
+fn member(rng: &mut Rng, features: &Features, namespace: &str) -> PodObject {
+    let app = rng.pick(&["web", "db"]);
+    let milli = rng.pick(&[500, 1000, 1000, 2000, 2000, 4000]);
+    let memory = rng.pick(&[256, 512, 1024, 2048]) * MIB;
+    let mut request = vec![
+        ("cpu".to_owned(), milli),
+        ("memory".to_owned(), memory),
+        ("pods".to_owned(), 1),
+    ];
+    if features.gpu && rng.one_in(3) {
+        request.push((GPU.to_owned(), rng.pick(&[1000, 1000, 2000])));
+    }
+    if features.best_effort && rng.one_in(4) {
+        request.retain(|(name, _)| name == "pods");
+    }
+    request.sort();
+    let amount = |name: &str| super::amount(&request, name);
+    let (nonzero_cpu_milli, nonzero_memory_bytes) = match amount("cpu") {
+        0 => (100, 200 * MIB),
+        cpu => (cpu, amount("memory")),
+    };
+    let mut pod = PodObject {
+        namespace: namespace.to_owned(),
+        ours: true,
+        labels: pairs(&[("app", app)]),
+        priority: 1,
+        created_s: rng.pick(&[0, 10, 20]),
+        container_count: 1,
+        controlled: rng.one_in(2),
+        nonzero_cpu_milli,
+        nonzero_memory_bytes,
+        request,
+        ..PodObject::default()
+    };
+    if features.ports && rng.one_in(2) {
+        pod.host_ports.push(HostPort {
+            ip: "0.0.0.0".to_owned(),
+            protocol: "TCP".to_owned(),
+            port: rng.pick(&[80, 81]),
+        });
+    }
+    if features.anti_affinity && rng.one_in(2) {
+        let key = rng.pick(&["kubernetes.io/hostname", "kubernetes.io/hostname", "zone"]);
+        pod.anti_affinity.push(PodTerm {
+            namespaces: vec![namespace.to_owned()],
+            namespace_selector: None,
+            selector: Some(is("app", rng.pick(&["web", "db"]))),
+            topology_key: key.to_owned(),
+        });
+    }
+    if features.marks {
+        pod.preemptable = match rng.one_in(6) {
+            true => rng.pick(MARKS),
+            false => PreemptableMark::Unsaid,
+        };
+        pod.preempts = rng.pick(&[None, None, None, Some(true), Some(false)]);
+    }
+    pod
+}
+
+/// Puts the pod on a node with room for it, as Running, or Bound; says whether there is one.
+fn start(rng: &mut Rng, nodes: &[NodeObject], all: &[PodObject], pod: &mut PodObject) -> bool {
+    let fitting: Vec<&NodeObject> = nodes
+        .iter()
+        .filter(|node| has_room(node, all, pod))
+        .collect();
+    if fitting.is_empty() {
+        return false;
+    }
+    pod.node = Some(rng.pick(&fitting).name.clone());
+    pod.phase = rng.pick(&[PodPhase::Running, PodPhase::Running, PodPhase::Pending]);
+    true
+}
+
+const ACTIONS: &[&str] = &[
+    "enqueue, allocate, preempt, reclaim, backfill",
+    "enqueue, allocate, preempt, reclaim, backfill",
+    "enqueue, allocate, preempt, backfill",
+    "enqueue, allocate, reclaim, backfill",
+    "enqueue, reclaim, allocate, backfill, preempt",
+    "allocate, preempt, reclaim",
+];
+
+/// Plugins by tier in Volcano's documents: one in how many configurations lacks it, and its switches
+/// that matter here.
+const TIERS: [&[(&str, usize, &[&str])]; 2] = [
+    &[
+        ("priority", 6, &["enableJobStarving", "enablePreemptable"]),
+        (
+            "gang",
+            10,
+            &[
+                "enablePreemptable",
+                "enableReclaimable",
+                "enableJobStarving",
+            ],
+        ),
+        ("conformance", 4, &["enablePreemptable"]),
+    ],
+    &[
+        ("overcommit", 2, &[]),
+        ("drf", 2, &["enablePreemptable"]),
+        ("predicates", 10, &[]),
+        ("proportion", 4, &["enableReclaimable", "enablePreemptive"]),
+        ("nodeorder", 3, &[]),
+        ("binpack", 3, &[]),
+    ],
+];
+
+/// A configuration that evicts: Volcano's usual tiers, or a random choice and order of their plugins and
+/// switches.
+#[must_use]
+pub fn evicting_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 32);
+    let is_usual = rng.one_in(3);
+    let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
+    let mut plugins: Vec<(&str, usize, &[&str])> = Vec::new();
+    let mut starts = Vec::new();
+    for tier in TIERS {
+        starts.push(plugins.len());
+        plugins.extend(
+            tier.iter()
+                .filter(|(_, odds, _)| is_usual || !rng.one_in(*odds)),
+        );
+    }
+    if !is_usual && rng.one_in(4) {
+        rng.shuffle(&mut plugins);
+        starts.push(rng.below(plugins.len() + 1));
+    }
+    for (at, (name, _, switches)) in plugins.iter().enumerate() {
+        if at == 0 || starts.contains(&at) {
+            text.push_str("- plugins:\n");
+        }
+        let _ = writeln!(text, "  - name: {name}");
+        for switch in *switches {
+            let is_chart = *switch == "enablePreemptable" && ["gang", "drf"].contains(name);
+            let is_off = match is_chart {
+                true => rng.one_in(2),
+                false => !is_usual && rng.one_in(8),
+            };
+            if is_off {
+                let _ = writeln!(text, "    {switch}: false");
+            }
+        }
+        if *name == "overcommit" && rng.one_in(2) {
+            text.push_str("    arguments:\n      overcommit-factor: 1.0\n");
+        }
+    }
+    if rng.one_in(2) {
+        text.push_str("  - name: deviceshare\n    arguments:\n");
+        text.push_str("      deviceshare.VGPUEnable: true\n");
+    }
+    text
+}

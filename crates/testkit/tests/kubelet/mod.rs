@@ -1,0 +1,93 @@
+//! What becomes of decisions outside: an API server that accepts every write, kubelets whose pods take
+//! their time to go, controllers that make others in their place.
+
+use std::collections::BTreeMap;
+
+use pumice_engine::{Decisions, Engine};
+use pumice_model::object::PodObject;
+use pumice_model::{Delta, TaskIx};
+use pumice_testkit::naive;
+
+use crate::run;
+
+/// Pods and claims as the API server has them.
+pub struct Outside {
+    /// By `namespace/name`.
+    pub pods: BTreeMap<String, PodObject>,
+    storage: run::Storage,
+    /// Evicted pods that are still there: first cycle without them, name, UID.
+    leaving: Vec<(u32, String, String)>,
+}
+
+impl Outside {
+    /// As the objects say.
+    pub fn new(objects: &[Delta]) -> Self {
+        let pods = objects.iter().filter_map(|delta| match delta {
+            Delta::PodApply(pod) => {
+                let key = format!("{}/{}", pod.namespace, pod.name);
+                Some((key, PodObject::clone(pod)))
+            }
+            _ => None,
+        });
+        Self {
+            pods: pods.collect(),
+            storage: run::Storage::new(objects),
+            leaving: Vec::new(),
+        }
+    }
+
+    fn change(&mut self, key: &str, change: impl FnOnce(&mut PodObject)) -> Delta {
+        let pod = self.pods.get_mut(key).expect("a known pod");
+        change(pod);
+        Delta::PodApply(Box::new(pod.clone()))
+    }
+
+    /// The decisions of that cycle come true; what is told of it before the next one.
+    pub fn carry_out(&mut self, engine: &Engine, decisions: &Decisions, cycle: u32) -> Vec<Delta> {
+        let state = engine.state();
+        let name = |task: TaskIx| state.task_key(task);
+        let mut told = Vec::new();
+        for bind in &decisions.binds {
+            let steps = bind.volumes.iter();
+            told.extend(steps.flat_map(|step| self.storage.take(step)));
+            told.push(self.change(&name(bind.task), |pod| {
+                pod.node = Some(state.nodes().object(bind.node).name.clone());
+                pod.records = run::records(bind);
+            }));
+        }
+        for (task, node) in &decisions.nominations {
+            let node = state.nodes().object(*node).name.clone();
+            told.push(self.change(&name(*task), |pod| pod.nominated_node = Some(node)));
+        }
+        for task in &decisions.nominations_ended {
+            told.push(self.change(&name(*task), |pod| pod.nominated_node = None));
+        }
+        for eviction in &decisions.evictions {
+            let key = name(eviction.task);
+            told.push(self.change(&key, |pod| pod.deleting = true));
+            let uid = self.pods[&key].uid.clone();
+            let last = cycle + naive::cycles_until_gone(&uid);
+            self.leaving.push((last, key, uid));
+        }
+        told.extend(self.leave(cycle + 1));
+        told
+    }
+
+    /// Before that cycle the pods leave whose time has come, and their controllers make others.
+    fn leave(&mut self, cycle: u32) -> Vec<Delta> {
+        let all = std::mem::take(&mut self.leaving).into_iter();
+        let (gone, still): (Vec<_>, Vec<_>) = all.partition(|(last, _, _)| *last == cycle);
+        self.leaving = still;
+        let mut told = Vec::new();
+        for (_, key, uid) in gone {
+            told.push(Delta::PodDelete(uid));
+            let pod = self.pods.remove(&key).expect("a known pod");
+            let now_s = naive::START_S + i64::from(cycle);
+            if let Some(next) = naive::successor(&pod, now_s) {
+                told.push(Delta::PodApply(Box::new(next.clone())));
+                self.pods.insert(key, next);
+            }
+        }
+        told
+    }
+}
