@@ -28,5 +28,5 @@ mod worksheet;
 
 pub use asleep::put_to_bed;
 pub use kernel::Kernel;
-pub use nominees::place_nominees;
+pub use nominees::{JobNominees, place_nominees};
 pub use registry::{ACTIONS, Action, SPECS, find};

@@ -9,16 +9,24 @@ use crate::allocate::place_within_limits;
 use crate::kernel::Kernel;
 use crate::worksheet::placeable;
 
+/// Pods of a job that were promised places.
+pub struct JobNominees {
+    /// The job.
+    pub job: JobIx,
+    /// Its nominees, each with its node.
+    pub pods: Vec<(TaskIx, NodeIx)>,
+}
+
 /// Places nominees, given job by job in the order in which they are to come. A job that is ready so is
 /// bound. Returns those that do not fit their nodes any more, even once all is released.
 pub fn place_nominees(
     session: &mut Session,
     kernel: &mut Kernel,
-    nominees: &[(JobIx, Vec<(TaskIx, NodeIx)>)],
+    nominees: &[JobNominees],
 ) -> Vec<TaskIx> {
     let mut ended = Vec::new();
-    for (job, nominees) in nominees {
-        place_job(session, kernel, *job, nominees, &mut ended);
+    for nominees in nominees {
+        place_job(session, kernel, nominees, &mut ended);
     }
     ended
 }
@@ -26,14 +34,14 @@ pub fn place_nominees(
 fn place_job(
     session: &mut Session,
     kernel: &mut Kernel,
-    job: JobIx,
-    nominees: &[(TaskIx, NodeIx)],
+    nominees: &JobNominees,
     ended: &mut Vec<TaskIx>,
 ) {
+    let job = nominees.job;
     let Some(queue) = session.state.job(job).queue else {
         return;
     };
-    let nodes: FxHashMap<TaskIx, NodeIx> = nominees.iter().copied().collect();
+    let nodes: FxHashMap<TaskIx, NodeIx> = nominees.pods.iter().copied().collect();
     let mut tasks: Vec<TaskIx> = placeable(session.state, job)
         .filter(|task| nodes.contains_key(task))
         .collect();

@@ -118,7 +118,7 @@ const LIST: [Action; 8] = [
             args: GANG_EVICTION,
             built: true,
         },
-        run: Some(|session, kernel, args| gangpreempt::run(session, kernel, args)),
+        run: Some(gangpreempt::run),
     },
     Action {
         spec: ActionSpec {
@@ -127,7 +127,7 @@ const LIST: [Action; 8] = [
             args: GANG_EVICTION,
             built: true,
         },
-        run: Some(|session, kernel, args| gangreclaim::run(session, kernel, args)),
+        run: Some(gangreclaim::run),
     },
 ];
 

@@ -64,15 +64,34 @@ fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
         .collect()
 }
 
+/// Whether one of these actions is among them.
+fn has_action(actions: &[(&'static Action, Arguments)], names: &[&str]) -> bool {
+    let mut actions = actions.iter().map(|(action, _)| action.spec.name);
+    actions.any(|name| names.contains(&name))
+}
+
 /// Which of the actions evict.
 fn evicts(actions: &[(&'static Action, Arguments)]) -> Evicts {
-    let has = |names: [&str; 2]| {
-        let mut actions = actions.iter().map(|(action, _)| action.spec.name);
-        actions.any(|name| names.contains(&name))
-    };
     Evicts {
-        preempt: has(["preempt", "gangpreempt"]),
-        reclaim: has(["reclaim", "gangreclaim"]),
+        preempt: has_action(actions, &["preempt", "gangpreempt"]),
+        reclaim: has_action(actions, &["reclaim", "gangreclaim"]),
+    }
+}
+
+/// Runs the actions in their order.
+fn run_actions(
+    actions: &[(&'static Action, Arguments)],
+    session: &mut Session,
+    kernel: &mut Kernel,
+    observer: &mut dyn Observer,
+) {
+    for (action, arguments) in actions {
+        if let Some(run) = action.run {
+            let stage = Stage::Action(action.spec.name);
+            observer.begin(stage);
+            run(session, kernel, arguments);
+            observer.end(stage);
+        }
     }
 }
 
@@ -462,31 +481,15 @@ impl Engine {
         self.cycle += 1;
         let phase_changes = self.state.phase_changes();
         self.kernel.begin_cycle(&self.state);
-        let mut session = Session::open(
-            &mut self.state,
-            &mut self.plugins,
-            self.actions
-                .iter()
-                .any(|(action, _)| action.spec.name == "enqueue"),
-            now_s,
-            observer,
-        );
+        let has_enqueue = has_action(&self.actions, &["enqueue"]);
+        let (state, plugins) = (&mut self.state, &mut self.plugins);
+        let mut session = Session::open(state, plugins, has_enqueue, now_s, observer);
         session.evicts = evicts(&self.actions);
         session.work = std::mem::take(&mut self.work);
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
-        let (nominees, mut ended) = self.nominations.due(session.state, now_s);
-        let unfit = pumice_actions::place_nominees(&mut session, &mut self.kernel, &nominees);
-        self.nominations.end_all(&unfit);
-        ended.extend(unfit);
+        let ended = self.nominations.renew(&mut session, &mut self.kernel);
         observer.end(Stage::Open);
-        for (action, arguments) in &self.actions {
-            if let Some(run) = action.run {
-                let stage = Stage::Action(action.spec.name);
-                observer.begin(stage);
-                run(&mut session, &mut self.kernel, arguments);
-                observer.end(stage);
-            }
-        }
+        run_actions(&self.actions, &mut session, &mut self.kernel, observer);
         let looked_at = pumice_actions::put_to_bed(&mut session);
         self.sleepers = std::mem::take(&mut session.sleepers);
         let plan = std::mem::take(&mut session.plan);

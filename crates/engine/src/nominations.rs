@@ -1,8 +1,9 @@
 //! Pods that wait on a node for those that are evicted for them: `status.nominatedNodeName`
 //! (spec/07 §7).
 
-use pumice_framework::Plan;
-use pumice_model::{JobIx, NodeIx, State, TaskIx, TaskStatus};
+use pumice_actions::{JobNominees, Kernel};
+use pumice_framework::{Plan, Session};
+use pumice_model::{NodeIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
@@ -92,13 +93,18 @@ impl Nominations {
         ends.min()
     }
 
-    /// Ends those that are too old, and those whose nodes are gone. Returns the others, job by job in the
-    /// order of promises, and the pods of those that ended.
-    pub fn due(
-        &mut self,
-        state: &State,
-        now_s: i64,
-    ) -> (Vec<(JobIx, Vec<(TaskIx, NodeIx)>)>, Vec<TaskIx>) {
+    /// A cycle begins: nominees are placed on their nodes. Returns the pods whose nominations end: too old,
+    /// their nodes gone or too small by now.
+    pub fn renew(&mut self, session: &mut Session, kernel: &mut Kernel) -> Vec<TaskIx> {
+        let (by_job, mut ended) = self.due(session.state, session.now_s);
+        let unfit = pumice_actions::place_nominees(session, kernel, &by_job);
+        ended.extend(unfit);
+        ended.iter().for_each(|task| self.end(*task));
+        ended
+    }
+
+    /// Those that stand, job by job in the order of promises, and the pods of those that do not.
+    fn due(&self, state: &State, now_s: i64) -> (Vec<JobNominees>, Vec<TaskIx>) {
         let (mut ended, mut by_job) = (Vec::new(), FxHashMap::default());
         for (task, nomination) in &self.standing {
             let node = state.nodes().find(&nomination.node);
@@ -114,21 +120,19 @@ impl Nominations {
             }
         }
         ended.sort_unstable();
-        ended.iter().for_each(|task| self.end(*task));
-        let mut by_job: Vec<(JobIx, (u64, Vec<(TaskIx, NodeIx)>))> = by_job.into_iter().collect();
-        by_job.sort_by(|(l, (l_turn, _)), (r, (r_turn, _))| {
-            l_turn.cmp(r_turn).then_with(|| state.job_key_order(*l, *r))
+        let mut by_turn: Vec<(u64, JobNominees)> = by_job
+            .into_iter()
+            .map(|(job, (turn, mut pods))| {
+                pods.sort_unstable();
+                (turn, JobNominees { job, pods })
+            })
+            .collect();
+        by_turn.sort_by(|(l_turn, l), (r_turn, r)| {
+            let by_key = || state.job_key_order(l.job, r.job);
+            l_turn.cmp(r_turn).then_with(by_key)
         });
-        let by_job = by_job.into_iter().map(|(job, (_, mut nominees))| {
-            nominees.sort_unstable();
-            (job, nominees)
-        });
+        let by_job = by_turn.into_iter().map(|(_, nominees)| nominees);
         (by_job.collect(), ended)
-    }
-
-    /// These did not fit their nodes any more.
-    pub fn end_all(&mut self, tasks: &[TaskIx]) {
-        tasks.iter().for_each(|task| self.end(*task));
     }
 }
 

@@ -386,14 +386,9 @@ fn marks_of_eviction_that_contradict_or_cannot_be_read_are_told_of() {
         let state = cluster.engine.state();
         for (at, of_pod) in of_pods.into_iter().enumerate() {
             let ix = state.task_by_uid(&format!("p{at}")).expect("a pod");
-            let protects = [of_group, of_pod]
-                .iter()
-                .any(|m| matches!(m, No | Unreadable));
-            assert_eq!(
-                state.is_protected_by_mark(ix),
-                protects,
-                "{of_group:?} {of_pod:?}"
-            );
+            let marks = [of_group, of_pod];
+            let protects = marks.contains(&No) || marks.contains(&Unreadable);
+            assert_eq!(state.is_protected_by_mark(ix), protects, "{marks:?}");
         }
     }
 }

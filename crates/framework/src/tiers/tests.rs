@@ -126,7 +126,7 @@ fn victim_answer(k: usize) -> VictimAnswer<u8> {
     VictimAnswer {
         allowed: Some(allowed),
         weight,
-        orders: k % 3 == 0,
+        orders: k.is_multiple_of(3),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
 use crate::job::Origin;
-use crate::object::{NodeObject, PodObject, QueueObject};
+use crate::object::{NodeObject, PodObject, PriorityClassObject, QueueObject};
 use crate::queue::Queue;
 use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
@@ -58,12 +58,7 @@ impl State {
             Delta::GroupDelete(namespace, name) => self.delete_group(&namespace, &name),
             Delta::QueueApply(queue) => self.apply_queue(*queue),
             Delta::QueueDelete(name) => self.delete_queue(&name),
-            Delta::PriorityClassApply(class) => {
-                let name = class.name.clone();
-                if self.priority_classes.insert(name, class.clone()) != Some(class) {
-                    self.reprioritise();
-                }
-            }
+            Delta::PriorityClassApply(class) => self.apply_priority_class(class),
             Delta::PriorityClassDelete(name) => {
                 if self.priority_classes.remove(&name).is_some() {
                     self.reprioritise();
@@ -96,6 +91,13 @@ impl State {
             | Delta::QuotaApply(_)
             | Delta::QuotaDelete(..) => self.apply_allowance(delta),
             storage => self.apply_storage(storage),
+        }
+    }
+
+    fn apply_priority_class(&mut self, class: PriorityClassObject) {
+        let name = class.name.clone();
+        if self.priority_classes.insert(name, class.clone()) != Some(class) {
+            self.reprioritise();
         }
     }
 

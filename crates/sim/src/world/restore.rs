@@ -1,6 +1,7 @@
 //! Objects out of the dump of a scheduler.
 
 use pumice_model::Delta;
+use pumice_model::object::{NodeObject, PodObject};
 
 use super::World;
 use crate::run::SimulationSettings;
@@ -10,12 +11,7 @@ impl World {
     /// manifest before stays as it is.
     pub(super) fn restore(&mut self, delta: Delta, settings: &SimulationSettings) {
         match delta {
-            Delta::NodeApply(node) => {
-                let wanted = &settings.node_selector;
-                if wanted.is_empty() || wanted.iter().any(|pair| node.labels.contains(pair)) {
-                    self.nodes.entry(node.name.clone()).or_insert(*node);
-                }
-            }
+            Delta::NodeApply(node) => self.restore_node(*node, settings),
             Delta::PodApply(pod) => {
                 let key = format!("{}/{}", pod.namespace, pod.name);
                 if !self.uids.contains_key(&pod.uid) && !self.pods.contains_key(&key) {
@@ -25,15 +21,13 @@ impl World {
             }
             // The virtual API server has accepted what was on its way.
             Delta::PodAssumed { uid, node, records } => {
-                let pod = self.uids.get(&uid).and_then(|key| self.pods.get_mut(key));
-                if let Some(pod) = pod {
+                if let Some(pod) = self.pod_of_uid(&uid) {
                     pod.node = Some(node);
                     pod.records = records;
                 }
             }
             Delta::PodEvicting { uid } => {
-                let pod = self.uids.get(&uid).and_then(|key| self.pods.get_mut(key));
-                if let Some(pod) = pod {
+                if let Some(pod) = self.pod_of_uid(&uid) {
                     pod.deleting = true;
                 }
             }
@@ -88,6 +82,18 @@ impl World {
             | Delta::QuotaDelete(..)
             | Delta::AttachmentDelete(_) => {}
         }
+    }
+
+    fn restore_node(&mut self, node: NodeObject, settings: &SimulationSettings) {
+        let wanted = &settings.node_selector;
+        if wanted.is_empty() || wanted.iter().any(|pair| node.labels.contains(pair)) {
+            self.nodes.entry(node.name.clone()).or_insert(node);
+        }
+    }
+
+    fn pod_of_uid(&mut self, uid: &str) -> Option<&mut PodObject> {
+        let key = self.uids.get(uid)?;
+        self.pods.get_mut(key)
     }
 
     fn restore_storage(&mut self, delta: Delta) {
