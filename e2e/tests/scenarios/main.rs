@@ -9,6 +9,7 @@ mod deploying;
 mod devices;
 mod effects;
 mod election;
+mod evictions;
 mod faults;
 mod flags;
 mod late_gangs;
