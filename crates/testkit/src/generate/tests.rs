@@ -160,6 +160,8 @@ fn identity(object: &Delta) -> String {
         } => format!("config map {namespace}/{name}"),
         Delta::NodeReport { node, topic, .. } => format!("{topic} of {node}"),
         Delta::GroupController(_) => "controller of PodGroups".to_owned(),
+        Delta::BudgetApply(budget) => format!("budget {}/{}", budget.namespace, budget.name),
+        Delta::QuotaApply(quota) => format!("quota {}/{}", quota.namespace, quota.name),
         other => panic!("not an object: {other:?}"),
     }
 }
