@@ -566,7 +566,7 @@ impl Plugins {
     }
 
     /// Whether it is certain that a candidate will not be named for preemptors of the same queue and job
-    /// priority ([`Victims::never`](crate::points::Victims::never)).
+    /// priority ([`Victims::never`]).
     pub fn is_never_victim(
         &self,
         state: &State,
