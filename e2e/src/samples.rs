@@ -36,6 +36,8 @@ pub struct Sample {
     pub conf: Option<String>,
     /// Node by `namespace/name` of pod.
     pub binds: BTreeMap<String, String>,
+    /// Somebody is evicted for somebody else, and made anew by whoever made it.
+    pub evicts: bool,
 }
 
 /// Names of all samples.
@@ -85,13 +87,16 @@ impl Sample {
             |object: &Value| object["kind"] == "Queue" && !object["status"]["state"].is_null();
         let mut statuses: Vec<Value> = objects.iter().filter(|o| has_state(o)).cloned().collect();
         statuses.iter_mut().for_each(prepare);
+        let report = report(&folder)?;
+        let evictions = report["evictions"].as_array();
         Ok(Self {
             name: name.to_owned(),
             generations: generations(objects),
             statuses,
             leaving,
             conf,
-            binds: expected(&folder)?,
+            binds: binds(&report)?,
+            evicts: evictions.is_some_and(|all| !all.is_empty()),
         })
     }
 }
@@ -209,11 +214,15 @@ fn mounted_conf(object: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The binds `pumice simulate --output json` prints for the sample.
-fn expected(folder: &Path) -> Result<BTreeMap<String, String>> {
+/// What `pumice simulate --output json` prints for the sample.
+fn report(folder: &Path) -> Result<Value> {
     let path = folder.join("expected-json.txt");
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    let report: Value = serde_json::from_str(&text)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// Node by pod.
+fn binds(report: &Value) -> Result<BTreeMap<String, String>> {
     let binds = report["binds"].as_array().context("binds of the report")?;
     let bind = |bind: &Value| {
         Some((

@@ -57,6 +57,10 @@ fn every_sample_is_bound_as_simulated() -> Result<()> {
     let mut tried = 0;
     let foretold = |name: &&String| *name != ONE_CYCLE && *name != AGES_DECIDE;
     for name in names()?.iter().filter(foretold) {
+        if Sample::read(name)?.evicts {
+            // Pods that are made anew have other names; `evictions` has such scenarios.
+            continue;
+        }
         tried += 1;
         if let Err(error) = is_bound_as_simulated(name) {
             failures.push(format!("{name}: {error:#}"));
