@@ -84,7 +84,8 @@ impl Victims for Priority {
     ) -> Option<Weight> {
         let of_job = |task: TaskIx| state.task(task).job.map(|job| state.job(job).priority);
         let is_lower = of_job(candidate) < of_job(preemptor);
-        (purpose == Purpose::Preempt && !is_lower).then_some(Weight::Opinion)
+        // Its tier decides, since it orders.
+        (purpose == Purpose::Preempt && !is_lower).then_some(Weight::Protection)
     }
 }
 

@@ -49,9 +49,9 @@ struct ScopeNodes {
     weighed_for: Option<JobIx>,
     /// Moves on with each weighing that another one depends on.
     evaluation: u64,
-    /// The evaluation in which nodes were weighed for a queue that could not take the pod: what goes on one
-    /// node is of use on others then.
-    limited: Option<u64>,
+    /// Nodes that were weighed for a queue that could not take the pod, and in which evaluation: what goes
+    /// on one node is of use on others then.
+    limited: (u64, Vec<NodeIx>),
     sets: FxHashMap<NodeIx, Vec<TaskIx>>,
 }
 
@@ -111,7 +111,7 @@ impl ScopeNodes {
             tables: Vec::new(),
             weighed_for: None,
             evaluation: 0,
-            limited: None,
+            limited: (0, Vec::new()),
             sets: FxHashMap::default(),
         }
     }
@@ -151,7 +151,8 @@ impl ScopeNodes {
         };
         let limited = is_limited(session, preemptor);
         if limited {
-            self.limited = Some(self.evaluation);
+            self.limited.0 = self.evaluation;
+            self.limited.1.push(node);
         }
         let there = &self.victims[node.at()];
         let candidates: Vec<RankedVictim> = there.iter().filter(of_others).copied().collect();
@@ -212,10 +213,11 @@ impl ScopeNodes {
         for node in again {
             self.look_again(session, preemptor, node);
         }
-        if self.limited.is_some_and(|then| then != self.evaluation) {
-            self.limited = None;
-            for (_, table) in &mut self.tables {
-                table.fill(session.state, |node| &self.victims[node.at()]);
+        if self.limited.0 != self.evaluation {
+            for node in std::mem::take(&mut self.limited.1) {
+                for (_, table) in &mut self.tables {
+                    table.look_again(session.state, node, &self.victims[node.at()]);
+                }
             }
         }
         // What was found out for another job need not hold for this one.

@@ -43,8 +43,8 @@ pub trait Victims {
     }
 
     /// A candidate is never named for any preemptor of the same queue and job priority, as long as no pod
-    /// of the candidate's job (of its queue, in reclaim) gains a place; and what such an answer weighs.
-    /// It saves asking; `None` promises nothing.
+    /// of the candidate's job (of its queue, in reclaim) gains a place; and what such an answer weighs: `Opinion`
+    /// only where its tier may leave the decision to the next one. It saves asking; `None` promises nothing.
     fn never(
         &self,
         _state: &State,

@@ -158,7 +158,7 @@ fn victims_are_of_jobs_of_lower_priority_and_within_a_job_of_lower_priority_them
         let never = |victim| Priority.never(&state, purpose, task(&state, preemptor), victim);
         let refused = all
             .iter()
-            .all(|victim| never(*victim) == Some(Weight::Opinion));
+            .all(|victim| never(*victim) == Some(Weight::Protection));
         assert_eq!(refused, expected == Some(""), "{preemptor} {purpose:?}");
     }
 }
