@@ -218,7 +218,10 @@ fn a_queue_gets_back_what_it_deserves() -> Result<()> {
     wait_running(&lab, &scheduler, "mine-", 2)?;
     let left = lab.running("theirs-")?;
     ensure!(left == 2, "{left} pods of the other queue run");
-    let plans = scheduler.metric("volcano_eviction_transactions_total")?;
-    ensure!(plans >= Some(1.0), "plans that evict: {plans:?}");
-    Ok(())
+    // Numbers follow decisions within a second.
+    scheduler.eventually(LIMIT, "the plan is counted", || {
+        let plans = scheduler.metric("volcano_eviction_transactions_total")?;
+        ensure!(plans >= Some(1.0), "plans that evict: {plans:?}");
+        Ok(Some(()))
+    })
 }
