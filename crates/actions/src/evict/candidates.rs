@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use pumice_framework::points::Purpose;
 use pumice_framework::{Plugins, VictimCounts};
-use pumice_model::{JobIx, NodeIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, QueueIx, ResIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cost::VictimRank;
@@ -188,4 +188,23 @@ fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
         let namespace = |task: &pumice_model::Task| state.names().text(task.namespace);
         (namespace(l), &l.name, &l.uid).cmp(&(namespace(r), &r.name, &r.uid))
     })
+}
+
+/// How many of these victims have to go at least so that `missing` of a resource is released; `None` if all
+/// of them hold too little.
+pub fn fewest_for(
+    state: &State,
+    victims: &[RankedVictim],
+    resource: ResIx,
+    missing: i64,
+) -> Option<usize> {
+    let held = |victim: &RankedVictim| state.shape(victim.task).request.get(resource);
+    let mut amounts: Vec<i64> = victims.iter().map(held).collect();
+    amounts.sort_unstable_by(|l, r| r.cmp(l));
+    let mut sum = 0i64;
+    let enough = amounts.iter().position(|amount| {
+        sum = sum.saturating_add(*amount);
+        sum >= missing
+    });
+    enough.map(|at| at + 1)
 }

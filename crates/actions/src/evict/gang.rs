@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
-use super::turn::EvictionKind;
+use super::turn::{EvictionKind, commit_plan};
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
 
@@ -107,11 +107,7 @@ pub fn gang_turn(
         session.undo_tries_to(start);
         return false;
     }
-    if session.state.job(job).is_pending() {
-        session.admit(job);
-    }
-    let ready = session.plugins.job_ready(session.state, job);
-    session.commit_evictions_from(start, ready);
+    commit_plan(session, job, start);
     true
 }
 

@@ -8,7 +8,7 @@ use pumice_framework::points::StaticPart;
 use pumice_model::object::Shard;
 use pumice_model::{NodeIx, ResIx, ResVec, State};
 
-use super::candidates::RankedVictim;
+use super::candidates::{self, RankedVictim};
 use super::cost::Cost;
 
 /// Nodes are compared by this: own shard first, then cost.
@@ -94,22 +94,13 @@ impl NodeTable {
             return None;
         }
         let mut fewest = 1;
-        let mut amounts: Vec<i64> = Vec::new();
         for (resource, amount) in &self.request {
             let missing = amount.saturating_sub(state.nodes().future_idle(*resource, node));
             if missing <= 0 {
                 continue;
             }
-            let released = |victim: &RankedVictim| state.shape(victim.task).request.get(*resource);
-            amounts.clear();
-            amounts.extend(victims.iter().map(released));
-            amounts.sort_unstable_by(|l, r| r.cmp(l));
-            let mut sum = 0i64;
-            let enough = amounts.iter().position(|amount| {
-                sum = sum.saturating_add(*amount);
-                sum >= missing
-            });
-            fewest = fewest.max(enough? + 1);
+            let enough = candidates::fewest_for(state, victims, *resource, missing);
+            fewest = fewest.max(enough?);
         }
         let cheapest = victims[..fewest].iter().map(|victim| victim.rank);
         Some((is_later(state, node), Cost::of(cheapest)))

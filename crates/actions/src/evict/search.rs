@@ -38,7 +38,7 @@ pub struct VictimSearch {
 /// Candidates of a scope by node, and what they cost classes of its preemptors.
 struct ScopeNodes {
     scope: Scope,
-    /// A preemptor of the scope, for questions to plugins.
+    /// Candidates by node, cheapest first.
     victims: Vec<Vec<RankedVictim>>,
     /// Number of nodes that have any.
     with_victims: usize,
@@ -215,9 +215,7 @@ impl ScopeNodes {
         }
         if self.limited.0 != self.evaluation {
             for node in std::mem::take(&mut self.limited.1) {
-                for (_, table) in &mut self.tables {
-                    table.look_again(session.state, node, &self.victims[node.at()]);
-                }
+                self.bound_again(session.state, node);
             }
         }
         // What was found out for another job need not hold for this one.
@@ -238,6 +236,11 @@ impl ScopeNodes {
         self.with_victims += usize::from(!victims.is_empty());
         self.with_victims -= usize::from(!self.victims[node.at()].is_empty());
         self.victims[node.at()] = victims;
+        self.bound_again(state, node);
+    }
+
+    /// What a node costs at least, for all classes.
+    fn bound_again(&mut self, state: &State, node: NodeIx) {
         for (_, table) in &mut self.tables {
             table.look_again(state, node, &self.victims[node.at()]);
         }
@@ -284,7 +287,7 @@ impl ScopeNodes {
         }
         let static_part = kernel.static_part_of(state, plugins, preemptor.task);
         let request = &state.shape(preemptor.task).request;
-        let mut table = NodeTable::new(state, request, Rc::clone(&static_part));
+        let mut table = NodeTable::new(state, request, static_part);
         table.fill(state, |node| &self.victims[node.at()]);
         table.cursor = state.nodes().touch_cursor();
         self.tables.push((key, table));

@@ -3,7 +3,7 @@
 use pumice_framework::{Choice, Session};
 use pumice_model::{JobIx, NodeIx, QueueIx, ResIx, TaskIx};
 
-use super::candidates::RankedVictim;
+use super::candidates::{self, RankedVictim};
 use crate::kernel::Kernel;
 
 /// Up to so many victims on a node every set is weighed.
@@ -85,17 +85,10 @@ impl Trial<'_, '_> {
 
     /// Fewer victims than that release too little.
     fn fewest(&self) -> usize {
+        let state = &*self.session.state;
         let of_resource = |(resource, missing): &(ResIx, i64)| {
-            let mut amounts: Vec<i64> = (0..self.victims.len())
-                .map(|victim| self.amount(victim, *resource))
-                .collect();
-            amounts.sort_unstable_by(|l, r| r.cmp(l));
-            let mut sum = 0i64;
-            let enough = amounts.iter().position(|amount| {
-                sum = sum.saturating_add(*amount);
-                sum >= *missing
-            });
-            enough.map_or(usize::MAX, |at| at + 1)
+            let enough = candidates::fewest_for(state, self.victims, *resource, *missing);
+            enough.unwrap_or(usize::MAX)
         };
         let fewest = self.lacks.iter().map(of_resource).max();
         fewest.unwrap_or(1).max(1)

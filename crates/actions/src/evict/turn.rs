@@ -172,10 +172,7 @@ fn turn(
     let stands = evicts && (ready || plugins.job_pipelined(state, job));
     if stands {
         prune::take_back_needless(session, kernel, what.reason, queue, job, start);
-        if session.state.job(job).is_pending() {
-            session.admit(job);
-        }
-        session.commit_evictions_from(start, ready);
+        commit_plan(session, job, start);
     } else {
         undo_and_note(session, search, what.purpose, (queue, job), start, obstacle);
     }
@@ -311,12 +308,17 @@ pub fn place_within_job(
             undo_and_note(session, &mut search, what, (queue, job), start, obstacle);
             return;
         }
-        if session.state.job(job).is_pending() {
-            session.admit(job);
-        }
-        let ready = session.plugins.job_ready(session.state, job);
-        session.commit_evictions_from(start, ready);
+        commit_plan(session, job, start);
     }
+}
+
+/// The steps since a checkpoint are a plan for a job; it admits the job (spec/07 §6).
+pub fn commit_plan(session: &mut Session, job: JobIx, start: Checkpoint) {
+    if session.state.job(job).is_pending() {
+        session.admit(job);
+    }
+    let ready = session.plugins.job_ready(session.state, job);
+    session.commit_evictions_from(start, ready);
 }
 
 /// Whether a job has pods that wait and, on nodes, some of lower priority.

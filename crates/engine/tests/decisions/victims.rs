@@ -24,7 +24,7 @@ tiers:
 "#;
 
 /// The same where gangs are protected.
-const GANGS_PROTECTED: &str = r#"
+pub const GANGS_PROTECTED: &str = r#"
 actions: "enqueue, allocate, preempt, backfill"
 tiers:
 - plugins:

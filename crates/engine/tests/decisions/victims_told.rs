@@ -4,19 +4,8 @@ use pumice_model::Delta;
 use pumice_model::object::{PodObject, PreemptableMark};
 
 use crate::cluster::*;
-use crate::victims::{PREEMPT, Plans, cluster, ranked, runs, small};
+use crate::victims::{GANGS_PROTECTED, PREEMPT, Plans, cluster, ranked, runs, small};
 use crate::views::pod_view;
-
-const PROTECTING: &str = r#"
-actions: "enqueue, allocate, preempt, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: predicates
-"#;
 
 const RECLAIM: &str = r#"
 actions: "enqueue, allocate, reclaim, backfill"
@@ -47,7 +36,7 @@ fn newcomer(cluster: Cluster, class: &str, request: &str) -> Cluster {
 #[test]
 fn who_protects_whom_is_counted_each_pod_once() {
     // A gang of two at its minimum, one of a job that is no less important, one that is marked.
-    let mut all = cluster(PROTECTING).node(small("n1"));
+    let mut all = cluster(GANGS_PROTECTED).node(small("n1"));
     all = all.group(ranked("low", group("gang", 2)));
     for at in 0..2 {
         all = all.pod(on("n1", member("gang", pod(&format!("gang{at}"), "1c"))));
