@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
-use rustc_hash::FxHashSet;
 
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
-    Purpose, QueueShare, Signature, StaticClass, StaticPart, Victims,
+    QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
-use crate::tiers::{self, VictimAnswer, Vote, Weight};
+use crate::tiers::{self, Vote};
 
 mod asked;
+mod victims;
 
 use asked::{PluginsOfPoint, Points};
 
@@ -502,185 +502,6 @@ impl Plugins {
             plugin.candidate_scores(with, class, &mut scores);
         }
         scores
-    }
-
-    /// Preemptable and Reclaimable: those of the candidates, given cheapest first, that may be evicted for
-    /// a task. Where no answer that counts puts jobs in an order, preemption takes from jobs of lower
-    /// priority only, and nobody is reclaimed from (spec/07 §3).
-    pub fn victims(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        preemptor: TaskIx,
-        candidates: &[TaskIx],
-    ) -> Vec<TaskIx> {
-        self.victims_by(|_| true, state, purpose, preemptor, candidates)
-    }
-
-    /// The same for actions that take gangs as a whole: who only keeps minima is not asked.
-    pub fn victims_of_gangs(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        preemptor: TaskIx,
-        candidates: &[TaskIx],
-    ) -> Vec<TaskIx> {
-        let others = |point: &dyn Victims| !point.keeps_minimum();
-        self.victims_by(others, state, purpose, preemptor, candidates)
-    }
-
-    fn victims_by(
-        &self,
-        is_asked: impl Fn(&dyn Victims) -> bool,
-        state: &State,
-        purpose: Purpose,
-        preemptor: TaskIx,
-        candidates: &[TaskIx],
-    ) -> Vec<TaskIx> {
-        let answers = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
-        let tiers = answers.map(|tier| {
-            let asked = tier.filter(|p| is_asked(*p));
-            let answers = asked.map(|p| p.victims(state, purpose, preemptor, candidates));
-            answers.collect()
-        });
-        let mut victims = tiers::victims(tiers);
-        if !victims.ordered {
-            match purpose {
-                Purpose::Preempt => {
-                    let priority = |task: TaskIx| {
-                        let job = state.task(task).job;
-                        job.map_or(i32::MIN, |job| state.job(job).priority)
-                    };
-                    let limit = priority(preemptor);
-                    victims.allowed.retain(|victim| priority(*victim) < limit);
-                }
-                Purpose::WithinJob => {
-                    let limit = state.task(preemptor).priority;
-                    let is_lower = |victim: &TaskIx| state.task(*victim).priority < limit;
-                    victims.allowed.retain(is_lower);
-                }
-                Purpose::Reclaim => victims.allowed.clear(),
-            }
-        }
-        victims.allowed
-    }
-
-    /// Whether it is certain that a candidate will not be named for preemptors of the same queue and job
-    /// priority ([`Victims::never`]).
-    pub fn is_never_victim(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        preemptor: TaskIx,
-        candidate: TaskIx,
-    ) -> bool {
-        let asked = self.asked_about_victims(purpose);
-        // Whoever decides, a veto counts; a tier with protection that names nobody decides.
-        let mut settled = None;
-        for tier in self.by_tier(asked, |x| x.as_victims()) {
-            let mut refused = false;
-            let mut is_final = false;
-            for plugin in tier {
-                match plugin.never(state, purpose, preemptor, candidate) {
-                    Some(Weight::Veto) => return true,
-                    Some(weight) => {
-                        refused = true;
-                        is_final |= weight == Weight::Protection;
-                    }
-                    None => {}
-                }
-            }
-            match (settled, refused, is_final) {
-                (None, false, _) => settled = Some(false),
-                (None, true, true) => settled = Some(true),
-                _ => {}
-            }
-        }
-        settled.unwrap_or(true)
-    }
-
-    fn asked_about_victims(&self, purpose: Purpose) -> &PluginsOfPoint {
-        match purpose {
-            Purpose::Preempt | Purpose::WithinJob => &self.points.preemptable,
-            Purpose::Reclaim => &self.points.reclaimable,
-        }
-    }
-
-    /// Whether who may go depends on the preemptor's job by more than queue and priority.
-    pub fn victims_depend_on_job(&self, purpose: Purpose) -> bool {
-        let mut asked = self.ask(self.asked_about_victims(purpose), |x| x.as_victims());
-        asked.any(|p| p.depends_on_job())
-    }
-
-    /// What keeps candidates, given as for [`Plugins::victims`], from being evicted for a task: how many
-    /// of `kept` each plugin does not allow, each of them counted for the first plugin that says so. Only
-    /// plugins count whose word does: those of the tier that decides, and those with a veto.
-    pub fn kept_by_plugin(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        preemptor: TaskIx,
-        candidates: &[TaskIx],
-        kept: &mut FxHashSet<TaskIx>,
-    ) -> Vec<(&'static str, usize)> {
-        let asked = self.asked_about_victims(purpose);
-        let tiers: Vec<(Vec<&'static str>, Vec<VictimAnswer<TaskIx>>)> = asked
-            .chunk_by(|left, right| left.0 == right.0)
-            .map(|tier| {
-                let plugins = tier.iter().map(|at| self.plugin(*at));
-                let answers = plugins.filter_map(|plugin| {
-                    let point = plugin.as_victims()?;
-                    let answer = point.victims(state, purpose, preemptor, candidates);
-                    Some((plugin.name(), answer))
-                });
-                answers.unzip()
-            })
-            .collect();
-        let decides = tiers
-            .iter()
-            .position(|(_, answers)| tiers::decides(answers));
-        let mut counts = Vec::new();
-        for (at, (names, answers)) in tiers.iter().enumerate() {
-            let has_a_say = decides.is_none_or(|decides| decides == at);
-            for (name, answer) in names.iter().zip(answers) {
-                let Some(allowed) = &answer.allowed else {
-                    continue;
-                };
-                if !has_a_say && answer.weight != Weight::Veto {
-                    continue;
-                }
-                let allowed: FxHashSet<TaskIx> = allowed.iter().copied().collect();
-                let before = kept.len();
-                kept.retain(|task| allowed.contains(task));
-                if kept.len() < before {
-                    counts.push((*name, before - kept.len()));
-                }
-            }
-        }
-        counts
-    }
-
-    /// Preemptive: whether a queue may reclaim for a task; all agree. With nobody to ask it may not, as
-    /// nobody knows what queues deserve.
-    ///
-    /// # Errors
-    /// The first refusal.
-    pub fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
-        let mut asked = self
-            .ask(&self.points.reclaimer, |x| x.as_reclaimer())
-            .peekable();
-        if asked.peek().is_none() {
-            return Err(Refusal::Unsaid);
-        }
-        tiers::first_error(asked.map(|p| p.may_reclaim(state, queue, task)))
-    }
-
-    /// How far a queue is from that of a preemptor; the sum of what plugins say.
-    pub fn queue_distance(&self, state: &State, preemptor: QueueIx, victim: QueueIx) -> u32 {
-        let asked = self.ask(&self.points.queue_distance, |x| x.as_queue_distance());
-        asked
-            .map(|p| p.queue_distance(state, preemptor, victim))
-            .sum()
     }
 
     /// How long claims may take to be bound, if somebody binds them.

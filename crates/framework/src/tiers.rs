@@ -217,6 +217,28 @@ fn keep_common<V: Ord>(victims: &mut Vec<V>, allowed: &[V]) {
     victims.retain(|victim| allowed.contains(victim));
 }
 
+/// Whether one candidate is named by nobody who could decide: what each plugin is certain to refuse, by the
+/// weight of that answer. A veto counts in whichever tier; otherwise the first tier decides that may name
+/// the candidate, or whose refusal is final.
+pub fn is_never_victim<T: Iterator<Item = Option<Weight>>>(tiers: impl Iterator<Item = T>) -> bool {
+    let mut settled = None;
+    for tier in tiers {
+        let (mut refused, mut is_final) = (false, false);
+        for weight in tier.flatten() {
+            refused = true;
+            match weight {
+                Weight::Veto => return true,
+                Weight::Protection => is_final = true,
+                Weight::Opinion => {}
+            }
+        }
+        if !refused || is_final {
+            settled.get_or_insert(refused);
+        }
+    }
+    settled.unwrap_or(true)
+}
+
 /// VictimTasks: the union of a tier's answers without repetition; the first tier that names any
 /// decides.
 pub fn union_by_tier<V: Clone + Ord, T: Iterator<Item = Vec<V>>>(

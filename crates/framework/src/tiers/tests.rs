@@ -164,6 +164,29 @@ fn victims_are_a_real_intersection_and_protection_is_a_veto() {
 }
 
 #[test]
+fn who_is_never_a_victim_is_not_named() {
+    let mut certain = 0;
+    for s in sequences(13, 3) {
+        for tiers in two_tiers(&s) {
+            let all: Vec<Vec<VictimAnswer<u8>>> = tiers
+                .iter()
+                .map(|tier| tier.iter().map(|k| victim_answer(*k)).collect())
+                .collect();
+            let never = |answer: &VictimAnswer<u8>| {
+                let refuses = !answer.allowed.as_ref()?.contains(&1);
+                refuses.then_some(answer.weight)
+            };
+            if is_never_victim(all.iter().map(|tier| tier.iter().map(never))) {
+                certain += 1;
+                let named = victims(all.iter().cloned()).allowed;
+                assert!(!named.contains(&1), "{all:?}");
+            }
+        }
+    }
+    assert!(certain > 1000, "{certain}");
+}
+
+#[test]
 fn the_first_tier_with_any_victim_gives_the_union() {
     for s in sequences(4, 4) {
         for tiers in two_tiers(&s) {

@@ -1,0 +1,180 @@
+//! Who may be evicted for whom: the plugins with a word on it, asked by the rules of spec/07 §3.
+
+use pumice_model::{QueueIx, State, TaskIx};
+use rustc_hash::FxHashSet;
+
+use super::Plugins;
+use super::asked::PluginsOfPoint;
+use crate::points::{Purpose, Victims};
+use crate::refusal::Refusal;
+use crate::tiers::{self, VictimAnswer, Weight};
+
+impl Plugins {
+    /// Preemptable and Reclaimable: those of the candidates, given cheapest first, that may be evicted for
+    /// a task. Where no answer that counts puts jobs in an order, preemption takes from jobs of lower
+    /// priority only, and nobody is reclaimed from (spec/07 §3).
+    pub fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        self.victims_by(|_| true, state, purpose, preemptor, candidates)
+    }
+
+    /// The same for actions that take gangs as a whole: who only keeps minima is not asked.
+    pub fn victims_of_gangs(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let others = |point: &dyn Victims| !point.keeps_minimum();
+        self.victims_by(others, state, purpose, preemptor, candidates)
+    }
+
+    fn victims_by(
+        &self,
+        is_asked: impl Fn(&dyn Victims) -> bool + Copy,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> Vec<TaskIx> {
+        let tiers = self.victim_answers(is_asked, state, purpose, preemptor, candidates);
+        let mut victims =
+            tiers::victims(tiers.map(|tier| tier.map(|(_, answer)| answer).collect()));
+        if !victims.ordered {
+            match purpose {
+                Purpose::Preempt => {
+                    let priority = |task: TaskIx| {
+                        let job = state.task(task).job;
+                        job.map_or(i32::MIN, |job| state.job(job).priority)
+                    };
+                    let limit = priority(preemptor);
+                    victims.allowed.retain(|victim| priority(*victim) < limit);
+                }
+                Purpose::WithinJob => {
+                    let limit = state.task(preemptor).priority;
+                    let is_lower = |victim: &TaskIx| state.task(*victim).priority < limit;
+                    victims.allowed.retain(is_lower);
+                }
+                Purpose::Reclaim => victims.allowed.clear(),
+            }
+        }
+        victims.allowed
+    }
+
+    /// What each plugin that is asked answers, by name, tier by tier.
+    fn victim_answers(
+        &self,
+        is_asked: impl Fn(&dyn Victims) -> bool + Copy,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> impl Iterator<Item = impl Iterator<Item = (&'static str, VictimAnswer<TaskIx>)>> {
+        let asked = self.asked_about_victims(purpose);
+        asked
+            .chunk_by(|left, right| left.0 == right.0)
+            .map(move |tier| {
+                let plugins = tier.iter().map(|at| self.plugin(*at));
+                plugins.filter_map(move |plugin| {
+                    let point = plugin.as_victims().filter(|point| is_asked(*point))?;
+                    let answer = point.victims(state, purpose, preemptor, candidates);
+                    Some((plugin.name(), answer))
+                })
+            })
+    }
+
+    /// Whether it is certain that a candidate will not be named for preemptors of the same queue and job
+    /// priority ([`Victims::never`]).
+    pub fn is_never_victim(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> bool {
+        let asked = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
+        let never = |point: &dyn Victims| point.never(state, purpose, preemptor, candidate);
+        tiers::is_never_victim(asked.map(|tier| tier.map(never)))
+    }
+
+    fn asked_about_victims(&self, purpose: Purpose) -> &PluginsOfPoint {
+        match purpose {
+            Purpose::Preempt | Purpose::WithinJob => &self.points.preemptable,
+            Purpose::Reclaim => &self.points.reclaimable,
+        }
+    }
+
+    /// Whether who may go depends on the preemptor's job by more than queue and priority.
+    pub fn victims_depend_on_job(&self, purpose: Purpose) -> bool {
+        let mut asked = self.ask(self.asked_about_victims(purpose), |x| x.as_victims());
+        asked.any(|p| p.depends_on_job())
+    }
+
+    /// What keeps candidates, given as for [`Plugins::victims`], from being evicted for a task: how many
+    /// of `kept` each plugin does not allow, each of them counted for the first plugin that says so. Only
+    /// plugins count whose word does: those of the tier that decides, and those with a veto.
+    pub fn kept_by_plugin(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+        kept: &mut FxHashSet<TaskIx>,
+    ) -> Vec<(&'static str, usize)> {
+        let tiers: Vec<(Vec<&'static str>, Vec<VictimAnswer<TaskIx>>)> = self
+            .victim_answers(|_| true, state, purpose, preemptor, candidates)
+            .map(|tier| tier.unzip())
+            .collect();
+        let decides = tiers
+            .iter()
+            .position(|(_, answers)| tiers::decides(answers));
+        let mut counts = Vec::new();
+        for (at, (names, answers)) in tiers.iter().enumerate() {
+            let has_a_say = decides.is_none_or(|decides| decides == at);
+            for (name, answer) in names.iter().zip(answers) {
+                let Some(allowed) = &answer.allowed else {
+                    continue;
+                };
+                if !has_a_say && answer.weight != Weight::Veto {
+                    continue;
+                }
+                let allowed: FxHashSet<TaskIx> = allowed.iter().copied().collect();
+                let before = kept.len();
+                kept.retain(|task| allowed.contains(task));
+                if kept.len() < before {
+                    counts.push((*name, before - kept.len()));
+                }
+            }
+        }
+        counts
+    }
+
+    /// Preemptive: whether a queue may reclaim for a task; all agree. With nobody to ask it may not, as
+    /// nobody knows what queues deserve.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn may_reclaim(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let mut asked = self
+            .ask(&self.points.reclaimer, |x| x.as_reclaimer())
+            .peekable();
+        if asked.peek().is_none() {
+            return Err(Refusal::Unsaid);
+        }
+        tiers::first_error(asked.map(|p| p.may_reclaim(state, queue, task)))
+    }
+
+    /// How far a queue is from that of a preemptor; the sum of what plugins say.
+    pub fn queue_distance(&self, state: &State, preemptor: QueueIx, victim: QueueIx) -> u32 {
+        let asked = self.ask(&self.points.queue_distance, |x| x.as_queue_distance());
+        asked
+            .map(|p| p.queue_distance(state, preemptor, victim))
+            .sum()
+    }
+}
