@@ -190,6 +190,12 @@ fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
     })
 }
 
+/// Those that plugins allow are left.
+pub fn keep_allowed(victims: &mut Vec<RankedVictim>, allowed: Vec<TaskIx>) {
+    let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
+    victims.retain(|victim| allowed.contains(&victim.task));
+}
+
 /// How many of these victims have to go at least so that `missing` of a resource is released; `None` if all
 /// of them hold too little.
 pub fn fewest_for(

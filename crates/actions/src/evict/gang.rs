@@ -6,10 +6,11 @@ use std::cmp::Reverse;
 use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 use pumice_model::{JobIx, QueueIx, State, TaskIx, TaskStatus};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
+use super::sets::Beneficiary;
 use super::turn::{EvictionKind, commit_plan};
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
@@ -27,10 +28,8 @@ struct Bundle {
 
 /// A job in search of room for all of its pods.
 struct WaitingGang {
-    job: JobIx,
-    queue: QueueIx,
+    by: Beneficiary,
     tasks: Vec<TaskIx>,
-    reason: &'static str,
 }
 
 /// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none; whether
@@ -62,12 +61,9 @@ pub fn gang_turn(
     if never || !tasks.iter().all(may) {
         return false;
     }
-    let gang = WaitingGang {
-        job,
-        queue,
-        tasks,
-        reason: what.reason,
-    };
+    let reason = what.reason;
+    let by = Beneficiary { job, queue, reason };
+    let gang = WaitingGang { by, tasks };
     let scope = Scope::of(session.state, what.purpose, queue, job, first);
     let bundles = bundles(session, &scope, first, job, allow_whole);
     let all: Vec<usize> = (0..bundles.len()).collect();
@@ -124,13 +120,13 @@ impl WaitingGang {
         for victim in chosen.iter().flat_map(|at| &bundles[*at].tasks) {
             // Of a whole gang some may have gone by themselves.
             if session.state.task(*victim).status != TaskStatus::Releasing {
-                session.evict(*victim, self.reason, self.job);
+                session.evict(*victim, self.by.reason, self.by.job);
             }
         }
         for task in &self.tasks {
             let allowed = session
                 .plugins
-                .allocatable(session.state, self.queue, *task);
+                .allocatable(session.state, self.by.queue, *task);
             let found = allowed
                 .ok()
                 .and_then(|()| kernel.best(session.state, session.plugins, *task).ok());
@@ -138,7 +134,7 @@ impl WaitingGang {
             session.place(*task, choice);
         }
         let (state, plugins) = (&*session.state, &*session.plugins);
-        plugins.job_ready(state, self.job) || plugins.job_pipelined(state, self.job)
+        plugins.job_ready(state, self.by.job) || plugins.job_pipelined(state, self.by.job)
     }
 }
 
@@ -163,8 +159,7 @@ fn bundles(
     candidates::sort(state, &mut victims);
     let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();
     let allowed = plugins.victims_of_gangs(state, scope.purpose, preemptor, &tasks);
-    let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
-    victims.retain(|victim| allowed.contains(&victim.task));
+    candidates::keep_allowed(&mut victims, allowed);
     let mut by_job: FxHashMap<JobIx, Vec<RankedVictim>> = FxHashMap::default();
     for victim in victims {
         if let Some(job) = state.task(victim.task).job {

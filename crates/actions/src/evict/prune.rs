@@ -2,11 +2,11 @@
 //! another needless.
 
 use pumice_framework::{Checkpoint, Session};
-use pumice_model::{JobIx, NodeIx, QueueIx, TaskIx};
+use pumice_model::{NodeIx, TaskIx};
 use rustc_hash::FxHashMap;
 
 use super::cost::VictimRank;
-use super::sets::{Preemptor, place_for};
+use super::sets::{Beneficiary, place_for};
 use crate::kernel::Kernel;
 
 /// Takes back evictions since a checkpoint without which all placements since then still fit, the dearest
@@ -14,9 +14,7 @@ use crate::kernel::Kernel;
 pub fn take_back_needless(
     session: &mut Session,
     kernel: &mut Kernel,
-    reason: &'static str,
-    queue: QueueIx,
-    job: JobIx,
+    by: Beneficiary,
     start: Checkpoint,
 ) {
     let mut placed: FxHashMap<NodeIx, usize> = FxHashMap::default();
@@ -39,7 +37,7 @@ pub fn take_back_needless(
     suspects.sort_by_key(|victim| VictimRank::of(session.state, *victim, 0));
     while let Some(victim) = suspects.pop() {
         if !is_needed(session, victim) {
-            replay_without(session, kernel, reason, queue, job, start, victim);
+            replay_without(session, kernel, by, start, victim);
         }
     }
 }
@@ -58,9 +56,7 @@ fn is_needed(session: &Session, victim: TaskIx) -> bool {
 fn replay_without(
     session: &mut Session,
     kernel: &mut Kernel,
-    reason: &'static str,
-    queue: QueueIx,
-    job: JobIx,
+    by: Beneficiary,
     start: Checkpoint,
     victim: TaskIx,
 ) {
@@ -76,33 +72,26 @@ fn replay_without(
         .filter(|task| *task != victim)
         .collect();
     session.undo_tries_to(start);
-    if take(session, kernel, reason, queue, job, &without, &placed) {
+    if take(session, kernel, by, &without, &placed) {
         return;
     }
     session.undo_tries_to(start);
-    let as_before = take(session, kernel, reason, queue, job, &evicted, &placed);
+    let as_before = take(session, kernel, by, &evicted, &placed);
     debug_assert!(as_before, "the plan was possible before");
 }
 
 fn take(
     session: &mut Session,
     kernel: &mut Kernel,
-    reason: &'static str,
-    queue: QueueIx,
-    job: JobIx,
+    by: Beneficiary,
     evicted: &[TaskIx],
     placed: &[(TaskIx, Option<NodeIx>)],
 ) -> bool {
     for victim in evicted {
-        session.evict(*victim, reason, job);
+        session.evict(*victim, by.reason, by.job);
     }
     placed.iter().all(|(task, node)| {
-        let preemptor = Preemptor {
-            task: *task,
-            job,
-            queue,
-            reason,
-        };
+        let preemptor = by.preemptor(*task);
         let choice = node.and_then(|node| place_for(session, kernel, &preemptor, node));
         choice.is_some_and(|choice| {
             session.place(*task, choice);

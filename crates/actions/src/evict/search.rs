@@ -5,7 +5,7 @@ use std::rc::Rc;
 use pumice_framework::points::{ClassKey, Purpose, Signature};
 use pumice_framework::{Session, VictimCounts};
 use pumice_model::{JobIx, NodeIx, State, TaskIx};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
@@ -155,22 +155,18 @@ impl ScopeNodes {
             self.limited.1.push(node);
         }
         let there = &self.victims[node.at()];
-        let candidates: Vec<RankedVictim> = there.iter().filter(of_others).copied().collect();
+        let mut victims: Vec<RankedVictim> = there.iter().filter(of_others).copied().collect();
         // Found out for this job, and perhaps not true of others.
-        let of_job = candidates.len() < there.len()
+        let of_job = victims.len() < there.len()
             || session.plugins.victims_depend_on_job(self.scope.purpose)
             || session.plugins.job_ready(session.state, preemptor.job)
             || limited;
-        let tasks: Vec<TaskIx> = candidates.iter().map(|victim| victim.task).collect();
+        let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();
         let purpose = self.scope.purpose;
         let allowed = session
             .plugins
             .victims(session.state, purpose, preemptor.task, &tasks);
-        let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
-        let victims: Vec<RankedVictim> = candidates
-            .into_iter()
-            .filter(|victim| allowed.contains(&victim.task))
-            .collect();
+        candidates::keep_allowed(&mut victims, allowed);
         if purpose != Purpose::Reclaim {
             session.tally.weighed(victims.len());
         }

@@ -11,6 +11,30 @@ const FEW: usize = 10;
 /// With more, sets of up to so many are.
 const SMALL: usize = 3;
 
+/// For whom others are evicted.
+#[derive(Clone, Copy)]
+pub struct Beneficiary {
+    /// The job.
+    pub job: JobIx,
+    /// Its queue.
+    pub queue: QueueIx,
+    /// What victims are told.
+    pub reason: &'static str,
+}
+
+impl Beneficiary {
+    /// One of its tasks.
+    pub fn preemptor(self, task: TaskIx) -> Preemptor {
+        let Self { job, queue, reason } = self;
+        Preemptor {
+            task,
+            job,
+            queue,
+            reason,
+        }
+    }
+}
+
 /// A preemptor in search of a place.
 #[derive(Clone, Copy)]
 pub struct Preemptor {

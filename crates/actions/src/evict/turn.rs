@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::candidates::Scope;
 use super::prune;
 use super::search::VictimSearch;
-use super::sets::{Preemptor, place_for};
+use super::sets::{Beneficiary, Preemptor, place_for};
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
@@ -144,6 +144,8 @@ fn turn(
     queue: QueueIx,
     job: JobIx,
 ) -> bool {
+    let reason = what.reason;
+    let by = Beneficiary { job, queue, reason };
     let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     let start = session.checkpoint();
     let mut obstacle = None;
@@ -151,13 +153,7 @@ fn turn(
         if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {
             break;
         }
-        let preemptor = Preemptor {
-            task,
-            job,
-            queue,
-            reason: what.reason,
-        };
-        let placed = place(session, kernel, search, what.purpose, &preemptor);
+        let placed = place(session, kernel, search, what.purpose, &by.preemptor(task));
         session.work.spend(job, kernel.take_effort());
         let Err(why) = placed else { continue };
         obstacle.get_or_insert((task, why));
@@ -171,7 +167,7 @@ fn turn(
     let ready = plugins.job_ready(state, job);
     let stands = evicts && (ready || plugins.job_pipelined(state, job));
     if stands {
-        prune::take_back_needless(session, kernel, what.reason, queue, job, start);
+        prune::take_back_needless(session, kernel, by, start);
         commit_plan(session, job, start);
     } else {
         undo_and_note(session, search, what.purpose, (queue, job), start, obstacle);
@@ -287,21 +283,16 @@ pub fn place_within_job(
     if !may_have_pods_within(session.state, job) {
         return;
     }
+    let by = Beneficiary { job, queue, reason };
     let mut search = VictimSearch::default();
     let mut tasks = TaskQueue::placeable(session.state, session.plugins, job);
     while let Some(task) = tasks.pop() {
         if !session.plugins.job_starving(session.state, job) || session.work.is_over(job) {
             return;
         }
-        let preemptor = Preemptor {
-            task,
-            job,
-            queue,
-            reason,
-        };
         let start = session.checkpoint();
         let what = Purpose::WithinJob;
-        let placed = place(session, kernel, &mut search, what, &preemptor);
+        let placed = place(session, kernel, &mut search, what, &by.preemptor(task));
         session.work.spend(job, kernel.take_effort());
         if placed.is_err() || session.evicted_since(start).is_empty() {
             let obstacle = placed.err().map(|why| (task, why));
