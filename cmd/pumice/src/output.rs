@@ -41,6 +41,7 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     }
     pending(out, report)?;
     queues(out, report)?;
+    hyper_nodes(out, report)?;
     if !report.ignored.is_empty() {
         let kinds: Vec<String> = report
             .ignored
@@ -307,6 +308,26 @@ fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         .filter(|queue| !queue.warning.is_empty());
     for queue in warnings {
         writeln!(out, "queue {}: {}", queue.name, queue.warning)?;
+    }
+    Ok(())
+}
+
+fn hyper_nodes(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    if report.hyper_nodes.is_empty() {
+        return Ok(());
+    }
+    section(out, "HYPERNODES")?;
+    let rows = report.hyper_nodes.iter().map(|one| {
+        let (tier, nodes) = (one.tier.to_string(), one.nodes.to_string());
+        [one.name.clone(), tier, nodes]
+    });
+    columns(out, ["NAME", "TIER", "NODES"], rows.collect())?;
+    let with_warning = report
+        .hyper_nodes
+        .iter()
+        .filter(|one| !one.warning.is_empty());
+    for one in with_warning {
+        writeln!(out, "hypernode {}: {}", one.name, one.warning)?;
     }
     Ok(())
 }

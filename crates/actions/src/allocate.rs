@@ -16,11 +16,12 @@ use std::rc::Rc;
 use pumice_framework::Unplaced;
 use pumice_framework::{Bound, Choice, FitError, Overrun, QueueShare, Session, Skip};
 use pumice_model::object::Gates;
-use pumice_model::{JobIx, QueueIx, State, Sym, TaskIx, TaskStatus};
+use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, State, Sym, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
+use crate::domains;
 use crate::kernel::Kernel;
 use crate::sub_jobs;
 use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
@@ -28,7 +29,31 @@ use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 /// What is left to do for each job.
 pub(crate) type Worksheets = FxHashMap<JobIx, Worksheet>;
 
+/// A job whose tasks are to be placed, and where.
+#[derive(Clone)]
+pub(crate) struct Attempt {
+    pub queue: QueueIx,
+    pub job: JobIx,
+    /// The domain of the network; `None` for the cluster.
+    pub within: Option<DomainIx>,
+    /// Its nodes; `None` for all.
+    pub nodes: Option<Rc<[NodeIx]>>,
+}
+
+impl Attempt {
+    /// In the cluster.
+    pub fn anywhere(queue: QueueIx, job: JobIx) -> Self {
+        Self {
+            queue,
+            job,
+            within: None,
+            nodes: None,
+        }
+    }
+}
+
 /// Tasks of one job that have not been tried.
+#[derive(Clone)]
 pub(crate) struct Worksheet {
     /// By sub-job; one entry when the job has none.
     pub tasks: Vec<TaskQueue>,
@@ -140,10 +165,14 @@ fn turn(
         .entry(job)
         .or_insert_with(|| worksheet(session, job));
     let start = session.checkpoint();
-    let placed = if session.state.job(job).sub_jobs.is_empty() {
-        allocate_tasks(session, kernel, queue, job, 0, &mut worksheet.tasks[0])
+    let attempt = Attempt::anywhere(queue, job);
+    let record = session.state.job(job);
+    let placed = if record.wants_topology() {
+        domains::allocate(session, kernel, &attempt, worksheet)
+    } else if record.sub_jobs.is_empty() {
+        allocate_tasks(session, kernel, &attempt, 0, &mut worksheet.tasks[0])
     } else {
-        sub_jobs::allocate(session, kernel, queue, job, worksheet)
+        sub_jobs::allocate(session, kernel, &attempt, worksheet)
     };
     if !placed {
         return false;
@@ -187,15 +216,15 @@ fn worksheet(session: &Session, job: JobIx) -> Worksheet {
 pub(crate) fn allocate_tasks(
     session: &mut Session,
     kernel: &mut Kernel,
-    queue: QueueIx,
-    job: JobIx,
+    attempt: &Attempt,
     sub_job: u16,
     tasks: &mut TaskQueue,
 ) -> bool {
+    let job = attempt.job;
     let start = session.checkpoint();
     let mut goes_on = true;
     while goes_on && let Some(task) = tasks.pop() {
-        goes_on = try_task(session, kernel, queue, job, task);
+        goes_on = try_task(session, kernel, attempt, task);
         if goes_on && session.work.is_over(job) {
             session.undo_to(start);
             session.work.give_more(job);
@@ -204,7 +233,7 @@ pub(crate) fn allocate_tasks(
         }
     }
     if goes_on {
-        add_best_effort(session, kernel, queue, job, sub_job);
+        add_best_effort(session, kernel, attempt, sub_job);
     }
     if session.plugins.sub_job_ready(session.state, job, sub_job)
         || session
@@ -221,10 +250,10 @@ pub(crate) fn allocate_tasks(
 pub(crate) fn try_task(
     session: &mut Session,
     kernel: &mut Kernel,
-    queue: QueueIx,
-    job: JobIx,
+    attempt: &Attempt,
     task: TaskIx,
 ) -> bool {
+    let (queue, job) = (attempt.queue, attempt.job);
     if let Err(refusal) = session.plugins.allocatable(session.state, queue, task) {
         session.note(job).refusal.get_or_insert(refusal);
         return true;
@@ -240,7 +269,10 @@ pub(crate) fn try_task(
         return true;
     }
     let sub_job = session.state.task(task).sub_job;
-    let found = kernel.best(session.state, session.plugins, task);
+    let found = match &attempt.nodes {
+        None => kernel.best(session.state, session.plugins, task),
+        Some(nodes) => kernel.best_among(session.state, session.plugins, task, nodes),
+    };
     session.work.spend(job, kernel.take_effort());
     match found {
         Ok(choice) => {
@@ -328,13 +360,8 @@ fn goes_on_after_failure(session: &Session, job: JobIx, sub_job: u16) -> bool {
 }
 
 /// Best-effort members count for a gang once they are placed: adds them while it is not ready.
-fn add_best_effort(
-    session: &mut Session,
-    kernel: &mut Kernel,
-    queue: QueueIx,
-    job: JobIx,
-    sub_job: u16,
-) {
+fn add_best_effort(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, sub_job: u16) {
+    let job = attempt.job;
     let record = session.state.job(job);
     if record.pending_best_effort == 0 {
         return;
@@ -352,7 +379,7 @@ fn add_best_effort(
     while !session.plugins.sub_job_ready(session.state, job, sub_job)
         && let Some(task) = tasks.pop()
     {
-        if !try_task(session, kernel, queue, job, task) {
+        if !try_task(session, kernel, attempt, task) {
             return;
         }
     }

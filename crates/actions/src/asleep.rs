@@ -289,7 +289,7 @@ fn how(
     let record = state.job(job);
     match note.and_then(|note| note.skip.as_ref()) {
         Some(
-            Skip::NoGroup | Skip::AwaitsGroup | Skip::NoQueue | Skip::Topology | Skip::Unserved(_),
+            Skip::NoGroup | Skip::AwaitsGroup | Skip::NoQueue | Skip::Tier(_) | Skip::Unserved(_),
         ) => return Some(Sleep::Alone),
         Some(Skip::Invalid(_)) => return lasting.valid.then_some(Sleep::Alone),
         Some(Skip::NotEnqueued(_)) if lasting.admission => {

@@ -12,6 +12,7 @@ use pumice_model::{JobIx, QueueIx};
 use crate::allocate::place_within_limits;
 use crate::asleep::{self, WokenSleepers};
 use crate::by_queue::ByQueue;
+use crate::domains;
 use crate::kernel::Kernel;
 use crate::worksheet::{TaskKind, TaskQueue, has_tasks};
 
@@ -73,7 +74,13 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
             session.note(job).refusal.get_or_insert(refusal);
             continue;
         }
-        let found = kernel.best(session.state, session.plugins, task);
+        let found = match session.state.job(job).wants_topology() {
+            true => domains::best_for(session, kernel, job, task),
+            false => {
+                let found = kernel.best(session.state, session.plugins, task);
+                found.map_err(|error| Unplaced::NoNode(Rc::new(error)))
+            }
+        };
         session.work.spend(job, kernel.take_effort());
         match found {
             Ok(choice) if choice.idle => {
@@ -82,13 +89,10 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
                 }
             }
             Ok(_) => continue,
-            Err(error) => {
+            Err(why) => {
                 // Not noted for the role: what failed beside placements that are undone here says
                 // nothing about an `allocate` that comes later in the cycle.
-                session
-                    .note(job)
-                    .unplaced
-                    .push((task, Unplaced::NoNode(Rc::new(error))));
+                session.note(job).unplaced.push((task, why));
                 continue;
             }
         }

@@ -22,16 +22,19 @@ pub fn run(session: &mut Session) {
             session.skip(job, why);
             continue;
         }
-        match record {
-            record if !record.is_pending() => {}
-            record if record.queue.is_none() => session.skip(job, Skip::NoQueue),
-            // It could not be placed, so it shall not reserve anything either.
-            record if record.wants_topology() => session.skip(job, Skip::Topology),
-            // Nor could this one, and others would wait for what it reserved.
-            _ => match unserved(session.state, job) {
-                Some(why) => session.skip(job, Skip::Unserved(why)),
-                None => jobs.push(session, job),
-            },
+        if !record.is_pending() {
+            continue;
+        }
+        if record.queue.is_none() {
+            session.skip(job, Skip::NoQueue);
+            continue;
+        }
+        // It could not be placed, so it shall not reserve anything either, and keep others waiting.
+        let no_tier = Skip::without_tier(session.state, record);
+        let hopeless = no_tier.or_else(|| unserved(session.state, job).map(Skip::Unserved));
+        match hopeless {
+            Some(why) => session.skip(job, why),
+            None => jobs.push(session, job),
         }
     }
     let mut woken = WokenSleepers::for_admission(session, &mut jobs);

@@ -13,6 +13,7 @@ pub mod allocate;
 mod asleep;
 pub mod backfill;
 mod by_queue;
+mod domains;
 pub mod enqueue;
 mod evict;
 pub mod gangpreempt;

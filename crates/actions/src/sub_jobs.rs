@@ -1,12 +1,10 @@
-//! Allocating jobs that are divided into sub-groups (spec/01 §6.2.3), over the whole cluster.
-//!
-//! Placing sub-groups inside HyperNodes comes with the network topology plugin; its place is the
-//! choice of nodes in [`allocate`], which here is always all of them.
+//! Allocating jobs that are divided into sub-groups (spec/01 §6.2.3).
 
 use pumice_framework::Session;
-use pumice_model::{JobIx, QueueIx};
+use pumice_model::JobIx;
 
-use crate::allocate::{Worksheet, allocate_tasks, try_task};
+use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
+use crate::domains;
 use crate::kernel::Kernel;
 use crate::worksheet::{TaskKind, TaskQueue};
 
@@ -14,17 +12,20 @@ use crate::worksheet::{TaskKind, TaskQueue};
 pub(crate) fn allocate(
     session: &mut Session,
     kernel: &mut Kernel,
-    queue: QueueIx,
-    job: JobIx,
+    attempt: &Attempt,
     worksheet: &mut Worksheet,
 ) -> bool {
+    let job = attempt.job;
     let start = session.checkpoint();
     forget_failures(session, job, None);
     while let Some(sub) = next_sub_job(session, job, worksheet) {
         let before = session.checkpoint();
         forget_failures(session, job, Some(sub));
         let mut tasks = std::mem::take(&mut worksheet.tasks[sub as usize]);
-        let placed = allocate_tasks(session, kernel, queue, job, sub, &mut tasks);
+        let placed = match session.state.job(job).wants_topology() {
+            true => domains::allocate_sub_job(session, kernel, attempt, sub, &mut tasks),
+            false => allocate_tasks(session, kernel, attempt, sub, &mut tasks),
+        };
         if session.work.is_postponed(job) {
             session.undo_to(start);
             return false;
@@ -38,7 +39,7 @@ pub(crate) fn allocate(
             break;
         }
     }
-    add_best_effort(session, kernel, queue, job);
+    add_best_effort(session, kernel, attempt);
     let stands = session.steps_since(start) > 0
         && (session.plugins.job_ready(session.state, job)
             || session.plugins.job_pipelined(session.state, job));
@@ -57,7 +58,8 @@ fn forget_failures(session: &mut Session, job: JobIx, sub_job: Option<u16>) {
 }
 
 /// Best-effort members that no sub-job placed for itself, while the job is not ready.
-fn add_best_effort(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) {
+fn add_best_effort(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt) {
+    let job = attempt.job;
     if session.state.job(job).pending_best_effort == 0 {
         return;
     }
@@ -71,7 +73,7 @@ fn add_best_effort(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, j
     while !session.plugins.job_ready(session.state, job)
         && let Some(task) = tasks.pop()
     {
-        try_task(session, kernel, queue, job, task);
+        try_task(session, kernel, attempt, task);
     }
 }
 

@@ -41,6 +41,17 @@ pub fn queue_ref(engine: &Engine, queue: QueueIx) -> ObjectRef {
     }
 }
 
+/// A HyperNode.
+pub fn hyper_node_ref(name: String, uid: String) -> ObjectRef {
+    ObjectRef {
+        api_version: "topology.volcano.sh/v1alpha1".to_owned(),
+        kind: "HyperNode".to_owned(),
+        namespace: String::new(),
+        name,
+        uid,
+    }
+}
+
 /// What a note on devices is about.
 pub fn note_ref(about: NoteAbout) -> ObjectRef {
     let object = |kind: &str, namespace, name: String, uid| ObjectRef {

@@ -1,11 +1,11 @@
 //! What is written about the cluster now and then: conditions, queue statuses, events.
 
 use pumice_devices::families;
-use pumice_engine::{GivenUp, PodReport, QueueEvent};
+use pumice_engine::{GivenUp, HyperNodeEvent, PodReport, QueueEvent};
 use pumice_model::write::Write;
 use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
 
-use crate::object_refs::{group_ref, note_ref, pod_ref, queue_ref};
+use crate::object_refs::{group_ref, hyper_node_ref, note_ref, pod_ref, queue_ref};
 use crate::{Decider, LogLevel};
 
 /// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
@@ -55,6 +55,14 @@ impl Decider {
                 about: queue_ref(&self.engine, event.queue),
                 warning: true,
                 reason: QueueEvent::REASON.to_owned(),
+                message: event.message,
+            });
+        }
+        for event in reports.hyper_node_events {
+            self.write(Write::Event {
+                about: hyper_node_ref(event.name, event.uid),
+                warning: true,
+                reason: HyperNodeEvent::REASON.to_owned(),
                 message: event.message,
             });
         }

@@ -44,7 +44,7 @@ pub use metrics_snapshot::{JobSnapshot, MetricsSnapshot, QueueSnapshot};
 use partial::PartialGangs;
 pub use pumice_framework::{Eviction, EvictionTally, Observer, Stage, Unobserved};
 use report::ReportLog;
-pub use report::{GroupEvent, PodReport, QueueEvent, Reports};
+pub use report::{GroupEvent, HyperNodeEvent, PodReport, QueueEvent, Reports};
 use waiting::Serviceable;
 
 /// Everything a configuration may name, built or not.

@@ -43,7 +43,7 @@ pub use domain_sum::DomainSum;
 pub use eviction_tally::EvictionTally;
 pub use nobody_goes::{Hindrance, NobodyGoes, VictimCounts};
 pub use observer::{Observer, Stage, Unobserved};
-pub use outcome::{JobNote, Skip, Unplaced};
+pub use outcome::{JobNote, NearestDomain, NoDomain, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};
 pub use plugins::Plugins;
 pub use points::{Class, Invalid, QueueShare};

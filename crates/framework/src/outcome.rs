@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use pumice_model::{Job, NodeIx, Origin, Sym, TaskIx, TaskStatus};
+use pumice_model::{Job, NodeIx, Origin, State, Sym, TaskIx, TaskStatus, TierProblem};
 use rustc_hash::FxHashMap;
 
 use crate::nobody_goes::NobodyGoes;
@@ -19,8 +19,8 @@ pub enum Skip {
     AwaitsGroup,
     /// Its queue does not exist.
     NoQueue,
-    /// It asks for a network topology, which this version does not place.
-    Topology,
+    /// It asks for a tier of the network that there is not.
+    Tier(TierProblem),
     /// What its waiting pods ask of devices can be served nowhere: a pod, and why.
     Unserved(String),
     /// Not admitted by `enqueue`.
@@ -68,6 +68,15 @@ impl Skip {
             Origin::Group(_) | Origin::BarePod => None,
         }
     }
+
+    /// Why a job is skipped that asks for a place in the network that there cannot be (spec/08 §3).
+    pub fn without_tier(state: &State, job: &Job) -> Option<Self> {
+        let group = job.group()?;
+        let policies = group.sub_groups.iter().map(|policy| &policy.topology);
+        let asked = std::iter::once(&group.topology).chain(policies).flatten();
+        let mut problems = asked.filter_map(|one| state.network().highest_tier(one).err());
+        problems.next().map(Self::Tier)
+    }
 }
 
 /// Why one task found no place.
@@ -77,6 +86,32 @@ pub enum Unplaced {
     NoNode(Rc<FitError>),
     /// A task of the same role found no node before.
     RoleFailed,
+    /// No domain of the network holds its unit.
+    NoDomain(Rc<NoDomain>),
+}
+
+/// That no domain holds what a unit of a job lacks (spec/08 §7).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NoDomain {
+    /// Sub-job of which it is told; `None` for the job.
+    pub sub_job: Option<Box<str>>,
+    /// Pods that the unit lacks.
+    pub lacks: u32,
+    /// Of each tier that has a candidate, in order, the domain that comes nearest.
+    pub tiers: Vec<NearestDomain>,
+}
+
+/// The domain of a tier that could take most of what a unit lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NearestDomain {
+    /// Tier.
+    pub tier: i64,
+    /// Name of its HyperNode.
+    pub name: Box<str>,
+    /// Pods it could take, at most as many as are lacking.
+    pub holds: u32,
+    /// Pods that were placed there when it was tried; `None` if it was not, for it holds too few.
+    pub placed: Option<u32>,
 }
 
 /// What a cycle notes about a job, for conditions and explanations.

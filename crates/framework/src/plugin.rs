@@ -3,9 +3,10 @@
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::points::{
-    Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, JobOrder,
-    JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters, NodeScores,
-    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, Victims,
+    Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
+    JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters,
+    NodeScores, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
+    Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -110,6 +111,11 @@ pub trait Plugin {
 
     /// Order of the sub-jobs of a job.
     fn as_sub_job_order(&self) -> Option<&dyn SubJobOrder> {
+        None
+    }
+
+    /// Which domain of the network is better.
+    fn as_domain_score(&self) -> Option<&dyn DomainScore> {
         None
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
-use pumice_model::{JobIx, QueueIx, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
@@ -248,6 +248,17 @@ impl Plugins {
             let (l, r) = (&subs[left as usize], &subs[right as usize]);
             (l.match_index, &l.id).cmp(&(r.match_index, &r.id))
         })
+    }
+
+    /// Whether some domain of the network may be better than another.
+    pub fn has_domain_scores(&self) -> bool {
+        !self.points.domain_score.is_empty()
+    }
+
+    /// HyperNodeOrder: scores of a domain add up.
+    pub fn domain_score(&self, state: &State, domain: DomainIx, asked: &ResVec) -> f64 {
+        let scores = self.ask(&self.points.domain_score, |x| x.as_domain_score());
+        scores.map(|p| p.domain_score(state, domain, asked)).sum()
     }
 
     /// JobReady: all agree.

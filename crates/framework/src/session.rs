@@ -153,15 +153,15 @@ impl<'a> Session<'a> {
             self.skip(ix, Skip::NoQueue);
             return false;
         }
-        let (waits, wants_topology) = (job.is_pending(), job.wants_topology());
+        let (waits, no_tier) = (job.is_pending(), Skip::without_tier(self.state, job));
         if waits && self.has_enqueue {
             return false;
         }
         if waits {
             self.admit(ix);
         }
-        if wants_topology {
-            self.skip(ix, Skip::Topology);
+        if let Some(why) = no_tier {
+            self.skip(ix, why);
             return false;
         }
         match self.plugins.job_valid(self.state, ix) {

@@ -6,7 +6,7 @@ use pumice_model::object::{GroupCondition, GroupObject, GroupPhase, GroupStatus,
 
 use crate::pod::Options;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::{amount, meta, selector};
+use crate::{amount, hyper_node, meta, selector};
 
 /// Reads a PodGroup.
 ///
@@ -40,11 +40,11 @@ pub fn pod_group(group: &PodGroup, options: &Options) -> Result<GroupObject, Vec
             .map(|list| amount::amounts(Some(list), min_path, &mut problems)),
         quota_request: amount::thousandths(min_resources, min_path, &mut Default::default()),
         sub_groups,
-        wants_topology: spec.network_topology.is_some()
-            || spec
-                .sub_group_policy
-                .iter()
-                .any(|policy| policy.network_topology.is_some()),
+        topology: hyper_node::request(
+            spec.network_topology.as_ref(),
+            path.field("networkTopology"),
+            &mut problems,
+        ),
         preemptable: meta::preemptable(&group.metadata),
         annotations: meta::annotations(&group.metadata, &options.annotations),
         status: status(&group.status, &mut problems),
@@ -78,6 +78,11 @@ fn sub_group(wire: &WirePolicy, path: Path<'_>, problems: &mut ObjectProblems) -
         match_label_keys: wire.match_label_keys.clone(),
         size,
         min_groups,
+        topology: hyper_node::request(
+            wire.network_topology.as_ref(),
+            path.field("networkTopology"),
+            problems,
+        ),
     }
 }
 

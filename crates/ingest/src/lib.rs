@@ -23,6 +23,7 @@ mod amount;
 mod claim;
 mod device;
 mod group;
+mod hyper_node;
 mod image;
 mod meta;
 mod node;
@@ -42,6 +43,7 @@ pub use claim::{
     storage_class, volume_attachment,
 };
 pub use group::pod_group;
+pub use hyper_node::hyper_node;
 pub use node::node;
 pub use pod::{Options, pod};
 pub use problem::ObjectProblem;

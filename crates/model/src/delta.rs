@@ -2,8 +2,8 @@
 
 use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
-    GroupObject, NamespaceObject, NodeObject, Pairs, PodObject, PriorityClassObject, PvObject,
-    QueueObject, QuotaObject, StorageClassObject, WorkloadObject,
+    GroupObject, HyperNodeObject, NamespaceObject, NodeObject, Pairs, PodObject,
+    PriorityClassObject, PvObject, QueueObject, QuotaObject, StorageClassObject, WorkloadObject,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -123,6 +123,10 @@ pub enum Delta {
     PriorityClassApply(PriorityClassObject),
     /// A priority class is gone.
     PriorityClassDelete(String),
+    /// A HyperNode was added or changed (identity: name).
+    HyperNodeApply(Box<HyperNodeObject>),
+    /// A HyperNode is gone.
+    HyperNodeDelete(String),
     /// A namespace was added or changed (identity: name).
     NamespaceApply(NamespaceObject),
     /// A namespace is gone.

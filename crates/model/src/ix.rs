@@ -48,6 +48,18 @@ impl NodeIx {
     }
 }
 
+/// Dense index of a domain of the network (spec/08 §1), by tier and then by name; the cluster comes last.
+/// All move when the tree changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DomainIx(pub u32);
+
+impl DomainIx {
+    /// As an array index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Dense index of a [`crate::Shape`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShapeIx(pub u32);

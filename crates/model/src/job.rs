@@ -253,7 +253,7 @@ impl Job {
 
     /// The group asks for a network topology, which this version does not place.
     pub fn wants_topology(&self) -> bool {
-        self.group().is_some_and(|group| group.wants_topology)
+        self.group().is_some_and(GroupObject::wants_topology)
     }
 
     /// `minResources`, or nothing.

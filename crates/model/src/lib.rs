@@ -18,6 +18,7 @@ pub mod domains;
 pub mod intern;
 pub mod ix;
 pub mod job;
+pub mod network;
 pub mod node;
 pub mod object;
 pub mod queue;
@@ -34,10 +35,11 @@ pub use delta::Delta;
 pub use device::{DeviceNote, NoteAbout};
 pub use intern::{Interner, Sym};
 pub use ix::{
-    AppearanceIx, CounterIx, DeviceRequestIx, JobIx, NeedIx, NodeIx, QueueIx, RulesIx, ShapeIx,
-    TaskIx,
+    AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobIx, NeedIx, NodeIx, QueueIx, RulesIx,
+    ShapeIx, TaskIx,
 };
 pub use job::{Job, Origin};
+pub use network::{Network, NetworkDomain, TierProblem};
 pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};

@@ -6,12 +6,14 @@
 //! resource in milli-units (see [`crate::resource::unit_of`]).
 
 mod group;
+mod hyper_node;
 mod volume;
 
 pub use group::{
     GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NodeGroups, QueueObject,
     QueueState, SubGroupPolicy,
 };
+pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
 pub use volume::{
     AccessModes, AttachmentObject, ClaimObject, ClaimRef, CsiCapacityObject, CsiDriverObject,
     CsiNodeDriver, CsiNodeObject, Disk, PodClaim, PvObject, StorageClassObject, TopologyTerm,

@@ -58,6 +58,11 @@ impl TaskStatus {
         )
     }
 
+    /// An allocated status or Pipelined: it has a node, or is to have one.
+    pub fn is_placed(self) -> bool {
+        self.is_allocated() || self == Self::Pipelined
+    }
+
     /// Nobody was told a node for it.
     pub fn is_undecided(self) -> bool {
         matches!(self, Self::Pending | Self::Allocated | Self::Pipelined)

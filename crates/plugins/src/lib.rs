@@ -24,6 +24,7 @@ pub mod deviceshare;
 pub mod drf;
 pub mod gang;
 mod inter_pod_affinity;
+pub mod network_topology_aware;
 pub mod nodegroup;
 pub mod nodeorder;
 pub mod overcommit;

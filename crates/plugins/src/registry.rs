@@ -7,8 +7,9 @@ use pumice_framework::{Plugin, ReasonTable};
 
 use crate::deviceshare::DeviceShare;
 use crate::{
-    binpack, capacity, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
-    pdb, predicates, priority, proportion, resource_strategy_fit, resourcequota, sla,
+    binpack, capacity, cdp, conformance, deviceshare, drf, gang, network_topology_aware, nodegroup,
+    nodeorder, overcommit, pdb, predicates, priority, proportion, resource_strategy_fit,
+    resourcequota, sla,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -118,10 +119,7 @@ const LIST: [PluginEntry; 24] = [
         "task-topology",
         "Places tasks of a job near to or far from each other.",
     ),
-    PluginEntry::not_built(
-        "network-topology-aware",
-        "Places jobs within the network topology.",
-    ),
+    network_topology_aware::ENTRY,
     PluginEntry::not_built("usage", "Scores and filters nodes by their measured usage."),
     PluginEntry::not_built(
         "rescheduling",

@@ -10,7 +10,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{Job, NodeShard, PodGroup, Queue};
+use pumice_api::{HyperNode, Job, NodeShard, PodGroup, Queue};
 use pumice_model::Delta;
 use pumice_yaml::tree;
 use serde::Deserialize;
@@ -60,6 +60,8 @@ pub enum Manifest {
     CsiStorageCapacity(Box<CSIStorageCapacity>),
     /// `storage.k8s.io/v1/VolumeAttachment`.
     VolumeAttachment(Box<VolumeAttachment>),
+    /// `topology.volcano.sh/v1alpha1/HyperNode`.
+    HyperNode(Box<HyperNode>),
     /// `shard.volcano.sh/v1alpha1/NodeShard`.
     NodeShard(Box<NodeShard>),
     /// `pumice.sh/v1/PumiceState`: what a scheduler knew when it was asked for a dump.
@@ -129,6 +131,9 @@ pub fn read(
             Manifest::VolumeAttachment(Box::new(typed(node, unknown)?))
         }
         ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, unknown)?)),
+        ("topology.volcano.sh", "HyperNode") => {
+            Manifest::HyperNode(Box::new(typed(node, unknown)?))
+        }
         ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, unknown)?)),
         ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node, unknown)?)),
         ("scheduling.k8s.io", "PriorityClass") => {

@@ -7,7 +7,9 @@ use pumice_engine::report::queue_totals;
 use pumice_engine::waiting::Subject;
 use pumice_model::object::GroupPhase;
 use pumice_model::resource::display_amount;
-use pumice_model::{Job, JobIx, Queue, QueueIx, ResVec, TaskStatus, VolumeStep};
+use pumice_model::{
+    Job, JobIx, Network, NetworkDomain, Queue, QueueIx, ResVec, TaskStatus, VolumeStep,
+};
 use serde::Serialize;
 
 /// A pod that was bound.
@@ -165,6 +167,20 @@ pub struct QueueLine {
     pub warning: String,
 }
 
+/// A HyperNode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HyperNodeLine {
+    /// Name.
+    pub name: String,
+    /// Tier.
+    pub tier: i64,
+    /// Nodes in it, those of its children included.
+    pub nodes: usize,
+    /// What is left out of it, as events tell; empty for nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub warning: String,
+}
+
 /// A batch Job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JobLine {
@@ -252,6 +268,9 @@ pub struct Report {
     pub pending: Vec<Pending>,
     /// Queues by name.
     pub queues: Vec<QueueLine>,
+    /// HyperNodes by tier, then by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hyper_nodes: Vec<HyperNodeLine>,
     /// Batch Jobs by name.
     pub jobs: Vec<JobLine>,
     /// Kinds without effect.
@@ -305,6 +324,7 @@ impl Report {
                 .push(queue_line(engine, ix, queue, allocated, warning));
         }
         self.queues.sort_by(|l, r| l.name.cmp(&r.name));
+        self.hyper_nodes = hyper_node_lines(state.network());
     }
 
     fn describe_groups(&mut self, engine: &Engine) {
@@ -334,6 +354,24 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
         return None;
     }
     engine.cause_text(ix)
+}
+
+fn hyper_node_lines(network: &Network) -> Vec<HyperNodeLine> {
+    let Some((_cluster, domains)) = network.domains().split_last() else {
+        return Vec::new();
+    };
+    let line = |domain: &NetworkDomain| {
+        let faults = network.faults().iter();
+        let own = faults.filter(|fault| fault.hyper_node == domain.name);
+        let messages: Vec<&str> = own.map(|fault| fault.message.as_str()).collect();
+        HyperNodeLine {
+            name: domain.name.to_string(),
+            tier: domain.tier,
+            nodes: domain.nodes.len(),
+            warning: messages.join("; "),
+        }
+    };
+    domains.iter().map(line).collect()
 }
 
 fn queue_line(

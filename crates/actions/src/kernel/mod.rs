@@ -63,7 +63,7 @@ pub struct Kernel {
     keys: TopologyKeys,
     layouts: Layouts,
     scratch: Box<Block>,
-    epoch: (u64, u64),
+    epoch: (u64, u64, u64),
     cycle: u64,
     /// Units of work since they were last taken.
     effort: u64,
@@ -81,7 +81,7 @@ impl Kernel {
             keys: TopologyKeys::default(),
             layouts: Layouts::default(),
             scratch: Box::default(),
-            epoch: (0, 0),
+            epoch: (0, 0, 0),
             cycle: 0,
             effort: 0,
         }

@@ -1,7 +1,8 @@
 //! How many pods of a class could be placed at once, at most.
 
 use pumice_framework::Plugins;
-use pumice_model::{NeedIx, NodeIx, Nodes, ResVec, State, TaskIx};
+use pumice_model::{NeedIx, NodeIx, Nodes, ResIx, ResVec, State, TaskIx};
+use smallvec::SmallVec;
 
 use super::Kernel;
 use super::index::ClassIndex;
@@ -48,6 +49,42 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// Counts the places for pods like this one on some nodes, as [`Kernel::places`] does, and no further than
+    /// `enough`.
+    pub fn places_among(
+        &mut self,
+        state: &mut State,
+        plugins: &Plugins,
+        task: TaskIx,
+        nodes: &[NodeIx],
+        enough: u64,
+    ) -> u64 {
+        let has_volumes = state.task(task).volumes != NeedIx::NONE;
+        let request = state.shapes().share(state.task(task).shape);
+        let found = self.with_index(state, plugins, task, |index, state, _, _| {
+            let lasts = index.is_lasting() && !has_volumes;
+            let room = Room::new(state.nodes(), &request.request);
+            let mut found: u64 = 0;
+            for node in nodes {
+                let counts = match lasts {
+                    true => index.fits(*node),
+                    false => index.is_allowed(*node),
+                };
+                if counts {
+                    found = found.saturating_add(room.on(*node));
+                }
+                if found >= enough {
+                    break;
+                }
+            }
+            found
+        });
+        self.effort += nodes.len() as u64;
+        found.unwrap_or(0)
+    }
+}
+
 impl ClassIndex {
     /// See [`Kernel::places`]. [`ClassIndex::catch_up`] must have been called.
     fn places(&self, nodes: &Nodes, request: &ResVec) -> PlaceCount {
@@ -70,14 +107,34 @@ impl ClassIndex {
 
 /// Pods with a request that the nodes of a kind have room for, once resources are released.
 fn count(nodes: &Nodes, request: &ResVec, counts: impl Fn(NodeIx) -> bool) -> u64 {
-    let asked: Vec<_> = request.iter().filter(|(_, amount)| *amount > 0).collect();
-    let on_node = |node: NodeIx| -> u64 {
-        let each = asked.iter().map(|(ix, amount)| {
-            let idle = nodes.future_idle(*ix, node).max(0);
+    let room = Room::new(nodes, request);
+    let fitting = nodes.indices().filter(|node| counts(*node));
+    fitting
+        .map(|node| room.on(node))
+        .fold(0, u64::saturating_add)
+}
+
+/// For how many pods with a request nodes have room, once resources are released.
+struct Room<'a> {
+    nodes: &'a Nodes,
+    /// What a pod asks, without zeros.
+    asked: SmallVec<[(ResIx, i64); 4]>,
+}
+
+impl<'a> Room<'a> {
+    fn new(nodes: &'a Nodes, request: &ResVec) -> Self {
+        let asked = request.iter().filter(|(_, amount)| *amount > 0);
+        Self {
+            nodes,
+            asked: asked.collect(),
+        }
+    }
+
+    fn on(&self, node: NodeIx) -> u64 {
+        let each = self.asked.iter().map(|(ix, amount)| {
+            let idle = self.nodes.future_idle(*ix, node).max(0);
             (idle / amount).unsigned_abs()
         });
         each.min().unwrap_or(u64::from(u32::MAX))
-    };
-    let fitting = nodes.indices().filter(|node| counts(*node));
-    fitting.map(on_node).fold(0, u64::saturating_add)
+    }
 }

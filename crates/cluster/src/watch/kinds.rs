@@ -14,7 +14,7 @@ use k8s_openapi::api::storage::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{NodeShard, PodGroup, Queue};
+use pumice_api::{HyperNode, NodeShard, PodGroup, Queue};
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use serde::de::DeserializeOwned;
@@ -109,7 +109,7 @@ const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> Wat
 }
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 20] = [
+const KINDS: [WatchedKind; 21] = [
     kind::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     kind::<Pod>(Importance::Required, always),
@@ -129,6 +129,7 @@ const KINDS: [WatchedKind; 20] = [
     kind::<CSIStorageCapacity>(Importance::Optional, |options| options.csi),
     kind::<PodDisruptionBudget>(Importance::Optional, always),
     kind::<ResourceQuota>(Importance::Optional, always),
+    kind::<HyperNode>(Importance::Custom, always),
     kind::<NodeShard>(Importance::Custom, |options| options.shard.is_some()),
 ];
 
@@ -322,6 +323,12 @@ wire!(
     pumice_ingest::resource_quota,
     |quota| Delta::QuotaApply(Box::new(quota)),
     |key| Delta::QuotaDelete(key.namespace, key.name)
+);
+wire!(
+    HyperNode,
+    pumice_ingest::hyper_node,
+    |hyper_node| Delta::HyperNodeApply(Box::new(hyper_node)),
+    |key| Delta::HyperNodeDelete(key.name)
 );
 workload!(Service, pumice_ingest::service);
 workload!(ReplicationController, pumice_ingest::replication_controller);

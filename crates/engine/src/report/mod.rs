@@ -30,6 +30,7 @@ pub use log::{EVENT_LIFETIME_S, REWRITE_NUMBERS_AFTER_S};
 use log::{LastReport, LastReports, Repeats};
 use queues::QueueTotals;
 pub use queues::totals as queue_totals;
+use warnings::HyperNodeWarnings;
 
 /// Seconds a pod or a gang must have waited before it is reported why: most are placed before.
 pub const FIRST_REPORT_AFTER_S: i64 = 2;
@@ -74,6 +75,22 @@ impl QueueEvent {
     pub const REASON: &'static str = "InvalidQueue";
 }
 
+/// A warning on a HyperNode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HyperNodeEvent {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// What is left out of it, and what to do.
+    pub message: String,
+}
+
+impl HyperNodeEvent {
+    /// Reason of the event.
+    pub const REASON: &'static str = "InvalidHyperNode";
+}
+
 /// What is to be written, besides the decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reports {
@@ -86,6 +103,8 @@ pub struct Reports {
     pub events: Vec<GroupEvent>,
     /// Warnings on Queues.
     pub queue_events: Vec<QueueEvent>,
+    /// Warnings on HyperNodes.
+    pub hyper_node_events: Vec<HyperNodeEvent>,
     /// Queues that were deleted while PodGroups with pods on nodes named them, and how many did.
     pub lost_queues: Vec<(String, usize)>,
 }
@@ -94,7 +113,7 @@ impl Reports {
     /// Nothing to write.
     pub fn is_empty(&self) -> bool {
         let on_queues = self.queue_events.is_empty() && self.lost_queues.is_empty();
-        let events = self.events.is_empty() && on_queues;
+        let events = self.events.is_empty() && self.hyper_node_events.is_empty() && on_queues;
         self.pods.is_empty() && self.queues.is_empty() && events
     }
 }
@@ -112,6 +131,7 @@ pub(crate) struct ReportLog {
     queue_warnings: LastReports<QueueIx>,
     /// Queues something was said about.
     warned_queues: BTreeSet<QueueIx>,
+    hyper_nodes: HyperNodeWarnings,
     repeats: Repeats,
     /// Jobs to be looked at again, by time.
     due: BTreeMap<i64, FxHashSet<JobIx>>,
@@ -155,6 +175,7 @@ impl ReportLog {
             self.groups.due_s(),
             self.warnings.due_s(),
             self.queue_warnings.due_s(),
+            self.hyper_nodes.due_s(),
         ];
         let due = [first, self.queues.due_s(), self.lost_queues.due_s()];
         due.into_iter().chain(again).flatten().min()
@@ -237,6 +258,7 @@ impl Engine {
                 message: "pod group is ready".to_owned(),
             }));
         self.warn_queues(&mut log, now_s, &mut reports.queue_events);
+        self.warn_hyper_nodes(&mut log, now_s, &mut reports.hyper_node_events);
         self.report_lost_queues(&mut log.lost_queues, now_s, &mut reports);
         reports.queues = log.queues.report(&mut self.state, now_s);
         self.report_log = log;

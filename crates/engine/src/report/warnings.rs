@@ -1,13 +1,31 @@
 //! What plugins have to say to the owner of a PodGroup or Queue: that something written on it is not what
 //! it seems. An event, at once and again before the API server forgets it.
 
+use std::collections::BTreeMap;
+
 use pumice_model::object::{GroupPhase, PreemptableMark};
 use pumice_model::{Job, JobIx, State, TaskIx};
 
 use super::log::LastReport;
-use super::{GroupEvent, QueueEvent, ReportLog};
+use super::{GroupEvent, HyperNodeEvent, QueueEvent, ReportLog};
 use crate::Engine;
 use crate::waiting::Fingerprint;
+
+/// What was told of HyperNodes.
+#[derive(Default)]
+pub(super) struct HyperNodeWarnings {
+    /// Of the network.
+    epoch: u64,
+    /// By HyperNode and message, when it is told again.
+    again_s: BTreeMap<(Box<str>, String), i64>,
+}
+
+impl HyperNodeWarnings {
+    /// When something is told again.
+    pub fn due_s(&self) -> Option<i64> {
+        self.again_s.values().copied().min()
+    }
+}
 
 impl Engine {
     /// Tells the warning on a PodGroup when it is another one than before.
@@ -101,6 +119,37 @@ impl Engine {
                 warned_queues.insert(queue);
             }
             events.push(QueueEvent { queue, message });
+        }
+    }
+
+    /// Tells what is left out of HyperNodes once for each, and again what still stands.
+    pub(super) fn warn_hyper_nodes(
+        &self,
+        log: &mut ReportLog,
+        now_s: i64,
+        events: &mut Vec<HyperNodeEvent>,
+    ) {
+        let network = self.state.network();
+        let (told, repeats) = (&mut log.hyper_nodes, &log.repeats);
+        let is_due = told.due_s().is_some_and(|at_s| at_s <= now_s);
+        if told.epoch == network.epoch() && !is_due {
+            return;
+        }
+        told.epoch = network.epoch();
+        let before = std::mem::take(&mut told.again_s);
+        for fault in network.faults() {
+            let key = (fault.hyper_node.clone(), fault.message.clone());
+            let again_s = before.get(&key).copied().filter(|at_s| *at_s > now_s);
+            let again_s = again_s.unwrap_or_else(|| {
+                let object = network.object(&fault.hyper_node);
+                events.push(HyperNodeEvent {
+                    name: fault.hyper_node.to_string(),
+                    uid: object.map_or(String::new(), |object| object.uid.clone()),
+                    message: fault.message.clone(),
+                });
+                repeats.next_s(now_s, &key)
+            });
+            told.again_s.insert(key, again_s);
         }
     }
 

@@ -91,6 +91,7 @@ enum MessageKind {
     HasRoom,
     Promised,
     NoNode,
+    NoDomain,
     RoleFailed,
     Gang,
     NoDevices,
@@ -155,6 +156,10 @@ impl Engine {
                 let kind = Fingerprint::of((MessageKind::RoleFailed, exceeds));
                 kind.with(exceeds.then_some(nodes))
             }
+            Why::NoDomain(none) => {
+                let kind = (MessageKind::NoDomain, &none.sub_job);
+                Fingerprint::of(kind).with((none, self.state.network().epoch()))
+            }
             Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
@@ -178,7 +183,8 @@ impl Engine {
             // The nearest name is told too.
             Skip::NoQueue => which.with(self.state.queues_epoch()),
             Skip::Overused(overruns) => which.with(overruns),
-            Skip::NoGroup | Skip::AwaitsGroup | Skip::Topology | Skip::Postponed => which,
+            Skip::Tier(problem) => which.with((problem, self.state.network().epoch())),
+            Skip::NoGroup | Skip::AwaitsGroup | Skip::Postponed => which,
         }
     }
 

@@ -13,13 +13,14 @@
 mod fingerprint;
 mod gang;
 mod never;
+mod no_domain;
 mod nobody_goes;
 mod not_tried;
 mod refusal;
 mod text;
 
 use pumice_framework::Unplaced;
-use pumice_framework::{FitError, JobNote, Refusal, Skip};
+use pumice_framework::{FitError, JobNote, NoDomain, Refusal, Skip};
 use pumice_model::object::Gates;
 use pumice_model::state::Hold;
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
@@ -67,6 +68,8 @@ pub enum Why<'a> {
     NoNode(&'a FitError),
     /// A task of the same role found no node before.
     RoleFailed,
+    /// No domain of the network holds its job or sub-job.
+    NoDomain(&'a NoDomain),
     /// Its queue has no room for it.
     Refused(&'a Refusal),
     /// Nothing is in its own way: the rest of its gang has no place, or its turn has not come.
@@ -78,6 +81,7 @@ impl<'a> From<&'a Unplaced> for Why<'a> {
         match unplaced {
             Unplaced::NoNode(error) => Self::NoNode(error),
             Unplaced::RoleFailed => Self::RoleFailed,
+            Unplaced::NoDomain(none) => Self::NoDomain(none),
         }
     }
 }
@@ -94,6 +98,7 @@ impl Why<'_> {
             Self::BindWaits { .. } => "device-plugin",
             Self::BindFailed(_) => "bind-failed",
             Self::NoDevices(_) | Self::NeverFits | Self::NoNode(_) | Self::RoleFailed => "no-node",
+            Self::NoDomain(_) => "topology",
             Self::NotTried(skip) => class_of_untried(skip),
             Self::Gated => "gated",
             Self::Refused(_) => "queue-quota",
@@ -107,7 +112,7 @@ fn class_of_untried(skip: &Skip) -> &'static str {
         Skip::NoGroup => "no-podgroup",
         Skip::AwaitsGroup => "awaits-podgroup",
         Skip::NoQueue => "no-queue",
-        Skip::Topology => "topology",
+        Skip::Tier(_) => "topology",
         Skip::Unserved(_) => "no-node",
         Skip::NotEnqueued(_) => "not-admitted",
         Skip::Invalid(_) => "gang-incomplete",

@@ -22,9 +22,7 @@ impl Engine {
             ),
             Skip::AwaitsGroup => self.awaits_group_text(ix),
             Skip::NoQueue => self.no_queue_text(ix),
-            Skip::Topology => format!(
-                "PodGroup {key} asks for a network topology, which this version cannot place"
-            ),
+            Skip::Tier(problem) => self.tier_text(ix, problem),
             Skip::Unserved(why) => format!("no node can serve a pod of {key}: {why}"),
             Skip::NotEnqueued(refusal) => {
                 format!(

@@ -84,6 +84,7 @@ impl Engine {
             Why::NoNode(error) => self.fit_text(ix, error),
             Why::RoleFailed if self.exceeds_nodes(ix) => self.never_text(ix),
             Why::RoleFailed => self.role_failed_text(ix, subject),
+            Why::NoDomain(none) => self.no_domain_text(job, none),
             Why::Refused(_) | Why::Untried => self.untried_text(job),
         }
     }

@@ -2,7 +2,8 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, GroupStatus, PodObject, PodPhase, QueueObject, QueueState,
+    GroupObject, GroupPhase, GroupStatus, HighestTier, PodObject, PodPhase, QueueObject,
+    QueueState, TopologyRequest,
 };
 
 use crate::cluster::*;
@@ -53,7 +54,7 @@ fn a_group_that_cannot_be_admitted_has_a_phase_and_says_why_in_the_first_cycle()
         ..blank.clone()
     };
     let topology = GroupObject {
-        wants_topology: true,
+        topology: Some(TopologyRequest::Hard(HighestTier::Missing)),
         ..blank.clone()
     };
     for (group, reason, says) in [

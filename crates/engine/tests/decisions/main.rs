@@ -10,6 +10,7 @@ mod device_changes;
 mod devices;
 mod gangs;
 mod metrics_snapshot;
+mod network;
 mod newcomers;
 mod npus;
 mod operators;

@@ -2,7 +2,10 @@
 
 use pumice_conf::parse;
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupPhase, PodObject, PodPhase, QueueObject, QueueState};
+use pumice_model::object::{
+    GroupObject, GroupPhase, HighestTier, PodObject, PodPhase, QueueObject, QueueState,
+    TopologyRequest,
+};
 
 use crate::cluster::*;
 
@@ -167,7 +170,7 @@ fn bare_pods_that_have_ended_reserve_nothing() {
 #[test]
 fn a_group_that_cannot_be_placed_reserves_nothing() {
     let topology = GroupObject {
-        wants_topology: true,
+        topology: Some(TopologyRequest::Hard(HighestTier::Missing)),
         ..asking("4c", waiting(group("a", 1)))
     };
     let mut cluster = Cluster::new()

@@ -3,7 +3,8 @@
 use pumice_conf::DEFAULT_CONF;
 use pumice_model::Delta;
 use pumice_model::object::{
-    Gates, GroupObject, GroupPhase, GroupStatus, PodObject, QueueObject, QueueState,
+    Gates, GroupObject, GroupPhase, GroupStatus, HighestTier, PodObject, QueueObject, QueueState,
+    TopologyRequest,
 };
 
 use crate::cluster::*;
@@ -396,13 +397,14 @@ fn a_gate_is_named() {
 }
 
 #[test]
-fn a_group_that_asks_for_a_network_topology_waits_and_is_told() {
+fn a_group_that_asks_for_no_tier_of_the_network_waits_and_is_told() {
     let wants = GroupObject {
-        wants_topology: true,
+        topology: Some(TopologyRequest::Hard(HighestTier::Missing)),
         ..group("g", 1)
     };
     let (_, message) = why(Cluster::new().group(wants).pod(member("g", pod("p", "1c"))));
-    let expected = "PodGroup ns/g asks for a network topology, which this version cannot place";
+    let expected = "PodGroup ns/g asks for a hard network topology without a tier: set \
+                    networkTopology.highestTierAllowed or highestTierName, or mode soft";
     assert_eq!(message, expected);
 }
 

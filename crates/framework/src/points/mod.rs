@@ -12,6 +12,7 @@
 //! | [`domain`] | filters by topology domain | a domain of label keys | until a node of the domain is touched |
 //! | [`candidates`] | scores that compare candidates | all of them | not at all |
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
+//! | [`network`] | scores of domains of the network | – | not at all |
 //! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
@@ -36,6 +37,7 @@ pub mod class;
 pub mod domain;
 pub mod filter;
 pub mod ledger;
+pub mod network;
 pub mod order;
 pub mod queue;
 pub mod report;
@@ -49,6 +51,7 @@ pub use class::{Class, ClassKey, ClassSignature, Signature, StaticClass};
 pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
+pub use network::DomainScore;
 pub use order::{JobOrder, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};

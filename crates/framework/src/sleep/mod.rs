@@ -60,7 +60,7 @@ pub enum WakeMode {
 }
 
 /// What everything that is remembered depends on.
-type Epoch = ((u64, u64), u64, u64);
+type Epoch = ((u64, u64, u64), u64, u64);
 
 /// The jobs that sleep.
 #[derive(Debug, Default)]

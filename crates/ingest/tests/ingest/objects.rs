@@ -2,8 +2,8 @@
 
 use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{
-    GroupObject, GroupPhase, PreemptableMark, QueueState, Requirement, Selector, SelectorOp, Taint,
-    TaintEffect, WorkloadObject,
+    GroupObject, GroupPhase, HighestTier, HyperNodeMembers, PreemptableMark, QueueState,
+    Requirement, Selector, SelectorOp, Taint, TaintEffect, TopologyRequest, WorkloadObject,
 };
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ fn a_pod_group_is_read() {
     );
     let policy = &group.sub_groups[0];
     assert_eq!(
-        (policy.size, policy.min_groups, group.wants_topology),
+        (policy.size, policy.min_groups, group.wants_topology()),
         (1, 0, false)
     );
     assert_eq!(
@@ -188,8 +188,111 @@ fn a_pod_group_may_want_a_topology_as_a_whole_or_in_parts() {
         json!({"subGroupPolicy": [{"networkTopology": {}}]}),
     ] {
         let group = pod_group(json!({"metadata": {"name": "g"}, "spec": spec})).unwrap();
-        assert!(group.wants_topology);
+        assert!(group.wants_topology());
         assert_eq!(group.min_resources, None);
+    }
+}
+
+#[test]
+fn a_hyper_node_is_read_with_every_kind_of_member() {
+    let read = read!(
+        hyper_node,
+        json!({
+            "metadata": {"name": "s0", "uid": "u0"},
+            "spec": {"tier": 2, "tierName": "rack", "members": [
+                {"type": "Node", "selector": {"exactMatch": {"name": "n1"}}},
+                {"type": "Node", "selector": {"regexMatch": {"pattern": "^n"}}},
+                {"type": "Node", "selector": {"labelMatch": {"matchLabels": {"a": "b"}}}},
+                {"type": "HyperNode", "selector": {"exactMatch": {"name": "s1"}}},
+                {"type": "HyperNode", "selector": {"regexMatch": {"pattern": "^s"}}},
+            ]},
+        })
+    );
+    let read = read.unwrap();
+    assert_eq!(
+        (read.name.as_str(), read.uid.as_str(), read.tier),
+        ("s0", "u0", 2)
+    );
+    assert_eq!(read.tier_name, "rack");
+    let text = |members: &HyperNodeMembers| match members {
+        HyperNodeMembers::Node(name) => format!("node {name}"),
+        HyperNodeMembers::NodesNamed(name) => format!("nodes {name}"),
+        HyperNodeMembers::NodesLabelled(labels) => labels.requirements[0].key.clone(),
+        HyperNodeMembers::Child(name) => format!("child {name}"),
+        HyperNodeMembers::ChildrenNamed(name) => format!("children {name}"),
+    };
+    let members: Vec<String> = read.members.iter().map(text).collect();
+    assert_eq!(
+        members,
+        ["node n1", "nodes ^n", "a", "child s1", "children ^s"]
+    );
+}
+
+#[test]
+fn every_problem_of_a_hyper_node_is_reported() {
+    let found = problems(read!(
+        hyper_node,
+        json!({
+            "metadata": {"name": "s0"},
+            "spec": {"tier": -1, "members": [
+                {"type": "Pod", "selector": {"exactMatch": {"name": "n1"}}},
+                {"type": "Node"},
+                {"type": "Node", "selector": {"exactMatch": {"name": ""}}},
+                {"type": "Node", "selector": {"regexMatch": {"pattern": "("}}},
+                {"type": "HyperNode", "selector": {"labelMatch": {}}},
+                {"type": "Node", "selector": {"exactMatch": {"name": "a"}, "regexMatch": {"pattern": "b"}}},
+            ]},
+        })
+    ));
+    let places: Vec<&str> = found
+        .iter()
+        .map(|line| line.split(':').next().unwrap_or(""))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "spec.tier",
+            "spec.members[0].type",
+            "spec.members[1].selector",
+            "spec.members[2].selector.exactMatch.name",
+            "spec.members[3].selector.regexMatch.pattern",
+            "spec.members[4].selector.labelMatch",
+            "spec.members[5].selector",
+        ]
+    );
+}
+
+#[test]
+fn what_a_pod_group_asks_of_the_network_is_read() {
+    let hard = |tier| Some(TopologyRequest::Hard(tier));
+    let cases = [
+        (
+            json!({"mode": "soft", "highestTierAllowed": 2}),
+            Some(TopologyRequest::Soft),
+        ),
+        (
+            json!({"highestTierAllowed": 2, "highestTierName": "x"}),
+            hard(HighestTier::Number(2)),
+        ),
+        (
+            json!({"mode": "hard", "highestTierName": "x"}),
+            hard(HighestTier::Name("x".to_owned())),
+        ),
+        (json!({"mode": "hard"}), hard(HighestTier::Missing)),
+    ];
+    for (wire, expected) in cases {
+        let spec = json!({"networkTopology": wire, "subGroupPolicy": [{"networkTopology": wire}]});
+        let group = pod_group(json!({"metadata": {"name": "g"}, "spec": spec})).unwrap();
+        assert_eq!(group.topology, expected, "{wire}");
+        assert_eq!(group.sub_groups[0].topology, expected, "{wire}");
+    }
+    for wire in [json!({"mode": "firm"}), json!({"highestTierAllowed": -1})] {
+        let spec = json!({"networkTopology": wire});
+        let read = pod_group(json!({"metadata": {"name": "g"}, "spec": spec}));
+        assert!(
+            problems(read)[0].starts_with("spec.networkTopology."),
+            "{wire}"
+        );
     }
 }
 

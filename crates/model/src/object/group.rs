@@ -1,6 +1,6 @@
 //! The compact form of PodGroups and queues.
 
-use super::{Amounts, Pairs, PreemptableMark, Selector};
+use super::{Amounts, Pairs, PreemptableMark, Selector, TopologyRequest};
 
 /// PodGroup phase (spec/01 §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,6 +94,8 @@ pub struct SubGroupPolicy {
     pub size: i32,
     /// Sub-groups the job needs (default 0).
     pub min_groups: i32,
+    /// What each of its sub-groups asks of the network.
+    pub topology: Option<TopologyRequest>,
 }
 
 /// A PodGroup.
@@ -124,8 +126,8 @@ pub struct GroupObject {
     pub quota_request: Amounts,
     /// `spec.subGroupPolicy`.
     pub sub_groups: Vec<SubGroupPolicy>,
-    /// The group asks for a network topology (this version reports it as not supported yet).
-    pub wants_topology: bool,
+    /// `spec.networkTopology`.
+    pub topology: Option<TopologyRequest>,
     /// What it says of the eviction of its pods.
     pub preemptable: PreemptableMark,
     /// Annotations that some plugin reads, as they are written.
@@ -135,6 +137,12 @@ pub struct GroupObject {
 }
 
 impl GroupObject {
+    /// It, or a sub-group of it, asks for a place in the network.
+    pub fn wants_topology(&self) -> bool {
+        let mut policies = self.sub_groups.iter();
+        self.topology.is_some() || policies.any(|policy| policy.topology.is_some())
+    }
+
     /// The value of an annotation, if a plugin has declared that it reads it.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         super::value_of(&self.annotations, key)

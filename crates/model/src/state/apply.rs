@@ -86,6 +86,14 @@ impl State {
                 self.appearances_stale |= changed;
                 self.generation += u64::from(changed);
             }
+            Delta::HyperNodeApply(object) => {
+                let changed = self.network.apply(*object);
+                self.generation += u64::from(changed);
+            }
+            Delta::HyperNodeDelete(name) => {
+                let changed = self.network.remove(&name);
+                self.generation += u64::from(changed);
+            }
             Delta::BudgetApply(_)
             | Delta::BudgetDelete(..)
             | Delta::QuotaApply(_)
@@ -107,6 +115,9 @@ impl State {
         let known = self.nodes.find(&node.name);
         let old = known.map(|ix| self.nodes.object(ix));
         let reads = old.is_none_or(|old| device_facts_differ(old, &node));
+        if old.is_none_or(|old| old.labels != node.labels) {
+            self.network.forget_nodes();
+        }
         let name = reads.then(|| node.name.clone());
         if self.nodes.apply(node, allocatable, &oversubscription) {
             self.generation += 1;
@@ -137,6 +148,7 @@ impl State {
             self.lost.insert(ix);
         }
         self.nodes.remove(name);
+        self.network.forget_nodes();
         self.generation += 1;
     }
 

@@ -40,6 +40,9 @@ impl State {
         for node in self.nodes.known() {
             out.push(Delta::NodeApply(Box::new(node.clone())));
         }
+        for hyper_node in self.network.objects() {
+            out.push(Delta::HyperNodeApply(Box::new(hyper_node.clone())));
+        }
         let mut queues: Vec<_> = self.queues.iter().map(|(_, queue)| &queue.object).collect();
         queues.sort_by_key(|queue| &queue.name);
         for queue in queues {

@@ -25,6 +25,7 @@ use crate::device::DeviceTable;
 use crate::intern::{Interner, Sym};
 use crate::ix::{AppearanceIx, CounterIx, JobIx, QueueIx, RulesIx, TaskIx};
 use crate::job::{Job, Origin, RoleCount};
+use crate::network::Network;
 use crate::node::Nodes;
 use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::Queue;
@@ -60,6 +61,8 @@ pub struct State {
     shapes: Shapes,
     /// Counters behind inter-pod affinity and topology spread.
     topology: Topology,
+    /// Domains of the network.
+    network: Network,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
     reserved: WideSum,
     /// Volumes and claims.
@@ -107,6 +110,7 @@ impl State {
             nodes: Nodes::default(),
             shapes,
             topology: Topology::default(),
+            network: Network::default(),
             volumes: Volumes::default(),
             devices,
             tasks: Slab::new(),
@@ -160,6 +164,11 @@ impl State {
     /// Counters behind inter-pod affinity and topology spread.
     pub fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// HyperNodes, and the domains they make.
+    pub fn network(&self) -> &Network {
+        &self.network
     }
 
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
@@ -294,9 +303,10 @@ impl State {
     }
 
     /// Changes whenever what is known about classes of tasks may be wrong: nodes came, went or
-    /// changed, or terms and appearances were renumbered.
-    pub fn class_epoch(&self) -> (u64, u64) {
-        (self.nodes.static_epoch(), self.topology.epoch())
+    /// changed, terms and appearances were renumbered, or domains of the network changed.
+    pub fn class_epoch(&self) -> (u64, u64, u64) {
+        let network = self.network.epoch();
+        (self.nodes.static_epoch(), self.topology.epoch(), network)
     }
 
     /// The job of a task, if it has one, has changed.

@@ -29,6 +29,7 @@ impl State {
             }
             self.counts_stale = true;
         }
+        self.network.seal(&self.nodes);
         if std::mem::take(&mut self.appearances_stale) {
             self.topology.forget_appearances();
             for (_, task) in &mut self.tasks {

@@ -186,6 +186,10 @@ impl World {
                 let quota = Box::new(ingest::resource_quota(&quota)?);
                 self.deltas.push(Delta::QuotaApply(quota));
             }
+            Manifest::HyperNode(object) => {
+                let object = Box::new(ingest::hyper_node(&object)?);
+                self.deltas.push(Delta::HyperNodeApply(object));
+            }
             Manifest::NodeShard(shard) => self.shards.push(NodeShardView::from(&*shard)),
             Manifest::State(dump) => {
                 for delta in dump.deltas {
@@ -365,6 +369,7 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::Service(o) => spaced("Service", &o.metadata),
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
+        Manifest::HyperNode(o) => plain("HyperNode", &o.metadata),
         Manifest::NodeShard(o) => plain("NodeShard", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
         Manifest::PodDisruptionBudget(o) => spaced("PodDisruptionBudget", &o.metadata),

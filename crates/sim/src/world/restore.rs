@@ -59,6 +59,7 @@ impl World {
             | Delta::GroupController(_)
             | Delta::BudgetApply(_)
             | Delta::QuotaApply(_)
+            | Delta::HyperNodeApply(_)
             | Delta::AttachmentApply(_) => self.deltas.push(delta),
             // A dump tells what is, not what went.
             Delta::NodeDelete(_)
@@ -80,6 +81,7 @@ impl World {
             | Delta::CsiCapacityDelete(..)
             | Delta::BudgetDelete(..)
             | Delta::QuotaDelete(..)
+            | Delta::HyperNodeDelete(_)
             | Delta::AttachmentDelete(_) => {}
         }
     }

@@ -1,8 +1,8 @@
 //! Queues and PodGroups.
 
 use pumice_model::object::{
-    GroupCondition, GroupLimits, GroupObject, GroupPhase, NodeGroups, QueueObject, QueueState,
-    SubGroupPolicy,
+    GroupCondition, GroupLimits, GroupObject, GroupPhase, HighestTier, NodeGroups, QueueObject,
+    QueueState, SubGroupPolicy, TopologyRequest,
 };
 
 use super::nodes::{NAMESPACES, is};
@@ -166,7 +166,8 @@ pub fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> G
         },
         queue: queue_name(rng, theme, queues),
         priority_class: rng.pick(&["", "", "low", "high", "absent"]).to_owned(),
-        wants_topology: theme.odd && rng.one_in(16),
+        topology: (theme.odd && rng.one_in(16))
+            .then_some(TopologyRequest::Hard(HighestTier::Missing)),
         name,
         ..GroupObject::default()
     };

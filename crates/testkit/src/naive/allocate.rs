@@ -73,7 +73,7 @@ fn collect(cycle: &mut Cycle) -> BTreeMap<String, Worksheet> {
             }
             job.group.status.phase = GroupPhase::Inqueue;
         }
-        if job.group.wants_topology || gates::invalid_reason(cycle, &key).is_some() {
+        if job.group.wants_topology() || gates::invalid_reason(cycle, &key).is_some() {
             continue;
         }
         let sheet = worksheet(cycle, &key);

@@ -15,7 +15,7 @@ pub fn run(cycle: &mut Cycle) {
     for (key, job) in cycle.world.session_jobs() {
         let pending = job.group.status.phase == GroupPhase::Pending;
         let valid = gates::invalid_reason(cycle, key).is_none();
-        if !pending && valid && !job.group.wants_topology && !candidates(cycle, key).is_empty() {
+        if !pending && valid && !job.group.wants_topology() && !candidates(cycle, key).is_empty() {
             left.entry(job.queue.clone()).or_default().push(key.clone());
         }
     }

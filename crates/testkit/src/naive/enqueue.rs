@@ -14,7 +14,7 @@ pub fn run(cycle: &mut Cycle) {
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
         // What cannot be placed at all shall not reserve anything.
-        let placeable = !job.group.wants_topology && !unserved(cycle, key);
+        let placeable = !job.group.wants_topology() && !unserved(cycle, key);
         if job.group.status.phase == GroupPhase::Pending && placeable {
             let jobs = waiting.entry(job.queue.clone()).or_default();
             jobs.push(key.clone());

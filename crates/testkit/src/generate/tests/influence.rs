@@ -85,7 +85,7 @@ const REMOVALS: &[(&str, Removal)] = &[
         "phases",
         Group(|group| group.status.phase = Default::default()),
     ),
-    ("topology", Group(|group| group.wants_topology = false)),
+    ("topology", Group(|group| group.topology = None)),
     ("waiting times", Group(|group| group.annotations.clear())),
     ("capability", Queue(|queue| queue.capability.clear())),
     (

@@ -13,7 +13,7 @@ use crate::naive::{Cycle, gates};
 pub fn takes_part(cycle: &Cycle, key: &str) -> bool {
     let job = &cycle.world.jobs[key];
     cycle.world.queues.contains_key(&job.queue)
-        && !job.group.wants_topology
+        && !job.group.wants_topology()
         && gates::invalid_reason(cycle, key).is_none()
 }
 

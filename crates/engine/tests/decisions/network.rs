@@ -1,0 +1,246 @@
+//! Jobs that ask for a place in the network (spec/08).
+
+use pumice_model::Delta;
+use pumice_model::object::{
+    GroupObject, HighestTier, HyperNodeMembers, HyperNodeObject, PodObject, SubGroupPolicy,
+    TopologyRequest,
+};
+
+use crate::cluster::*;
+
+const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
+                    tiers: [{plugins: [{name: gang}, {name: predicates}, {name: network-topology-aware}]}]\n";
+
+fn hyper_node(name: &str, tier: i64, members: &[HyperNodeMembers]) -> Delta {
+    Delta::HyperNodeApply(Box::new(HyperNodeObject {
+        name: name.to_owned(),
+        tier,
+        tier_name: format!("tier-{tier}"),
+        members: members.to_vec(),
+        ..HyperNodeObject::default()
+    }))
+}
+
+fn nodes_named(pattern: &str) -> HyperNodeMembers {
+    HyperNodeMembers::NodesNamed(pattern.to_owned())
+}
+
+fn child(name: &str) -> HyperNodeMembers {
+    HyperNodeMembers::Child(name.to_owned())
+}
+
+/// Racks a, b (of two nodes with 2 cores each) below spine s, rack c beside it.
+fn racks(conf: &str) -> Cluster {
+    let mut cluster = Cluster::under(conf);
+    for name in ["a0", "a1", "b0", "b1", "c0", "c1"] {
+        cluster = cluster.node(node(name, "2c 8Gi pods=9"));
+    }
+    for rack in ["a", "b", "c"] {
+        cluster.apply(hyper_node(rack, 1, &[nodes_named(&format!("^{rack}"))]));
+    }
+    cluster.apply(hyper_node("s", 2, &[child("a"), child("b")]));
+    cluster
+}
+
+fn hard(tier: i64) -> Option<TopologyRequest> {
+    Some(TopologyRequest::Hard(HighestTier::Number(tier)))
+}
+
+fn asking(name: &str, min: i32, topology: Option<TopologyRequest>) -> GroupObject {
+    GroupObject {
+        topology,
+        ..group(name, min)
+    }
+}
+
+/// Members of a group with one core each.
+fn with_pods(mut cluster: Cluster, group: &str, count: usize) -> Cluster {
+    for at in 0..count {
+        cluster = cluster.pod(member(group, pod(&format!("{group}{at}"), "1c")));
+    }
+    cluster
+}
+
+/// First letters of the nodes that were bound to, each once.
+fn racks_of(binds: &[String]) -> String {
+    let mut racks: Vec<char> = binds
+        .iter()
+        .filter_map(|bind| bind.split(' ').nth(1)?.chars().next())
+        .collect();
+    racks.sort_unstable();
+    racks.dedup();
+    racks.into_iter().collect()
+}
+
+#[test]
+fn a_gang_fits_one_domain_of_the_lowest_tier_or_waits() {
+    for (tier, pods, expected) in [
+        (1, 4, "a"),
+        (1, 5, ""),
+        (2, 5, "ab"),
+        (2, 9, ""),
+        (3, 9, "abc"),
+    ] {
+        for conf in [CONF, NO_QUEUE_PLUGIN] {
+            let cluster = racks(conf).group(asking("g", pods, hard(tier)));
+            let mut cluster = with_pods(cluster, "g", pods as usize);
+            let binds = cluster.cycle();
+            assert_eq!(racks_of(&binds), expected, "{pods} pods, tier {tier}");
+            assert!(binds.is_empty() || binds.len() == pods as usize);
+        }
+    }
+}
+
+#[test]
+fn who_fits_nowhere_is_told_how_near_it_came() {
+    let taken = member("old", pod("old0", "1c"));
+    let cluster = racks(CONF)
+        .group(asking("old", 1, None))
+        .pod(on("a0", taken))
+        .group(asking("g", 9, hard(2)));
+    let mut cluster = with_pods(cluster, "g", 9);
+    assert!(cluster.cycle().is_empty());
+    let message = "no network domain holds PodGroup ns/g: tier 1: best domain b holds 4 of 9; \
+                   tier 2: best domain s holds 7 of 9";
+    assert_eq!(cluster.why("g3"), ("Unschedulable", message.to_owned()));
+}
+
+#[test]
+fn the_domain_that_ends_up_fuller_is_taken_and_the_first_among_equals() {
+    let cluster = racks(CONF)
+        .group(asking("old", 1, None))
+        .pod(on("b0", member("old", pod("old0", "1c"))))
+        .group(asking("g", 2, hard(1)));
+    assert_eq!(racks_of(&with_pods(cluster, "g", 2).cycle()), "b");
+    let cluster = racks(CONF).group(asking("g", 2, hard(1)));
+    assert_eq!(racks_of(&with_pods(cluster, "g", 2).cycle()), "a");
+}
+
+#[test]
+fn what_runs_decides_where_the_rest_goes() {
+    let running = |node: &str| on(node, member("g", pod("old", "1c")));
+    // It goes on in rack b until that is full.
+    let cluster = racks(CONF)
+        .group(asking("g", 1, hard(1)))
+        .pod(running("b0"));
+    let mut cluster = with_pods(cluster, "g", 5);
+    let binds = cluster.cycle();
+    assert_eq!((binds.len(), racks_of(&binds).as_str()), (3, "b"));
+    assert_eq!(cluster.why("g3").0, "Unschedulable");
+    // Spine s is around rack b.
+    let cluster = racks(CONF)
+        .group(asking("g", 1, hard(2)))
+        .pod(running("b0"));
+    let binds = with_pods(cluster, "g", 9).cycle();
+    assert_eq!((binds.len(), racks_of(&binds).as_str()), (7, "ab"));
+    // Soft: as near as there is room.
+    let soft = Some(TopologyRequest::Soft);
+    let cluster = racks(CONF).group(asking("g", 1, soft)).pod(running("c0"));
+    let binds = with_pods(cluster, "g", 3).cycle();
+    assert_eq!((binds.len(), racks_of(&binds).as_str()), (3, "c"));
+    // Pods in two racks: no rack holds both.
+    let mut cluster = racks(CONF)
+        .group(asking("g", 1, hard(1)))
+        .pod(running("a0"))
+        .pod(on("b0", member("g", pod("old1", "1c"))));
+    cluster = with_pods(cluster, "g", 1);
+    assert!(cluster.cycle().is_empty());
+    let message = "no network domain of an allowed tier has nodes and holds those PodGroup ns/g has pods \
+                   on: allow a higher tier, or mend the HyperNodes";
+    assert_eq!(cluster.why("g0"), ("Unschedulable", message.to_owned()));
+}
+
+#[test]
+fn soft_takes_the_lowest_tier_that_holds_the_gang() {
+    let soft = Some(TopologyRequest::Soft);
+    for (pods, expected) in [(4, "a"), (6, "ab"), (10, "abc")] {
+        let cluster = racks(CONF).group(asking("g", pods, soft.clone()));
+        let binds = with_pods(cluster, "g", pods as usize).cycle();
+        assert_eq!(racks_of(&binds), expected, "{pods} pods");
+    }
+}
+
+#[test]
+fn a_tier_is_asked_for_by_name_and_one_that_nobody_has_is_told() {
+    let named = |name: &str| Some(TopologyRequest::Hard(HighestTier::Name(name.to_owned())));
+    let cluster = racks(CONF).group(asking("g", 5, named("tier-2")));
+    assert_eq!(racks_of(&with_pods(cluster, "g", 5).cycle()), "ab");
+    let cluster = racks(CONF).group(asking("g", 1, named("tier-3")));
+    let mut cluster = with_pods(cluster, "g", 1);
+    assert!(cluster.cycle().is_empty());
+    let message = "PodGroup ns/g asks for network tier \"tier-3\", which no HyperNode has, did you mean \
+                   \"tier-1\"? (there are tier-1, tier-2)";
+    assert_eq!(cluster.why("g0"), ("Unschedulable", message.to_owned()));
+    // It comes when the tier does.
+    cluster.apply(hyper_node("t", 3, &[child("s"), child("c")]));
+    assert_eq!(cluster.cycle().len(), 1);
+}
+
+/// Policies that split a group by label `part` into sub-groups of two.
+fn by_part(topology: Option<TopologyRequest>) -> Vec<SubGroupPolicy> {
+    vec![SubGroupPolicy {
+        name: "part".to_owned(),
+        match_label_keys: vec!["part".to_owned()],
+        size: 2,
+        min_groups: 2,
+        topology,
+        ..SubGroupPolicy::default()
+    }]
+}
+
+fn parts(mut cluster: Cluster, request: &str) -> Cluster {
+    for at in 0..4 {
+        let part = PodObject {
+            labels: pairs(&[("part", &(at / 2).to_string())]),
+            ..pod(&format!("g{at}"), request)
+        };
+        cluster = cluster.pod(member("g", part));
+    }
+    cluster
+}
+
+#[test]
+fn each_sub_group_keeps_to_a_domain_of_its_own_within_that_of_the_job() {
+    // A pod fills a node: each pair needs a rack, the job both racks of the spine.
+    for (job, binds) in [(None, 4), (hard(2), 4), (hard(1), 0)] {
+        let grouped = GroupObject {
+            sub_groups: by_part(hard(1)),
+            ..asking("g", 4, job.clone())
+        };
+        let mut cluster = parts(racks(CONF).group(grouped), "2c");
+        let found = cluster.cycle();
+        assert_eq!(found.len(), binds, "{job:?}");
+        for pair in found.chunks(2) {
+            assert_eq!(racks_of(pair).len(), 1, "{found:?}");
+        }
+        if job.is_some() && binds > 0 {
+            assert_eq!(racks_of(&found), "ab");
+        }
+    }
+}
+
+#[test]
+fn best_effort_pods_stay_in_the_domain_of_their_job() {
+    let mut cluster = racks(CONF)
+        .group(asking("g", 1, hard(1)))
+        .pod(on("b0", member("g", pod("old", "1c"))))
+        .pod(member("g", pod("idle", "")));
+    let binds = cluster.cycle();
+    assert_eq!(racks_of(&binds), "b");
+}
+
+#[test]
+fn hyper_nodes_that_are_wrong_are_told_once_and_again_in_time() {
+    let mut cluster = racks(CONF);
+    cluster.apply(hyper_node("w", 3, &[child("s"), child("nobody")]));
+    cluster.cycle();
+    let events = cluster.engine.reports(10).hyper_node_events;
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| (event.name.as_str(), event.message.as_str()))
+        .collect();
+    let message = "member nobody is left out: there is no such HyperNode";
+    assert_eq!(told, [("w", message)]);
+    assert!(cluster.engine.reports(20).hyper_node_events.is_empty());
+    assert_eq!(cluster.engine.reports(20_000).hyper_node_events.len(), 1);
+}

@@ -1,0 +1,10 @@
+//! Which domain of the network is better (HyperNodeOrder): asked while a job looks for a domain, for the
+//! domains of one tier that may hold it. Nothing is kept.
+
+use pumice_model::{DomainIx, ResVec, State};
+
+/// A score of domains.
+pub trait DomainScore {
+    /// How good a domain is for pods that ask so much in all, in stored units; higher is better.
+    fn domain_score(&self, state: &State, domain: DomainIx, asked: &ResVec) -> f64;
+}

@@ -1,0 +1,149 @@
+//! HyperNode, and what PodGroups ask of the network (spec/08 §2.1, §3).
+
+use pumice_api::HyperNode;
+use pumice_api::NetworkTopology;
+use pumice_api::hyper_node::{HyperNodeMember, MemberSelector};
+use pumice_model::network::name_pattern;
+use pumice_model::object::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
+
+use crate::problem::{ObjectProblem, ObjectProblems, Path};
+use crate::{meta, selector};
+
+/// Reads a HyperNode.
+///
+/// # Errors
+/// Every problem: no name, a negative tier, a member of unknown type or without a selector, a pattern or
+/// label selector that cannot be read.
+pub fn hyper_node(object: &HyperNode) -> Result<HyperNodeObject, Vec<ObjectProblem>> {
+    let mut problems = ObjectProblems::default();
+    let path = Path::root("spec");
+    let spec = &object.spec;
+    if spec.tier < 0 {
+        let message = format!("{} is too small", spec.tier);
+        problems.add(path.field("tier"), message, "write 0 or more");
+    }
+    let members = spec.members.iter().enumerate();
+    let members = members.filter_map(|(at, one)| {
+        let path = path.item("members", at);
+        members_of(one, path, &mut problems)
+    });
+    let members: Vec<HyperNodeMembers> = members.collect();
+    let name = meta::name(&object.metadata, &mut problems);
+    problems.or(HyperNodeObject {
+        name,
+        uid: object.metadata.uid.clone().unwrap_or_default(),
+        tier: spec.tier,
+        tier_name: spec.tier_name.clone(),
+        members,
+    })
+}
+
+fn members_of(
+    wire: &HyperNodeMember,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Option<HyperNodeMembers> {
+    let is_node = match wire.kind.as_str() {
+        "Node" => true,
+        "HyperNode" => false,
+        other => {
+            let message = format!("{other:?} is not a type of members");
+            problems.add(path.field("type"), message, "write Node or HyperNode");
+            return None;
+        }
+    };
+    let at = path.field("selector");
+    let help = "write one of exactMatch, regexMatch and labelMatch";
+    match wire.selector.as_ref() {
+        Some(MemberSelector {
+            exact_match: Some(exact),
+            regex_match: None,
+            label_match: None,
+        }) => {
+            let name = exact.name.clone();
+            if name.is_empty() {
+                let at = at.field("exactMatch");
+                problems.add(at.field("name"), "the name is empty", "name a member");
+                return None;
+            }
+            Some(match is_node {
+                true => HyperNodeMembers::Node(name),
+                false => HyperNodeMembers::Child(name),
+            })
+        }
+        Some(MemberSelector {
+            exact_match: None,
+            regex_match: Some(regex),
+            label_match: None,
+        }) => {
+            let pattern = regex.pattern.clone();
+            if let Err(why) = name_pattern(&pattern) {
+                let at = at.field("regexMatch");
+                let help = "write a regular expression that matches names, for example \"^rack1-\"";
+                problems.add(at.field("pattern"), why, help);
+                return None;
+            }
+            Some(match is_node {
+                true => HyperNodeMembers::NodesNamed(pattern),
+                false => HyperNodeMembers::ChildrenNamed(pattern),
+            })
+        }
+        Some(MemberSelector {
+            exact_match: None,
+            regex_match: None,
+            label_match: Some(labels),
+        }) => {
+            if !is_node {
+                let help = "choose HyperNodes by exactMatch or regexMatch";
+                let message = "labelMatch selects nodes only";
+                problems.add(at.field("labelMatch"), message, help);
+                return None;
+            }
+            let at = at.field("labelMatch");
+            let selector = selector::label_selector(labels, at, problems);
+            Some(HyperNodeMembers::NodesLabelled(selector))
+        }
+        Some(MemberSelector {
+            exact_match: None,
+            regex_match: None,
+            label_match: None,
+        })
+        | None => {
+            problems.add(at, "there is no selector", help);
+            None
+        }
+        Some(_) => {
+            problems.add(at, "there is more than one selector", help);
+            None
+        }
+    }
+}
+
+/// What a PodGroup or one of its policies asks.
+pub(crate) fn request(
+    wire: Option<&NetworkTopology>,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Option<TopologyRequest> {
+    let wire = wire?;
+    match wire.mode.as_str() {
+        "soft" => return Some(TopologyRequest::Soft),
+        "hard" | "" => {}
+        other => {
+            let message = format!("{other:?} is not a mode");
+            problems.add(path.field("mode"), message, "write hard or soft");
+            return None;
+        }
+    }
+    Some(TopologyRequest::Hard(match wire.highest_tier_allowed {
+        Some(tier) => {
+            if tier < 0 {
+                let at = path.field("highestTierAllowed");
+                problems.add(at, format!("{tier} is too small"), "write 0 or more");
+            }
+            HighestTier::Number(tier)
+        }
+        None if wire.highest_tier_name.is_empty() => HighestTier::Missing,
+        None => HighestTier::Name(wire.highest_tier_name.clone()),
+    }))
+}

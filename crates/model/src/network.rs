@@ -1,0 +1,225 @@
+//! The network as a tree of domains (spec/08 §2): what HyperNodes say, checked and resolved against the
+//! nodes there are.
+//!
+//! The tree is made anew when a HyperNode changes, and when a node comes, goes or gets other labels.
+
+mod build;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use regex::{Regex, RegexBuilder};
+use smallvec::SmallVec;
+
+use crate::ix::{DomainIx, NodeIx};
+use crate::node::Nodes;
+use crate::object::{HighestTier, HyperNodeObject, TopologyRequest};
+
+/// How the cluster is called where domains are named.
+pub const CLUSTER: &str = "<cluster-top-hypernode>";
+/// Bytes that a compiled pattern may take.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// The pattern of a member, which may match anywhere in a name.
+///
+/// # Errors
+/// What is wrong with it: its grammar, or its size once compiled (1 MiB).
+pub fn name_pattern(text: &str) -> Result<Regex, String> {
+    let mut builder = RegexBuilder::new(text);
+    let made = builder.size_limit(PATTERN_BYTES).build();
+    made.map_err(|error| error.to_string().replace('\n', " "))
+}
+
+/// A set of nodes with a tier (spec/08 §1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkDomain {
+    /// Name of its HyperNode, or [`CLUSTER`].
+    pub name: Box<str>,
+    /// Lower is faster.
+    pub tier: i64,
+    /// Its nodes, in order.
+    pub nodes: Rc<[NodeIx]>,
+}
+
+/// A member of a HyperNode that is left out, or a name of a tier (spec/08 §2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HyperNodeFault {
+    /// Name of the HyperNode that says so.
+    pub hyper_node: Box<str>,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// HyperNodes, and the domains they make.
+#[derive(Default)]
+pub struct Network {
+    objects: BTreeMap<String, HyperNodeObject>,
+    /// By tier, then by name; the cluster is last.
+    domains: Vec<NetworkDomain>,
+    /// Of each node the domains it is in, in order.
+    of_node: Vec<SmallVec<[DomainIx; 4]>>,
+    /// Of each domain those that contain it, itself and the cluster among them.
+    around: Vec<SmallVec<[DomainIx; 4]>>,
+    /// By name; those that stand for several tiers stand for none.
+    tiers: BTreeMap<String, Option<i64>>,
+    faults: Vec<HyperNodeFault>,
+    is_built: bool,
+    epoch: u64,
+}
+
+impl Network {
+    /// All domains, by tier and then by name; the cluster is last.
+    pub fn domains(&self) -> &[NetworkDomain] {
+        &self.domains
+    }
+
+    /// A domain.
+    pub fn domain(&self, ix: DomainIx) -> &NetworkDomain {
+        &self.domains[ix.at()]
+    }
+
+    /// The domains a node is in, in order; the last one is the cluster.
+    pub fn of_node(&self, node: NodeIx) -> &[DomainIx] {
+        &self.of_node[node.at()]
+    }
+
+    /// The cluster as a domain.
+    pub fn cluster(&self) -> DomainIx {
+        DomainIx(self.domains.len() as u32 - 1)
+    }
+
+    /// Whether there are domains besides the cluster.
+    pub fn has_domains(&self) -> bool {
+        self.domains.len() > 1
+    }
+
+    /// HyperNodes as they were last seen, by name.
+    pub fn objects(&self) -> impl Iterator<Item = &HyperNodeObject> {
+        self.objects.values()
+    }
+
+    /// Names of tiers that can be asked for, in order.
+    pub fn tier_names(&self) -> impl Iterator<Item = &str> {
+        let known = self.tiers.iter().filter(|(_, tier)| tier.is_some());
+        known.map(|(name, _)| name.as_str())
+    }
+
+    /// A HyperNode as it was last seen.
+    pub fn object(&self, name: &str) -> Option<&HyperNodeObject> {
+        self.objects.get(name)
+    }
+
+    /// What is left out of the tree, by HyperNode.
+    pub fn faults(&self) -> &[HyperNodeFault] {
+        &self.faults
+    }
+
+    /// Moves when domains may have changed.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The highest tier a request allows.
+    ///
+    /// # Errors
+    /// A hard request that names no tier, or one that nobody has.
+    pub fn highest_tier(&self, request: &TopologyRequest) -> Result<i64, TierProblem> {
+        match request {
+            TopologyRequest::Soft => Ok(i64::MAX),
+            TopologyRequest::Hard(HighestTier::Number(tier)) => Ok(*tier),
+            TopologyRequest::Hard(HighestTier::Missing) => Err(TierProblem::Missing),
+            TopologyRequest::Hard(HighestTier::Name(name)) => match self.tiers.get(name) {
+                Some(Some(tier)) => Ok(*tier),
+                Some(None) => Err(TierProblem::Ambiguous(name.clone())),
+                None => Err(TierProblem::Unknown(name.clone())),
+            },
+        }
+    }
+
+    /// Domains of at most a tier that contain all of some nodes, in order; of those without nodes none.
+    pub fn containing(&self, nodes: &[NodeIx], highest: i64) -> Vec<DomainIx> {
+        let allowed = |ix: &DomainIx| {
+            let domain = self.domain(*ix);
+            domain.tier <= highest && !domain.nodes.is_empty()
+        };
+        let Some((first, others)) = nodes.split_first() else {
+            let all = (0..self.domains.len() as u32).map(DomainIx);
+            return all.filter(allowed).collect();
+        };
+        let holds_all = |ix: &DomainIx| others.iter().all(|node| self.holds(*ix, *node));
+        let around = self.of_node(*first).iter().copied();
+        around.filter(allowed).filter(holds_all).collect()
+    }
+
+    /// Whether a node is in a domain.
+    pub fn holds(&self, domain: DomainIx, node: NodeIx) -> bool {
+        self.of_node(node).contains(&domain)
+    }
+
+    /// Whether all nodes of a domain are in another.
+    pub fn is_within(&self, inner: DomainIx, outer: DomainIx) -> bool {
+        self.around[inner.at()].contains(&outer)
+    }
+
+    pub(crate) fn apply(&mut self, object: HyperNodeObject) -> bool {
+        let old = self.objects.insert(object.name.clone(), object.clone());
+        let changed = old != Some(object);
+        self.is_built &= !changed;
+        changed
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
+        let changed = self.objects.remove(name).is_some();
+        self.is_built &= !changed;
+        changed
+    }
+
+    /// A node has come or gone, or has other labels.
+    pub(crate) fn forget_nodes(&mut self) {
+        self.is_built = false;
+    }
+
+    /// Brings the tree in step with HyperNodes and nodes.
+    pub(crate) fn seal(&mut self, nodes: &Nodes) {
+        if self.is_built {
+            return;
+        }
+        let built = build::build(&self.objects, nodes);
+        self.domains = built.domains;
+        self.tiers = built.tiers;
+        self.faults = built.faults;
+        self.of_node = vec![SmallVec::new(); nodes.len()];
+        for (at, domain) in self.domains.iter().enumerate() {
+            for node in domain.nodes.iter() {
+                self.of_node[node.at()].push(DomainIx(at as u32));
+            }
+        }
+        let domains = (0..self.domains.len() as u32).map(DomainIx);
+        self.around = domains.map(|domain| self.those_around(domain)).collect();
+        self.is_built = true;
+        self.epoch += 1;
+    }
+
+    fn those_around(&self, inner: DomainIx) -> SmallVec<[DomainIx; 4]> {
+        match self.domain(inner).nodes.split_first() {
+            None => SmallVec::from_slice(&[inner, self.cluster()]),
+            Some((first, others)) => {
+                let around = self.of_node(*first).iter().copied();
+                around
+                    .filter(|outer| others.iter().all(|node| self.holds(*outer, *node)))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Why a hard request cannot be kept (spec/08 §3).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TierProblem {
+    /// It names no tier.
+    Missing,
+    /// No HyperNode has a tier of this name.
+    Unknown(String),
+    /// HyperNodes of several tiers carry this name.
+    Ambiguous(String),
+}

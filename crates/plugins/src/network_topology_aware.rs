@@ -1,0 +1,189 @@
+//! Plugin `network-topology-aware`: which domain of the network is better, and which node in it
+//! (spec/08 §6). That jobs stay within a domain is the actions' business.
+
+mod fill;
+mod others;
+mod unit;
+
+use pumice_conf::{Arg, Arguments, PluginSpec, Text};
+use pumice_framework::Plugin;
+use pumice_framework::points::{
+    CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore,
+};
+use pumice_model::{DomainIx, ResVec, State, TaskIx};
+
+use crate::registry::PluginEntry;
+use fill::FillWeights;
+use others::FillOfDomains;
+use unit::{Nearness, UnitOfPods};
+
+const WEIGHT: Arg<i64> = Arg::int("weight", 1, "Weight of every score of the plugin.")
+    .min(0)
+    .or_default();
+const WEIGHT_CPU: Arg<i64> = Arg::int(
+    "hypernode.binpack.cpu",
+    1,
+    "Weight of cpu in how full a domain is; 0 ignores it.",
+)
+.min(0)
+.or_default();
+const WEIGHT_MEMORY: Arg<i64> = Arg::int(
+    "hypernode.binpack.memory",
+    1,
+    "Weight of memory in how full a domain is; 0 ignores it.",
+)
+.min(0)
+.or_default();
+const LISTED: Arg<Text> = Arg::text(
+    "hypernode.binpack.resources",
+    "",
+    "Further resources that count, separated by commas.",
+);
+const WEIGHT_LISTED: Arg<i64> = Arg::int(
+    "hypernode.binpack.resources.*",
+    1,
+    "Weight of a listed resource.",
+)
+.min(0)
+.or_default();
+const OTHERS: Arg<bool> = Arg::switch(
+    "hypernode.binpack.normal-pod.enable",
+    true,
+    "Pods that ask for no place in the network get scores too, by how full the domains of a node are.",
+);
+const FADING: Arg<f64> = Arg::float(
+    "hypernode.binpack.normal-pod.fading",
+    0.8,
+    "Weight of a tier for such pods, relative to the tier below; 0 counts the first tier alone.",
+)
+.min_or_default(0.0);
+const MOST_DOMAINS: Arg<i64> = Arg::int(
+    "hypernode.gradient.evict.max-hypernodes",
+    8,
+    "Accepted and without effect: jobs that ask for a place in the network have nobody evicted.",
+)
+.min(1)
+.or_default();
+
+/// What the configuration may say.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "network-topology-aware",
+    summary: "Prefers network domains that end up fuller, and nodes close to the rest of their job.",
+    args: &[
+        WEIGHT.spec(),
+        WEIGHT_CPU.spec(),
+        WEIGHT_MEMORY.spec(),
+        LISTED.spec(),
+        WEIGHT_LISTED.spec(),
+        OTHERS.spec(),
+        FADING.spec(),
+        MOST_DOMAINS.spec(),
+    ],
+    ..PluginSpec::PLAIN
+};
+
+/// Entry of the list of plugins.
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
+    Box::new(NetworkTopologyAware::new(&conf.arguments))
+});
+
+/// The plugin.
+pub struct NetworkTopologyAware {
+    weight: i64,
+    fill: FillWeights,
+    /// Weight of a tier relative to the one below, for pods that ask for nothing; `None`: no scores.
+    fading: Option<f64>,
+}
+
+impl NetworkTopologyAware {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments) -> Self {
+        let listed = LISTED.read(arguments);
+        let names = listed.split(',').map(str::trim);
+        let names = names.filter(|name| !name.is_empty() && !matches!(*name, "cpu" | "memory"));
+        let mut listed: Vec<(String, i64)> = names
+            .map(|name| (name.to_owned(), WEIGHT_LISTED.read_for(arguments, name)))
+            .collect();
+        listed.sort();
+        listed.dedup();
+        Self {
+            weight: WEIGHT.read(arguments),
+            fill: FillWeights {
+                cpu: WEIGHT_CPU.read(arguments),
+                memory: WEIGHT_MEMORY.read(arguments),
+                listed,
+            },
+            fading: OTHERS.read(arguments).then(|| FADING.read(arguments)),
+        }
+    }
+}
+
+impl Plugin for NetworkTopologyAware {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn as_domain_score(&self) -> Option<&dyn DomainScore> {
+        (self.weight != 0).then_some(self as &dyn DomainScore)
+    }
+
+    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
+        (self.weight != 0).then_some(self as &dyn ClassSignature)
+    }
+
+    fn as_candidate_scores(&self) -> Option<&dyn CandidateScores> {
+        (self.weight != 0).then_some(self as &dyn CandidateScores)
+    }
+}
+
+impl DomainScore for NetworkTopologyAware {
+    fn domain_score(&self, state: &State, domain: DomainIx, asked: &ResVec) -> f64 {
+        let nodes = state.nodes();
+        let parts = self.fill.parts(state, asked);
+        let members = &state.network().domain(domain).nodes;
+        let sum = |column: Option<&[i64]>| -> i64 {
+            let amounts = column.map(|column| members.iter().map(|node| column[node.at()]));
+            amounts.map_or(0, |amounts| amounts.fold(0, i64::saturating_add))
+        };
+        let parts = parts.iter().map(|part| {
+            let used = sum(nodes.used.column(part.resource));
+            (*part, used, sum(nodes.total.column(part.resource)))
+        });
+        fill::fill(parts) * 100.0 * self.weight as f64
+    }
+}
+
+impl ClassSignature for NetworkTopologyAware {
+    fn signature(&self, state: &State, task: TaskIx) -> String {
+        let unit = UnitOfPods::that_asks(state, task);
+        unit.map_or(String::new(), |unit| unit.to_string())
+    }
+}
+
+impl CandidateScores for NetworkTopologyAware {
+    fn candidate_scores(
+        &self,
+        with: &mut Counting<'_>,
+        class: &Class,
+        scores: &mut Vec<Box<dyn CandidateScore>>,
+    ) {
+        let state = with.state();
+        if !state.network().has_domains() {
+            return;
+        }
+        if let Some(unit) = UnitOfPods::of_text(class.signature.of(SPEC.name)) {
+            scores.push(Box::new(Nearness::new(unit, self.weight)));
+            return;
+        }
+        let parts = self.fill.parts(state, &class.shape.request);
+        if let Some(fading) = self.fading
+            && !parts.is_empty()
+        {
+            let score = FillOfDomains::new(state, parts, fading, self.weight);
+            scores.push(Box::new(score));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
