@@ -42,6 +42,7 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     pending(out, report)?;
     queues(out, report)?;
     hyper_nodes(out, report)?;
+    warnings(out, report)?;
     if !report.ignored.is_empty() {
         let kinds: Vec<String> = report
             .ignored
@@ -301,13 +302,34 @@ fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         out,
         ["NAME", "STATE", "SHARE", "ALLOCATED", "DESERVED"],
         rows.collect(),
-    )?;
-    let warnings = report
-        .queues
-        .iter()
-        .filter(|queue| !queue.warning.is_empty());
-    for queue in warnings {
-        writeln!(out, "queue {}: {}", queue.name, queue.warning)?;
+    )
+}
+
+/// What owners are told of what is written on their objects.
+fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let jobs = job_names(report);
+    let queues = report.queues.iter();
+    let queues = queues.filter(|queue| !queue.warning.is_empty());
+    let queues = queues.map(|queue| (format!("queue {}", queue.name), &queue.warning));
+    let groups = report.pod_groups.iter().flat_map(|group| {
+        let name = jobs.get(group.name.as_str()).copied();
+        let name = name.unwrap_or(group.name.as_str());
+        let warnings = group.warnings.iter();
+        warnings.map(move |warning| (name.to_owned(), warning))
+    });
+    let pods = report.pod_warnings.iter();
+    let pods = pods.map(|of| (of.pod.clone(), &of.warning));
+    let hyper_nodes = report.hyper_nodes.iter();
+    let hyper_nodes = hyper_nodes.filter(|one| !one.warning.is_empty());
+    let hyper_nodes = hyper_nodes.map(|one| (format!("hypernode {}", one.name), &one.warning));
+    let others = groups.chain(pods).chain(hyper_nodes);
+    let all: Vec<(String, &String)> = queues.chain(others).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    section(out, "WARNINGS")?;
+    for (about, text) in all {
+        writeln!(out, "{about}: {text}")?;
     }
     Ok(())
 }
@@ -321,15 +343,7 @@ fn hyper_nodes(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         let (tier, nodes) = (one.tier.to_string(), one.nodes.to_string());
         [one.name.clone(), tier, nodes]
     });
-    columns(out, ["NAME", "TIER", "NODES"], rows.collect())?;
-    let with_warning = report
-        .hyper_nodes
-        .iter()
-        .filter(|one| !one.warning.is_empty());
-    for one in with_warning {
-        writeln!(out, "hypernode {}: {}", one.name, one.warning)?;
-    }
-    Ok(())
+    columns(out, ["NAME", "TIER", "NODES"], rows.collect())
 }
 
 fn section(out: &mut impl Write, title: &str) -> anyhow::Result<()> {

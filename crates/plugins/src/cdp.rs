@@ -169,6 +169,11 @@ impl Victims for Cdp {
         let cool = cool.filter(|victim| !self.is_cooling(state, *victim));
         VictimAnswer::new(Weight::Protection, cool.collect())
     }
+
+    fn never(&self, state: &State, _: Purpose, _: TaskIx, candidate: TaskIx) -> Option<Weight> {
+        self.is_cooling(state, candidate)
+            .then_some(Weight::Protection)
+    }
 }
 
 #[cfg(test)]
