@@ -155,6 +155,11 @@ fn search<Left>(
             let attempt = within(session.state, attempt, domain);
             forget_tries(session, unit.job, &before);
             let (fit, left) = try_in(session, kernel, &attempt);
+            // A unit that was ready before is so without having got anything.
+            let fit = match session.steps_since(start) {
+                0 => Fit::No,
+                _ => fit,
+            };
             if session.work.is_postponed(unit.job) {
                 return None;
             }
