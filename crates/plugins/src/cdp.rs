@@ -178,6 +178,11 @@ impl Victims for Cdp {
     fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
         Some(self.cool(state, candidates))
     }
+
+    fn never(&self, state: &State, _: Purpose, _: TaskIx, candidate: TaskIx) -> Option<Weight> {
+        self.is_cooling(state, candidate)
+            .then_some(Weight::Protection)
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,9 @@ const NPU_CASES: u64 = 1500;
 /// Full clusters, for whose pods others are evicted.
 const EVICTING_CASES: u64 = 1000;
 
+/// Others of them that told the two apart once.
+const EVICTING_FOUND: &[u64] = &[2158];
+
 /// Random wide ones.
 const WIDE_CASES: u64 = 24;
 
@@ -211,6 +214,9 @@ fn whom_to_evict_is_decided_as_by_the_naive_loop() {
         let outcome = check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 1);
         evictions += outcome.evictions.len() as u64;
         binds += outcome.binds.len() as u64;
+    }
+    for seed in EVICTING_FOUND.iter().copied() {
+        check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 1);
     }
     // The cases are not trivial.
     assert!(evictions > cases / 4, "{evictions} evictions");

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use pumice_framework::points::{ClassKey, Purpose, Signature};
 use pumice_framework::{Session, VictimCounts};
-use pumice_model::{JobIx, NodeIx, State, TaskIx};
-use rustc_hash::FxHashMap;
+use pumice_model::{JobIx, NodeIx, State, TaskIx, TaskStatus};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::{self, RankedVictim, Scope};
 use super::cost::Cost;
@@ -16,8 +16,8 @@ use crate::kernel::Kernel;
 /// Tables of classes that are kept at a time: those asked for last.
 const TABLES: usize = 8;
 
-/// What tells tables apart.
-type TableKey = (ClassKey, Signature);
+/// What tells tables apart: the class, with the serial of what it asks of volumes, and its signature.
+type TableKey = (ClassKey, u64, Signature);
 
 /// Whom to evict where.
 pub struct Found {
@@ -44,6 +44,8 @@ struct ScopeNodes {
     with_victims: usize,
     cursor: u64,
     gains: usize,
+    /// Jobs of victims that have no more to give.
+    spent: FxHashSet<JobIx>,
     tables: Vec<(TableKey, NodeTable)>,
     /// The job for which nodes were weighed.
     weighed_for: Option<JobIx>,
@@ -108,6 +110,7 @@ impl ScopeNodes {
             scope,
             cursor: state.nodes().touch_cursor(),
             gains: session.gains(),
+            spent: FxHashSet::default(),
             tables: Vec::new(),
             weighed_for: None,
             evaluation: 0,
@@ -201,8 +204,10 @@ impl ScopeNodes {
         };
         let mut again: Vec<NodeIx> = touched.collect();
         for job in gained {
+            self.spent.remove(&job);
             again.extend(self.nodes_of(session.state, job));
         }
+        again.extend(self.nodes_of_spent(session, preemptor.task, &again));
         self.cursor = session.state.nodes().touch_cursor();
         again.sort_unstable();
         again.dedup();
@@ -242,6 +247,34 @@ impl ScopeNodes {
         }
     }
 
+    /// Nodes of jobs that have lost so many pods on some of these nodes that none of the others goes any more:
+    /// they do not count there from now on (spec/07 §3).
+    fn nodes_of_spent(
+        &mut self,
+        session: &Session,
+        preemptor: TaskIx,
+        touched: &[NodeIx],
+    ) -> Vec<NodeIx> {
+        let (state, purpose) = (&*session.state, self.scope.purpose);
+        let mut nodes = Vec::new();
+        let there = touched.iter().flat_map(|node| state.nodes().tasks(*node));
+        for task in there.copied() {
+            let (status, job) = (state.task(task).status, state.task(task).job);
+            if status == TaskStatus::Releasing
+                && let Some(job) = job
+                && !self.spent.contains(&job)
+                && session
+                    .plugins
+                    .is_never_victim(state, purpose, preemptor, task)
+            {
+                self.spent.insert(job);
+                let left = state.job(job).tasks.iter();
+                nodes.extend(left.filter_map(|task| state.task(*task).node));
+            }
+        }
+        nodes
+    }
+
     /// Nodes whose candidates may be others because a job has gained a place.
     fn nodes_of(&self, state: &State, job: JobIx) -> Vec<NodeIx> {
         let on_node = |tasks: &[TaskIx]| -> Vec<NodeIx> {
@@ -265,7 +298,9 @@ impl ScopeNodes {
     ) -> Option<()> {
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         let signature = plugins.signature(state, preemptor.task).unwrap_or_default();
-        let key = (ClassKey::of(state, preemptor.task), signature);
+        let class = ClassKey::of(state, preemptor.task);
+        let volumes = state.volumes().serial(class.volumes);
+        let key = (class, volumes, signature);
         if let Some(at) = self.tables.iter().position(|(known, _)| *known == key) {
             let table = self.tables.remove(at);
             self.tables.push(table);

@@ -28,6 +28,7 @@ pub fn victims(
     preemptor: &Task,
     candidates: &[String],
 ) -> Vec<String> {
+    let candidates = &without_protected(cycle, purpose, preemptor, candidates)[..];
     let mut decided: Option<(Vec<String>, bool)> = None;
     let mut vetoes = Vec::new();
     for tier in &cycle.config.tiers {
@@ -53,6 +54,34 @@ pub fn victims(
         victims.retain(|uid| is_below(&cycle.world, purpose, preemptor, uid));
     }
     victims
+}
+
+/// The candidates without those whom a plugin of the tier that decides refuses whoever else goes: they count
+/// in no running totals.
+fn without_protected(
+    cycle: &Cycle,
+    purpose: Purpose,
+    preemptor: &Task,
+    candidates: &[String],
+) -> Vec<String> {
+    let one_by_one = ["priority", "conformance", "cdp", "gang"];
+    let mut kept = candidates.to_vec();
+    let alone = |plugin: &PluginConf, uid: &String| {
+        answer(cycle, plugin, purpose, preemptor, std::slice::from_ref(uid))
+    };
+    let mut tiers = cycle.config.tiers.iter();
+    let answers = |plugin: &PluginConf| answer(cycle, plugin, purpose, preemptor, &[]).is_some();
+    if let Some(tier) = tiers.find(|tier| tier.plugins.iter().any(answers)) {
+        for plugin in &tier.plugins {
+            if one_by_one.contains(&plugin.name.as_str()) {
+                kept.retain(|uid| {
+                    let answer = alone(plugin, uid);
+                    answer.is_none_or(|answer| !answer.allowed.is_empty())
+                });
+            }
+        }
+    }
+    kept
 }
 
 fn common(candidates: &[String], answers: &[Answer]) -> Vec<String> {

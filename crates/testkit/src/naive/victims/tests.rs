@@ -379,6 +379,23 @@ fn a_queue_takes_back_what_it_deserves_and_no_more() {
 }
 
 #[test]
+fn the_protected_do_not_protect_others() {
+    // qa has 8 cores and deserves 4. Of all its pods the two of the gang come first, which may not go.
+    let cluster = cluster()
+        .nodes([node("n0", 8, 32, 110, &[])])
+        .queues([queue("qa", 1), queue("qb", 1)])
+        .groups([
+            group("gang", "qa", 2, GroupPhase::Running),
+            of_class("mid", group("rest", "qa", 0, GroupPhase::Running)),
+            group("b", "qb", 1, GroupPhase::Inqueue),
+        ])
+        .pods([0, 1].map(|at| on("n0", member("gang", pod(&format!("g{at}"), 2000, GI)))))
+        .pods([0, 1].map(|at| on("n0", member("rest", pod(&format!("r{at}"), 2000, GI)))))
+        .pods([0, 1].map(|at| member("b", pod(&format!("b{at}"), 2000, GI))));
+    assert_eq!(evicted(&run(&usual(), &cluster, 1)), ["ns/r0"]);
+}
+
+#[test]
 fn a_later_pod_of_the_plan_makes_an_earlier_victim_stay() {
     // p0 wants one core, for which v0 would do; p1 wants four, for which v1 has to go as well, and
     // leaves five.
