@@ -109,6 +109,9 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
         ArgKind::Map(specs) if !field.value.is_null() => {
             return read_map(field, spec, specs, found);
         }
+        ArgKind::Maps(specs) if !field.value.is_null() => {
+            return read_maps(field, spec, specs, found);
+        }
         ArgKind::TextMaps { most, example } if !field.value.is_null() => {
             check_text_maps(field, most, example, found);
             return free_value(field.value, found);
@@ -146,6 +149,16 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
             None => return report_kind(field, spec, found),
         },
         (ArgKind::Str, ..) => Value::Str(text.to_owned()),
+        (ArgKind::Formed(form), ..) => match (form.fault)(text.trim()) {
+            None => Value::Str(text.to_owned()),
+            Some(fault) => {
+                let (name, shown) = (shorten(field.name), shorten(text));
+                let message = format!("`{name}`: `{shown}` {fault}");
+                let finding = found.error("E0311-malformed-text", field.value, message);
+                finding.help(format!("write {}, as in `{}`", form.phrase, form.example));
+                return None;
+            }
+        },
         (ArgKind::Choice { values, otherwise }, ..) => {
             check_choice(field, (values, text), otherwise, found);
             Value::Str(text.to_owned())
@@ -184,6 +197,34 @@ fn read_map(
     Some(Value::Map(pairs.collect()))
 }
 
+/// A list of such maps. Faults are told in each; what is read of the others does not count then.
+fn read_maps(
+    field: &Field<'_, '_>,
+    spec: &ArgSpec,
+    specs: &'static [ArgSpec],
+    found: &mut Findings,
+) -> Option<Value> {
+    let Some(items) = field.value.items() else {
+        return report_kind(field, spec, found);
+    };
+    let mut maps = Vec::new();
+    for item in items {
+        if item.entries().is_none() {
+            let (name, what) = (shorten(field.name), item.describe());
+            let message = format!("an entry of `{name}` must be a map, not {what}");
+            let finding = found.error("E0301-wrong-type", item, message);
+            finding.help("write its keys below `-`, as in `- name: …`");
+            continue;
+        }
+        let map = read_arguments(item, field.name, specs, None, found);
+        let pairs = map
+            .iter()
+            .map(|(key, value)| (key.to_owned(), value.clone()));
+        maps.push(Value::Map(pairs.collect()));
+    }
+    Some(Value::List(maps))
+}
+
 fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
     let expected = spec.kind.phrase();
     let message = format!(
@@ -202,7 +243,9 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
         (ArgKind::Float, _) => "1.5".to_owned(),
         (ArgKind::Bool, _) => "true".to_owned(),
         (ArgKind::Duration, _) => "30s".to_owned(),
+        (ArgKind::Formed(form), _) => form.example.to_owned(),
         (ArgKind::Map(_), _) => "{}".to_owned(),
+        (ArgKind::Maps(_), _) => "[{}]".to_owned(),
         (ArgKind::TextMaps { example, .. }, _) => format!("[{{{example}}}]"),
         (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
     };
