@@ -65,10 +65,7 @@ const PERIOD: Arg<FormedText> = Arg::formed(
     TextForm {
         phrase: "a duration of a second or more",
         example: "30s",
-        fault: |text| match period_ns(text) {
-            Ok(_) => None,
-            Err(fault) => Some(fault),
-        },
+        fault: |text| period_ns(text).err(),
     },
     "1m",
     "How often pods are evicted from closed zones.",

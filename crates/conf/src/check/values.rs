@@ -5,7 +5,7 @@ use crate::arguments::{Arguments, Value, last_wins};
 use crate::diagnostic::Findings;
 use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
-use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, find_arg};
+use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, TextForm, find_arg};
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
 use pumice_yaml::tree::{Data, YamlNode};
 
@@ -149,16 +149,7 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
             None => return report_kind(field, spec, found),
         },
         (ArgKind::Str, ..) => Value::Str(text.to_owned()),
-        (ArgKind::Formed(form), ..) => match (form.fault)(text.trim()) {
-            None => Value::Str(text.to_owned()),
-            Some(fault) => {
-                let (name, shown) = (shorten(field.name), shorten(text));
-                let message = format!("`{name}`: `{shown}` {fault}");
-                let finding = found.error("E0311-malformed-text", field.value, message);
-                finding.help(format!("write {}, as in `{}`", form.phrase, form.example));
-                return None;
-            }
-        },
+        (ArgKind::Formed(form), ..) => return read_formed(field, text, form, found),
         (ArgKind::Choice { values, otherwise }, ..) => {
             check_choice(field, (values, text), otherwise, found);
             Value::Str(text.to_owned())
@@ -178,6 +169,22 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
     };
     warn_range(field, spec, &value, found);
     Some(value)
+}
+
+/// A text of a form of its own.
+fn read_formed(
+    field: &Field<'_, '_>,
+    text: &str,
+    form: TextForm,
+    found: &mut Findings,
+) -> Option<Value> {
+    let Some(fault) = (form.fault)(text.trim()) else {
+        return Some(Value::Str(text.to_owned()));
+    };
+    let message = format!("`{}`: `{}` {fault}", shorten(field.name), shorten(text));
+    let finding = found.error("E0311-malformed-text", field.value, message);
+    finding.help(format!("write {}, as in `{}`", form.phrase, form.example));
+    None
 }
 
 /// A map whose keys have specs of their own.

@@ -341,7 +341,7 @@ fn a_text_of_a_form_is_refused_where_it_has_another_and_lists_of_maps_are_checke
     for expected in [
         "error[E0311-malformed-text]: `even`: `three` is odd\n --> conf:6:13",
         "write an even number in words, as in `two`",
-        "`count` must be a whole number, not the string \"many\"\n --> conf:8:25",
+        "`count` must be a whole number, not the string \"many\"\n --> conf:8:26",
         "an entry of `steps` must be a map, not the string \"b\"\n --> conf:9:9",
         "`steps` has no argument `nme`; it has no effect\n  --> conf:10:10",
         "did you mean `name`?",
