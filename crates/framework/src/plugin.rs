@@ -6,7 +6,7 @@ use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
     JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters,
     NodeScores, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
-    Victims,
+    VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -186,6 +186,11 @@ pub trait Plugin {
 
     /// Who may be evicted.
     fn as_victims(&self) -> Option<&dyn Victims> {
+        None
+    }
+
+    /// Who is to be evicted for nobody's sake.
+    fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
         None
     }
 

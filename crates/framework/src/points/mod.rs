@@ -13,7 +13,7 @@
 //! | [`candidates`] | scores that compare candidates | all of them | not at all |
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
 //! | [`network`] | scores of domains of the network | – | not at all |
-//! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first | – | not at all |
+//! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
 //!
@@ -56,5 +56,5 @@ pub use order::{JobOrder, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
 pub use score::{NodeScore, NodeScores, Normalised, StaticPart};
-pub use victims::{Purpose, QueueDistance, Reclaimer, Victims};
+pub use victims::{Purpose, QueueDistance, Reclaimer, VictimTasks, Victims};
 pub use vote::{Invalid, JobPipelined, JobReady, JobStarving, JobValid};
