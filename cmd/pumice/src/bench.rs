@@ -109,6 +109,10 @@ pub struct PlacementArguments {
     /// Shared devices
     #[arg(long, value_enum, default_value = "none")]
     pub devices: BenchDevices,
+    /// Tiers of HyperNodes (the first of 16 nodes each, each further one of 16 of the tier below); every
+    /// pending job keeps to one of the highest
+    #[arg(long, default_value_t = 0)]
+    pub topology: usize,
     /// Units of work a job may take of a cycle; 0: no limit
     #[arg(long, default_value_t = 0)]
     pub job_work_limit: u64,
@@ -197,7 +201,11 @@ fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
                 BenchDevices::MindclusterNpu => Some("AscendMindClusterVNPUEnable"),
             };
             let devices = devices.map_or_else(String::new, deviceshare);
-            let text = format!("{DEFAULT_CONF}{devices}");
+            let network = match arguments.topology {
+                0 => "",
+                _ => "  - name: network-topology-aware\n",
+            };
+            let text = format!("{DEFAULT_CONF}{devices}{network}");
             configuration("built-in configuration", text.as_bytes())
         }
     }

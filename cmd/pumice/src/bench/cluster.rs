@@ -2,8 +2,9 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PodTerm, PriorityClassObject,
-    QueueObject, Requirement, Selector, SelectorOp, SpreadConstraint, Unsatisfiable,
+    GroupObject, GroupPhase, HighestTier, HyperNodeMembers, HyperNodeObject, NodeObject, PodObject,
+    PodPhase, PodTerm, PriorityClassObject, QueueObject, Requirement, Selector, SelectorOp,
+    SpreadConstraint, TopologyRequest, Unsatisfiable,
 };
 
 use super::evict::{EvictArguments, EvictFor};
@@ -28,6 +29,7 @@ pub fn build(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
         }
         apply(Delta::NodeApply(Box::new(node)));
     }
+    hyper_nodes(arguments, &mut apply);
     for number in 0..arguments.running {
         let mut pod = running(number, arguments.nodes);
         if arguments.devices == BenchDevices::Vgpu {
@@ -52,6 +54,30 @@ pub fn build(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
     }
     for number in 0..arguments.plain {
         apply(Delta::PodApply(Box::new(plain(number))));
+    }
+}
+
+/// HyperNodes of a tier that make one of the next tier, and nodes that make one of the first.
+const MEMBERS: usize = 16;
+
+fn hyper_nodes(arguments: &PlacementArguments, mut apply: impl FnMut(Delta)) {
+    let name = |tier: usize, at: usize| format!("tier-{tier}-{at:06}");
+    let mut below = arguments.nodes;
+    for tier in 1..=arguments.topology {
+        let count = below.div_ceil(MEMBERS);
+        for at in 0..count {
+            let members = (at * MEMBERS..below.min((at + 1) * MEMBERS)).map(|member| match tier {
+                1 => HyperNodeMembers::Node(node_name(member)),
+                _ => HyperNodeMembers::Child(name(tier - 1, member)),
+            });
+            apply(Delta::HyperNodeApply(Box::new(HyperNodeObject {
+                name: name(tier, at),
+                tier: tier as i64,
+                members: members.collect(),
+                ..HyperNodeObject::default()
+            })));
+        }
+        below = count;
     }
 }
 
@@ -321,6 +347,8 @@ fn group(arguments: &PlacementArguments, job: usize) -> GroupObject {
         min_member: arguments.gang as i32,
         queue: queue_name(job % arguments.queues.max(1)),
         min_resources: Some(vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)]),
+        topology: (arguments.topology > 0)
+            .then(|| TopologyRequest::Hard(HighestTier::Number(arguments.topology as i64))),
         ..GroupObject::default()
     }
 }

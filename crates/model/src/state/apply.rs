@@ -7,7 +7,7 @@ use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
 use crate::job::Origin;
-use crate::object::{NodeObject, PodObject, PriorityClassObject, QueueObject};
+use crate::object::{NodeObject, Pairs, PodObject, PriorityClassObject, QueueObject};
 use crate::queue::Queue;
 use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
@@ -64,18 +64,8 @@ impl State {
                     self.reprioritise(&name);
                 }
             }
-            Delta::NamespaceApply(namespace) => {
-                let changed = self
-                    .topology
-                    .set_namespace(&namespace.name, Some(namespace.labels));
-                self.counts_stale |= changed;
-                self.generation += u64::from(changed);
-            }
-            Delta::NamespaceDelete(name) => {
-                let changed = self.topology.set_namespace(&name, None);
-                self.counts_stale |= changed;
-                self.generation += u64::from(changed);
-            }
+            Delta::NamespaceApply(space) => self.set_namespace(&space.name, Some(space.labels)),
+            Delta::NamespaceDelete(name) => self.set_namespace(&name, None),
             Delta::WorkloadApply(workload) => {
                 let changed = self.topology.set_workload(&mut self.names, workload);
                 self.appearances_stale |= changed;
@@ -100,6 +90,12 @@ impl State {
             | Delta::QuotaDelete(..) => self.apply_allowance(delta),
             storage => self.apply_storage(storage),
         }
+    }
+
+    fn set_namespace(&mut self, name: &str, labels: Option<Pairs>) {
+        let changed = self.topology.set_namespace(name, labels);
+        self.counts_stale |= changed;
+        self.generation += u64::from(changed);
     }
 
     fn apply_priority_class(&mut self, class: PriorityClassObject) {
