@@ -15,6 +15,7 @@ mod newcomers;
 mod npus;
 mod operators;
 mod placement;
+mod queue_room;
 mod queues;
 mod reasons;
 mod reports;

@@ -37,6 +37,7 @@ impl State {
             sub_jobs: Vec::new(),
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
+            in_doubt: ResVec::default(),
             pending: WideSum::default(),
             total: ResVec::default(),
             gated: ResVec::default(),
@@ -126,6 +127,7 @@ impl State {
             let queue = &mut self.queues[old.at()];
             queue.allocated.sub(&job.allocated);
             queue.pipelined.sub(&job.pipelined);
+            queue.in_doubt.sub(&job.in_doubt);
             queue.pending.shift_sum(&job.pending, -1);
             queue.jobs -= 1;
             self.touch_queue(old);
@@ -135,6 +137,7 @@ impl State {
             let queue = &mut self.queues[new.at()];
             queue.allocated.add(&job.allocated);
             queue.pipelined.add(&job.pipelined);
+            queue.in_doubt.add(&job.in_doubt);
             queue.pending.shift_sum(&job.pending, 1);
             queue.jobs += 1;
             self.touch_queue(new);
