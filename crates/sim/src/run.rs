@@ -128,6 +128,7 @@ pub fn simulate(
         .into_iter()
         .map(|(kind, count)| Ignored { kind, count })
         .collect();
+    problems.extend(world.doubtful_budgets());
     let notes = engine.take_device_notes().into_iter();
     problems.extend(notes.map(|note| device_problem(note, &world, &input.device_maps)));
     report.problems = problems.iter().map(problem_line).collect();

@@ -1,6 +1,7 @@
 //! Who could be evicted as far as marks and status go (spec/07 §2.3), by node.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use pumice_framework::points::Purpose;
 use pumice_framework::{Plugins, VictimCounts};
@@ -122,11 +123,28 @@ pub fn count(state: &State, plugins: &Plugins, scope: &Scope, preemptor: TaskIx)
         }
     }
     if !kept.is_empty() {
+        counts.budgets = budgets_of(state, &kept);
         counts.by_plugin =
             plugins.kept_by_plugin(state, purpose, preemptor, &candidates, &mut kept);
     }
     counts.unnamed = kept.len();
     counts
+}
+
+/// Budgets that let fewer pods go than they select of these, by name.
+fn budgets_of(state: &State, tasks: &FxHashSet<TaskIx>) -> Vec<String> {
+    let mut selected: BTreeMap<(&str, &str), (i32, i32)> = BTreeMap::new();
+    for task in tasks {
+        for budget in state.budgets_of(*task) {
+            let object = &budget.object;
+            let of = selected.entry((&object.namespace, &object.name));
+            of.or_insert((object.allowed, 0)).1 += 1;
+        }
+    }
+    let short = selected.iter().filter(|(_, (allowed, of))| allowed < of);
+    short
+        .map(|((namespace, name), _)| format!("{namespace}/{name}"))
+        .collect()
 }
 
 /// One candidate.
