@@ -275,6 +275,9 @@ impl Session<'_> {
                     by,
                 } => {
                     self.state.decide_eviction(task, from);
+                    if self.is_served.insert(by) {
+                        self.served.push(by);
+                    }
                     self.plan.evictions.push(Eviction {
                         task,
                         from,

@@ -10,6 +10,7 @@ mod conditions;
 mod device_changes;
 mod devices;
 mod gangs;
+mod left_alone;
 mod metrics_snapshot;
 mod newcomers;
 mod npus;
