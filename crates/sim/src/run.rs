@@ -174,7 +174,7 @@ fn record(
         world.evict(&pod);
         report.evictions.push(EvictionLine {
             pod,
-            by: state.job_key(eviction.by),
+            by: eviction.by.map(|by| state.job_key(by)),
             action: eviction.reason.to_owned(),
             group: group_of(state, eviction.task),
         });
