@@ -276,8 +276,10 @@ impl Session<'_> {
                     by,
                 } => {
                     self.state.decide_eviction(task, from);
-                    if self.is_served.insert(by) {
-                        self.served.push(by);
+                    if let Some(job) = by
+                        && self.is_served.insert(job)
+                    {
+                        self.served.push(job);
                     }
                     self.plan.evictions.push(Eviction {
                         task,
