@@ -216,7 +216,7 @@ impl DomainFilter for ZoneLimit {
         changed.some.extend(touched.iter().map(domain));
     }
 
-    fn reject(&self, cell: Cell<'_>) -> Option<ReasonId> {
+    fn reject(&self, cell: Cell<'_>, _: LoadMoment) -> Option<ReasonId> {
         let pods = self.pods[cell.domain(0) as usize];
         (pods >= MOST_PODS_OF_ZONE).then_some(self.reason)
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pumice_model::CounterIx;
+use pumice_model::LoadMoment;
 use pumice_model::NodeIx;
 use pumice_model::domains::Domains;
 use pumice_model::topology::{CountTable, Topology};
@@ -53,7 +54,15 @@ impl Sums {
     }
 }
 
-/// Sums by domain.
+/// What of the sums is being released.
+#[derive(Debug, Default)]
+struct Leaving {
+    seen: CountTable,
+    by_domain: CountTable,
+    total: i64,
+}
+
+/// Sums by domain, now and once what is being released is gone.
 #[derive(Debug)]
 pub struct DomainSum {
     counter: CounterIx,
@@ -68,8 +77,9 @@ pub struct DomainSum {
     levels: BTreeMap<i64, u32>,
     domain_counts: Vec<bool>,
     counting: u32,
-    /// Sum over all domains.
-    pub total: i64,
+    total: i64,
+    /// Made when something is being released for the first time.
+    leaving: Option<Box<Leaving>>,
 }
 
 impl DomainSum {
@@ -106,6 +116,7 @@ impl DomainSum {
             domain_counts,
             counting,
             total: 0,
+            leaving: None,
         };
         for (node, _) in topology.counts(counter).iter() {
             sum.update(topology, NodeIx(node));
@@ -113,16 +124,17 @@ impl DomainSum {
         sum
     }
 
-    /// Looks at a node again; the domain whose sum changed, if any.
+    /// Looks at a node again; the domain whose sum changed, now or later, if any.
     pub fn update(&mut self, topology: &Topology, node: NodeIx) -> Option<u32> {
         let domain = self.domains.of_node[node.at()];
         if domain == Domains::NONE || self.eligible.as_ref().is_some_and(|ok| !ok[node.at()]) {
             return None;
         }
+        let stays_alike = !self.update_leaving(topology, node, domain);
         let now = topology.count(self.counter, node);
         let before = self.seen.set(node.0, now);
         if now == before {
-            return None;
+            return (!stays_alike).then_some(domain);
         }
         let sum = self.sums.get(domain);
         let new = sum + now - before;
@@ -135,6 +147,40 @@ impl DomainSum {
         Some(domain)
     }
 
+    /// The same for what is being released; whether it has changed.
+    fn update_leaving(&mut self, topology: &Topology, node: NodeIx, domain: u32) -> bool {
+        let releasing = topology.releasing(self.counter);
+        let now = releasing.map_or(0, |counts| counts.get(node.0));
+        if now == 0 && self.leaving.is_none() {
+            return false;
+        }
+        let leaving = self.leaving.get_or_insert_default();
+        let before = leaving.seen.set(node.0, now);
+        leaving.by_domain.add(domain, now - before);
+        leaving.total += now - before;
+        if leaving.seen.is_empty() {
+            self.leaving = None;
+        }
+        now != before
+    }
+
+    /// Whether sums are others once what is being released is gone.
+    pub fn differs(&self) -> bool {
+        self.leaving.is_some()
+    }
+
+    /// Sum over all domains.
+    pub fn total(&self, moment: LoadMoment) -> i64 {
+        self.total - self.leaves(moment, |leaving| leaving.total)
+    }
+
+    fn leaves(&self, moment: LoadMoment, count: impl Fn(&Leaving) -> i64) -> i64 {
+        match (moment, &self.leaving) {
+            (LoadMoment::Released, Some(leaving)) => count(leaving),
+            _ => 0,
+        }
+    }
+
     fn level(&mut self, sum: i64, by: i32) {
         let count = self.levels.entry(sum).or_insert(0);
         *count = count.strict_add_signed(by);
@@ -143,7 +189,7 @@ impl DomainSum {
         }
     }
 
-    /// The least sum over domains with an eligible node; 0 when fewer than `min_domains` have one.
+    /// The least sum of now over domains with an eligible node; 0 when fewer than `min_domains` have one.
     pub fn least(&self, min_domains: i32) -> i64 {
         if i64::from(self.counting) < i64::from(min_domains) {
             return 0;
@@ -152,11 +198,11 @@ impl DomainSum {
     }
 
     /// Sum of a domain.
-    pub fn of_domain(&self, domain: u32) -> i64 {
-        self.sums.get(domain)
+    pub fn of_domain(&self, domain: u32, moment: LoadMoment) -> i64 {
+        self.sums.get(domain) - self.leaves(moment, |leaving| leaving.by_domain.get(domain))
     }
 
-    /// Sum of the domain of a node; `None` when the node lacks the key.
+    /// Sum of now of the domain of a node; `None` when the node lacks the key.
     pub fn of_node(&self, node: usize) -> Option<i64> {
         let domain = self.domains.of_node[node];
         (domain != Domains::NONE).then(|| self.sums.get(domain))

@@ -27,6 +27,7 @@ use crate::intern::{Interner, Sym};
 use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
 use crate::object::{Pairs, PodTerm, Selector, WorkloadObject};
 use crate::selector::{Labels, selects, term_selects};
+use crate::task::{Task, TaskStatus};
 
 use anchor::Anchored;
 use counter::{Counter, Weighed};
@@ -47,6 +48,28 @@ pub struct Appearance {
     pub owner: Sym,
 }
 
+/// How long a pod stays where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// For all that is known.
+    Stays,
+    /// It is marked as being deleted, and is not known to release anything yet.
+    Terminating,
+    /// Its room is being released.
+    Releasing,
+}
+
+impl Stay {
+    /// Of a task on a node.
+    pub fn of(task: &Task) -> Self {
+        match task.status {
+            TaskStatus::Releasing => Self::Releasing,
+            _ if task.is_terminating() => Self::Terminating,
+            _ => Self::Stays,
+        }
+    }
+}
+
 /// What is known of an appearance.
 struct Look {
     appearance: Rc<Appearance>,
@@ -54,6 +77,8 @@ struct Look {
     placed: CountTable,
     /// Those of them that are terminating.
     terminating: Option<Box<CountTable>>,
+    /// Those of them that are being released.
+    releasing: Option<Box<CountTable>>,
     /// Counters its pods weigh something for, once one of them was placed.
     counted_by: Option<Vec<Weighed>>,
 }
@@ -149,6 +174,7 @@ impl Topology {
             appearance,
             placed: CountTable::default(),
             terminating: None,
+            releasing: None,
             counted_by: None,
         });
         ix
@@ -281,7 +307,7 @@ impl Topology {
         names: &Interner,
         rules: RulesIx,
         ix: AppearanceIx,
-        terminating: bool,
+        stay: Stay,
         node: NodeIx,
         by: i64,
     ) {
@@ -290,14 +316,20 @@ impl Topology {
         }
         if let Some(carrier) = self.carriers.get_mut(&rules) {
             carrier.placed.add(node.0, by);
+            if stay == Stay::Releasing {
+                carrier.releasing.get_or_insert_default().add(node.0, by);
+            }
             for (counter, weight) in &carrier.counted_by {
-                self.counters[counter.0 as usize].add(node, by * weight);
+                self.counters[counter.0 as usize].add(node, stay, by * weight);
             }
         }
         let look = &mut self.looks[ix.0 as usize];
         look.placed.add(node.0, by);
-        if terminating {
+        if stay != Stay::Stays {
             look.terminating.get_or_insert_default().add(node.0, by);
+        }
+        if stay == Stay::Releasing {
+            look.releasing.get_or_insert_default().add(node.0, by);
         }
         if self.counters.is_empty() {
             return;
@@ -307,20 +339,18 @@ impl Topology {
             self.looks[ix.0 as usize].counted_by = Some(counted_by);
         }
         for (counter, weight) in self.looks[ix.0 as usize].counted_by.iter().flatten() {
-            let counter = &mut self.counters[counter.0 as usize];
-            if !(terminating && counter.leaves_out_terminating()) {
-                counter.add(node, by * weight);
-            }
+            self.counters[counter.0 as usize].add(node, stay, by * weight);
         }
     }
 
     /// Forgets every count by node and every counter, when node indices moved.
     pub fn forget_counts(&mut self) {
         for carrier in self.carriers.values_mut() {
-            carrier.placed = CountTable::default();
+            (carrier.placed, carrier.releasing) = (CountTable::default(), None);
         }
         for look in &mut self.looks {
-            (look.placed, look.terminating) = (CountTable::default(), None);
+            look.placed = CountTable::default();
+            (look.terminating, look.releasing) = (None, None);
         }
         self.forget_counters();
     }

@@ -28,15 +28,15 @@ use slab::Slab;
 
 use crate::ix::{NeedIx, TaskIx};
 use crate::object::{
-    AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject, PvObject,
-    StorageClassObject,
+    AccessModes, AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
+    PvObject, StorageClassObject,
 };
 use crate::shape::Pool;
 
 pub use attached::OnNode;
 pub(crate) use attached::{Attached, Held};
 pub use matching::Conflicts;
-pub use need::{ClaimNeed, OpenClaim, VolumeNeed};
+pub use need::{ClaimNeed, ExclusiveUse, OpenClaim, VolumeNeed};
 use reach::{ReachIx, ReachLimits, Reaches};
 use users::TaskVolumes;
 pub use users::VolumePlan;
@@ -106,7 +106,9 @@ struct Claim {
     users: Vec<TaskIx>,
     /// How many of them are on a node.
     placed: u32,
-    /// How many of those the scheduler has placed: the last of them takes the assumption with it.
+    /// How many of those are being released.
+    releasing: u32,
+    /// How many of those on a node the scheduler has placed: the last of them takes the assumption with it.
     holders: u32,
     assumed: Option<Assumption>,
 }
@@ -243,6 +245,12 @@ impl Volumes {
 }
 
 impl Claim {
+    /// Only one pod at a time may have it.
+    fn is_exclusive(&self) -> bool {
+        let object = self.object.as_ref();
+        object.is_some_and(|claim| claim.modes.contains(AccessModes::READ_WRITE_ONCE_POD))
+    }
+
     fn step(&self) -> Option<VolumeStep> {
         let object = self.object.as_ref().filter(|object| !object.is_bound())?;
         let (namespace, claim) = self.key.clone();

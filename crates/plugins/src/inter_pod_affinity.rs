@@ -14,7 +14,7 @@ use pumice_model::CounterIx;
 use pumice_model::domains::Domains;
 use pumice_model::object::PodTerm;
 use pumice_model::topology::{Pull, Query};
-use pumice_model::{NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx, State};
 use rustc_hash::FxHashSet;
 
 /// Reasons of the filter (spec/02 §6.7).
@@ -124,14 +124,19 @@ impl AffinityFilter {
     }
 
     /// Some pod matches the required terms: while none does, the first of its kind may go anywhere.
-    fn any_match(&self) -> bool {
-        self.affinity.iter().any(|at| self.sums[*at].total > 0)
+    fn any_match(&self, moment: LoadMoment) -> bool {
+        let mut sums = self.affinity.iter().map(|at| &self.sums[*at]);
+        sums.any(|sum| sum.total(moment) > 0)
     }
 
-    fn sum_in(&self, at: usize, cell: Cell<'_>) -> Option<i64> {
+    fn matches_at_any_moment(&self) -> [bool; 2] {
+        [LoadMoment::Now, LoadMoment::Released].map(|moment| self.any_match(moment))
+    }
+
+    fn sum_in(&self, at: usize, cell: Cell<'_>, moment: LoadMoment) -> Option<i64> {
         let sum = &self.sums[at];
         let domain = cell.domain(sum.key);
-        (domain != Domains::NONE).then(|| sum.of_domain(domain))
+        (domain != Domains::NONE).then(|| sum.of_domain(domain, moment))
     }
 }
 
@@ -141,7 +146,7 @@ impl DomainFilter for AffinityFilter {
     }
 
     fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains) {
-        let before = self.any_match();
+        let before = self.matches_at_any_moment();
         for sum in &mut self.sums {
             for node in touched {
                 if let Some(domain) = sum.update(state.topology(), *node) {
@@ -149,25 +154,24 @@ impl DomainFilter for AffinityFilter {
                 }
             }
         }
-        changed.all |= self.any_match() != before;
+        changed.all |= self.matches_at_any_moment() != before;
     }
 
-    fn reject(&self, cell: Cell<'_>) -> Option<ReasonId> {
+    fn reject(&self, cell: Cell<'_>, moment: LoadMoment) -> Option<ReasonId> {
         if !self.affinity.is_empty() {
             let mut all_positive = true;
             for at in &self.affinity {
-                match self.sum_in(*at, cell) {
+                match self.sum_in(*at, cell, moment) {
                     None => return Some(self.reasons.affinity),
                     Some(sum) => all_positive &= sum > 0,
                 }
             }
-            let nobody = self.affinity.iter().all(|at| self.sums[*at].total == 0);
-            let first_of_its_kind = nobody && self.first_of_its_kind;
+            let first_of_its_kind = self.first_of_its_kind && !self.any_match(moment);
             if !(all_positive || first_of_its_kind) {
                 return Some(self.reasons.affinity);
             }
         }
-        let conflicts = |at: &usize| self.sum_in(*at, cell).is_some_and(|sum| sum > 0);
+        let conflicts = |at: &usize| self.sum_in(*at, cell, moment).is_some_and(|sum| sum > 0);
         if self.anti.iter().any(conflicts) {
             return Some(self.reasons.anti_affinity);
         }
@@ -179,6 +183,10 @@ impl DomainFilter for AffinityFilter {
 
     fn sums(&self) -> usize {
         self.sums.len()
+    }
+
+    fn counts_released(&self) -> bool {
+        self.sums.iter().any(DomainSum::differs)
     }
 
     fn is_lasting(&self) -> bool {

@@ -14,7 +14,7 @@ use pumice_model::domains::Domains;
 use pumice_model::object::{Selector, SpreadConstraint, Unsatisfiable};
 use pumice_model::selector::{node_affinity_holds, selects, tolerates_filtering};
 use pumice_model::topology::Query;
-use pumice_model::{NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx, State};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -190,15 +190,16 @@ impl DomainFilter for SpreadFilter {
         changed.all |= self.least() != before;
     }
 
-    fn reject(&self, cell: Cell<'_>) -> Option<ReasonId> {
+    fn reject(&self, cell: Cell<'_>, moment: LoadMoment) -> Option<ReasonId> {
         for spread in &self.constraints {
             let sum = &self.sums[spread.sum];
             let domain = cell.domain(sum.key);
             if domain == Domains::NONE {
                 return Some(self.reasons.label);
             }
-            let skew = sum.of_domain(domain) + spread.self_match - sum.least(spread.min_domains);
-            if skew > spread.max_skew {
+            // Pods that leave count at no moment.
+            let there = sum.of_domain(domain, moment) + spread.self_match;
+            if there - sum.least(spread.min_domains) > spread.max_skew {
                 return Some(self.reasons.spread);
             }
         }

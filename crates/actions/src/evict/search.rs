@@ -16,8 +16,8 @@ use crate::kernel::Kernel;
 /// Tables of classes that are kept at a time: those asked for last.
 const TABLES: usize = 8;
 
-/// What tells tables apart.
-type TableKey = (ClassKey, Signature);
+/// What tells tables apart: the class, with the serial of what it asks of volumes, and its signature.
+type TableKey = (ClassKey, u64, Signature);
 
 /// Whom to evict where.
 pub struct Found {
@@ -298,7 +298,9 @@ impl ScopeNodes {
     ) -> Option<()> {
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         let signature = plugins.signature(state, preemptor.task).unwrap_or_default();
-        let key = (ClassKey::of(state, preemptor.task), signature);
+        let class = ClassKey::of(state, preemptor.task);
+        let volumes = state.volumes().serial(class.volumes);
+        let key = (class, volumes, signature);
         if let Some(at) = self.tables.iter().position(|(known, _)| *known == key) {
             let table = self.tables.remove(at);
             self.tables.push(table);

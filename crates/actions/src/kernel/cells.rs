@@ -5,7 +5,7 @@ use std::rc::Rc;
 use pumice_framework::points::{Cell, ChangedDomains, DomainFilter};
 use pumice_framework::{ReasonId, ReasonKind, ReasonTable, TopologyKeys};
 use pumice_model::domains::Domains;
-use pumice_model::{NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx, State};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -113,24 +113,36 @@ impl CellFilters {
         self.parts.iter().all(|part| part.filter.is_lasting())
     }
 
-    fn verdicts(&self, cell: usize) -> impl Iterator<Item = ReasonId> {
+    fn verdicts(&self, cell: usize, moment: LoadMoment) -> impl Iterator<Item = ReasonId> {
         let domains = &self.layout.domains[cell];
         self.parts.iter().filter_map(move |part| {
             let keys = &part.keys;
-            part.filter.reject(Cell { domains, keys })
+            part.filter.reject(Cell { domains, keys }, moment)
         })
     }
 
-    /// Whether the filters pass the nodes of a cell.
-    pub fn passes(&self, cell: usize) -> bool {
-        self.verdicts(cell).next().is_none()
+    /// Whether what the filters say now and what they say of later may differ.
+    pub fn counts_released(&self) -> bool {
+        self.parts.iter().any(|part| part.filter.counts_released())
     }
 
-    /// Reasons against the nodes of a cell, in the order they are found, up to one that no eviction
-    /// could help; empty when it passes.
+    /// Since when the filters pass the nodes of a cell: now, or once what is being released is gone.
+    pub fn passes(&self, cell: usize) -> Option<LoadMoment> {
+        if self.verdicts(cell, LoadMoment::Released).next().is_some() {
+            return None;
+        }
+        let waits = || self.verdicts(cell, LoadMoment::Now).next().is_some();
+        match self.counts_released() && waits() {
+            true => Some(LoadMoment::Released),
+            false => Some(LoadMoment::Now),
+        }
+    }
+
+    /// Reasons against the nodes of a cell even once what is being released is gone, in the order they are
+    /// found, up to one that no eviction could help; empty when it passes.
     pub fn reasons(&self, table: &ReasonTable, cell: usize) -> SmallVec<[ReasonId; 2]> {
         let mut found = SmallVec::new();
-        for reason in self.verdicts(cell) {
+        for reason in self.verdicts(cell, LoadMoment::Released) {
             found.push(reason);
             if table.reason(reason).kind == ReasonKind::Unresolvable {
                 break;

@@ -5,7 +5,7 @@ mod record;
 use pumice_framework::points::CandidateScore;
 use pumice_framework::{FitError, ReasonId, ReasonTable, SetId, Verdict};
 use pumice_model::node::BLOCK;
-use pumice_model::{NodeIx, State};
+use pumice_model::{LoadMoment, NodeIx, State};
 use smallvec::SmallVec;
 
 use super::ChosenNode;
@@ -117,20 +117,21 @@ impl ClassIndex {
             return;
         };
         for cell in 0..filter.layout.cells() {
-            let passes = filter.passes(cell);
-            self.idle.set_passing(cell, passes);
-            if let Some(future) = &mut self.future {
-                future.set_passing(cell, passes);
-            }
+            set_passing(&mut self.idle, self.future.as_mut(), filter, cell);
         }
     }
 
     /// Looks again at everything that was touched since it was last asked.
     pub fn catch_up(&mut self, state: &State, table: &mut ReasonTable, scratch: &mut Block) {
         if state.nodes().in_transit > 0 && self.future.is_none() {
-            let layout = self.cells.as_ref().map(|cells| cells.layout.as_ref());
-            let normalised = self.evaluator.static_part.normalised.len();
-            self.future = Some(Ranking::new(self.verdict.len(), layout, normalised));
+            self.future = Some(match &self.cells {
+                // Where only other pods keep it off it waits on nodes that are idle.
+                Some(_) => self.idle.clone(),
+                None => {
+                    let normalised = self.evaluator.static_part.normalised.len();
+                    Ranking::new(self.verdict.len(), None, normalised)
+                }
+            });
             self.settle_cells();
         }
         let cursor = self.cursor.checked_sub(1);
@@ -169,11 +170,7 @@ impl ClassIndex {
         };
         let (idle, future) = (&mut self.idle, &mut self.future);
         filter.catch_up(state, &touched, |filter, cell| {
-            let passes = filter.passes(cell);
-            idle.set_passing(cell, passes);
-            if let Some(future) = future {
-                future.set_passing(cell, passes);
-            }
+            set_passing(idle, future.as_mut(), filter, cell);
         });
     }
 
@@ -287,7 +284,7 @@ impl ClassIndex {
 
     /// Whether the verdict on a node, other pods elsewhere included, is one of those that fit.
     pub(super) fn is(&self, node: u32, wanted: Verdict) -> bool {
-        self.verdict[node as usize] == wanted && self.passes(node)
+        self.verdict[node as usize].fits() && self.verdict(node as usize) == wanted
     }
 
     /// Number of nodes.
@@ -295,9 +292,17 @@ impl ClassIndex {
         self.verdict.len()
     }
 
-    /// What a node is to the class, other pods elsewhere aside.
+    /// What a node is to the class: with other pods elsewhere, if it fits by itself.
     pub(super) fn verdict(&self, node: usize) -> Verdict {
-        self.verdict[node]
+        let alone = self.verdict[node];
+        let Some(cells) = self.cells.as_ref().filter(|_| alone.fits()) else {
+            return alone;
+        };
+        match cells.passes(cells.layout.cell[node] as usize) {
+            Some(LoadMoment::Now) => alone,
+            Some(LoadMoment::Released) => Verdict::FUTURE,
+            None => Verdict::UNKNOWN,
+        }
     }
 
     /// The points of the class that depend on one node alone.
@@ -315,13 +320,6 @@ impl ClassIndex {
             Some(filter) => filter.reasons(table, filter.layout.cell[node] as usize),
             None => SmallVec::new(),
         }
-    }
-
-    /// Whether the filters by topology domain pass a node.
-    fn passes(&self, node: u32) -> bool {
-        self.cells
-            .as_ref()
-            .is_none_or(|filter| filter.passes(filter.layout.cell[node as usize] as usize))
     }
 
     /// Final scores of candidates with these scores of their own, each compared with the others.
@@ -370,7 +368,8 @@ impl ClassIndex {
 
     /// Whether a node fits, as far as what is said of it lasts.
     pub fn fits(&self, node: NodeIx) -> bool {
-        let passes = |cells: &CellFilters| cells.passes(cells.layout.cell[node.at()] as usize);
+        let cell = |cells: &CellFilters| cells.layout.cell[node.at()] as usize;
+        let passes = |cells: &CellFilters| cells.passes(cell(cells)).is_some();
         self.verdict[node.at()].fits() && self.lasting_cells().is_none_or(passes)
     }
 
@@ -446,6 +445,20 @@ impl ClassIndex {
             own.map_or(SmallVec::new(), |set| table.members(set).into());
         reasons.extend(self.domain_reasons(table, node as usize));
         (!reasons.is_empty()).then(|| table.set(&reasons))
+    }
+}
+
+/// Lets a cell take part, in who is idle and in who waits.
+fn set_passing(
+    idle: &mut Ranking,
+    future: Option<&mut Ranking>,
+    filter: &CellFilters,
+    cell: usize,
+) {
+    let passes = filter.passes(cell);
+    idle.set_passing(cell, passes == Some(LoadMoment::Now));
+    if let Some(future) = future {
+        future.set_passing(cell, passes.is_some());
     }
 }
 

@@ -408,13 +408,17 @@ impl Kernel {
         if !description.candidates.is_empty() {
             return None;
         }
+        let cells = description.cells.as_ref();
+        if cells.is_some_and(CellFilters::counts_released) {
+            return None;
+        }
         self.effort += state.nodes().len() as u64;
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
         let evaluator = &description.evaluator;
         match &description.cells {
             None => evaluator.best(state, table, block, |_| true),
             Some(cells) => evaluator.best(state, table, block, |node| {
-                cells.passes(cells.layout.cell[node] as usize)
+                cells.passes(cells.layout.cell[node] as usize).is_some()
             }),
         }
     }

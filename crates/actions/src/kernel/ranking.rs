@@ -10,6 +10,7 @@ use super::wide_max::{Keys, NOT_A_CANDIDATE, Ranked, WideMax};
 const SMALL_CELL: usize = 64;
 
 /// Keys by node or, with cells, by position.
+#[derive(Clone)]
 pub struct Ranking {
     keys: Vec<f64>,
     order: Order,
@@ -19,12 +20,14 @@ pub struct Ranking {
     pub raw_max: Vec<i64>,
 }
 
+#[derive(Clone)]
 enum Order {
     One(WideMax),
     Cells(Box<Cells>),
 }
 
 /// Best of every cell, and the best of all cells that pass.
+#[derive(Clone)]
 struct Cells {
     trees: Vec<Option<WideMax>>,
     best: Vec<(f64, u32)>,

@@ -5,6 +5,7 @@ mod awaiting;
 mod bind_waits;
 mod bindings;
 mod cluster;
+mod company;
 mod conditions;
 mod device_changes;
 mod devices;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use pumice_model::domains::Domains;
 use pumice_model::topology::{KeyCounter, Pull, Query};
 use pumice_model::{AppearanceIx, CounterIx};
-use pumice_model::{NodeIx, RulesIx, State};
+use pumice_model::{LoadMoment, NodeIx, RulesIx, State};
 
 use super::class::Class;
 use crate::reason::ReasonId;
@@ -59,11 +59,16 @@ pub trait DomainFilter {
     /// Label keys it tells nodes apart by, each once.
     fn keys(&self) -> &[String];
 
-    /// Takes touched nodes into account, and tells where its verdict may differ now.
+    /// Takes touched nodes into account, and tells where its verdict on any moment may differ from before.
     fn catch_up(&mut self, state: &State, touched: &[NodeIx], changed: &mut ChangedDomains);
 
-    /// The reason against the nodes of a cell, if there is one.
-    fn reject(&self, cell: Cell<'_>) -> Option<ReasonId>;
+    /// The reason against the nodes of a cell, if there is one: now, or once what is being released is gone.
+    fn reject(&self, cell: Cell<'_>, moment: LoadMoment) -> Option<ReasonId>;
+
+    /// Whether what it says now and what it says of later may differ as things stand.
+    fn counts_released(&self) -> bool {
+        false
+    }
 
     /// How many counts it keeps: a measure of the work of [`DomainFilter::catch_up`] a node.
     fn sums(&self) -> usize;

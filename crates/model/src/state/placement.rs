@@ -14,6 +14,7 @@ use crate::ix::{NeedIx, NodeIx, TaskIx};
 use crate::node::Burden;
 use crate::shape::Shape;
 use crate::task::TaskStatus;
+use crate::topology::Stay;
 use crate::volume::{OnNode, VolumePlan};
 
 /// What a task takes on a node besides room.
@@ -131,15 +132,9 @@ impl State {
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        let (slot, terminating) = (task.node_slot, task.is_terminating());
-        self.topology.shift(
-            &self.names,
-            shape.rules,
-            task.appearance,
-            terminating,
-            node,
-            -1,
-        );
+        let (slot, stay) = (task.node_slot, Stay::of(task));
+        self.topology
+            .shift(&self.names, shape.rules, task.appearance, stay, node, -1);
         let has_volumes = task.volumes != NeedIx::NONE;
         let volumes = has_volumes.then(|| self.volumes.burden(ix));
         let burden = burden(shape, volumes.as_deref());
@@ -157,18 +152,15 @@ impl State {
         let (Some(node), Some(load)) = (task.node, task.status.load()) else {
             return;
         };
-        let terminating = task.is_terminating();
-        self.topology.shift(
-            &self.names,
-            shape.rules,
-            task.appearance,
-            terminating,
-            node,
-            1,
-        );
+        let stay = Stay::of(task);
+        self.topology
+            .shift(&self.names, shape.rules, task.appearance, stay, node, 1);
         let has_volumes = task.volumes != NeedIx::NONE;
         if has_volumes && !entry.keeps {
             self.enter_volumes(ix, entry.volumes);
+        }
+        if has_volumes {
+            self.note_release(ix);
         }
         self.enter_devices(ix, load, node, entry.keeps);
         let volumes = has_volumes.then(|| self.volumes.burden(ix));

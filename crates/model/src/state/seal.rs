@@ -6,6 +6,7 @@ use crate::ix::{JobIx, NodeIx, QueueIx, TaskIx};
 use crate::job::{Job, SubJob};
 use crate::object::SubGroupPolicy;
 use crate::selector::{label, selects};
+use crate::topology::Stay;
 
 /// Appearances kept beyond the number of tasks before unused ones are dropped.
 const SPARE_APPEARANCES: usize = 4096;
@@ -60,9 +61,9 @@ impl State {
         for (_, task) in &self.tasks {
             if let (Some(node), Some(_)) = (task.node, task.status.load()) {
                 let rules = self.shapes.get(task.shape).rules;
-                let terminating = task.is_terminating();
+                let stay = Stay::of(task);
                 self.topology
-                    .shift(&self.names, rules, task.appearance, terminating, node, 1);
+                    .shift(&self.names, rules, task.appearance, stay, node, 1);
             }
         }
     }

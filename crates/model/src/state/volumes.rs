@@ -86,6 +86,13 @@ impl State {
         self.renew_needs(&others);
     }
 
+    /// A task with volumes is on a node, and its room may be being released.
+    pub(super) fn note_release(&mut self, ix: TaskIx) {
+        let releasing = self.task(ix).status == TaskStatus::Releasing;
+        let others = self.volumes.set_releasing(ix, releasing);
+        self.renew_needs(&others);
+    }
+
     /// A task with volumes has left its node.
     pub(super) fn leave_volumes(&mut self, ix: TaskIx) {
         let others = self.volumes.leave(ix);

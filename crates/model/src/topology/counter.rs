@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::learn::Carried;
-use super::{CountTable, Topology, anchor};
+use super::{CountTable, Stay, Topology, anchor};
 use crate::intern::Interner;
 use crate::ix::{AppearanceIx, CounterIx, NodeIx, RulesIx};
 use crate::object::{PodTerm, Selector};
@@ -56,11 +56,31 @@ pub enum Query {
 pub(super) struct Counter {
     query: Rc<Query>,
     per_node: CountTable,
+    /// What of these is being released.
+    releasing: Option<Box<CountTable>>,
 }
 
 impl Counter {
-    pub(super) fn add(&mut self, node: NodeIx, by: i64) {
+    /// A pod weighs so much more, or less.
+    pub(super) fn add(&mut self, node: NodeIx, stay: Stay, by: i64) {
+        if stay != Stay::Stays && self.leaves_out_terminating() {
+            return;
+        }
         self.per_node.add(node.0, by);
+        if stay == Stay::Releasing {
+            self.releasing.get_or_insert_default().add(node.0, by);
+        }
+    }
+
+    /// Takes in what has been counted before: pods on nodes, and those of them that leave.
+    fn take_in(&mut self, placed: &CountTable, releasing: Option<&CountTable>, weight: i64) {
+        for (node, count) in placed.iter() {
+            self.per_node.add(node, weight * count);
+        }
+        for (node, count) in releasing.iter().flat_map(|counts| counts.iter()) {
+            let all = self.releasing.get_or_insert_default();
+            all.add(node, weight * count);
+        }
     }
 
     /// Whether pods that are terminating count for nothing.
@@ -149,6 +169,7 @@ impl Topology {
         self.counters.push(Counter {
             query: query.clone(),
             per_node: CountTable::default(),
+            releasing: None,
         });
         self.counter_index.insert(query, ix);
         (ix, true)
@@ -200,14 +221,13 @@ impl Topology {
         }
         let counter = &mut self.counters[ix.0 as usize];
         self.effort += look.placed.len() as u64;
-        for (node, placed) in look.placed.iter() {
-            counter.add(NodeIx(node), weight * placed);
+        if !counter.leaves_out_terminating() {
+            counter.take_in(&look.placed, look.releasing.as_deref(), weight);
+            return;
         }
-        if counter.leaves_out_terminating() {
-            let terminating = look.terminating.iter().flat_map(|counts| counts.iter());
-            for (node, placed) in terminating {
-                counter.add(NodeIx(node), -weight * placed);
-            }
+        counter.take_in(&look.placed, None, weight);
+        if let Some(terminating) = &look.terminating {
+            counter.take_in(terminating, None, -weight);
         }
     }
 
@@ -232,9 +252,8 @@ impl Topology {
         };
         carrier.counted_by.push((ix, weight));
         self.effort += carrier.placed.len() as u64;
-        for (node, placed) in carrier.placed.iter() {
-            self.counters[ix.0 as usize].add(NodeIx(node), weight * placed);
-        }
+        let counter = &mut self.counters[ix.0 as usize];
+        counter.take_in(&carrier.placed, carrier.releasing.as_deref(), weight);
     }
 
     /// Counters for which a pod of this appearance weighs something.
@@ -329,6 +348,11 @@ impl Topology {
     /// The number of one node.
     pub fn count(&self, counter: CounterIx, node: NodeIx) -> i64 {
         self.counts(counter).get(node.0)
+    }
+
+    /// What of the numbers of a counter is being released; `None` while nothing ever was.
+    pub fn releasing(&self, counter: CounterIx) -> Option<&CountTable> {
+        self.counters[counter.0 as usize].releasing.as_deref()
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) struct Carrier {
     pub(super) terms: Box<[u32]>,
     /// Placed pods with these rules, by node.
     pub(super) placed: CountTable,
+    /// Those of them that are being released.
+    pub(super) releasing: Option<Box<CountTable>>,
     /// Counters of carried terms they weigh something for.
     pub(super) counted_by: Vec<Weighed>,
 }

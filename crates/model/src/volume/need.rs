@@ -5,7 +5,7 @@
 
 use crate::object::{AccessModes, ClaimObject, Disk, PodClaim, Selector, VolumeSource};
 
-use super::{Assumption, ClaimIx, Volumes};
+use super::{Assumption, Claim, ClaimIx, Volumes};
 
 /// What a pod asks of its volumes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,14 +16,26 @@ pub struct VolumeNeed {
     pub refusal: Option<String>,
     /// Why VolumeZone refuses the pod on every node.
     pub zone_refusal: Option<String>,
-    /// A `ReadWriteOncePod` claim of it is in use by another pod.
-    pub exclusive_in_use: bool,
+    /// Whether others use a `ReadWriteOncePod` claim of it.
+    pub exclusive_use: ExclusiveUse,
     /// Its claims, as far as they exist.
     pub claims: Vec<ClaimNeed>,
     /// In-line disks.
     pub disks: Vec<Disk>,
     /// In-line volumes that a CSI driver has taken over.
     pub inline: Vec<VolumeSource>,
+}
+
+/// How other pods use claims of which only one pod may have each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExclusiveUse {
+    /// Nobody does.
+    #[default]
+    Free,
+    /// Those that do are being released.
+    Releasing,
+    /// Somebody does who stays.
+    InUse,
 }
 
 /// One claim of a [`VolumeNeed`].
@@ -85,6 +97,21 @@ pub(super) struct Asker<'a> {
     pub key: &'a str,
     /// It is on a node itself, so its claims count one user that is no other.
     pub placed: bool,
+    /// It is being released there.
+    pub releasing: bool,
+}
+
+impl Asker<'_> {
+    /// How pods other than this one use a claim.
+    fn use_by_others(&self, claim: &Claim) -> ExclusiveUse {
+        let all = claim.placed - u32::from(self.placed);
+        let releasing = claim.releasing - u32::from(self.releasing);
+        match all {
+            0 => ExclusiveUse::Free,
+            _ if all == releasing => ExclusiveUse::Releasing,
+            _ => ExclusiveUse::InUse,
+        }
+    }
 }
 
 impl Volumes {
@@ -100,9 +127,11 @@ impl Volumes {
             if let Some(text) = unusable(object, wanted, asker) {
                 need.refusal.get_or_insert(text);
             }
-            let others = slot.placed > u32::from(asker.placed);
-            let exclusive = object.modes.contains(AccessModes::READ_WRITE_ONCE_POD);
-            need.exclusive_in_use |= exclusive && others;
+            let by_others = asker.use_by_others(slot);
+            if object.modes.contains(AccessModes::READ_WRITE_ONCE_POD) {
+                need.exclusive_use = need.exclusive_use.max(by_others);
+            }
+            let others = by_others != ExclusiveUse::Free;
             if object.is_bound() {
                 need.claims.push(ClaimNeed::Bound(object.volume.clone()));
                 if !self.pvs.contains_key(&object.volume) {

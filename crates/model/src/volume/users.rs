@@ -24,6 +24,8 @@ pub(super) struct TaskVolumes {
     placed: bool,
     /// The scheduler has placed it: it holds what is assumed about its claims.
     holds: bool,
+    /// It is on a node and being released there.
+    releasing: bool,
     /// It is being replaced, and holds on.
     keeps: bool,
     on_node: Rc<OnNode>,
@@ -74,6 +76,7 @@ impl Volumes {
             inline: pod.inline_volumes.clone(),
             placed: false,
             holds: false,
+            releasing: false,
             keeps: false,
             on_node: Rc::default(),
         };
@@ -109,6 +112,7 @@ impl Volumes {
             uid: &volumes.uid,
             key: &volumes.key,
             placed: volumes.placed,
+            releasing: volumes.releasing,
         };
         let need = VolumeNeed {
             disks: volumes.disks.clone(),
@@ -178,7 +182,7 @@ impl Volumes {
             let claim = &mut self.claims[ix.at()];
             claim.placed += 1;
             claim.holders += u32::from(decides || keeps);
-            if claim.placed == 1 || decided.contains(ix) {
+            if claim.placed == 1 || decided.contains(ix) || claim.is_exclusive() {
                 others.extend(claim.users.iter().filter(|user| **user != task));
             }
         }
@@ -242,14 +246,36 @@ impl Volumes {
         decided
     }
 
+    /// The room of a pod on a node is being released, or is not any more. Returns pods whose need may have
+    /// changed.
+    pub(crate) fn set_releasing(&mut self, task: TaskIx, releasing: bool) -> Vec<TaskIx> {
+        let volumes = self.tasks.get_mut(&task);
+        let Some(volumes) = volumes.filter(|volumes| volumes.releasing != releasing) else {
+            return Vec::new();
+        };
+        volumes.releasing = releasing;
+        let mut others = Vec::new();
+        for ix in self.claims_of(task) {
+            let claim = &mut self.claims[ix.at()];
+            match releasing {
+                true => claim.releasing += 1,
+                false => claim.releasing -= 1,
+            }
+            if claim.is_exclusive() {
+                others.extend(claim.users.iter().filter(|user| **user != task));
+            }
+        }
+        others
+    }
+
     /// A pod leaves its node. Returns pods whose need may have changed.
     pub(crate) fn leave(&mut self, task: TaskIx) -> Vec<TaskIx> {
-        let mut others = Vec::new();
+        let mut others = self.set_releasing(task, false);
         let holds = self.tasks.get(&task).is_some_and(|volumes| volumes.holds);
         for ix in self.claims_of(task) {
             let claim = &mut self.claims[ix.at()];
             claim.placed -= 1;
-            if claim.placed == 0 {
+            if claim.placed == 0 || claim.is_exclusive() {
                 others.extend(&claim.users);
             }
             if holds {

@@ -6,7 +6,7 @@ use pumice_framework::points::{Cell, ChangedDomains, Counting, DomainFilter, Key
 use pumice_framework::{Class, ReasonId};
 use pumice_model::domains::Domains;
 use pumice_model::object::Amounts;
-use pumice_model::{NodeIx, QueueIx, ResIx, ResVec, State, TaskStatus};
+use pumice_model::{LoadMoment, NodeIx, QueueIx, ResIx, ResVec, State, TaskStatus};
 
 use super::{LABEL, group_of};
 
@@ -121,7 +121,7 @@ impl DomainFilter for NodeGroupLimits {
         }
     }
 
-    fn reject(&self, cell: Cell<'_>) -> Option<ReasonId> {
+    fn reject(&self, cell: Cell<'_>, _moment: LoadMoment) -> Option<ReasonId> {
         let domain = cell.domain(0);
         if domain == Domains::NONE {
             return None;

@@ -11,7 +11,7 @@ use pumice_framework::points::{Class, NodeFilter};
 use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
 use pumice_model::object::{CsiNodeObject, Disk, NodeObject, VolumeSource};
 use pumice_model::selector::pair;
-use pumice_model::volume::Conflicts;
+use pumice_model::volume::{Conflicts, ExclusiveUse};
 use pumice_model::{LoadMoment, NeedIx, NodeIx, Nodes, State, VolumeNeed, Volumes};
 use rustc_hash::FxHashMap;
 
@@ -116,9 +116,16 @@ pub fn filters(
             reason: reasons.disk,
         }));
     }
-    if need.exclusive_in_use {
-        let verdict = vec![Some(reasons.exclusive); state.nodes().len()];
-        filters.push(Box::new(Known { verdict }));
+    match need.exclusive_use {
+        ExclusiveUse::Free => {}
+        ExclusiveUse::Releasing => {
+            let reason = reasons.exclusive;
+            filters.push(Box::new(StillInUse { reason }));
+        }
+        ExclusiveUse::InUse => {
+            let verdict = vec![Some(reasons.exclusive); state.nodes().len()];
+            filters.push(Box::new(Known { verdict }));
+        }
     }
     let mut settled = vec![false; state.nodes().len()];
     if switches.limits {
@@ -190,6 +197,33 @@ impl NodeFilter for Known {
                 *out = *reason;
             }
         }
+    }
+}
+
+/// Who uses a claim that only one pod may have is on its way out, wherever it is.
+struct StillInUse {
+    reason: ReasonId,
+}
+
+impl NodeFilter for StillInUse {
+    fn before_static(&self) -> bool {
+        false
+    }
+
+    fn reject(
+        &self,
+        _state: &State,
+        _range: Range<usize>,
+        moment: LoadMoment,
+        out: &mut [Option<ReasonId>],
+    ) {
+        if moment == LoadMoment::Now {
+            out.fill(Some(self.reason));
+        }
+    }
+
+    fn counts_released(&self) -> bool {
+        true
     }
 }
 

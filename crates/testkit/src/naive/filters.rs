@@ -22,9 +22,8 @@ pub struct Filters<'a> {
 }
 
 /// Whether pods on their way out are gone for inter-pod affinity and exclusive claims too, once they are
-/// released. The engine's counts of domains and of users of claims do not tell them apart, so there they
-/// count until they are gone.
-const RELEASED_LEAVE_CLUSTER: bool = false;
+/// released (spec/07 §5).
+const RELEASED_LEAVE_CLUSTER: bool = true;
 
 impl<'a> Filters<'a> {
     /// Looks at all pods there are.

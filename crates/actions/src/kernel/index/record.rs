@@ -90,7 +90,10 @@ impl ClassIndex {
         };
         put(&mut self.idle, verdict == Verdict::IDLE);
         if let Some(future) = &mut self.future {
-            put(future, verdict == Verdict::FUTURE);
+            // Of nodes that are idle those count where other pods keep it off until they are gone: if
+            // they do nowhere, an idle one was found before.
+            let waits = self.cells.is_some() && verdict == Verdict::IDLE;
+            put(future, waits || verdict == Verdict::FUTURE);
         }
     }
 
