@@ -91,7 +91,7 @@ fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
         true => trees::queues(rng, features.odd),
         false => queues(rng, features),
     };
-    let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
+    let names = trees::names_for_jobs(&queues);
     let (mut groups, mut all) = (Vec::new(), Vec::new());
     for index in 0..rng.between(2, 5) {
         let name = format!("old{index}");

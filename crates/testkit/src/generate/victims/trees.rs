@@ -58,6 +58,18 @@ pub fn argue(rng: &mut Rng, text: &mut String) {
     text.insert_str(at + entry.len(), &more);
 }
 
+/// Names of queues to pick one from for a job: of those with others below them, which take none, fewer.
+pub fn names_for_jobs(queues: &[QueueObject]) -> Vec<String> {
+    let has_children = |name: &str| queues.iter().any(|queue| queue.parent == name);
+    let leaves = queues.iter().filter(|queue| !has_children(&queue.name));
+    let leaves: Vec<&QueueObject> = leaves.filter(|queue| queue.name != "root").collect();
+    if leaves.len() == queues.len() {
+        return queues.iter().map(|queue| queue.name.clone()).collect();
+    }
+    let all = leaves.iter().copied().cycle().take(5 * leaves.len());
+    all.chain(queues).map(|queue| queue.name.clone()).collect()
+}
+
 /// Queues, most of them in a tree.
 pub fn queues(rng: &mut Rng, odd: bool) -> Vec<QueueObject> {
     let mut names = vec!["default", "q1", "q2", "q3", "q4", "q5"];
@@ -92,14 +104,14 @@ fn queue(rng: &mut Rng, odd: bool, name: &str, parent: String) -> QueueObject {
         parent,
         ..QueueObject::default()
     };
-    if !rng.one_in(4) {
+    if !rng.one_in(6) {
         queue.deserved = amounts(rng, &[1000, 2000, 4000, 6000], 2);
     }
-    if rng.one_in(4) {
+    if rng.one_in(5) {
         queue.guarantee = amounts(rng, &[500, 1000, 2000], 4);
     }
-    if rng.one_in(3) {
-        queue.capability = amounts(rng, &[0, 2000, 4000, 6000], 3);
+    if rng.one_in(4) {
+        queue.capability = amounts(rng, &[0, 4000, 6000, 8000], 4);
     }
     if odd && rng.one_in(10) {
         queue.state = rng.pick(&[QueueState::Closed, QueueState::Closing]);
@@ -120,7 +132,7 @@ fn amounts(rng: &mut Rng, cpu: &[i64], odds: usize) -> Amounts {
     if rng.one_in(2 * odds) {
         amounts.push((GPU.to_owned(), rng.pick(&[1000, 2000])));
     }
-    if rng.one_in(2 * odds) {
+    if rng.one_in(4 * odds) {
         amounts.push(("pods".to_owned(), rng.pick(&[1, 3, 6])));
     }
     if rng.one_in(6 * odds) {
