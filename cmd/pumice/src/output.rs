@@ -41,6 +41,7 @@ fn table(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     }
     pending(out, report)?;
     queues(out, report)?;
+    warnings(out, report)?;
     if !report.ignored.is_empty() {
         let kinds: Vec<String> = report
             .ignored
@@ -144,7 +145,10 @@ fn evictions(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for eviction in &report.evictions {
         let key = (
             job_of(&eviction.group),
-            job_of(&eviction.by),
+            eviction
+                .by
+                .as_deref()
+                .map_or_else(|| "-".to_owned(), job_of),
             &*eviction.action,
         );
         let pods = together.entry(key).or_default();
@@ -300,13 +304,30 @@ fn queues(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         out,
         ["NAME", "STATE", "SHARE", "ALLOCATED", "DESERVED"],
         rows.collect(),
-    )?;
-    let warnings = report
-        .queues
-        .iter()
-        .filter(|queue| !queue.warning.is_empty());
-    for queue in warnings {
-        writeln!(out, "queue {}: {}", queue.name, queue.warning)?;
+    )
+}
+
+/// What owners are told of what is written on their objects.
+fn warnings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let jobs = job_names(report);
+    let queues = report.queues.iter();
+    let queues = queues.filter(|queue| !queue.warning.is_empty());
+    let queues = queues.map(|queue| (format!("queue {}", queue.name), &queue.warning));
+    let groups = report.pod_groups.iter().flat_map(|group| {
+        let name = jobs.get(group.name.as_str()).copied();
+        let name = name.unwrap_or(group.name.as_str());
+        let warnings = group.warnings.iter();
+        warnings.map(move |warning| (name.to_owned(), warning))
+    });
+    let pods = report.pod_warnings.iter();
+    let pods = pods.map(|of| (of.pod.clone(), &of.warning));
+    let all: Vec<(String, &String)> = queues.chain(groups).chain(pods).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    section(out, "WARNINGS")?;
+    for (about, text) in all {
+        writeln!(out, "{about}: {text}")?;
     }
     Ok(())
 }

@@ -8,4 +8,5 @@ mod bad_input {
     mod objects;
     mod run;
     mod sources;
+    mod victims;
 }

@@ -45,7 +45,7 @@ pub use clean_up::FinishedJobs;
 pub use controller::JobController;
 pub use defaults::defaults;
 pub use group::{pod_group, pod_group_name};
-pub use pods::{pods, task_pod, volume_claims};
+pub use pods::{overridden_marks, pods, task_pod, volume_claims};
 pub use validate::{JobProblem, MAX_PODS, validate};
 
 fn name(job: &Job) -> &str {

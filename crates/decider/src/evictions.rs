@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use pumice_engine::{Decisions, Engine, Eviction};
+use pumice_engine::{Decisions, Eviction};
 use pumice_model::write::{ObjectRef, PodRef, Write};
 use pumice_model::{Delta, JobIx, NodeIx, TaskIx, TaskStatus};
 
 use crate::Decider;
-use crate::object_refs::{group_ref, pod_ref};
+use crate::object_refs::{group_or_pod_ref, group_ref, pod_ref};
 
 /// Pods named in one message.
 const MAX_NAMED: usize = 5;
@@ -37,7 +37,7 @@ impl Decider {
             let Eviction {
                 task, reason, by, ..
             } = eviction;
-            self.write_eviction(*task, reason, Some(*by));
+            self.write_eviction(*task, reason, *by);
         }
     }
 
@@ -50,7 +50,7 @@ impl Decider {
             pod: pod_ref(&self.engine, task),
             reason: reason.to_owned(),
             group: job.and_then(|job| group_ref(&self.engine, job)),
-            beneficiary: by.and_then(|by| beneficiary(&self.engine, by)),
+            beneficiary: by.and_then(|by| group_or_pod_ref(&self.engine, by)),
             guarded_by_budget,
         });
     }
@@ -84,7 +84,9 @@ impl Decider {
             task, reason, by, ..
         } in &decisions.evictions
         {
-            needs.entry((*by, reason)).or_default().push(*task);
+            if let Some(by) = by {
+                needs.entry((*by, reason)).or_default().push(*task);
+            }
         }
         for ((by, action), victims) in needs {
             let state = self.engine.state();
@@ -143,13 +145,4 @@ impl Decider {
             }
         }
     }
-}
-
-/// Who gets the room: the PodGroup of a job, or its pod when it has none.
-fn beneficiary(engine: &Engine, by: JobIx) -> Option<ObjectRef> {
-    let pod = || {
-        let task = *engine.state().job(by).tasks.first()?;
-        Some(pod_ref(engine, task).object())
-    };
-    group_ref(engine, by).or_else(pod)
 }

@@ -29,6 +29,15 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
     })
 }
 
+/// The PodGroup of a job, or its pod when it has none.
+pub fn group_or_pod_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
+    let pod = || {
+        let task = *engine.state().job(job).tasks.first()?;
+        Some(pod_ref(engine, task).object())
+    };
+    group_ref(engine, job).or_else(pod)
+}
+
 /// A queue.
 pub fn queue_ref(engine: &Engine, queue: QueueIx) -> ObjectRef {
     let queue = &engine.state().queue(queue).object;

@@ -5,7 +5,7 @@ use pumice_engine::{GivenUp, PodReport, QueueEvent};
 use pumice_model::write::Write;
 use pumice_model::{DeviceNote, NoteAbout, TaskStatus};
 
-use crate::object_refs::{group_ref, note_ref, pod_ref, queue_ref};
+use crate::object_refs::{group_or_pod_ref, group_ref, note_ref, pod_ref, queue_ref};
 use crate::{Decider, LogLevel};
 
 /// Seconds after which a dry run forgets a decision that the other scheduler has not followed.
@@ -41,7 +41,7 @@ impl Decider {
             self.log(LogLevel::Warning, text);
         }
         for event in reports.events {
-            if let Some(about) = group_ref(&self.engine, event.job) {
+            if let Some(about) = group_or_pod_ref(&self.engine, event.job) {
                 self.write(Write::Event {
                     about,
                     warning: event.warning,

@@ -47,6 +47,8 @@ pub struct VictimCounts {
     pub not_lower: usize,
     /// Not allowed by a plugin, by its name.
     pub by_plugin: Vec<(&'static str, usize)>,
+    /// PodDisruptionBudgets that keep some of these, `namespace/name`, by name.
+    pub budgets: Vec<String>,
     /// Named by no plugin.
     pub unnamed: usize,
     /// Those that may go.

@@ -74,9 +74,11 @@ impl VolumeLine {
 pub struct EvictionLine {
     /// `namespace/name`.
     pub pod: String,
-    /// The job it made room for: `namespace/name` of its PodGroup, or of the pod that has none.
-    pub by: String,
-    /// The action: `preempt`, `reclaim`.
+    /// The job it made room for: `namespace/name` of its PodGroup, or of the pod that has none. `shuffle`
+    /// makes room for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The action: `preempt`, `reclaim`, `shuffle`.
     pub action: String,
     /// PodGroup of the evicted pod, or the pod itself when it has none.
     #[serde(skip)]
@@ -119,6 +121,9 @@ pub struct PodGroupLine {
     /// that has no pods yet because it was not admitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
+    /// What is written on it or its pods that does not mean what it seems to, as events tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// How many of its pods lack a place, of how many, when that is what its condition says.
     #[serde(skip)]
     pub shortage: Option<(i32, usize)>,
@@ -145,6 +150,15 @@ pub struct Pending {
     /// PodGroup of the pod, or the pod itself when it has none.
     #[serde(skip)]
     pub group: String,
+}
+
+/// A pod without PodGroup on which something does not mean what it seems to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PodWarning {
+    /// `namespace/name`.
+    pub pod: String,
+    /// What, as an event tells.
+    pub warning: String,
 }
 
 /// A queue.
@@ -250,6 +264,9 @@ pub struct Report {
     pub pod_groups: Vec<PodGroupLine>,
     /// Pods that wait, by name.
     pub pending: Vec<Pending>,
+    /// Pods without PodGroup on which something does not mean what it seems to, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pod_warnings: Vec<PodWarning>,
     /// Queues by name.
     pub queues: Vec<QueueLine>,
     /// Batch Jobs by name.
@@ -321,10 +338,19 @@ impl Report {
                 phase: job.status.phase.name(),
                 conditions: conditions.collect(),
                 waiting: waiting(engine, ix, job),
+                warnings: engine.job_warnings(ix),
                 shortage: engine.gang_shortage(ix),
             });
         }
         self.pod_groups.sort_by(|l, r| l.name.cmp(&r.name));
+        for (ix, _) in state.jobs().filter(|(_, job)| job.group().is_none()) {
+            let warnings = engine.job_warnings(ix).into_iter();
+            self.pod_warnings.extend(warnings.map(|warning| PodWarning {
+                pod: state.job_key(ix),
+                warning,
+            }));
+        }
+        self.pod_warnings.sort_by(|l, r| l.pod.cmp(&r.pod));
     }
 }
 

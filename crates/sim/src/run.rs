@@ -128,6 +128,7 @@ pub fn simulate(
         .into_iter()
         .map(|(kind, count)| Ignored { kind, count })
         .collect();
+    problems.extend(world.doubtful_budgets());
     let notes = engine.take_device_notes().into_iter();
     problems.extend(notes.map(|note| device_problem(note, &world, &input.device_maps)));
     report.problems = problems.iter().map(problem_line).collect();
@@ -173,7 +174,7 @@ fn record(
         world.evict(&pod);
         report.evictions.push(EvictionLine {
             pod,
-            by: state.job_key(eviction.by),
+            by: eviction.by.map(|by| state.job_key(by)),
             action: eviction.reason.to_owned(),
             group: group_of(state, eviction.task),
         });

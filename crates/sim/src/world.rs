@@ -4,6 +4,7 @@ mod admit;
 mod budgets;
 mod controllers;
 mod jobs;
+mod references;
 mod restore;
 mod storage;
 
@@ -12,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_api::Job;
 use pumice_controllers::shard::{NodeShardView, Shards};
 use pumice_model::object::{
-    GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, QueueObject,
+    GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, PriorityClassObject,
+    QueueObject,
 };
 use pumice_model::{Delta, VolumeStep};
 
@@ -63,8 +65,12 @@ impl World {
         settings: &SimulationSettings,
         problems: Vec<InputProblem>,
     ) -> (Self, Vec<InputProblem>) {
+        let system_classes = references::SYSTEM_CLASSES.into_iter();
         let mut world = Self {
             problems,
+            priorities: system_classes
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             ..Self::default()
         };
         // Priority classes first: pods and Jobs refer to them.
@@ -74,7 +80,7 @@ impl World {
         for item in classes.into_iter().chain(others) {
             world.admit(item, settings);
         }
-        world.hold_broken_queue_trees();
+        world.report_broken_queue_trees();
         world.make_missing_queues(&settings.default_queue);
         world.fill_in_default_class();
         world.share_nodes(settings);
@@ -130,6 +136,22 @@ impl World {
     /// Everything of the first watch, nodes and queues first.
     fn publish(&mut self) {
         let mut first: Vec<Delta> = Vec::new();
+        let given = |name: &str| {
+            self.places
+                .contains_key(&("PriorityClass", name.to_owned()))
+        };
+        let system_classes = references::SYSTEM_CLASSES.into_iter();
+        first.extend(
+            system_classes
+                .filter(|(name, _)| !given(name))
+                .map(|(name, value)| {
+                    Delta::PriorityClassApply(PriorityClassObject {
+                        name: name.to_owned(),
+                        value,
+                        ..PriorityClassObject::default()
+                    })
+                }),
+        );
         first.extend(
             self.nodes
                 .values()

@@ -197,7 +197,8 @@ pub fn pod_table(out: &mut dyn Write, view: &PodView) -> anyhow::Result<()> {
     as_of(out, view.as_of.as_ref())?;
     lines(out, "Waits on", &view.waits_on)?;
     lines(out, "Would go", &view.would_go)?;
-    lines(out, "To change", &view.changes)
+    lines(out, "To change", &view.changes)?;
+    lines(out, "Warning", &view.warnings)
 }
 
 pub fn job_table(out: &mut dyn Write, view: &JobView) -> anyhow::Result<()> {
@@ -225,6 +226,7 @@ pub fn job_table(out: &mut dyn Write, view: &JobView) -> anyhow::Result<()> {
     line(out, "Why", view.message.as_deref().unwrap_or_default())?;
     as_of(out, view.as_of.as_ref())?;
     lines(out, "To change", &view.changes)?;
+    lines(out, "Warning", &view.warnings)?;
     if view.waiting.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Who could be evicted as far as marks and status go (spec/07 §2.3), by node.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use pumice_framework::points::Purpose;
 use pumice_framework::{Plugins, VictimCounts};
@@ -122,11 +123,28 @@ pub fn count(state: &State, plugins: &Plugins, scope: &Scope, preemptor: TaskIx)
         }
     }
     if !kept.is_empty() {
+        counts.budgets = budgets_of(state, &kept);
         counts.by_plugin =
             plugins.kept_by_plugin(state, purpose, preemptor, &candidates, &mut kept);
     }
     counts.unnamed = kept.len();
     counts
+}
+
+/// Budgets that let fewer pods go than they select of these, by name.
+fn budgets_of(state: &State, tasks: &FxHashSet<TaskIx>) -> Vec<String> {
+    let mut selected: BTreeMap<(&str, &str), (i32, i32)> = BTreeMap::new();
+    for task in tasks {
+        for budget in state.budgets_of(*task) {
+            let object = &budget.object;
+            let of = selected.entry((&object.namespace, &object.name));
+            of.or_insert((object.allowed, 0)).1 += 1;
+        }
+    }
+    let short = selected.iter().filter(|(_, (allowed, of))| allowed < of);
+    short
+        .map(|((namespace, name), _)| format!("{namespace}/{name}"))
+        .collect()
 }
 
 /// One candidate.
@@ -188,6 +206,27 @@ fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
         let namespace = |task: &pumice_model::Task| state.names().text(task.namespace);
         (namespace(l), &l.name, &l.uid).cmp(&(namespace(r), &r.name, &r.uid))
     })
+}
+
+/// All running pods that could be evicted for nobody's sake, cheapest first (spec/07 §10).
+pub fn running(state: &State) -> Vec<TaskIx> {
+    let is_candidate = |ix: TaskIx| {
+        let task = state.task(ix);
+        task.status == TaskStatus::Running
+            && task.job.is_some_and(|job| state.job(job).queue.is_some())
+            && !state.is_protected_by_mark(ix)
+            && state.spared(ix).is_none()
+    };
+    let running = state.tasks().map(|(ix, _)| ix);
+    let mut victims: Vec<RankedVictim> = running
+        .filter(|task| is_candidate(*task))
+        .map(|task| RankedVictim {
+            task,
+            rank: VictimRank::of(state, task, 0),
+        })
+        .collect();
+    sort(state, &mut victims);
+    victims.into_iter().map(|victim| victim.task).collect()
 }
 
 /// Those that plugins allow are left.

@@ -73,11 +73,25 @@ impl WatchFailure {
 /// Verb of a list that is streamed; to the API server it is a watch.
 pub(super) const STREAM: &str = "stream";
 
+/// What those who rely on objects of a kind do not have while it is denied, where nothing else says so.
+fn without(kind: &str) -> &'static str {
+    match kind {
+        "PodDisruptionBudget" => {
+            ", so no budget is known: plugin pdb protects nobody, and with --eviction-method=auto pods are \
+             deleted without asking budgets (eviction-api asks them)"
+        }
+        "PriorityClass" => ", so all PodGroups count as priority 0",
+        "ResourceQuota" => ", so plugin resourcequota holds nobody back",
+        _ => "",
+    }
+}
+
 fn denial(kind: &WatchedKind, verb: &str, message: &str) -> String {
     let verb = if verb == STREAM { "watch" } else { verb };
     let (group, plural) = (kind.group, kind.plural);
+    let meanwhile = without(kind.name);
     format!(
-        "no permission to {verb} {plural}; add to the ClusterRole of the scheduler: \
+        "no permission to {verb} {plural}{meanwhile}; add to the ClusterRole of the scheduler: \
          {{apiGroups: [{group:?}], resources: [{plural:?}], verbs: [\"list\", \"watch\"]}} \
          (the API server says: {})",
         message.trim()
@@ -112,6 +126,24 @@ mod tests {
                 text.starts_with(&format!("no permission to {shown} replicasets")),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_denial_of_budgets_says_that_nobody_is_protected() {
+        let options = WatchOptions::default();
+        let mut kinds = kinds::table(&options);
+        let kind = kinds.find(|kind| kind.name == "PodDisruptionBudget");
+        let failure = WatchFailure::of_status(&status(403, "no"), &kind.unwrap(), "list");
+        let WatchFailure::Denied(text) = failure else {
+            panic!("not a denial");
+        };
+        for part in [
+            "no permission to list poddisruptionbudgets, so no budget is known",
+            "plugin pdb protects nobody",
+            r#"{apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["list", "watch"]}"#,
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
         }
     }
 

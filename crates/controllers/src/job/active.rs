@@ -8,6 +8,7 @@ use super::look::JobLook;
 use super::memory::JobMemory;
 use super::obstacles::{self, Obstacle};
 use super::phase::{JobPhase, enter};
+use super::pods::overridden_marks;
 use super::status::{advance, counted};
 use super::status_write::status_write;
 use super::triggers::{is_answered, verdict};
@@ -89,6 +90,10 @@ fn unhindered(look: &JobLook<'_>, memory: &mut JobMemory) -> Reconciliation {
     found.extend(write);
     let mut events = told(look, memory);
     events.extend(memory.plugin_writes.tell(look));
+    if look.phase() == JobPhase::New {
+        let marks = overridden_marks(&look.job).into_iter();
+        events.extend(marks.map(|(_, text)| look.event(true, "InvalidAnnotation", text)));
+    }
     Reconciliation {
         writes: found,
         events,

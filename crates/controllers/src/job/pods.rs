@@ -26,6 +26,31 @@ pub fn pods(job: &Job, pod_group_name: &str) -> Vec<Pod> {
         .collect()
 }
 
+/// What templates say of `volcano.sh/preemptable` that the Job's own annotation takes the place of, by
+/// position of the task.
+pub fn overridden_marks(job: &Job) -> Vec<(usize, String)> {
+    let mark = |meta: &ObjectMeta| -> Option<String> {
+        let maps = [&meta.annotations, &meta.labels];
+        let mut maps = maps.into_iter().flatten();
+        maps.find_map(|map| map.get(keys::PREEMPTABLE).cloned())
+    };
+    let annotations = job.metadata.annotations.as_ref();
+    let Some(own) = annotations.and_then(|map| map.get(keys::PREEMPTABLE)) else {
+        return Vec::new();
+    };
+    let tasks = job.spec.tasks.iter().enumerate();
+    let told = tasks.filter_map(|(at, task)| {
+        let theirs = task.template.metadata.as_ref().and_then(mark)?;
+        let text = format!(
+            "task {} writes volcano.sh/preemptable {theirs:?} in its template, but the Job's own annotation \
+             {own:?} takes its place on all pods: write it in one of both",
+            task_name(task)
+        );
+        (theirs != *own).then_some((at, text))
+    });
+    told.collect()
+}
+
 /// One pod of a task, given by its position; `None` if there is no such task.
 pub fn task_pod(job: &Job, task: usize, index: i32, pod_group_name: &str) -> Option<Pod> {
     let task = job.spec.tasks.get(task)?;

@@ -47,14 +47,14 @@ pub struct PodReport {
     pub message: String,
 }
 
-/// An event on a PodGroup.
+/// An event on a PodGroup, or on the pod of a job that has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupEvent {
     /// The job.
     pub job: JobIx,
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
-    /// `Unschedulable`, `Scheduled`, `QueueDeleted` or `InvalidAnnotation`.
+    /// `Unschedulable`, `Scheduled`, `QueueDeleted`, `InvalidAnnotation` or `PriorityClassNotFound`.
     pub reason: &'static str,
     /// Message.
     pub message: String,

@@ -2,7 +2,7 @@
 //! it seems. An event, at once and again before the API server forgets it.
 
 use pumice_model::object::{GroupPhase, PreemptableMark};
-use pumice_model::{Job, JobIx, State, TaskIx};
+use pumice_model::{Job, JobIx, Origin, State, TaskIx};
 
 use super::log::LastReport;
 use super::{GroupEvent, QueueEvent, ReportLog};
@@ -18,11 +18,13 @@ impl Engine {
         now_s: i64,
         events: &mut Vec<GroupEvent>,
     ) {
-        let Some(event) = self.warning(ix) else {
+        let told = self.warnings_on(ix);
+        if told.is_empty() {
             log.warnings.forget(ix);
             return;
-        };
-        let fingerprint = Fingerprint::of_text(&event.message);
+        }
+        let all: Vec<&str> = told.iter().map(|event| event.message.as_str()).collect();
+        let fingerprint = Fingerprint::of_text(&all.join("; "));
         if let LastReport::Message { text, .. } = log.warnings.look_up(ix, now_s)
             && text == fingerprint.data
         {
@@ -35,7 +37,7 @@ impl Engine {
         };
         let again_s = log.repeats.next_s(now_s, ix);
         log.warnings.put(ix, report, again_s);
-        events.push(event);
+        events.extend(told);
     }
 
     /// Tells warnings again that still stand.
@@ -49,10 +51,11 @@ impl Engine {
             warnings, repeats, ..
         } = log;
         for ix in warnings.take_due(now_s, |ix| repeats.next_s(now_s, ix)) {
-            match self.warning(ix) {
-                Some(event) => events.push(event),
-                None => warnings.forget(ix),
+            let told = self.warnings_on(ix);
+            if told.is_empty() {
+                warnings.forget(ix);
             }
+            events.extend(told);
         }
     }
 
@@ -104,33 +107,57 @@ impl Engine {
         }
     }
 
-    fn warning(&self, ix: JobIx) -> Option<GroupEvent> {
-        let job = self.state.has_job(ix).then(|| self.state.job(ix))?;
-        if job.group().is_none() || job.status.phase == GroupPhase::Completed {
-            return None;
+    /// What is written on a PodGroup, or on a pod without one, that does not mean what it seems to; a
+    /// sentence each.
+    pub fn job_warnings(&self, ix: JobIx) -> Vec<String> {
+        let told = self.warnings_on(ix).into_iter();
+        told.map(|event| event.message).collect()
+    }
+
+    fn warnings_on(&self, ix: JobIx) -> Vec<GroupEvent> {
+        if !self.state.has_job(ix) {
+            return Vec::new();
         }
-        let marks = marks_warning(&self.state, job);
-        let plugins = self.plugins.job_warning(&self.state, ix);
-        let all: Vec<String> = marks.into_iter().chain(plugins).collect();
-        if all.is_empty() {
-            return None;
+        let job = self.state.job(ix);
+        let is_meant = job.group().is_some() || job.origin == Origin::BarePod;
+        if !is_meant || job.status.phase == GroupPhase::Completed {
+            return Vec::new();
         }
-        let message = all.join("; ");
-        Some(GroupEvent {
+        let event = |reason, message| GroupEvent {
             job: ix,
             warning: true,
-            reason: "InvalidAnnotation",
+            reason,
             message,
-        })
+        };
+        let marks = marks_warning(&self.state, job);
+        let of_group = job.group().is_some();
+        let plugins = of_group.then(|| self.plugins.job_warning(&self.state, ix));
+        let all: Vec<String> = marks.into_iter().chain(plugins.flatten()).collect();
+        let annotations = (!all.is_empty()).then(|| event("InvalidAnnotation", all.join("; ")));
+        let class = class_warning(&self.state, job);
+        let class = class.map(|text| event("PriorityClassNotFound", text));
+        annotations.into_iter().chain(class).collect()
     }
 }
 
-/// What is wrong with the marks `volcano.sh/preemptable` of a PodGroup and its pods (spec/07 §2.3).
+/// The PriorityClass that a PodGroup, or a pod without one, names is gone.
+fn class_warning(state: &State, job: &Job) -> Option<String> {
+    let class = state.missing_class_of(job)?;
+    Some(format!(
+        "PriorityClass \"{class}\" does not exist: it counts as priority {} among others, for its place in the \
+         queue and for who is evicted for whom; create the class, or name another one in \
+         spec.priorityClassName",
+        job.priority
+    ))
+}
+
+/// What is wrong with the marks `volcano.sh/preemptable` of a PodGroup and its pods, or of a pod without
+/// one (spec/07 §2.3).
 fn marks_warning(state: &State, job: &Job) -> Option<String> {
-    let group = job.group()?;
+    let group = job.group().map(|group| group.preemptable);
     let mut all: Vec<String> = Vec::new();
     let unreadable = "`volcano.sh/preemptable` is neither true nor false";
-    if group.preemptable == PreemptableMark::Unreadable {
+    if group == Some(PreemptableMark::Unreadable) {
         all.push(format!(
             "{unreadable} on the PodGroup, so none of its pods is evicted: write \"true\" or \"false\""
         ));
@@ -146,7 +173,7 @@ fn marks_warning(state: &State, job: &Job) -> Option<String> {
             )
         ));
     }
-    match group.preemptable.explicit() {
+    match group.and_then(PreemptableMark::explicit) {
         Some(true) if job.marks.no > 0 => all.push(format!(
             "the PodGroup is marked preemptable, but not {}, not evicted",
             which(state, job, PreemptableMark::No, job.marks.no)

@@ -69,6 +69,9 @@ pub struct JobView {
     pub place: Option<Place>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
+    /// What is written on it or its pods that does not mean what it seems to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The first pods that wait, those with the same reason together.
     pub waiting: Vec<SameReason>,
     /// Pods that wait and are not told of.
@@ -131,6 +134,7 @@ impl Engine {
             message: why.map(|why| why.1),
             place: self.place_of(ix),
             changes: self.changes_for_job(ix),
+            warnings: self.job_warnings(ix),
             not_told: self.pending_pods(ix).saturating_sub(told),
             waiting,
             cycle: self.cycle,

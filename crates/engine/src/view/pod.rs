@@ -52,6 +52,9 @@ pub struct PodView {
     pub would_go: Vec<String>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
+    /// What is written on it or its PodGroup that does not mean what it seems to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The last cycle.
     pub cycle: u64,
 }
@@ -115,6 +118,7 @@ impl Engine {
             } else {
                 Vec::new()
             },
+            warnings: task.job.map_or_else(Vec::new, |job| self.job_warnings(job)),
             cycle: self.cycle,
         })
     }

@@ -10,6 +10,9 @@ use crate::Engine;
 /// So many pods are named.
 const MOST_NAMED: usize = 5;
 
+/// So many budgets are.
+const MOST_BUDGETS: usize = 3;
+
 /// `2 pods`, `1 pod`.
 fn pods(count: usize) -> String {
     match count {
@@ -31,7 +34,6 @@ fn action(purpose: Purpose) -> &'static str {
 fn kept_by(plugin: &str, count: usize) -> String {
     match plugin {
         "conformance" => format!("{count} protected by conformance"),
-        "pdb" => format!("{count} by a budget"),
         "gang" => format!("{count} needed by their gangs"),
         "cdp" => format!("{count} within their cool-down"),
         "proportion" | "capacity" => {
@@ -42,11 +44,26 @@ fn kept_by(plugin: &str, count: usize) -> String {
     }
 }
 
+/// That PodDisruptionBudgets keep that many pods.
+fn kept_by_budgets(budgets: &[String], count: usize) -> String {
+    let more = budgets.len().saturating_sub(MOST_BUDGETS);
+    let named = budgets[..budgets.len() - more].join(", ");
+    match (budgets.len(), more) {
+        (0, _) => format!("{count} by a budget"),
+        (1, _) => format!("{count} by budget {named}"),
+        (_, 0) => format!("{count} by budgets {named}"),
+        (..) => format!("{count} by budgets {named} and {more} more"),
+    }
+}
+
 /// Why so many may not go.
 fn kept_text(counts: &VictimCounts) -> String {
     let by_plugin = counts.by_plugin.iter();
     let mut told: Vec<String> = by_plugin
-        .map(|(name, count)| kept_by(name, *count))
+        .map(|(name, count)| match *name {
+            "pdb" => kept_by_budgets(&counts.budgets, *count),
+            name => kept_by(name, *count),
+        })
         .collect();
     let others = [
         (counts.not_lower, "of equal or higher priority"),

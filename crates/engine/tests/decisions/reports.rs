@@ -473,3 +473,52 @@ fn an_annotation_that_a_plugin_cannot_read_is_told_of_once_and_again_later() {
     assert_eq!(warnings(&mut cluster, due_s + 1), [""; 0]);
     assert_eq!(warnings(&mut cluster, due_s + 3600), [""; 0]);
 }
+
+#[test]
+fn a_priority_class_that_goes_is_told_to_those_who_name_it() {
+    let class = |name: &str, value| {
+        Delta::PriorityClassApply(PriorityClassObject {
+            name: name.to_owned(),
+            value,
+            ..PriorityClassObject::default()
+        })
+    };
+    let urgent = |pod: PodObject| PodObject {
+        priority_class: "urgent".to_owned(),
+        ..pod
+    };
+    let mut cluster = Cluster::new()
+        .with(class("urgent", 9))
+        .with(class("other", 1))
+        .node(node("n1", "8c 8Gi pods=9"))
+        .group(GroupObject {
+            priority_class: "urgent".to_owned(),
+            ..group("g", 1)
+        })
+        .pod(member("g", pod("p", "1c")))
+        .pod(urgent(pod("alone", "1c")))
+        .group(group("unconcerned", 1))
+        .pod(member("unconcerned", pod("q", "1c")));
+    assert_eq!(warnings(&mut cluster, 0), [""; 0]);
+    cluster.apply(Delta::PriorityClassDelete("urgent".to_owned()));
+    let told = warnings(&mut cluster, 1);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for text in &told {
+        let start = "PriorityClassNotFound: PriorityClass \"urgent\" does not exist: it counts as priority 0";
+        assert!(text.starts_with(start), "{text}");
+    }
+    assert_eq!(warnings(&mut cluster, 2), [""; 0], "once");
+    cluster.apply(class("urgent", 9));
+    assert_eq!(warnings(&mut cluster, 3), [""; 0]);
+    let state = cluster.engine.state();
+    assert!(
+        state
+            .jobs()
+            .all(|(ix, _)| cluster.engine.job_warnings(ix).is_empty())
+    );
+    // Where none is known they are not watched: nothing is said.
+    let mut unwatched = Cluster::new()
+        .node(node("n1", "8c 8Gi pods=9"))
+        .pod(urgent(pod("alone", "1c")));
+    assert_eq!(warnings(&mut unwatched, 0), [""; 0]);
+}

@@ -61,7 +61,7 @@ impl State {
             Delta::PriorityClassApply(class) => self.apply_priority_class(class),
             Delta::PriorityClassDelete(name) => {
                 if self.priority_classes.remove(&name).is_some() {
-                    self.reprioritise();
+                    self.reprioritise(&name);
                 }
             }
             Delta::NamespaceApply(namespace) => {
@@ -96,8 +96,8 @@ impl State {
 
     fn apply_priority_class(&mut self, class: PriorityClassObject) {
         let name = class.name.clone();
-        if self.priority_classes.insert(name, class.clone()) != Some(class) {
-            self.reprioritise();
+        if self.priority_classes.insert(name.clone(), class.clone()) != Some(class) {
+            self.reprioritise(&name);
         }
     }
 

@@ -146,6 +146,16 @@ impl State {
         self.class_or_default(class).map_or(0, |class| class.value)
     }
 
+    /// The PriorityClass a job names, if there is none of that name. Where no class at all is known they
+    /// are not watched, and nothing is said.
+    pub fn missing_class_of<'a>(&self, job: &'a Job) -> Option<&'a str> {
+        let class = &*job.priority_class;
+        let is_missing = !class.is_empty()
+            && !self.priority_classes.is_empty()
+            && !self.priority_classes.contains_key(class);
+        is_missing.then_some(class)
+    }
+
     /// The class with a name; the global default where there is none.
     fn class_or_default(&self, name: &str) -> Option<&PriorityClassObject> {
         self.priority_classes.get(name).or_else(|| {
@@ -180,7 +190,8 @@ impl State {
         }
     }
 
-    pub(super) fn reprioritise(&mut self) {
+    /// A PriorityClass has changed, has come or is gone.
+    pub(super) fn reprioritise(&mut self, changed: &str) {
         self.generation += 1;
         let classes: Vec<(usize, Box<str>)> = self
             .jobs
@@ -188,7 +199,11 @@ impl State {
             .map(|(at, job)| (at, job.priority_class.clone()))
             .collect();
         for (at, class) in classes {
-            self.jobs[at].priority = self.priority_of(&class);
+            let priority = self.priority_of(&class);
+            let before = std::mem::replace(&mut self.jobs[at].priority, priority);
+            if before != priority || *class == *changed {
+                self.touch_job(JobIx(at as u32));
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_engine::{Decisions, Engine};
+use pumice_engine::{Decisions, Engine, Eviction};
 use pumice_model::object::PriorityClassObject;
 use pumice_model::{Delta, State, TaskStatus};
 
@@ -45,7 +45,8 @@ pub struct EvictionLog {
     pub landed: BTreeMap<String, u32>,
 }
 
-/// Each eviction of a cycle is for a job that is whole by it, and that is worth it.
+/// Each eviction of a cycle is for a job that is whole by it, and that is worth it, or, by `shuffle`, for
+/// none and beyond what its own job needs.
 ///
 /// # Errors
 /// One that is not.
@@ -53,27 +54,32 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
     let state = engine.state();
     let broken = |text: String| Err(Invariant::Evictions.broken(text));
     for (at, eviction) in decisions.evictions.iter().enumerate() {
-        let (victim, by) = (state.task(eviction.task), state.job(eviction.by));
-        let key = (state.task_key(eviction.task), state.job_key(eviction.by));
+        let victim_key = state.task_key(eviction.task);
         if decisions.evictions[..at]
             .iter()
             .any(|other| other.task == eviction.task)
         {
-            return broken(format!("{} is evicted twice in a cycle", key.0));
+            return broken(format!("{victim_key} is evicted twice in a cycle"));
         }
         if state.spared(eviction.task).is_some() {
-            return broken(format!("{} is evicted although it is spared", key.0));
+            return broken(format!("{victim_key} is evicted although it is spared"));
         }
+        let Some(for_job) = eviction.by else {
+            check_shuffled(state, eviction)?;
+            continue;
+        };
+        let (victim, by) = (state.task(eviction.task), state.job(for_job));
+        let key = (victim_key, state.job_key(for_job));
         // Where only its queue was full its pod is bound at once.
         let nominees = decisions.nominations.iter().map(|(task, _)| *task);
         let mut gain = nominees.chain(decisions.binds.iter().map(|bind| bind.task));
-        if !gain.any(|task| state.task(task).job == Some(eviction.by)) {
+        if !gain.any(|task| state.task(task).job == Some(for_job)) {
             return broken(format!(
                 "{} is evicted for {}, and nobody waits for it",
                 key.0, key.1
             ));
         }
-        let placed = placed(state, eviction.by);
+        let placed = placed(state, for_job);
         if placed < i64::from(by.min_available) {
             let text = format!(
                 "{} is evicted for {}, of whose {} pods {placed} have places",
@@ -85,7 +91,7 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
             return broken(format!("{} has no job", key.0));
         };
         if eviction.reason == "preempt"
-            && victim.job != Some(eviction.by)
+            && victim.job != Some(for_job)
             && (theirs.priority >= by.priority || theirs.queue != by.queue)
         {
             let text = format!(
@@ -99,6 +105,33 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
         }
     }
     Ok(())
+}
+
+/// A pod that goes for nobody was running, goes by `shuffle`, and leaves its job what that needs.
+fn check_shuffled(state: &State, eviction: &Eviction) -> Result<(), Broken> {
+    let key = state.task_key(eviction.task);
+    let broken = |text: String| Err(Invariant::Evictions.broken(text));
+    if eviction.reason != "shuffle" {
+        return broken(format!(
+            "{key} is evicted by {} for nobody",
+            eviction.reason
+        ));
+    }
+    if eviction.from != TaskStatus::Running {
+        return broken(format!("{key} is shuffled, and was {:?}", eviction.from));
+    }
+    if state.is_protected_by_mark(eviction.task) {
+        return broken(format!("{key} is shuffled, and marked as not preemptable"));
+    }
+    let job = state.task(eviction.task).job;
+    let stays = job.map(|job| (job, i64::from(state.job(job).min_available)));
+    match stays {
+        Some((job, min)) if placed(state, job) < min => broken(format!(
+            "{key} is shuffled, of whose job {} of {min} pods stay",
+            placed(state, job)
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Pods of a job that have places, tentative ones included.

@@ -1,11 +1,10 @@
 //! Objects on their way to the virtual API server: converted, checked, set aside when broken.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::keys;
-use pumice_conf::nearest;
 use pumice_controllers::runtime::TrackedPod;
 use pumice_controllers::shard::NodeShardView;
 use pumice_ingest as ingest;
@@ -17,12 +16,6 @@ use crate::manifest::Manifest;
 use crate::problem::{InputPlace, InputProblem};
 use crate::reader::{InputItem, InputSource, locate_fields};
 use crate::run::SimulationSettings;
-
-/// Where a pod names its PodGroup.
-const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
-
-/// Names among which the nearest to an unknown one is looked for.
-const MAX_NAMES: usize = 1000;
 
 type Admitted = Result<(), Vec<ingest::ObjectProblem>>;
 
@@ -56,7 +49,7 @@ impl World {
     }
 
     /// The last problem is one of a field: its place is looked up when all are known.
-    fn in_field(&mut self, path: String) {
+    pub(super) fn in_field(&mut self, path: String) {
         self.in_fields.push((self.problems.len() - 1, path));
     }
 
@@ -180,7 +173,7 @@ impl World {
             }
             Manifest::PodDisruptionBudget(budget) => {
                 let object = ingest::pod_disruption_budget(&budget)?;
-                self.budgets.insert(key, Budgeted::new(&budget, object));
+                self.budgets.insert(key, Budgeted::new(&budget, object)?);
             }
             Manifest::ResourceQuota(quota) => {
                 let quota = Box::new(ingest::resource_quota(&quota)?);
@@ -230,116 +223,6 @@ impl World {
             _ => {}
         }
         Ok(())
-    }
-
-    /// Sets aside queues whose parent does not exist or that are their own ancestor, with all
-    /// queues below them; the rest of the tree is not concerned.
-    pub(super) fn hold_broken_queue_trees(&mut self) {
-        let names: Vec<String> = self.queues.keys().cloned().collect();
-        let broken: Vec<(String, String)> = names
-            .into_iter()
-            .filter_map(|name| self.broken_ancestry(&name).map(|why| (name, why)))
-            .collect();
-        for (name, why) in broken {
-            self.queues.remove(&name);
-            let place = self
-                .places
-                .get(&("Queue", name.clone()))
-                .cloned()
-                .unwrap_or_default();
-            let help = "name an existing parent queue in spec.parent, or none";
-            self.set_aside(
-                place,
-                format!("Queue {name}"),
-                format!("spec.parent: {why}"),
-                help,
-            );
-            self.in_field("spec.parent".to_owned());
-        }
-    }
-
-    fn broken_ancestry(&self, name: &str) -> Option<String> {
-        let mut visited = BTreeSet::from([name]);
-        let mut at = name;
-        loop {
-            let parent = self.queues.get(at)?.parent.as_str();
-            if parent.is_empty() || parent == "root" {
-                return None;
-            }
-            if !self.queues.contains_key(parent) {
-                return Some(format!("queue \"{parent}\" above it does not exist"));
-            }
-            if !visited.insert(parent) {
-                return Some(format!("queue \"{parent}\" is its own ancestor"));
-            }
-            at = parent;
-        }
-    }
-
-    /// Warns of names that lead nowhere; the objects take part all the same.
-    pub(super) fn report_unknown_names(&mut self) {
-        let aside: BTreeSet<&str> = self.objects_set_aside().collect();
-        // `queue "a" does not exist`, or that it was set aside.
-        let missing = |kind: &str, name: &str| {
-            let known = aside.contains(format!("{kind} {name}").as_str());
-            let why = if known {
-                "was set aside"
-            } else {
-                "does not exist"
-            };
-            format!("{kind} \"{name}\" {why}")
-        };
-        let mut found = Vec::new();
-        for (key, pod) in &self.pods {
-            if let Some(node) = pod
-                .node
-                .as_ref()
-                .filter(|node| !self.nodes.contains_key(*node))
-            {
-                let missing = missing("Node", node);
-                let help = "give the node too; until then the pod counts on no node".to_owned();
-                found.push((("Pod", key), "spec.nodeName", missing, help));
-            }
-            let group = pod
-                .group
-                .as_ref()
-                .map(|group| format!("{}/{group}", pod.namespace));
-            if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
-                let missing = missing("PodGroup", &group);
-                let help = "give the PodGroup too, or remove the annotation".to_owned();
-                found.push((("Pod", key), GROUP_NAME, missing, help));
-            }
-        }
-        for (key, group) in &self.groups {
-            if !group.queue.is_empty() && !self.queues.contains_key(&group.queue) {
-                let missing = missing("Queue", &group.queue);
-                let names = self.queues.keys().map(String::as_str).take(MAX_NAMES);
-                let near = nearest(&group.queue, names);
-                let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
-                let help = format!("{near}give the queue too, or name another one");
-                found.push((("PodGroup", key), "spec.queue", missing, help));
-            }
-        }
-        let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
-            let place = self
-                .places
-                .get(&(kind, key.clone()))
-                .cloned()
-                .unwrap_or_default();
-            let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
-            let problem = InputProblem {
-                place,
-                object,
-                message,
-                help,
-                kept: true,
-            };
-            (problem, path.to_owned())
-        });
-        for (problem, path) in warnings.collect::<Vec<_>>() {
-            self.problems.push(problem);
-            self.in_field(path);
-        }
     }
 }
 

@@ -3,11 +3,13 @@
 
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use pumice_model::object::{BudgetObject, PodObject, PodPhase};
 use pumice_model::selector::selects_pairs;
 
 use super::World;
+use crate::problem::InputProblem;
 
 /// How many pods have to stay.
 enum DisruptionLimit {
@@ -25,27 +27,60 @@ pub(super) struct Budgeted {
 }
 
 impl Budgeted {
-    pub(super) fn new(wire: &PodDisruptionBudget, object: BudgetObject) -> Self {
-        let limit = match (&wire.status, &wire.spec) {
-            (None, Some(spec)) => {
-                let most = spec
-                    .max_unavailable
-                    .clone()
-                    .map(DisruptionLimit::MaxUnavailable);
-                let least = spec
-                    .min_available
-                    .clone()
-                    .map(DisruptionLimit::MinAvailable);
-                // Without either one pod has to stay, as the API server sets it.
-                most.or(least)
-                    .or(Some(DisruptionLimit::MinAvailable(IntOrString::Int(1))))
-            }
-            _ => None,
+    /// A budget that was given.
+    ///
+    /// # Errors
+    /// What an API server would refuse: both limits, or one that is no number of pods.
+    pub(super) fn new(
+        wire: &PodDisruptionBudget,
+        object: BudgetObject,
+    ) -> Result<Self, Vec<ObjectProblem>> {
+        let spec = wire.spec.as_ref();
+        let most = spec.and_then(|spec| spec.max_unavailable.clone());
+        let least = spec.and_then(|spec| spec.min_available.clone());
+        let problems = problems_of_limits(most.as_ref(), least.as_ref());
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let limit = match wire.status {
+            Some(_) => None,
+            // Without either one pod has to stay, as the API server sets it.
+            None => spec.map(|_| match (most, least) {
+                (Some(most), _) => DisruptionLimit::MaxUnavailable(most),
+                (None, least) => {
+                    DisruptionLimit::MinAvailable(least.unwrap_or(IntOrString::Int(1)))
+                }
+            }),
         };
-        Self {
+        Ok(Self {
             object,
             limit,
             expected: 0,
+        })
+    }
+
+    /// What its owner may not have meant, in a namespace with so many pods of which it selects so many.
+    fn doubt(&self, selected: usize, all: usize) -> Option<(String, &'static str)> {
+        let namespace = &self.object.namespace;
+        match &self.object.selector {
+            None => Some((
+                "spec.selector: there is none, so it selects no pod and protects nobody".to_owned(),
+                "write spec.selector.matchLabels with labels of the pods it is for",
+            )),
+            Some(_) if selected == 0 && self.expected == 0 => Some((
+                format!(
+                    "spec.selector: it selects no pod of namespace {namespace}, so it protects nobody"
+                ),
+                "compare its labels and namespace with those of the pods it is for",
+            )),
+            Some(_) if selected == all && all > 1 && self.object.allowed <= 0 => Some((
+                format!(
+                    "spec.selector: it selects all {all} pods of namespace {namespace} and lets none go, so \
+                     nobody there makes room for others"
+                ),
+                "select fewer pods, or let some go by spec.minAvailable or spec.maxUnavailable",
+            )),
+            Some(_) => None,
         }
     }
 
@@ -56,13 +91,48 @@ impl Budgeted {
     }
 }
 
+fn problems_of_limits(
+    most: Option<&IntOrString>,
+    least: Option<&IntOrString>,
+) -> Vec<ObjectProblem> {
+    let limits = [("spec.maxUnavailable", most), ("spec.minAvailable", least)];
+    let mut problems = Vec::new();
+    if most.is_some() && least.is_some() {
+        problems.push(ObjectProblem {
+            path: "spec.maxUnavailable".to_owned(),
+            message: "minAvailable is there too, and both cannot hold".to_owned(),
+            help: "remove one of them; an API server would refuse the budget".to_owned(),
+        });
+    }
+    for (path, limit) in limits {
+        let fault = match limit {
+            Some(IntOrString::Int(number)) if *number < 0 => format!("{number} is negative"),
+            Some(IntOrString::String(text)) if percent(text).is_none() => {
+                format!("{text:?} is neither a number nor a percentage")
+            }
+            _ => continue,
+        };
+        problems.push(ObjectProblem {
+            path: path.to_owned(),
+            message: fault,
+            help: "write a number of pods, or a percentage such as \"50%\"".to_owned(),
+        });
+    }
+    problems
+}
+
+/// The number of a percentage, 0 to 100.
+fn percent(text: &str) -> Option<i64> {
+    let number = text.strip_suffix('%')?.parse().ok()?;
+    (0..=100).contains(&number).then_some(number)
+}
+
 /// The number, or the percentage of `all` rounded up.
 fn scaled(value: &IntOrString, all: i32) -> i32 {
     match value {
         IntOrString::Int(number) => *number,
         IntOrString::String(text) => {
-            let percent = text.strip_suffix('%').and_then(|text| text.parse().ok());
-            let share = i64::from(all) * percent.unwrap_or(100_i64);
+            let share = i64::from(all) * percent(text).unwrap_or(100);
             i32::try_from((share + 99).div_euclid(100)).unwrap_or(all)
         }
     }
@@ -102,5 +172,27 @@ impl World {
                 self.deltas.push(Delta::BudgetApply(told));
             }
         }
+    }
+
+    /// Budgets that select nobody, or all and let none go.
+    pub fn doubtful_budgets(&self) -> Vec<InputProblem> {
+        let doubtful = self.budgets.iter().filter_map(|(key, budget)| {
+            let own = self.pods.values();
+            let own = own.filter(|pod| pod.namespace == budget.object.namespace && !pod.deleting);
+            let (mut all, mut selected) = (0, 0);
+            for pod in own {
+                all += 1;
+                selected += usize::from(budget.selects(pod));
+            }
+            let (message, help) = budget.doubt(selected, all)?;
+            Some(InputProblem {
+                place: self.place("PodDisruptionBudget", key).unwrap_or_default(),
+                object: format!("PodDisruptionBudget {key}"),
+                message,
+                help: help.to_owned(),
+                kept: true,
+            })
+        });
+        doubtful.collect()
     }
 }

@@ -1,0 +1,189 @@
+//! Names that lead nowhere: said once everything has been read, and the objects take part all the same.
+
+use std::collections::BTreeSet;
+
+use pumice_conf::nearest;
+use pumice_controllers::job as controller;
+
+use super::World;
+use crate::problem::InputProblem;
+
+/// Where a pod names its PodGroup.
+const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
+
+/// Names among which the nearest to an unknown one is looked for.
+const MAX_NAMES: usize = 1000;
+
+/// Where a PodGroup, Job or pod names its PriorityClass.
+const CLASS: &str = "spec.priorityClassName";
+
+/// PriorityClasses that every API server has, and their values.
+pub(super) const SYSTEM_CLASSES: [(&str, i32); 2] = [
+    ("system-cluster-critical", 2_000_000_000),
+    ("system-node-critical", 2_000_001_000),
+];
+
+/// Kind and key of an object, the field with a name, what is wrong with it, and what to do.
+type Misnomer<'a> = ((&'static str, &'a String), &'static str, String, String);
+
+impl World {
+    /// Warns of queues whose parent does not exist or that are their own ancestor. They take part: a
+    /// plugin that goes by the tree holds them with all queues below them, others do not look at it.
+    pub(super) fn report_broken_queue_trees(&mut self) {
+        let found = self.queues.keys().filter_map(|name| {
+            let fault = self.fault_of_parent(name)?;
+            Some((name.clone(), fault))
+        });
+        let found: Vec<(String, String)> = found.collect();
+        for (name, fault) in found {
+            let place = self.places.get(&("Queue", name.clone())).cloned();
+            self.problems.push(InputProblem {
+                place: place.unwrap_or_default(),
+                object: format!("Queue {name}"),
+                message: format!("spec.parent: {fault}"),
+                help:
+                    "name an existing parent queue in spec.parent, or none; plugin capacity with \
+                       enableHierarchy holds the queue and those below it until then"
+                        .to_owned(),
+                kept: true,
+            });
+            self.in_field("spec.parent".to_owned());
+        }
+    }
+
+    /// What is wrong with the parent of a queue itself, not with one further up.
+    fn fault_of_parent(&self, name: &str) -> Option<String> {
+        let parent_of = |at: &str| match self.queues.get(at).map_or("", |queue| &queue.parent) {
+            "" | "root" => None,
+            _ if at == "root" => None,
+            parent => Some(parent),
+        };
+        let parent = parent_of(name)?;
+        if !self.queues.contains_key(parent) {
+            let aside = self.is_set_aside("Queue", parent);
+            let why = if aside {
+                "was set aside"
+            } else {
+                "does not exist"
+            };
+            return Some(format!("queue \"{parent}\" above it {why}"));
+        }
+        // A circle it is not part of ends after as many steps as there are queues.
+        let path = std::iter::successors(Some(parent), |at| parent_of(at));
+        let mut path = path.take(self.queues.len());
+        let is_own_ancestor = path.any(|at| at == name);
+        is_own_ancestor.then(|| format!("queue \"{name}\" is its own ancestor"))
+    }
+
+    /// Warns of names that lead nowhere; the objects take part all the same.
+    pub(super) fn report_unknown_names(&mut self) {
+        let aside: BTreeSet<&str> = self.objects_set_aside().collect();
+        // `queue "a" does not exist`, or that it was set aside.
+        let missing = |kind: &str, name: &str| {
+            let known = aside.contains(format!("{kind} {name}").as_str());
+            let why = if known {
+                "was set aside"
+            } else {
+                "does not exist"
+            };
+            format!("{kind} \"{name}\" {why}")
+        };
+        let mut found: Vec<Misnomer<'_>> = Vec::new();
+        for (key, pod) in &self.pods {
+            if let Some(node) = pod
+                .node
+                .as_ref()
+                .filter(|node| !self.nodes.contains_key(*node))
+            {
+                let missing = missing("Node", node);
+                let help = "give the node too; until then the pod counts on no node".to_owned();
+                found.push((("Pod", key), "spec.nodeName", missing, help));
+            }
+            let group = pod
+                .group
+                .as_ref()
+                .map(|group| format!("{}/{group}", pod.namespace));
+            if let Some(group) = group.filter(|group| pod.ours && !self.has_group(group)) {
+                let missing = missing("PodGroup", &group);
+                let help = "give the PodGroup too, or remove the annotation".to_owned();
+                found.push((("Pod", key), GROUP_NAME, missing, help));
+            }
+        }
+        for (key, group) in &self.groups {
+            if !group.queue.is_empty() && !self.queues.contains_key(&group.queue) {
+                let missing = missing("Queue", &group.queue);
+                let names = self.queues.keys().map(String::as_str).take(MAX_NAMES);
+                let near = nearest(&group.queue, names);
+                let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+                let help = format!("{near}give the queue too, or name another one");
+                found.push((("PodGroup", key), "spec.queue", missing, help));
+            }
+        }
+        found.extend(self.unknown_classes());
+        let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
+            let place = self
+                .places
+                .get(&(kind, key.clone()))
+                .cloned()
+                .unwrap_or_default();
+            let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
+            let problem = InputProblem {
+                place,
+                object,
+                message,
+                help,
+                kept: true,
+            };
+            (problem, path.to_owned())
+        });
+        let warnings: Vec<(InputProblem, String)> =
+            warnings.chain(self.overridden_marks()).collect();
+        for (problem, path) in warnings {
+            self.problems.push(problem);
+            self.in_field(path);
+        }
+    }
+
+    /// Marks of templates that do not reach the pods, each with its field.
+    fn overridden_marks(&self) -> Vec<(InputProblem, String)> {
+        let marks = self.jobs.iter().flat_map(|(key, job)| {
+            let marks = controller::overridden_marks(job).into_iter();
+            marks.map(move |(task, message)| (key, task, message))
+        });
+        let told = marks.map(|(key, task, message)| {
+            let problem = InputProblem {
+                place: self.place("Job", key).unwrap_or_default(),
+                object: format!("Job {key}"),
+                message,
+                help: "remove it from the template, or from the Job".to_owned(),
+                kept: true,
+            };
+            (problem, format!("spec.tasks[{task}].template.metadata"))
+        });
+        told.collect()
+    }
+
+    /// PriorityClasses that are named and not there.
+    fn unknown_classes(&self) -> Vec<Misnomer<'_>> {
+        let groups = self.groups.iter();
+        let groups = groups.map(|(key, group)| (("PodGroup", key), group.priority_class.as_str()));
+        let jobs = self.jobs.iter();
+        let jobs = jobs.map(|(key, job)| (("Job", key), job.spec.priority_class_name.as_str()));
+        let pods = self.pods.iter().filter(|(_, pod)| pod.ours);
+        let pods = pods.map(|(key, pod)| (("Pod", key), pod.priority_class.as_str()));
+        let named = groups.chain(jobs).chain(pods);
+        let unknown =
+            named.filter(|(_, class)| !class.is_empty() && !self.priorities.contains_key(*class));
+        let told = unknown.map(|(of, class)| {
+            let names = self.priorities.keys().map(String::as_str).take(MAX_NAMES);
+            let near = nearest(class, names);
+            let near = near.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+            let value = self.default_priority.unwrap_or(0);
+            let missing = format!("PriorityClass \"{class}\" does not exist");
+            let help =
+                format!("{near}give the class too; until then it counts as priority {value}");
+            (of, CLASS, missing, help)
+        });
+        told.collect()
+    }
+}
