@@ -12,6 +12,7 @@
 mod affinity;
 mod allocate;
 mod backfill;
+mod capacity;
 mod devices;
 mod enqueue;
 mod filters;
@@ -75,6 +76,7 @@ pub struct Outcome {
 /// [`cycles_until_gone`]; then [`successor`] may come in its place. Otherwise no kubelet acts.
 #[must_use]
 pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
+    let config = &without_proportion(config);
     let mut world = World::new(objects, default_queue, devices::On::of(config));
     let mut outcome = Outcome::default();
     for number in 0..cycles {
@@ -108,6 +110,17 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
     let told = evictions.map(|eviction| (eviction.pod, eviction.reason, eviction.by));
     outcome.evictions = told.collect();
     outcome
+}
+
+/// The configuration as it counts: beside `capacity` nobody asks `proportion` (spec/02 §0.4).
+fn without_proportion(config: &Config) -> Config {
+    let mut config = config.clone();
+    if config.plugin("capacity").is_some() {
+        for tier in &mut config.tiers {
+            tier.plugins.retain(|plugin| plugin.name != "proportion");
+        }
+    }
+    config
 }
 
 /// So many cycles after its eviction a pod is gone: 1 or 2, by its UID.
