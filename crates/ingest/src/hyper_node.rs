@@ -1,5 +1,6 @@
 //! HyperNode, and what PodGroups ask of the network (spec/08 §2.1, §3).
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use pumice_api::HyperNode;
 use pumice_api::NetworkTopology;
 use pumice_api::hyper_node::{HyperNodeMember, MemberSelector};
@@ -38,6 +39,28 @@ pub fn hyper_node(object: &HyperNode) -> Result<HyperNodeObject, Vec<ObjectProbl
     })
 }
 
+/// How a member is chosen.
+enum MemberChoice<'a> {
+    Exact(&'a str),
+    Pattern(&'a str),
+    Labels(&'a LabelSelector),
+}
+
+/// # Errors
+/// There is not exactly one selector.
+fn choice(wire: Option<&MemberSelector>) -> Result<MemberChoice<'_>, &'static str> {
+    let exact = wire.and_then(|all| all.exact_match.as_ref());
+    let regex = wire.and_then(|all| all.regex_match.as_ref());
+    let labels = wire.and_then(|all| all.label_match.as_ref());
+    match (exact, regex, labels) {
+        (Some(exact), None, None) => Ok(MemberChoice::Exact(&exact.name)),
+        (None, Some(regex), None) => Ok(MemberChoice::Pattern(&regex.pattern)),
+        (None, None, Some(labels)) => Ok(MemberChoice::Labels(labels)),
+        (None, None, None) => Err("there is no selector"),
+        _ => Err("there is more than one selector"),
+    }
+}
+
 fn members_of(
     wire: &HyperNodeMember,
     path: Path<'_>,
@@ -53,67 +76,44 @@ fn members_of(
         }
     };
     let at = path.field("selector");
-    let help = "write one of exactMatch, regexMatch and labelMatch";
-    match wire.selector.as_ref() {
-        Some(MemberSelector {
-            exact_match: Some(exact),
-            regex_match: None,
-            label_match: None,
-        }) => {
-            let name = exact.name.clone();
-            if name.is_empty() {
-                let at = at.field("exactMatch");
-                problems.add(at.field("name"), "the name is empty", "name a member");
-                return None;
-            }
-            Some(match is_node {
-                true => HyperNodeMembers::Node(name),
-                false => HyperNodeMembers::Child(name),
-            })
+    let chosen = match choice(wire.selector.as_ref()) {
+        Ok(chosen) => chosen,
+        Err(message) => {
+            let help = "write one of exactMatch, regexMatch and labelMatch";
+            problems.add(at, message, help);
+            return None;
         }
-        Some(MemberSelector {
-            exact_match: None,
-            regex_match: Some(regex),
-            label_match: None,
-        }) => {
-            let pattern = regex.pattern.clone();
-            if let Err(why) = name_pattern(&pattern) {
+    };
+    match chosen {
+        MemberChoice::Exact("") => {
+            let at = at.field("exactMatch");
+            problems.add(at.field("name"), "the name is empty", "name a member");
+            None
+        }
+        MemberChoice::Exact(name) if is_node => Some(HyperNodeMembers::Node(name.to_owned())),
+        MemberChoice::Exact(name) => Some(HyperNodeMembers::Child(name.to_owned())),
+        MemberChoice::Pattern(pattern) => {
+            if let Err(why) = name_pattern(pattern) {
                 let at = at.field("regexMatch");
                 let help = "write a regular expression that matches names, for example \"^rack1-\"";
                 problems.add(at.field("pattern"), why, help);
                 return None;
             }
+            let pattern = pattern.to_owned();
             Some(match is_node {
                 true => HyperNodeMembers::NodesNamed(pattern),
                 false => HyperNodeMembers::ChildrenNamed(pattern),
             })
         }
-        Some(MemberSelector {
-            exact_match: None,
-            regex_match: None,
-            label_match: Some(labels),
-        }) => {
-            if !is_node {
-                let help = "choose HyperNodes by exactMatch or regexMatch";
-                let message = "labelMatch selects nodes only";
-                problems.add(at.field("labelMatch"), message, help);
-                return None;
-            }
+        MemberChoice::Labels(labels) if is_node => {
             let at = at.field("labelMatch");
             let selector = selector::label_selector(labels, at, problems);
             Some(HyperNodeMembers::NodesLabelled(selector))
         }
-        Some(MemberSelector {
-            exact_match: None,
-            regex_match: None,
-            label_match: None,
-        })
-        | None => {
-            problems.add(at, "there is no selector", help);
-            None
-        }
-        Some(_) => {
-            problems.add(at, "there is more than one selector", help);
+        MemberChoice::Labels(_) => {
+            let help = "choose HyperNodes by exactMatch or regexMatch";
+            let message = "labelMatch selects nodes only";
+            problems.add(at.field("labelMatch"), message, help);
             None
         }
     }

@@ -347,8 +347,9 @@ fn group(arguments: &PlacementArguments, job: usize) -> GroupObject {
         min_member: arguments.gang as i32,
         queue: queue_name(job % arguments.queues.max(1)),
         min_resources: Some(vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)]),
-        topology: (arguments.topology > 0)
-            .then(|| TopologyRequest::Hard(HighestTier::Number(arguments.topology as i64))),
+        topology: (arguments.topology > 0).then_some(TopologyRequest::Hard(HighestTier::Number(
+            arguments.topology as i64,
+        ))),
         ..GroupObject::default()
     }
 }

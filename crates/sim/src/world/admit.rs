@@ -145,10 +145,7 @@ impl World {
             }
             Manifest::PriorityClass(class) => {
                 let class = ingest::priority_class(&class)?;
-                self.priorities.insert(key, class.value);
-                if class.global_default {
-                    self.default_priority = self.default_priority.max(Some(class.value));
-                }
+                self.know_priority(&class);
                 self.deltas.push(Delta::PriorityClassApply(class));
             }
             Manifest::Namespace(namespace) => {

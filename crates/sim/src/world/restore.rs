@@ -1,7 +1,7 @@
 //! Objects out of the dump of a scheduler.
 
 use pumice_model::Delta;
-use pumice_model::object::{NodeObject, PodObject};
+use pumice_model::object::{NodeObject, PodObject, PriorityClassObject};
 
 use super::World;
 use crate::run::SimulationSettings;
@@ -40,10 +40,7 @@ impl World {
                 self.queues.entry(queue.name.clone()).or_insert(*queue);
             }
             Delta::PriorityClassApply(ref class) => {
-                self.priorities.insert(class.name.clone(), class.value);
-                if class.global_default {
-                    self.default_priority = self.default_priority.max(Some(class.value));
-                }
+                self.know_priority(class);
                 self.deltas.push(delta);
             }
             Delta::PvApply(_)
@@ -83,6 +80,13 @@ impl World {
             | Delta::QuotaDelete(..)
             | Delta::HyperNodeDelete(_)
             | Delta::AttachmentDelete(_) => {}
+        }
+    }
+
+    pub(super) fn know_priority(&mut self, class: &PriorityClassObject) {
+        self.priorities.insert(class.name.clone(), class.value);
+        if class.global_default {
+            self.default_priority = self.default_priority.max(Some(class.value));
         }
     }
 

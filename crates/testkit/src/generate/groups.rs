@@ -231,6 +231,7 @@ fn policies(rng: &mut Rng) -> Vec<SubGroupPolicy> {
         match_label_keys: vec!["slice".to_owned()],
         size: rng.pick(&[1, 2, 2, 3]),
         min_groups: rng.pick(&[0, 1, 2]),
+        topology: None,
     };
     if rng.one_in(2) {
         return vec![slices];
@@ -241,6 +242,7 @@ fn policies(rng: &mut Rng) -> Vec<SubGroupPolicy> {
         match_label_keys: vec!["app".to_owned()],
         size: 1,
         min_groups: rng.pick(&[0, 1]),
+        topology: None,
     };
     vec![masters, slices]
 }
