@@ -145,7 +145,10 @@ fn evictions(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     for eviction in &report.evictions {
         let key = (
             job_of(&eviction.group),
-            job_of(&eviction.by),
+            eviction
+                .by
+                .as_deref()
+                .map_or_else(|| "-".to_owned(), job_of),
             &*eviction.action,
         );
         let pods = together.entry(key).or_default();
@@ -160,7 +163,11 @@ fn evictions(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     columns(out, ["JOB", "FOR", "ACTION", "PODS", ""], rows.collect())?;
     for eviction in report.evictions.iter().filter(|one| !one.cards.is_empty()) {
         let (pod, cards) = (short(&eviction.pod), eviction.cards.join("; "));
-        writeln!(out, "  evicting {pod} on node {} frees {cards}", eviction.node)?;
+        writeln!(
+            out,
+            "  evicting {pod} on node {} frees {cards}",
+            eviction.node
+        )?;
     }
     Ok(())
 }

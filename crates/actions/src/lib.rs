@@ -6,6 +6,7 @@
 //!
 //! * [`preempt`] and [`reclaim`] evict pods for jobs that found no place, [`gangpreempt`] and
 //!   [`gangreclaim`] whole gangs.
+//! * [`shuffle`] evicts pods that plugins name, for nobody.
 //!
 //! [`ACTIONS`] is the only list to extend.
 
@@ -23,6 +24,7 @@ mod nominees;
 pub mod preempt;
 pub mod reclaim;
 mod registry;
+pub mod shuffle;
 mod sub_jobs;
 mod worksheet;
 

@@ -4,7 +4,7 @@ use pumice_conf::{ActionSpec, Arg, ArgSpec, Arguments};
 use pumice_framework::Session;
 
 use crate::kernel::Kernel;
-use crate::{allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim};
+use crate::{allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle};
 
 /// Runs an action once, with the arguments of its entry in `configurations`.
 pub type RunAction = fn(&mut Session, &mut Kernel, &Arguments);
@@ -105,11 +105,11 @@ const LIST: [Action; 8] = [
     Action {
         spec: ActionSpec {
             name: "shuffle",
-            summary: "Evicts the pods that plugins such as rescheduling name.",
+            summary: "Evicts the pods that the plugins tdm and rescheduling name.",
             args: &[],
-            built: false,
+            built: true,
         },
-        run: None,
+        run: Some(|session, _, _| shuffle::run(session)),
     },
     Action {
         spec: ActionSpec {

@@ -25,7 +25,7 @@ use std::marker::PhantomData;
 
 use crate::arguments::{Arguments, Value};
 use crate::duration::parse_go_duration;
-use crate::registry::{ArgDefault, ArgKind, ArgSpec, OutOfRange};
+use crate::registry::{ArgDefault, ArgKind, ArgSpec, OutOfRange, TextForm};
 
 /// An argument whose value is read as a `T`.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,14 @@ pub enum OneOf {}
 /// A Go duration, read as nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub enum GoDuration {}
+
+/// A text of a form of its own, read trimmed.
+#[derive(Clone, Copy, Debug)]
+pub enum FormedText {}
+
+/// A list of maps with arguments of their own; no entries when it is not given.
+#[derive(Clone, Copy, Debug)]
+pub enum ArgMaps {}
 
 /// A map with arguments of its own; no entries when it is not given.
 #[derive(Clone, Copy, Debug)]
@@ -193,6 +201,27 @@ impl Arg<GoDuration> {
     #[must_use]
     pub const fn duration(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, ArgKind::Duration, ArgDefault::None, doc)
+    }
+}
+
+impl Arg<FormedText> {
+    /// A text that has a form; the empty default stands for none.
+    #[must_use]
+    pub const fn formed(
+        name: &'static str,
+        form: TextForm,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self::new(name, ArgKind::Formed(form), ArgDefault::Str(default), doc)
+    }
+}
+
+impl Arg<ArgMaps> {
+    /// A list of maps with these keys.
+    #[must_use]
+    pub const fn maps(name: &'static str, keys: &'static [ArgSpec], doc: &'static str) -> Self {
+        Self::new(name, ArgKind::Maps(keys), ArgDefault::None, doc)
     }
 }
 
@@ -357,6 +386,34 @@ impl ReadArg for GoDuration {
 
     fn default<'a>(_: &ArgSpec) -> Self::Read<'a> {
         None
+    }
+}
+
+impl ReadArg for FormedText {
+    type Read<'a> = &'a str;
+
+    fn given<'a>(spec: &ArgSpec, value: &'a Value) -> Option<&'a str> {
+        Text::given(spec, value)
+    }
+
+    fn default<'a>(spec: &ArgSpec) -> Self::Read<'a> {
+        default_text(spec)
+    }
+}
+
+impl ReadArg for ArgMaps {
+    type Read<'a> = Vec<Arguments>;
+
+    fn given(spec: &ArgSpec, value: &Value) -> Option<Vec<Arguments>> {
+        let Value::List(maps) = value else {
+            return None;
+        };
+        let maps = maps.iter().filter_map(|map| ArgMap::given(spec, map));
+        Some(maps.collect())
+    }
+
+    fn default<'a>(_: &ArgSpec) -> Self::Read<'a> {
+        Vec::new()
     }
 }
 

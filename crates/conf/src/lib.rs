@@ -23,7 +23,9 @@ mod nearest;
 mod registry;
 pub mod reload;
 
-pub use arg::{AnyValue, Arg, ArgMap, GoDuration, OneOf, ReadArg, Text, TextMaps};
+pub use arg::{
+    AnyValue, Arg, ArgMap, ArgMaps, FormedText, GoDuration, OneOf, ReadArg, Text, TextMaps,
+};
 pub use arguments::{Arguments, Value};
 pub use check::METRIC_KEYS;
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
@@ -33,7 +35,7 @@ pub use file::{parse, parse_bytes, parse_node};
 pub use nearest::nearest;
 pub use registry::{
     ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, OutOfRange, PluginConflict,
-    PluginMissed, PluginSpec, Registry,
+    PluginMissed, PluginSpec, Registry, TextForm,
 };
 
 /// The key of the ConfigMap under which the configuration text is stored.

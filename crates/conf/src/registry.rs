@@ -26,8 +26,12 @@ pub enum ArgKind {
     },
     /// A Go duration such as `1h30m` (package `time`, `ParseDuration`).
     Duration,
+    /// A text of a form of its own; anything else is an error.
+    Formed(TextForm),
     /// A map, of which these are the keys.
     Map(&'static [ArgSpec]),
+    /// A list of maps, of each of which these are the keys.
+    Maps(&'static [ArgSpec]),
     /// A list of maps from text to text; anything else is an error. An empty map is warned about.
     TextMaps {
         /// Most entries.
@@ -49,10 +53,29 @@ impl ArgKind {
             Self::Bool => "a boolean",
             Self::Str | Self::Choice { .. } => "a string",
             Self::Duration => "a duration",
+            Self::Formed(form) => form.phrase,
             Self::Map(_) => "a map",
-            Self::TextMaps { .. } => "a list of maps",
+            Self::Maps(_) | Self::TextMaps { .. } => "a list of maps",
             Self::Any => "any value",
         }
+    }
+}
+
+/// A form that texts of a kind have.
+#[derive(Clone, Copy, Debug)]
+pub struct TextForm {
+    /// What it is, as a phrase with its article.
+    pub phrase: &'static str,
+    /// A text as it should be written.
+    pub example: &'static str,
+    /// What is wrong with a text, which follows its quotation: `has no end`.
+    pub fault: fn(&str) -> Option<String>,
+}
+
+/// Forms are told apart by what they are called.
+impl PartialEq for TextForm {
+    fn eq(&self, other: &Self) -> bool {
+        (self.phrase, self.example) == (other.phrase, other.example)
     }
 }
 

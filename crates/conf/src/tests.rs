@@ -12,7 +12,8 @@ mod rules;
 mod switches;
 
 use crate::{
-    ActionSpec, Arg, ArgSpec, Config, PluginConflict, PluginMissed, PluginSpec, Registry, parse,
+    ActionSpec, Arg, ArgSpec, Config, PluginConflict, PluginMissed, PluginSpec, Registry, TextForm,
+    parse,
 };
 
 const fn plugin(name: &'static str, args: &'static [ArgSpec]) -> PluginSpec {
@@ -65,6 +66,15 @@ const KIND: ArgSpec = Arg::choice(
     "",
 )
 .spec();
+const EVEN: TextForm = TextForm {
+    phrase: "an even number in words",
+    example: "two",
+    fault: |text| (text == "three").then(|| "is odd".to_owned()),
+};
+const STEPS: &[ArgSpec] = &[
+    Arg::formed("even", EVEN, "two", "").spec(),
+    Arg::maps("steps", &[text("name", ""), int("count", 1)], "").spec(),
+];
 const MAP: &[ArgSpec] = &[
     Arg::map("a", &[int("*", 1)], "").spec(),
     Arg::map("b", &[Arg::map("*", &[KIND], "").spec()], "").spec(),
@@ -134,6 +144,7 @@ const REGISTRY: Registry = Registry {
         CAPACITY,
         plugin("sla", SLA),
         plugin("map", MAP),
+        plugin("steps", STEPS),
         plugin("resource-strategy-fit", STRATEGY),
         plugin("deviceshare", DEVICESHARE),
         PluginSpec {

@@ -34,10 +34,12 @@ pub struct JournalEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JournalEviction {
-    /// The action: `preempt`, `reclaim`.
+    /// The action: `preempt`, `reclaim`, `shuffle`.
     pub action: &'static str,
-    /// The job that gets the room: `namespace/name` of its PodGroup, or of the pod that has none.
-    pub evicted_for: String,
+    /// The job that gets the room: `namespace/name` of its PodGroup, or of the pod that has none; `shuffle`
+    /// makes room for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evicted_for: Option<String>,
     /// What is freed of cards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<String>,

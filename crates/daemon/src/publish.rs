@@ -163,7 +163,7 @@ impl Publisher {
         for eviction in &decisions.evictions {
             let why = JournalEviction {
                 action: eviction.reason,
-                evicted_for: state.job_key(eviction.by),
+                evicted_for: eviction.by.map(|by| state.job_key(by)),
                 cards: engine.held_cards(eviction.task),
             };
             let node = state.task(eviction.task).node;

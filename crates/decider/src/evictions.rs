@@ -37,7 +37,7 @@ impl Decider {
             let Eviction {
                 task, reason, by, ..
             } = eviction;
-            self.write_eviction(*task, reason, Some(*by));
+            self.write_eviction(*task, reason, *by);
         }
     }
 
@@ -84,7 +84,9 @@ impl Decider {
             task, reason, by, ..
         } in &decisions.evictions
         {
-            needs.entry((*by, reason)).or_default().push(*task);
+            if let Some(by) = by {
+                needs.entry((*by, reason)).or_default().push(*task);
+            }
         }
         for ((by, action), victims) in needs {
             let state = self.engine.state();

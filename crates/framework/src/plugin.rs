@@ -5,7 +5,8 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, JobOrder,
     JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters, NodeScores,
-    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, Victims,
+    Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
+    VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -180,6 +181,11 @@ pub trait Plugin {
 
     /// Who may be evicted.
     fn as_victims(&self) -> Option<&dyn Victims> {
+        None
+    }
+
+    /// Who is to be evicted for nobody's sake.
+    fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
         None
     }
 

@@ -38,7 +38,7 @@ pub(crate) enum Op {
         task: TaskIx,
         from: TaskStatus,
         reason: &'static str,
-        by: JobIx,
+        by: Option<JobIx>,
     },
 }
 
@@ -77,10 +77,10 @@ pub struct Eviction {
     pub task: TaskIx,
     /// What it was before: its status again if it cannot be evicted.
     pub from: TaskStatus,
-    /// What it is evicted for, as its annotation says: `preempt`, `reclaim`.
+    /// The action that evicts it, as the pod is told: `preempt`, `reclaim`, `shuffle`.
     pub reason: &'static str,
-    /// The job it is evicted for.
-    pub by: JobIx,
+    /// The job it is evicted for; `shuffle` evicts for none.
+    pub by: Option<JobIx>,
 }
 
 /// What a cycle decided, in the order of the decisions. PodGroup phases stand in the state.
@@ -140,9 +140,10 @@ impl Session<'_> {
         self.plugins.observe(self.state, Step::Placed(task));
     }
 
-    /// Evicts a task that holds a place, for a job: what it has is being released from now on. The reason
-    /// is what the pod is told: `preempt`, `reclaim`.
-    pub fn evict(&mut self, task: TaskIx, reason: &'static str, by: JobIx) {
+    /// Evicts a task that holds a place, for a job or for none: what it has is being released from now on.
+    /// The reason is what the pod is told: `preempt`, `reclaim`, `shuffle`.
+    pub fn evict(&mut self, task: TaskIx, reason: &'static str, by: impl Into<Option<JobIx>>) {
+        let by = by.into();
         let from = self.state.task(task).status;
         self.plugins.observe(self.state, Step::Evicting(task));
         self.state.evict(task);

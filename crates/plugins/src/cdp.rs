@@ -72,6 +72,13 @@ impl Cdp {
         cooldown.is_some_and(|cooldown_ns| end_s(task, cooldown_ns) > self.now_s)
     }
 
+    /// Those whose cool-down is over.
+    fn cool(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+        let cool = candidates.iter().copied();
+        cool.filter(|victim| !self.is_cooling(state, *victim))
+            .collect()
+    }
+
     /// Brings what is kept of a job in step.
     fn follow(&mut self, state: &State, ix: JobIx) {
         if let Some(old) = self.jobs.remove(&ix) {
@@ -165,9 +172,11 @@ impl Victims for Cdp {
         _: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        let cool = candidates.iter().copied();
-        let cool = cool.filter(|victim| !self.is_cooling(state, *victim));
-        VictimAnswer::new(Weight::Protection, cool.collect())
+        VictimAnswer::new(Weight::Protection, self.cool(state, candidates))
+    }
+
+    fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
+        Some(self.cool(state, candidates))
     }
 
     fn never(&self, state: &State, _: Purpose, _: TaskIx, candidate: TaskIx) -> Option<Weight> {

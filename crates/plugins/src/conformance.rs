@@ -36,6 +36,12 @@ impl Plugin for Conformance {
     }
 }
 
+/// Those that are not critical.
+fn harmless(state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+    let harmless = |task: &TaskIx| !state.task(*task).critical;
+    candidates.iter().copied().filter(harmless).collect()
+}
+
 impl Victims for Conformance {
     fn victims(
         &self,
@@ -44,9 +50,11 @@ impl Victims for Conformance {
         _preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        let harmless = |task: &TaskIx| !state.task(*task).critical;
-        let harmless = candidates.iter().copied().filter(harmless);
-        VictimAnswer::new(Weight::Protection, harmless.collect())
+        VictimAnswer::new(Weight::Protection, harmless(state, candidates))
+    }
+
+    fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
+        Some(harmless(state, candidates))
     }
 
     fn never(

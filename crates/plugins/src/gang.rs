@@ -119,6 +119,25 @@ impl Plugin for Gang {
     }
 }
 
+/// Those beyond the minimum of their jobs, in the order given.
+fn beyond_minimum(state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+    // Of each job, how many more may go.
+    let mut spare: FxHashMap<JobIx, i32> = FxHashMap::default();
+    let mut is_spare = |victim: &TaskIx| {
+        let Some(ix) = state.task(*victim).job else {
+            return false;
+        };
+        let spare = spare.entry(ix).or_insert_with(|| {
+            let job = state.job(ix);
+            job.allocated_count().saturating_sub(job.min_available)
+        });
+        *spare = spare.saturating_sub(1);
+        *spare >= 0
+    };
+    let beyond = candidates.iter().copied();
+    beyond.filter(|victim| is_spare(victim)).collect()
+}
+
 impl Victims for Gang {
     fn victims(
         &self,
@@ -131,22 +150,11 @@ impl Victims for Gang {
             // One pod of the job comes for each that goes.
             return VictimAnswer::new(Weight::Protection, candidates.to_vec());
         }
-        // Of each job, how many more may go.
-        let mut spare: FxHashMap<JobIx, i32> = FxHashMap::default();
-        let mut is_spare = |victim: &TaskIx| {
-            let Some(ix) = state.task(*victim).job else {
-                return false;
-            };
-            let spare = spare.entry(ix).or_insert_with(|| {
-                let job = state.job(ix);
-                job.allocated_count().saturating_sub(job.min_available)
-            });
-            *spare = spare.saturating_sub(1);
-            *spare >= 0
-        };
-        let beyond = candidates.iter().copied();
-        let beyond = beyond.filter(|victim| is_spare(victim)).collect();
-        VictimAnswer::new(Weight::Protection, beyond)
+        VictimAnswer::new(Weight::Protection, beyond_minimum(state, candidates))
+    }
+
+    fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
+        Some(beyond_minimum(state, candidates))
     }
 
     fn keeps_minimum(&self) -> bool {

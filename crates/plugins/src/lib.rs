@@ -3,10 +3,10 @@
 //! ```text
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
-//!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota
-//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit
+//!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota · tdm
+//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm
 //!   devices           deviceshare (the families of pumice-devices judge)
-//!   victims           conformance · proportion · capacity · cdp · pdb
+//!   victims           conformance · proportion · capacity · cdp · pdb · tdm
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
@@ -36,6 +36,7 @@ mod reservation;
 pub mod resource_strategy_fit;
 pub mod resourcequota;
 pub mod sla;
+pub mod tdm;
 mod topology_spread;
 
 use pumice_conf::{Config, PluginConf};

@@ -71,6 +71,38 @@ impl Pdb {
         i64::from(object.allowed) - i64::try_from(expected).unwrap_or(i64::MAX)
     }
 
+    /// Those that break no budget, in the order given.
+    fn within_budgets(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+        let mut left: FxHashMap<(&str, &str), i64> = FxHashMap::default();
+        let mut may_go = |victim: TaskIx| {
+            let task = state.task(victim);
+            let counting = state
+                .budgets_of(victim)
+                .filter(|budget| !is_counted(budget, &task.name));
+            let keys: Vec<_> = counting
+                .map(|budget| {
+                    let key = (
+                        budget.object.namespace.as_str(),
+                        budget.object.name.as_str(),
+                    );
+                    left.entry(key).or_insert_with(|| self.left(budget));
+                    key
+                })
+                .collect();
+            let is_free = keys
+                .iter()
+                .all(|key| left.get(key).is_some_and(|left| *left > 0));
+            if is_free {
+                for key in keys {
+                    *left.entry(key).or_default() -= 1;
+                }
+            }
+            is_free
+        };
+        let candidates = candidates.iter().copied();
+        candidates.filter(|victim| may_go(*victim)).collect()
+    }
+
     fn decided(&mut self, state: &State, victim: TaskIx) {
         let task = state.task(victim);
         let budgets: Vec<_> = state
@@ -159,35 +191,11 @@ impl Victims for Pdb {
         _: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        let mut left: FxHashMap<(&str, &str), i64> = FxHashMap::default();
-        let mut may_go = |victim: TaskIx| {
-            let task = state.task(victim);
-            let counting = state
-                .budgets_of(victim)
-                .filter(|budget| !is_counted(budget, &task.name));
-            let keys: Vec<_> = counting
-                .map(|budget| {
-                    let key = (
-                        budget.object.namespace.as_str(),
-                        budget.object.name.as_str(),
-                    );
-                    left.entry(key).or_insert_with(|| self.left(budget));
-                    key
-                })
-                .collect();
-            let is_free = keys
-                .iter()
-                .all(|key| left.get(key).is_some_and(|left| *left > 0));
-            if is_free {
-                for key in keys {
-                    *left.entry(key).or_default() -= 1;
-                }
-            }
-            is_free
-        };
-        let candidates = candidates.iter().copied();
-        let allowed = candidates.filter(|victim| may_go(*victim)).collect();
-        VictimAnswer::new(Weight::Veto, allowed)
+        VictimAnswer::new(Weight::Veto, self.within_budgets(state, candidates))
+    }
+
+    fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
+        Some(self.within_budgets(state, candidates))
     }
 }
 

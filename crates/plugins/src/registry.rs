@@ -8,7 +8,7 @@ use pumice_framework::{Plugin, ReasonTable};
 use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, gang, nodegroup, nodeorder, overcommit,
-    pdb, predicates, priority, proportion, resource_strategy_fit, resourcequota, sla,
+    pdb, predicates, priority, proportion, resource_strategy_fit, resourcequota, sla, tdm,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -112,7 +112,7 @@ const LIST: [PluginEntry; 24] = [
     resource_strategy_fit::ENTRY,
     pdb::ENTRY,
     resourcequota::ENTRY,
-    PluginEntry::not_built("tdm", "Shares revocable nodes by time of day."),
+    tdm::ENTRY,
     PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
     PluginEntry::not_built(
         "task-topology",

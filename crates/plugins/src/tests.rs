@@ -215,7 +215,7 @@ fn capacity_decides_where_proportion_is_configured_too() {
 /// The arguments of a list and of the maps in it.
 fn all(args: &'static [ArgSpec]) -> Vec<&'static ArgSpec> {
     let below = |arg: &'static ArgSpec| match arg.kind {
-        ArgKind::Map(keys) => all(keys),
+        ArgKind::Map(keys) | ArgKind::Maps(keys) => all(keys),
         _ => Vec::new(),
     };
     args.iter()
@@ -236,6 +236,12 @@ fn defaults_are_what_may_be_written_and_rules_name_what_there_is() {
                 arg.min.is_none_or(|min| min <= number) && arg.max.is_none_or(|max| number <= max)
             };
             assert!(default.is_none_or(is_within), "{}", arg.name);
+            if let ArgKind::Formed(form) = arg.kind {
+                let default = Some(arg.default.to_string()).filter(|text| !text.is_empty());
+                let texts = default.iter().map(String::as_str).chain([form.example]);
+                let mut faults = texts.filter_map(form.fault);
+                assert_eq!(faults.next(), None, "{}", arg.name);
+            }
             if let ArgKind::Choice { values, .. } = arg.kind {
                 let default = arg.default.to_string();
                 let known = default.is_empty() || values.contains(&default.as_str());

@@ -74,9 +74,11 @@ impl VolumeLine {
 pub struct EvictionLine {
     /// `namespace/name`.
     pub pod: String,
-    /// The job it made room for: `namespace/name` of its PodGroup, or of the pod that has none.
-    pub by: String,
-    /// The action: `preempt`, `reclaim`.
+    /// The job it made room for: `namespace/name` of its PodGroup, or of the pod that has none. `shuffle`
+    /// makes room for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The action: `preempt`, `reclaim`, `shuffle`.
     pub action: String,
     /// The node it leaves.
     pub node: String,

@@ -175,7 +175,7 @@ fn record(
         world.evict(&pod);
         report.evictions.push(EvictionLine {
             pod,
-            by: state.job_key(eviction.by),
+            by: eviction.by.map(|by| state.job_key(by)),
             action: eviction.reason.to_owned(),
             node: node.map_or_else(String::new, |node| state.nodes().object(node).name.clone()),
             cards: engine.held_cards(eviction.task),

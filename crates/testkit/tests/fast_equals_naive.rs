@@ -81,7 +81,11 @@ fn note(engine: &Engine, decisions: &Decisions, outcome: &mut Outcome) {
         outcome.nominations.push((state.task_key(*task), node(*at)));
     }
     for eviction in &decisions.evictions {
-        let (key, by) = (state.task_key(eviction.task), job_name(engine, eviction.by));
+        let key = state.task_key(eviction.task);
+        let by = eviction
+            .by
+            .map(|by| job_name(engine, by))
+            .unwrap_or_default();
         outcome
             .evictions
             .push((key, eviction.reason.to_owned(), by));

@@ -123,7 +123,7 @@ impl Run {
     fn check_beneficiaries(&self, decisions: &Decisions) {
         let state = self.engine.state();
         for eviction in &decisions.evictions {
-            let by = eviction.by;
+            let by = eviction.by.expect("somebody it is for");
             let is_of = |task: TaskIx| state.task(task).job == Some(by);
             let nominated = decisions.nominations.iter().any(|(task, _)| is_of(*task));
             let bound = decisions.binds.iter().any(|bind| is_of(bind.task));
@@ -158,19 +158,20 @@ impl Run {
             assert!(!task.deleting, "{key} goes already: {}", self.context);
             let job = task.job.expect("a job");
             let queue = |job: JobIx| state.job(job).queue;
-            let same = queue(job) == queue(eviction.by);
+            let by = eviction.by.expect("somebody it is for");
+            let same = queue(job) == queue(by);
             assert_eq!(
                 same,
                 eviction.reason == "preempt",
                 "{key}: {}",
                 self.context
             );
-            if job == eviction.by {
+            if job == by {
                 continue;
             }
             // The group of a pod alone is another one for each that comes in its place.
             let name = |job: JobIx| state.job_key(job);
-            let (victim, by) = (name(job), name(eviction.by));
+            let (victim, by) = (name(job), name(by));
             assert!(
                 !self.pairs.contains(&(by.clone(), victim.clone())),
                 "{by} and {victim} have each other evicted: {}",
@@ -183,7 +184,11 @@ impl Run {
     /// Where only amounts decide, none of the pods that go for one plan could have stayed.
     fn check_needed(&self, decisions: &Decisions) {
         let state = self.engine.state();
-        let plans: BTreeSet<JobIx> = decisions.evictions.iter().map(|one| one.by).collect();
+        let plans: BTreeSet<JobIx> = decisions
+            .evictions
+            .iter()
+            .filter_map(|one| one.by)
+            .collect();
         let rules = ["proportion", "capacity"];
         if plans.len() != 1 || rules.iter().any(|name| self.has_plugin(name)) {
             return;
@@ -193,7 +198,7 @@ impl Run {
             let key = state.task_key(eviction.task);
             let object = &self.outside.pods[&key];
             let is_special = !object.host_ports.is_empty() || !object.facts.containers.is_empty();
-            if is_special || task.job == Some(eviction.by) {
+            if is_special || task.job == eviction.by {
                 continue;
             }
             let node = task.node.expect("a node");

@@ -240,6 +240,27 @@ fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
     })
 }
 
+/// All running pods that could be evicted for nobody's sake, cheapest first (spec/07 §10).
+pub fn running(state: &State) -> Vec<TaskIx> {
+    let is_candidate = |ix: TaskIx| {
+        let task = state.task(ix);
+        task.status == TaskStatus::Running
+            && task.job.is_some_and(|job| state.job(job).queue.is_some())
+            && !state.is_protected_by_mark(ix)
+            && state.spared(ix).is_none()
+    };
+    let running = state.tasks().map(|(ix, _)| ix);
+    let mut victims: Vec<RankedVictim> = running
+        .filter(|task| is_candidate(*task))
+        .map(|task| RankedVictim {
+            task,
+            rank: VictimRank::of(state, task, 0),
+        })
+        .collect();
+    sort(state, &mut victims);
+    victims.into_iter().map(|victim| victim.task).collect()
+}
+
 /// Those that plugins allow are left.
 pub fn keep_allowed(victims: &mut Vec<RankedVictim>, allowed: Vec<TaskIx>) {
     let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();

@@ -25,6 +25,7 @@ mod sets;
 mod turn;
 
 pub(crate) use admission::Displaceable;
+pub(crate) use candidates::running as running_candidates;
 pub(crate) use gang::gang_turn;
 pub(crate) use search::VictimSearch;
 pub(crate) use turn::{EvictionKind, StarvingJobs, place_within_job, queue_turn};

@@ -5,7 +5,7 @@ use crate::arguments::{Arguments, Value, last_wins};
 use crate::diagnostic::Findings;
 use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
-use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, find_arg};
+use crate::registry::{ArgKind, ArgSpec, OutOfRange, Registry, TextForm, find_arg};
 use pumice_yaml::scalar::{Scalar, TagMismatch, parse_bool_text, resolve, resolve_plain, shorten};
 use pumice_yaml::tree::{Data, YamlNode};
 
@@ -109,6 +109,9 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
         ArgKind::Map(specs) if !field.value.is_null() => {
             return read_map(field, spec, specs, found);
         }
+        ArgKind::Maps(specs) if !field.value.is_null() => {
+            return read_maps(field, spec, specs, found);
+        }
         ArgKind::TextMaps { most, example } if !field.value.is_null() => {
             check_text_maps(field, most, example, found);
             return free_value(field.value, found);
@@ -146,6 +149,7 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
             None => return report_kind(field, spec, found),
         },
         (ArgKind::Str, ..) => Value::Str(text.to_owned()),
+        (ArgKind::Formed(form), ..) => return read_formed(field, text, form, found),
         (ArgKind::Choice { values, otherwise }, ..) => {
             check_choice(field, (values, text), otherwise, found);
             Value::Str(text.to_owned())
@@ -167,6 +171,22 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
     Some(value)
 }
 
+/// A text of a form of its own.
+fn read_formed(
+    field: &Field<'_, '_>,
+    text: &str,
+    form: TextForm,
+    found: &mut Findings,
+) -> Option<Value> {
+    let Some(fault) = (form.fault)(text.trim()) else {
+        return Some(Value::Str(text.to_owned()));
+    };
+    let message = format!("`{}`: `{}` {fault}", shorten(field.name), shorten(text));
+    let finding = found.error("E0311-malformed-text", field.value, message);
+    finding.help(format!("write {}, as in `{}`", form.phrase, form.example));
+    None
+}
+
 /// A map whose keys have specs of their own.
 fn read_map(
     field: &Field<'_, '_>,
@@ -182,6 +202,34 @@ fn read_map(
         .iter()
         .map(|(key, value)| (key.to_owned(), value.clone()));
     Some(Value::Map(pairs.collect()))
+}
+
+/// A list of such maps. Faults are told in each; what is read of the others does not count then.
+fn read_maps(
+    field: &Field<'_, '_>,
+    spec: &ArgSpec,
+    specs: &'static [ArgSpec],
+    found: &mut Findings,
+) -> Option<Value> {
+    let Some(items) = field.value.items() else {
+        return report_kind(field, spec, found);
+    };
+    let mut maps = Vec::new();
+    for item in items {
+        if item.entries().is_none() {
+            let (name, what) = (shorten(field.name), item.describe());
+            let message = format!("an entry of `{name}` must be a map, not {what}");
+            let finding = found.error("E0301-wrong-type", item, message);
+            finding.help("write its keys below `-`, as in `- name: …`");
+            continue;
+        }
+        let map = read_arguments(item, field.name, specs, None, found);
+        let pairs = map
+            .iter()
+            .map(|(key, value)| (key.to_owned(), value.clone()));
+        maps.push(Value::Map(pairs.collect()));
+    }
+    Some(Value::List(maps))
 }
 
 fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
@@ -202,7 +250,9 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
         (ArgKind::Float, _) => "1.5".to_owned(),
         (ArgKind::Bool, _) => "true".to_owned(),
         (ArgKind::Duration, _) => "30s".to_owned(),
+        (ArgKind::Formed(form), _) => form.example.to_owned(),
         (ArgKind::Map(_), _) => "{}".to_owned(),
+        (ArgKind::Maps(_), _) => "[{}]".to_owned(),
         (ArgKind::TextMaps { example, .. }, _) => format!("[{{{example}}}]"),
         (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
     };

@@ -1,6 +1,8 @@
 //! Arguments of plugins and actions.
 
-use crate::{Arg, ArgMap, Arguments, GoDuration, OneOf, Text, TextMaps, Value, parse};
+use crate::{
+    Arg, ArgMap, ArgMaps, Arguments, FormedText, GoDuration, OneOf, Text, TextMaps, Value, parse,
+};
 
 use super::{REGISTRY, clean, codes, with_arguments};
 
@@ -324,4 +326,40 @@ fn metrics_take_any_scalar_as_its_text() {
         ("type", "prometheus"),
     ];
     assert_eq!(pairs, expected);
+}
+
+#[test]
+fn a_text_of_a_form_is_refused_where_it_has_another_and_lists_of_maps_are_checked_map_by_map() {
+    let file = |arguments: &str| {
+        format!(
+            "actions: allocate\ntiers:\n- plugins:\n  - name: steps\n    arguments:\n{arguments}"
+        )
+    };
+    let faulty = "      even: three\n      steps:\n      - {name: a, count: many}\n      - b\n      - \
+                  {nme: c}\n";
+    let told = crate::tests::render(&file(faulty));
+    for expected in [
+        "error[E0311-malformed-text]: `even`: `three` is odd\n --> conf:6:13",
+        "write an even number in words, as in `two`",
+        "`count` must be a whole number, not the string \"many\"\n --> conf:8:26",
+        "an entry of `steps` must be a map, not the string \"b\"\n --> conf:9:9",
+        "`steps` has no argument `nme`; it has no effect\n  --> conf:10:10",
+        "did you mean `name`?",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+    let sound = "      even: \" four \"\n      steps: [{name: a, count: 2}, {name: b}]\n";
+    let config = parse(&file(sound), &REGISTRY).config.expect("valid");
+    let arguments = &config.plugin("steps").expect("named").arguments;
+    let even: Arg<FormedText> = Arg::formed("even", super::EVEN, "two", "");
+    let steps: Arg<ArgMaps> = Arg::maps("steps", &[], "");
+    let (name, count) = (Arg::text("name", "", ""), Arg::int("count", 1, ""));
+    assert_eq!(even.read(arguments), "four");
+    let steps = steps.read(arguments);
+    let read: Vec<(&str, i64)> = steps
+        .iter()
+        .map(|step| (name.read(step), count.read(step)))
+        .collect();
+    assert_eq!(read, [("a", 2), ("b", 1)]);
+    assert_eq!(even.read(&Arguments::default()), "two");
 }

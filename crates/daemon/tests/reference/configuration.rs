@@ -100,8 +100,9 @@ fn rows(page: &mut String, above: &str, arguments: &[ArgSpec]) {
             ArgKind::Bool => "boolean",
             ArgKind::Str | ArgKind::Choice { .. } => "text",
             ArgKind::Duration => "duration",
+            ArgKind::Formed(form) => form.phrase,
             ArgKind::Map(_) => "map",
-            ArgKind::TextMaps { .. } => "list of maps",
+            ArgKind::Maps(_) | ArgKind::TextMaps { .. } => "list of maps",
             ArgKind::Any => "any",
         };
         let _ = writeln!(
@@ -112,8 +113,10 @@ fn rows(page: &mut String, above: &str, arguments: &[ArgSpec]) {
             range(argument),
             cell(argument.doc)
         );
-        if let ArgKind::Map(below) = argument.kind {
-            rows(page, &format!("{above}{}: ", argument.name), below);
+        match argument.kind {
+            ArgKind::Map(below) => rows(page, &format!("{above}{}: ", argument.name), below),
+            ArgKind::Maps(below) => rows(page, &format!("{above}{}: - ", argument.name), below),
+            _ => {}
         }
     }
 }
@@ -125,6 +128,7 @@ fn range(argument: &ArgSpec) -> String {
             let values: Vec<String> = values.iter().map(|value| code(value)).collect();
             return format!("{}; otherwise {otherwise}", values.join(", "));
         }
+        ArgKind::Formed(form) => return format!("such as `{}`", form.example),
         ArgKind::TextMaps { most, example } => {
             return format!("at most {most} maps of texts, such as `{example}`");
         }

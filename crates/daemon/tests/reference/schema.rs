@@ -30,8 +30,9 @@ fn argument(spec: &ArgSpec) -> Value {
             let values = values.iter().copied().chain([""]);
             json!({"enum": values.collect::<Vec<_>>()})
         }
-        ArgKind::Duration => json!({"type": "string"}),
+        ArgKind::Duration | ArgKind::Formed(_) => json!({"type": "string"}),
         ArgKind::Map(below) => arguments(below, &[]),
+        ArgKind::Maps(below) => json!({"type": "array", "items": arguments(below, &[])}),
         ArgKind::TextMaps { most, .. } => {
             json!({"type": "array", "maxItems": most, "items": {
                 "type": "object", "additionalProperties": {"type": "string"},

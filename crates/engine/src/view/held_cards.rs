@@ -24,7 +24,11 @@ pub struct FreedCards {
 impl std::fmt::Display for FreedCards {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { pod, node, cards } = self;
-        write!(f, "evicting {pod} on node {node} frees {}", cards.join("; "))
+        write!(
+            f,
+            "evicting {pod} on node {node} frees {}",
+            cards.join("; ")
+        )
     }
 }
 

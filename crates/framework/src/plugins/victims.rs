@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::Plugins;
 use super::asked::PluginsOfPoint;
-use crate::points::{Purpose, Victims};
+use crate::points::{Purpose, VictimTasks, Victims};
 use crate::refusal::Refusal;
 use crate::tiers::{self, VictimAnswer, Weight};
 
@@ -33,6 +33,36 @@ impl Plugins {
     ) -> Vec<TaskIx> {
         let others = |point: &dyn Victims| !point.keeps_minimum();
         self.victims_by(others, state, purpose, preemptor, candidates)
+    }
+
+    /// Whether some plugin names pods that are to go for nobody's sake in this cycle.
+    pub fn names_victim_tasks(&self) -> bool {
+        let asked = &self.points.victim_tasks;
+        let mut asked = self.ask(asked, |x| x.as_victim_tasks());
+        asked.any(|point| point.is_due())
+    }
+
+    /// VictimTasks: whom of the candidates, given cheapest first, plugins want gone: the union of the first
+    /// tier that names any.
+    pub fn victim_tasks(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+        let asked = self.by_tier(&self.points.victim_tasks, |x| x.as_victim_tasks());
+        let named = |point: &dyn VictimTasks| match point.is_due() {
+            true => point.victim_tasks(state, candidates),
+            false => Vec::new(),
+        };
+        tiers::union_by_tier(asked.map(|tier| tier.map(named)))
+    }
+
+    /// Those of the candidates, given cheapest first, that no plugin with a word on preemption protects
+    /// whoever they go for ([`Victims::unprotected`]), whichever its tier.
+    pub fn unprotected(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+        let mut left = candidates.to_vec();
+        for point in self.ask(&self.points.preemptable, |x| x.as_victims()) {
+            if let Some(allowed) = point.unprotected(state, &left) {
+                left = allowed;
+            }
+        }
+        left
     }
 
     fn victims_by(

@@ -12,7 +12,7 @@
 //! | [`domain`] | filters by topology domain | a domain of label keys | until a node of the domain is touched |
 //! | [`candidates`] | scores that compare candidates | all of them | not at all |
 //! | [`ledger`] | what nodes have in ledgers of their own: cards | a node | until the node is touched |
-//! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first | – | not at all |
+//! | [`victims`] | who may be evicted for whom, which queue may reclaim, from whom first, who goes for nobody | – | not at all |
 //! | [`report`] | numbers for reports | – | not at all |
 //! | [`bind`] | what a Binding waits for | – | not at all |
 //!
@@ -53,5 +53,5 @@ pub use order::{JobOrder, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
 pub use score::{NodeScore, NodeScores, Normalised, StaticPart};
-pub use victims::{Purpose, QueueDistance, Reclaimer, Victims};
+pub use victims::{Purpose, QueueDistance, Reclaimer, VictimTasks, Victims};
 pub use vote::{Invalid, JobPipelined, JobReady, JobStarving, JobValid};

@@ -1,4 +1,4 @@
-//! Who may be evicted for whom (spec/07 §3). Actions that evict ask once a preemptor and set of
+//! Who may be evicted for whom (spec/07 §3), and who is to go for nobody's sake (spec/07 §10). Actions that evict ask once a preemptor and set of
 //! candidates, within the transaction, and keep no answer. Within a tier the answers are intersected; the
 //! first tier that names victims decides, and so does one in which a protecting plugin answered; vetoes
 //! count whatever decides (`tiers::victims`).
@@ -31,6 +31,12 @@ pub trait Victims {
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx>;
 
+    /// Those of `candidates`, given cheapest first, that it does not protect whoever they go for, and be it
+    /// nobody: all of them at once or any. `None`: it protects nobody by itself.
+    fn unprotected(&self, _state: &State, _candidates: &[TaskIx]) -> Option<Vec<TaskIx>> {
+        None
+    }
+
     /// It only sees to it that jobs keep their minimum. Actions that take gangs as a whole do so
     /// themselves, and do not ask.
     fn keeps_minimum(&self) -> bool {
@@ -54,6 +60,16 @@ pub trait Victims {
     ) -> Option<Weight> {
         None
     }
+}
+
+/// Names pods that are to be evicted for nobody's sake, for action `shuffle` (spec/07 §10). The union of
+/// a tier; the first tier that names any decides. Asked once a cycle at most; no answer is kept.
+pub trait VictimTasks {
+    /// Whether it names anybody in this cycle at all: looking for those that run is saved otherwise.
+    fn is_due(&self) -> bool;
+
+    /// Whom of `candidates`, running pods that may go, cheapest first.
+    fn victim_tasks(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx>;
 }
 
 /// Whether a queue may have others give up something (Preemptive); all must agree.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pumice_engine::{Decisions, Engine, Eviction};
 use pumice_model::object::PriorityClassObject;
 use pumice_model::resource::PODS;
-use pumice_model::{Delta, ResIx, State, TaskStatus};
+use pumice_model::{Delta, JobIx, ResIx, State, TaskIx, TaskStatus};
 
 use super::oracle::{Broken, Invariant};
 
@@ -78,7 +78,8 @@ impl EvictionLog {
     }
 }
 
-/// Each eviction of a cycle is for a job that is whole by it, and that is worth it.
+/// Each eviction of a cycle is for a job that is whole by it, and that is worth it, or, by `shuffle`, for
+/// none and beyond what its own job needs.
 ///
 /// # Errors
 /// One that is not.
@@ -86,27 +87,32 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
     let state = engine.state();
     let broken = |text: String| Err(Invariant::Evictions.broken(text));
     for (at, eviction) in decisions.evictions.iter().enumerate() {
-        let (victim, by) = (state.task(eviction.task), state.job(eviction.by));
-        let key = (state.task_key(eviction.task), state.job_key(eviction.by));
+        let victim_key = state.task_key(eviction.task);
         if decisions.evictions[..at]
             .iter()
             .any(|other| other.task == eviction.task)
         {
-            return broken(format!("{} is evicted twice in a cycle", key.0));
+            return broken(format!("{victim_key} is evicted twice in a cycle"));
         }
         if state.spared(eviction.task).is_some() {
-            return broken(format!("{} is evicted although it is spared", key.0));
+            return broken(format!("{victim_key} is evicted although it is spared"));
         }
+        let Some(for_job) = eviction.by else {
+            check_shuffled(state, eviction)?;
+            continue;
+        };
+        let (victim, by) = (state.task(eviction.task), state.job(for_job));
+        let key = (victim_key, state.job_key(for_job));
         // Where only its queue was full its pod is bound at once.
         let nominees = decisions.nominations.iter().map(|(task, _)| *task);
         let mut gain = nominees.chain(decisions.binds.iter().map(|bind| bind.task));
-        if !gain.any(|task| state.task(task).job == Some(eviction.by)) {
+        if !gain.any(|task| state.task(task).job == Some(for_job)) {
             return broken(format!(
                 "{} is evicted for {}, and nobody waits for it",
                 key.0, key.1
             ));
         }
-        let placed = placed(state, eviction.by);
+        let placed = placed(state, for_job);
         if placed < i64::from(by.min_available) {
             let text = format!(
                 "{} is evicted for {}, of whose {} pods {placed} have places",
@@ -118,7 +124,7 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
             return broken(format!("{} has no job", key.0));
         };
         if eviction.reason == "preempt"
-            && victim.job != Some(eviction.by)
+            && victim.job != Some(for_job)
             && (theirs.priority >= by.priority || theirs.queue != by.queue)
         {
             let text = format!(
@@ -131,7 +137,7 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
             if theirs.queue == by.queue {
                 return broken(format!("{} is reclaimed from its own queue", key.0));
             }
-            check_shares(engine, eviction)?;
+            check_shares(engine, eviction.task, for_job)?;
         }
     }
     Ok(())
@@ -139,9 +145,9 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
 
 /// What a queue gives up it holds beyond what it deserves, and who gets it holds no more than it deserves:
 /// so both come closer to their shares.
-fn check_shares(engine: &Engine, eviction: &Eviction) -> Result<(), Broken> {
+fn check_shares(engine: &Engine, task: TaskIx, for_job: JobIx) -> Result<(), Broken> {
     let state = engine.state();
-    let (victim, by) = (state.task(eviction.task), state.job(eviction.by));
+    let (victim, by) = (state.task(task), state.job(for_job));
     let queues = (victim.job.and_then(|job| state.job(job).queue), by.queue);
     let (Some(theirs), Some(ours)) = queues else {
         return Ok(());
@@ -156,12 +162,12 @@ fn check_shares(engine: &Engine, eviction: &Eviction) -> Result<(), Broken> {
     };
     // What it holds now, and this pod besides: others that went before it left it with more.
     let held = &state.queue(theirs).allocated;
-    let goes = &state.shape(eviction.task).request;
+    let goes = &state.shape(task).request;
     let has_more = |(resource, amount): (ResIx, i64)| {
         let before = held.get(resource).saturating_add(amount);
         amount > 0 && resource != PODS && before as f64 > of(&they_deserve, resource)
     };
-    let (victim, by) = (state.task_key(eviction.task), state.job_key(eviction.by));
+    let (victim, by) = (state.task_key(task), state.job_key(for_job));
     if !goes.iter().any(has_more) {
         let text = format!(
             "{victim} is reclaimed for {by} of a queue that holds no more than it deserves"
@@ -169,7 +175,7 @@ fn check_shares(engine: &Engine, eviction: &Eviction) -> Result<(), Broken> {
         return Err(Invariant::Evictions.broken(text));
     }
     let queue = state.queue(ours);
-    let asked = state.job(eviction.by).tasks.first();
+    let asked = state.job(for_job).tasks.first();
     let asked = asked
         .map(|task| state.shape(*task).request.clone())
         .unwrap_or_default();
@@ -190,8 +196,35 @@ fn check_shares(engine: &Engine, eviction: &Eviction) -> Result<(), Broken> {
     Ok(())
 }
 
+/// A pod that goes for nobody was running, goes by `shuffle`, and leaves its job what that needs.
+fn check_shuffled(state: &State, eviction: &Eviction) -> Result<(), Broken> {
+    let key = state.task_key(eviction.task);
+    let broken = |text: String| Err(Invariant::Evictions.broken(text));
+    if eviction.reason != "shuffle" {
+        return broken(format!(
+            "{key} is evicted by {} for nobody",
+            eviction.reason
+        ));
+    }
+    if eviction.from != TaskStatus::Running {
+        return broken(format!("{key} is shuffled, and was {:?}", eviction.from));
+    }
+    if state.is_protected_by_mark(eviction.task) {
+        return broken(format!("{key} is shuffled, and marked as not preemptable"));
+    }
+    let job = state.task(eviction.task).job;
+    let stays = job.map(|job| (job, i64::from(state.job(job).min_available)));
+    match stays {
+        Some((job, min)) if placed(state, job) < min => broken(format!(
+            "{key} is shuffled, of whose job {} of {min} pods stay",
+            placed(state, job)
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Pods of a job that have places, tentative ones included.
-fn placed(state: &State, job: pumice_model::JobIx) -> i64 {
+fn placed(state: &State, job: JobIx) -> i64 {
     let tasks = state.job(job).tasks.iter().map(|ix| state.task(*ix).status);
     let has_place = |status: &TaskStatus| {
         status.is_allocated() || matches!(status, TaskStatus::Pipelined | TaskStatus::Succeeded)

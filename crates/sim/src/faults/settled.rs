@@ -103,8 +103,10 @@ pub fn check(process: &mut Process, server: &VirtualServer, config: &Config) -> 
         let decisions = fresh.cycle(now_s);
         if let Some(eviction) = decisions.evictions.first() {
             let (state, engine) = (fresh.state(), process.decider.engine());
-            let by = state.job_key(eviction.by);
-            let waits = state.job(eviction.by).tasks.iter().find_map(|task| {
+            let by = eviction.by;
+            let tasks = by.map_or(&[][..], |by| &state.job(by).tasks);
+            let by = by.map_or_else(|| eviction.reason.to_owned(), |by| state.job_key(by));
+            let waits = tasks.iter().find_map(|task| {
                 let uid = &state.task(*task).uid;
                 engine.why_pending(engine.state().task_by_uid(uid)?)
             });

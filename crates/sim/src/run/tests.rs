@@ -321,7 +321,13 @@ fn somebody_goes() -> String {
 fn evicted(report: &Report) -> Vec<(&str, &str, &str)> {
     let lines = report.evictions.iter();
     lines
-        .map(|line| (&*line.pod, &*line.by, &*line.action))
+        .map(|line| {
+            (
+                &*line.pod,
+                line.by.as_deref().unwrap_or_default(),
+                &*line.action,
+            )
+        })
         .collect()
 }
 

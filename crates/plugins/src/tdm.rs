@@ -1,0 +1,482 @@
+//! Plugin `tdm`: shares nodes with others by the time of day (spec/02 §14).
+//!
+//! ```text
+//!  node label volcano.sh/revocable-zone: rz1      tdm.revocable-zone.rz1: 22:00-06:00
+//!       open    revocable pods may go there, and are drawn there
+//!       closed  nobody goes there; those who run there go, job by job, as far as their budgets allow
+//! ```
+//!
+//! Which zones are open is part of the class signature of revocable pods, so no answer outlives an hour.
+
+mod budget;
+mod window;
+
+use std::cmp::Ordering;
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, TextForm, parse_go_duration};
+use pumice_framework::points::{
+    ClassSignature, JobOrder, JobPipelined, JobStarving, NodeFilters, NodeScores, Purpose,
+    StaticClass, StaticPart, VictimTasks, Victims,
+};
+use pumice_framework::tiers::{VictimAnswer, Weight};
+use pumice_framework::{CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable, Step, Vote};
+use pumice_model::object::PreemptableMark;
+use pumice_model::selector::pair;
+use pumice_model::{Job, JobIx, NodeIx, State, TaskIx, TaskStatus};
+
+use crate::registry::PluginEntry;
+use budget::{JobBudgets, MAX_UNAVAILABLE, MIN_AVAILABLE};
+use window::ZoneWindow;
+
+/// Label that names the zone of a node; annotation of pods and PodGroups that may go to such nodes.
+const ZONE: &str = "volcano.sh/revocable-zone";
+/// The one value of the annotation that says so.
+const ANY_ZONE: &str = "*";
+const NODE_SCORE: i64 = 100;
+const NANOS_PER_S: i64 = 1_000_000_000;
+
+const ZONES: Arg<FormedText> = Arg::formed(
+    "tdm.revocable-zone.*",
+    TextForm {
+        phrase: "two times of day",
+        example: "22:00-06:00",
+        fault: |text| ZoneWindow::parse(text).err(),
+    },
+    "",
+    "When nodes with label volcano.sh/revocable-zone of this value take pods; past midnight where the \
+     second time is not later.",
+);
+const TIME_ZONE: Arg<FormedText> = Arg::formed(
+    "tdm.time-zone",
+    TextForm {
+        phrase: "a time zone",
+        example: "Europe/Berlin",
+        fault: |text| match clocks(text) {
+            Some(_) => None,
+            None => Some("is no time zone of the IANA database".to_owned()),
+        },
+    },
+    "UTC",
+    "By which clocks zones open and close.",
+);
+const PERIOD: Arg<FormedText> = Arg::formed(
+    "tdm.evict.period",
+    TextForm {
+        phrase: "a duration of a second or more",
+        example: "30s",
+        fault: |text| period_ns(text).err(),
+    },
+    "1m",
+    "How often pods are evicted from closed zones.",
+);
+
+/// What the configuration may say.
+pub const SPEC: PluginSpec = PluginSpec {
+    name: "tdm",
+    summary: "Shares revocable nodes by time of day.",
+    args: &[ZONES.spec(), PERIOD.spec(), TIME_ZONE.spec()],
+    ..PluginSpec::PLAIN
+};
+
+/// Entry of the list of plugins.
+pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, reasons| {
+    Box::new(Tdm::new(&conf.arguments, reasons))
+})
+.reading(&[ZONE, MIN_AVAILABLE, MAX_UNAVAILABLE]);
+
+fn clocks(name: &str) -> Option<TimeZone> {
+    TimeZoneDatabase::bundled().get(name).ok()
+}
+
+fn period_ns(text: &str) -> Result<i64, String> {
+    match parse_go_duration(text) {
+        Ok(ns) if ns < NANOS_PER_S => Err("is too short".to_owned()),
+        Ok(ns) => Ok(ns),
+        Err(error) => Err(format!("is no duration: {error}")),
+    }
+}
+
+/// A zone that the configuration names.
+struct Zone {
+    name: String,
+    window: ZoneWindow,
+    /// Why pods may not go there while it is closed.
+    closed: ReasonId,
+}
+
+/// The plugin.
+pub struct Tdm {
+    /// By name.
+    zones: Vec<Zone>,
+    clocks: TimeZone,
+    period_s: i64,
+    /// Why a pod that is not revocable may not go to a node with a zone.
+    not_revocable: ReasonId,
+    /// Why nobody may go to a node of a zone that the configuration does not name.
+    unknown: ReasonId,
+    now_s: i64,
+    /// Which zones are open.
+    open: Vec<bool>,
+    /// What revocable pods are told apart by.
+    signature: String,
+    /// When it was due last.
+    last_due_s: Option<i64>,
+    is_due: bool,
+    /// Somebody may have to leave a closed zone who had not to when it was due last.
+    is_stirred: bool,
+}
+
+impl Tdm {
+    /// The plugin with its arguments.
+    pub fn new(arguments: &Arguments, reasons: &mut ReasonTable) -> Self {
+        let place = TIME_ZONE.read(arguments);
+        let mut hard = |text: &str| reasons.intern(text, ReasonKind::Unresolvable);
+        let prefix = ZONES.spec().prefix().unwrap_or_default();
+        let names = arguments
+            .iter()
+            .filter_map(|(key, _)| key.strip_prefix(prefix));
+        let mut zones: Vec<Zone> = names
+            .filter_map(|name| {
+                let text = ZONES.read_for(arguments, name);
+                let window = ZoneWindow::parse(text).ok()?;
+                let closed =
+                    format!("zone {name} is open {text} {place}, it is closed at this time");
+                Some(Zone {
+                    name: name.to_owned(),
+                    window,
+                    closed: hard(&closed),
+                })
+            })
+            .collect();
+        zones.sort_by(|l, r| l.name.cmp(&r.name));
+        Self {
+            zones,
+            clocks: clocks(place).unwrap_or(TimeZone::UTC),
+            period_s: period_ns(PERIOD.read(arguments)).map_or(60, |ns| ns / NANOS_PER_S),
+            not_revocable: hard("node is revocable, the pod is not"),
+            unknown: hard("the times of the node's revocable zone are not configured"),
+            now_s: 0,
+            open: Vec::new(),
+            signature: String::new(),
+            last_due_s: None,
+            is_due: false,
+            is_stirred: false,
+        }
+    }
+
+    /// The zone of a node, if it is one that is configured.
+    fn zone_of(&self, state: &State, node: NodeIx) -> Option<usize> {
+        let name = zone_name(state, node)?;
+        self.zones
+            .binary_search_by(|zone| (*zone.name).cmp(name))
+            .ok()
+    }
+
+    fn is_closed(&self, state: &State, node: NodeIx) -> bool {
+        let zone = self.zone_of(state, node);
+        zone.is_some_and(|zone| !self.open.get(zone).copied().unwrap_or(false))
+    }
+
+    /// A running pod that has to leave its node, its budget aside.
+    fn has_to_leave(&self, state: &State, ix: TaskIx) -> bool {
+        let task = state.task(ix);
+        task.status == TaskStatus::Running
+            && task.node.is_some_and(|node| self.is_closed(state, node))
+            && (is_revocable(state, ix) || is_preemptable(state, ix))
+    }
+
+    /// Whether somebody of these jobs has to leave; of all jobs where it is not known which have changed.
+    fn has_leavers(&self, state: &State, jobs: Option<&[JobIx]>) -> bool {
+        let leaves = |task: &TaskIx| self.has_to_leave(state, *task);
+        match jobs {
+            Some(jobs) => jobs
+                .iter()
+                .filter(|job| state.has_job(**job))
+                .any(|job| state.job(*job).tasks.iter().any(leaves)),
+            None => state.nodes().indices().any(|node| {
+                self.is_closed(state, node) && state.nodes().tasks(node).iter().any(leaves)
+            }),
+        }
+    }
+}
+
+/// The zone a node's label names; an empty one names none.
+fn zone_name(state: &State, node: NodeIx) -> Option<&str> {
+    pair(&state.nodes().object(node).labels, ZONE).filter(|name| !name.is_empty())
+}
+
+/// What a pod says of its eviction; where it says nothing, what its PodGroup says.
+fn mark(state: &State, ix: TaskIx) -> PreemptableMark {
+    let task = state.task(ix);
+    let group = || task.job.and_then(|job| state.job(job).group());
+    match task.preemptable {
+        PreemptableMark::Unsaid => group().map_or(PreemptableMark::Unsaid, |g| g.preemptable),
+        said => said,
+    }
+}
+
+/// It says that it may be evicted.
+fn is_preemptable(state: &State, ix: TaskIx) -> bool {
+    mark(state, ix) == PreemptableMark::Yes
+}
+
+/// It says that it may be on nodes that are taken away.
+fn is_revocable(state: &State, ix: TaskIx) -> bool {
+    let task = state.task(ix);
+    let group = task.job.and_then(|job| state.job(job).group());
+    let of_group = || group.and_then(|group| group.annotation(ZONE));
+    match task.annotation(ZONE).or_else(of_group) {
+        Some(zone) => zone == ANY_ZONE,
+        None => is_preemptable(state, ix),
+    }
+}
+
+/// Its PodGroup, or the pod that has none, says that it may be evicted.
+fn is_preemptable_job(state: &State, job: &Job) -> bool {
+    match job.group() {
+        Some(group) => group.preemptable == PreemptableMark::Yes,
+        None => job
+            .tasks
+            .first()
+            .is_some_and(|task| is_preemptable(state, *task)),
+    }
+}
+
+impl Plugin for Tdm {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
+    fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
+        Some(self)
+    }
+
+    fn as_node_filters(&self) -> Option<&dyn NodeFilters> {
+        Some(self)
+    }
+
+    fn as_node_scores(&self) -> Option<&dyn NodeScores> {
+        Some(self)
+    }
+
+    fn as_job_order(&self) -> Option<&dyn JobOrder> {
+        Some(self)
+    }
+
+    fn as_job_pipelined(&self) -> Option<&dyn JobPipelined> {
+        Some(self)
+    }
+
+    fn as_job_starving(&self) -> Option<&dyn JobStarving> {
+        Some(self)
+    }
+
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        Some(self)
+    }
+
+    fn as_victim_tasks(&self) -> Option<&dyn VictimTasks> {
+        Some(self)
+    }
+
+    fn open(&mut self, state: &State, cycle: &CycleInfo) {
+        self.now_s = cycle.now_s;
+        let is_open = |zone: &Zone| zone.window.is_open(cycle.now_s, &self.clocks);
+        let open: Vec<bool> = self.zones.iter().map(is_open).collect();
+        let has_turned = open != self.open;
+        if has_turned {
+            self.open = open;
+            let names = self.zones.iter().zip(&self.open);
+            let names = names
+                .filter(|(_, open)| **open)
+                .map(|(zone, _)| &*zone.name);
+            self.signature = format!("revocable\n{}", names.collect::<Vec<_>>().join("\n"));
+        }
+        let is_new = has_turned || cycle.changed.nodes;
+        let jobs = cycle.changed.jobs.as_deref().filter(|_| !is_new);
+        self.is_stirred = self.is_stirred || self.has_leavers(state, jobs);
+        let since = self.last_due_s.map(|last| cycle.now_s.saturating_sub(last));
+        self.is_due = since.is_none_or(|since| since >= self.period_s);
+        if self.is_due {
+            self.last_due_s = Some(cycle.now_s);
+            self.is_stirred = false;
+        }
+    }
+
+    fn observe(&mut self, state: &State, step: Step) {
+        // Of a job from which some go more may go in the next period.
+        if let Step::Evicting(task) = step {
+            self.is_stirred = self.is_stirred || self.has_to_leave(state, task);
+        }
+    }
+
+    fn wake_at_s(&self) -> Option<i64> {
+        let edges = self.zones.iter();
+        let edges = edges.filter_map(|zone| zone.window.next_edge_s(self.now_s, &self.clocks));
+        let due = self.last_due_s.filter(|_| self.is_stirred);
+        let due = due.map(|last| last.saturating_add(self.period_s));
+        edges.chain(due).min()
+    }
+
+    fn job_warning(&self, state: &State, job: JobIx) -> Option<String> {
+        let job = state.job(job);
+        if let Some((key, text)) = budget::unreadable(job) {
+            return Some(format!(
+                "annotation {key}: `{text}` is neither a number of pods nor a share such as `30%`, so plugin \
+                 tdm lets none of them go"
+            ));
+        }
+        let group = job.group().and_then(|group| group.annotation(ZONE));
+        let pods = job.tasks.iter().map(|task| state.task(*task));
+        let pods = pods.filter_map(|task| task.annotation(ZONE));
+        let odd = group.into_iter().chain(pods);
+        let odd = odd.filter(|text| *text != ANY_ZONE).min()?;
+        Some(format!(
+            "annotation {ZONE}: `{odd}` keeps pods off revocable nodes: only `{ANY_ZONE}`, for all zones, \
+             lets them go there"
+        ))
+    }
+}
+
+impl ClassSignature for Tdm {
+    fn signature(&self, state: &State, task: TaskIx) -> String {
+        match is_revocable(state, task) {
+            true => self.signature.clone(),
+            false => String::new(),
+        }
+    }
+}
+
+impl NodeFilters for Tdm {
+    fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+        let is_revocable = !class.signature.of(SPEC.name).is_empty();
+        for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
+            if zone_name(state, node).is_none() {
+                continue;
+            }
+            let reason = match self.zone_of(state, node) {
+                _ if !is_revocable => self.not_revocable,
+                None => self.unknown,
+                Some(_) if !self.is_closed(state, node) => continue,
+                Some(zone) => self.zones[zone].closed,
+            };
+            verdict.get_or_insert(reason);
+        }
+    }
+}
+
+impl NodeScores for Tdm {
+    fn static_score(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+        if class.signature.of(SPEC.name).is_empty() {
+            return;
+        }
+        for (node, score) in state.nodes().indices().zip(&mut part.score) {
+            if self.zone_of(state, node).is_some() && !self.is_closed(state, node) {
+                *score += NODE_SCORE;
+            }
+        }
+    }
+}
+
+impl JobOrder for Tdm {
+    fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
+        let is_preemptable = |job| is_preemptable_job(state, state.job(job));
+        is_preemptable(left).cmp(&is_preemptable(right))
+    }
+
+    fn is_steady(&self) -> bool {
+        true
+    }
+}
+
+impl JobPipelined for Tdm {
+    fn job_pipelined(&self, state: &State, job: JobIx) -> Vote {
+        match state.job(job).is_pipelined() {
+            true => Vote::Permit,
+            false => Vote::Reject,
+        }
+    }
+
+    fn lacks(&self, state: &State, job: JobIx) -> u32 {
+        let job = state.job(job);
+        let placed = job.ready().saturating_add(job.waiting());
+        u32::try_from(job.min_available.saturating_sub(placed)).unwrap_or(0)
+    }
+
+    /// Only whole jobs wait.
+    fn sub_job_pipelined(&self, _: &State, _: JobIx, _: u16) -> Vote {
+        Vote::Abstain
+    }
+}
+
+impl JobStarving for Tdm {
+    fn job_starving(&self, state: &State, job: JobIx) -> bool {
+        let job = state.job(job);
+        !is_preemptable_job(state, job) && job.count(TaskStatus::Pending) > 0
+    }
+}
+
+/// A pod may be evicted for others, its budget aside: it says so, runs, and is on no revocable node.
+fn may_make_room(state: &State, ix: TaskIx) -> bool {
+    let task = state.task(ix);
+    let has_zone = |node| zone_name(state, node).is_some();
+    task.status == TaskStatus::Running
+        && !task.node.is_some_and(has_zone)
+        && is_preemptable(state, ix)
+}
+
+impl Victims for Tdm {
+    fn victims(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidates: &[TaskIx],
+    ) -> VictimAnswer<TaskIx> {
+        if purpose == Purpose::Reclaim {
+            return VictimAnswer::abstains();
+        }
+        let mut budgets = JobBudgets::default();
+        let allowed = match is_preemptable(state, preemptor) || is_revocable(state, preemptor) {
+            true => Vec::new(),
+            false => {
+                let candidates = candidates.iter().copied();
+                let go = candidates.filter(|task| may_make_room(state, *task));
+                go.filter(|task| budgets.take(state, *task)).collect()
+            }
+        };
+        VictimAnswer::ordering(Weight::Veto, allowed)
+    }
+
+    fn depends_on_job(&self) -> bool {
+        true
+    }
+
+    fn never(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        _: TaskIx,
+        candidate: TaskIx,
+    ) -> Option<Weight> {
+        let speaks = purpose != Purpose::Reclaim;
+        (speaks && !may_make_room(state, candidate)).then_some(Weight::Veto)
+    }
+}
+
+impl VictimTasks for Tdm {
+    fn is_due(&self) -> bool {
+        self.is_due && self.open.iter().any(|open| !open)
+    }
+
+    fn victim_tasks(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
+        let mut budgets = JobBudgets::default();
+        let candidates = candidates.iter().copied();
+        let leave = candidates.filter(|task| self.has_to_leave(state, *task));
+        leave.filter(|task| budgets.take(state, *task)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
