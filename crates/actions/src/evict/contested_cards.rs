@@ -92,12 +92,11 @@ fn nearest_node(
     };
     let note = session.notes.get(&preemptor.job);
     let told = note.into_iter().flat_map(|note| &note.unplaced);
-    let nearest = told.filter_map(|(_, why)| match why {
+    let mut nearest = told.filter_map(|(_, why)| match why {
         Unplaced::NoNode(error) => Some(error.nearest.as_ref()?.node),
         Unplaced::RoleFailed => None,
     });
-    let nearest = nearest.filter(has_cards).next();
-    if let Some(node) = nearest {
+    if let Some(node) = nearest.find(has_cards) {
         return Some((node, node_victims(session, scope, preemptor, node)));
     }
     let first = nodes.indices().filter(has_cards).take(MOST_NODES);
