@@ -118,7 +118,7 @@ fn node_victims(
     node: NodeIx,
 ) -> NodeVictims {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut there = candidates::unmarked(state, plugins, scope, node);
+    let mut there = candidates::unmarked(session, scope, node);
     let is_own = |task: TaskIx| state.task(task).job == Some(preemptor.job);
     there.retain(|victim| scope.purpose == Purpose::WithinJob || !is_own(victim.task));
     candidates::sort(state, &mut there);

@@ -155,8 +155,7 @@ fn counts(
     own: JobIx,
     allow_whole: bool,
 ) -> BundleCounts {
-    let (state, plugins) = (&*session.state, &*session.plugins);
-    let (mut kept, mut needed) = candidates::count_for_gang(state, plugins, scope, preemptor, own);
+    let (mut kept, mut needed) = candidates::count_for_gang(session, scope, preemptor, own);
     let mut counts = BundleCounts::default();
     for bundle in bundles(session, scope, preemptor, own, true) {
         let sum = match (bundle.safe, allow_whole) {
@@ -227,7 +226,7 @@ fn bundles(
     let (state, plugins) = (&*session.state, &*session.plugins);
     let mut victims: Vec<RankedVictim> = Vec::new();
     for node in state.nodes().indices() {
-        let there = candidates::unmarked(state, plugins, scope, node);
+        let there = candidates::unmarked(session, scope, node);
         victims.extend(
             there
                 .into_iter()
