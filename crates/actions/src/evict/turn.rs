@@ -10,6 +10,7 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
 use super::candidates::Scope;
+use super::contested_cards::contested_cards;
 use super::prune;
 use super::search::VictimSearch;
 use super::sets::{Beneficiary, Preemptor, place_for};
@@ -189,7 +190,7 @@ fn turn(
         prune::take_back_needless(session, kernel, by, start);
         commit_plan(session, job, start);
     } else {
-        undo_and_note(session, search, what.purpose, (queue, job), start, obstacle);
+        undo_and_note(session, search, what, by, start, obstacle);
     }
     search.moved();
     stands
@@ -200,11 +201,12 @@ fn turn(
 fn undo_and_note(
     session: &mut Session,
     search: &mut VictimSearch,
-    purpose: Purpose,
-    (queue, job): (QueueIx, JobIx),
+    what: &EvictionKind,
+    by: Beneficiary,
     start: Checkpoint,
     obstacle: Option<(TaskIx, PlaceFailure)>,
 ) {
+    let (purpose, job) = (what.purpose, by.job);
     let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
     let Some((task, obstacle)) = obstacle else {
         session.undo_tries_to(start);
@@ -216,20 +218,24 @@ fn undo_and_note(
     let would_go = would_go.collect();
     // Those that may not go are counted as things are without the plan.
     session.undo_tries_to(start);
+    let mut cards = None;
     let why = match obstacle {
         PlaceFailure::Policy => Hindrance::Policy,
         PlaceFailure::Queue(refusal) => Hindrance::Queue(refusal),
         PlaceFailure::Nobody => {
-            let scope = Scope::of(session.state, purpose, queue, job, task);
+            let scope = Scope::of(session.state, purpose, by.queue, job, task);
+            cards = contested_cards(session, &scope, &by.preemptor(task));
             Hindrance::Victims(search.count(session, scope, task))
         }
     };
     session.note(job).nobody_goes.push(NobodyGoes {
         purpose,
+        action: what.reason,
         task,
         why,
         placed,
         would_go,
+        cards,
     });
 }
 
@@ -310,12 +316,13 @@ pub fn place_within_job(
             return;
         }
         let start = session.checkpoint();
-        let what = Purpose::WithinJob;
-        let placed = place(session, kernel, &mut search, what, &by.preemptor(task));
+        let purpose = Purpose::WithinJob;
+        let placed = place(session, kernel, &mut search, purpose, &by.preemptor(task));
         session.work.spend(job, kernel.take_effort());
         if placed.is_err() || session.evicted_since(start).is_empty() {
             let obstacle = placed.err().map(|why| (task, why));
-            undo_and_note(session, &mut search, what, (queue, job), start, obstacle);
+            let what = EvictionKind { purpose, reason };
+            undo_and_note(session, &mut search, &what, by, start, obstacle);
             return;
         }
         commit_plan(session, job, start);
