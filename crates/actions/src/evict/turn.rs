@@ -1,6 +1,8 @@
 //! One turn of a job: its pods are placed, others evicted for them, and all of that is one plan or
 //! nothing (spec/07 §5).
 
+use std::collections::VecDeque;
+
 use pumice_framework::points::Purpose;
 use pumice_framework::sleep::{Bed, SleepGroupIx, SleepsFor};
 use pumice_framework::{Checkpoint, Hindrance, NobodyGoes, Refusal, Session, Skip};
@@ -37,10 +39,12 @@ pub struct EvictionKind {
     pub reason: &'static str,
 }
 
-/// Starving jobs by queue. Of those that sleep and wait for the same the first one has its turn, and the
+/// Starving jobs by queue, both in the order that holds when the action begins: what goes changes shares, and
+/// with them who would come next. Of those that sleep and wait for the same the first one has its turn, and the
 /// next one when that one got something.
 pub struct StarvingJobs {
-    jobs: ByQueue,
+    queues: VecDeque<QueueIx>,
+    jobs: FxHashMap<QueueIx, VecDeque<JobIx>>,
     /// By the job that is to have a turn before them, the last one first.
     followers: FxHashMap<JobIx, Vec<JobIx>>,
 }
@@ -73,17 +77,27 @@ impl StarvingJobs {
                 followers.insert(first, members);
             }
         }
-        Self { jobs, followers }
+        let mut starving = Self {
+            queues: VecDeque::new(),
+            jobs: FxHashMap::default(),
+            followers,
+        };
+        while let Some(queue) = jobs.next_queue(session) {
+            let of_queue = std::iter::from_fn(|| jobs.next_job(session, queue));
+            starving.jobs.insert(queue, of_queue.collect());
+            starving.queues.push_back(queue);
+        }
+        starving
     }
 
     /// The queue whose turn it is.
-    pub fn next_queue(&mut self, session: &Session) -> Option<QueueIx> {
-        self.jobs.next_queue(session)
+    pub fn next_queue(&mut self) -> Option<QueueIx> {
+        self.queues.pop_front()
     }
 
     /// The next job of a queue.
-    pub fn next_job(&mut self, session: &Session, queue: QueueIx) -> Option<JobIx> {
-        self.jobs.next_job(session, queue)
+    pub fn next_job(&mut self, queue: QueueIx) -> Option<JobIx> {
+        self.jobs.get_mut(&queue)?.pop_front()
     }
 
     /// A job got something: the next one that waits for the same may too.
@@ -91,10 +105,15 @@ impl StarvingJobs {
         let Some(mut followers) = self.followers.remove(&job) else {
             return;
         };
-        if let Some(next) = followers.pop() {
-            self.jobs.push(session, next);
-            self.followers.insert(next, followers);
+        let Some(next) = followers.pop() else { return };
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        if let Some(queue) = state.job(next).queue {
+            let jobs = self.jobs.entry(queue).or_default();
+            let after = |other: &JobIx| plugins.job_order(state, next, *other).is_lt();
+            let at = jobs.iter().position(after).unwrap_or(jobs.len());
+            jobs.insert(at, next);
         }
+        self.followers.insert(next, followers);
     }
 }
 
@@ -113,7 +132,7 @@ pub fn queue_turn(
     queue: QueueIx,
 ) -> Vec<JobIx> {
     let mut had_turns = Vec::new();
-    while let Some(job) = jobs.next_job(session, queue) {
+    while let Some(job) = jobs.next_job(queue) {
         if session.work.is_full() {
             session.postpone(job);
             continue;
