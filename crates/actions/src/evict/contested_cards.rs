@@ -94,7 +94,7 @@ fn nearest_node(
     let told = note.into_iter().flat_map(|note| &note.unplaced);
     let mut nearest = told.filter_map(|(_, why)| match why {
         Unplaced::NoNode(error) => Some(error.nearest.as_ref()?.node),
-        Unplaced::RoleFailed => None,
+        Unplaced::RoleFailed | Unplaced::NoDomain(_) => None,
     });
     if let Some(node) = nearest.find(has_cards) {
         return Some((node, node_victims(session, scope, preemptor, node)));

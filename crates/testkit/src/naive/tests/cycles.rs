@@ -139,6 +139,7 @@ fn sub_groups_are_placed_one_by_one_until_the_job_is_ready() {
         match_label_keys: vec!["slice".to_owned()],
         size: 2,
         min_groups: 1,
+        topology: None,
     };
     // The node takes three pods: the first slice, and one pod that is no slice alone.
     for (cores, binds) in [(1, 0), (3, 2), (4, 4)] {
