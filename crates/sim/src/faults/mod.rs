@@ -273,9 +273,12 @@ impl Simulation {
             let goes = match &request.call {
                 network::ServerCall::Evict { uid, .. } => {
                     let pod = self.server.pods.get(uid);
-                    pod.is_some_and(|pod| !pod.deleting)
+                    pod.filter(|pod| !pod.deleting).map(|pod| match &pod.group {
+                        Some(group) => format!("PodGroup {}/{group}", pod.namespace),
+                        None => format!("Pod {}/{}", pod.namespace, pod.name),
+                    })
                 }
-                _ => false,
+                _ => None,
             };
             let answer = self.network.carry_out(&request, &mut self.server);
             if let network::ServerCall::Bind { uid, node, .. } = &request.call {
@@ -287,11 +290,13 @@ impl Simulation {
                     self.oracle.check_bind(&request.call, &self.server)?;
                 }
             }
-            if let (network::ServerCall::Evict { uid, beneficiary }, true) = (&request.call, goes) {
+            if let (network::ServerCall::Evict { uid, beneficiary }, Some(victim)) =
+                (&request.call, goes)
+            {
                 let at_ms = now_ms - START_MS;
                 self.history.push(format!("{at_ms} ms: {uid} goes"));
                 let whom = beneficiary.clone().unwrap_or_default();
-                *self.evicted.landed.entry(whom).or_default() += 1;
+                self.evicted.land(victim, whom)?;
             }
         }
         Ok(())
