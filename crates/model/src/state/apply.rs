@@ -43,6 +43,11 @@ impl State {
                 text,
             } => self.set_device_config(&namespace, &name, text),
             Delta::NodeReport { node, topic, text } => self.set_node_report(node, topic, text),
+            Delta::NodeUsage { node, usage } => {
+                let node = self.nodes.find(&node);
+                let is_new = node.is_some_and(|node| self.nodes.set_usage(node, usage));
+                self.generation += u64::from(is_new);
+            }
             Delta::PodHeld {
                 uid,
                 message,

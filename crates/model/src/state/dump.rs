@@ -40,6 +40,16 @@ impl State {
         for node in self.nodes.known() {
             out.push(Delta::NodeApply(Box::new(node.clone())));
         }
+        for node in self.nodes.known() {
+            let usage = self
+                .nodes
+                .find(&node.name)
+                .and_then(|ix| self.nodes.usage(ix));
+            out.extend(usage.map(|usage| Delta::NodeUsage {
+                node: node.name.clone(),
+                usage: Some(usage),
+            }));
+        }
         let mut queues: Vec<_> = self.queues.iter().map(|(_, queue)| &queue.object).collect();
         queues.sort_by_key(|queue| &queue.name);
         for queue in queues {

@@ -56,6 +56,7 @@ impl World {
             | Delta::CsiCapacityApply(_)
             | Delta::DeviceConfig { .. }
             | Delta::NodeReport { .. }
+            | Delta::NodeUsage { .. }
             | Delta::GroupController(_)
             | Delta::BudgetApply(_)
             | Delta::QuotaApply(_)
