@@ -18,6 +18,7 @@ mod placement;
 mod queues;
 mod reasons;
 mod reports;
+mod shuffle;
 mod sleep;
 mod ties;
 mod victims;
