@@ -3,14 +3,15 @@
 mod kubelet;
 mod run;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kubelet::Outside;
 use pumice_conf::Config;
 use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
-    cluster, conf_text, evicting_conf_text, full_cluster, npu_cluster, npu_conf_text, wide_cluster,
+    cluster, conf_text, evicting_conf_text, full_cluster, full_tree_cluster, npu_cluster,
+    npu_conf_text, tree_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Outcome};
 
@@ -22,6 +23,9 @@ const NPU_CASES: u64 = 1500;
 
 /// Full clusters, for whose pods others are evicted.
 const EVICTING_CASES: u64 = 1000;
+
+/// Full clusters whose queues have amounts of their own.
+const TREE_CASES: u64 = 300;
 
 /// Others of them that told the two apart once.
 const EVICTING_FOUND: &[u64] = &[2158];
@@ -221,6 +225,30 @@ fn whom_to_evict_is_decided_as_by_the_naive_loop() {
     // The cases are not trivial.
     assert!(evictions > cases / 4, "{evictions} evictions");
     assert!(binds > cases / 4, "{binds} binds");
+}
+
+#[test]
+fn queues_with_amounts_give_and_take_as_by_the_naive_loop() {
+    let (mut binds, mut by_reason) = (0, BTreeMap::<String, u64>::new());
+    let seeds = run::seeds(0, TREE_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = if seed % 4 == 0 { 4 } else { 1 };
+        let objects = full_tree_cluster(seed);
+        let outcome = check_under(&tree_conf_text(seed), seed, &objects, cycles);
+        for (_, reason, _) in outcome.evictions {
+            *by_reason.entry(reason).or_default() += 1;
+        }
+        binds += outcome.binds.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > cases / 3, "{binds} binds");
+    let enough = |reason| {
+        by_reason
+            .get(reason)
+            .is_some_and(|number| *number > cases / 8)
+    };
+    assert!(enough("preempt") && enough("reclaim"), "{by_reason:?}");
 }
 
 #[test]

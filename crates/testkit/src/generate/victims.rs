@@ -1,5 +1,7 @@
 //! Full clusters: low priority fills the nodes, others come.
 
+mod trees;
+
 use std::fmt::Write;
 
 use pumice_model::delta::Delta;
@@ -36,6 +38,8 @@ struct Features {
     devices: bool,
     /// Pods that are being deleted when it begins, and pods of others.
     odd: bool,
+    /// Queues have amounts of their own, and stand above and below each other.
+    amounts: bool,
 }
 
 impl Features {
@@ -52,6 +56,7 @@ impl Features {
             limits: rng.one_in(3),
             devices: rng.one_in(5),
             odd: rng.one_in(3),
+            amounts: false,
         }
     }
 }
@@ -63,17 +68,37 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
     let mut rng = Rng::new(seed, 31);
     let rng = &mut rng;
     let features = Features::new(rng);
+    filled(rng, &features)
+}
+
+/// As [`full_cluster`], with queues for the plugin `capacity`: they have amounts of their own, stand above
+/// and below each other, and some have no place there.
+#[must_use]
+pub fn full_tree_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 33);
+    let features = Features {
+        amounts: true,
+        marks: rng.one_in(8),
+        ..Features::new(&mut rng)
+    };
+    filled(&mut rng, &features)
+}
+
+fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
     let number = rng.between(1, 4);
-    let mut nodes: Vec<NodeObject> = (0..number).map(|at| node(rng, &features, at)).collect();
-    let queues = queues(rng, &features);
-    let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
+    let mut nodes: Vec<NodeObject> = (0..number).map(|at| node(rng, features, at)).collect();
+    let queues = match features.amounts {
+        true => trees::queues(rng, features.odd),
+        false => queues(rng, features),
+    };
+    let names = trees::names_for_jobs(&queues);
     let (mut groups, mut all) = (Vec::new(), Vec::new());
     for index in 0..rng.between(2, 5) {
         let name = format!("old{index}");
         let class = rng.pick(&["low", "low", "low", "mid", ""]);
         groups.push(gang(
             rng,
-            &features,
+            features,
             &names,
             (&name, class),
             Some(&nodes),
@@ -83,10 +108,10 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
     for index in 0..rng.between(1, 4) {
         let name = format!("new{index}");
         let class = rng.pick(&["high", "high", "high", "mid", "never", ""]);
-        groups.push(gang(rng, &features, &names, (&name, class), None, &mut all));
+        groups.push(gang(rng, features, &names, (&name, class), None, &mut all));
     }
     for index in 0..rng.below(3) {
-        let mut pod = member(rng, &features, "ns1");
+        let mut pod = member(rng, features, "ns1");
         pod.name = format!("bare{index}");
         pod.queue = Some(rng.pick(&names));
         pod.priority_class = rng.pick(&["low", "mid", "high"]).to_owned();
@@ -96,7 +121,7 @@ pub fn full_cluster(seed: u64) -> Vec<Delta> {
         all.push(pod);
     }
     for index in 0..if features.odd { rng.below(3) } else { 0 } {
-        let mut pod = member(rng, &features, "ns1");
+        let mut pod = member(rng, features, "ns1");
         pod.name = format!("other{index}");
         pod.ours = false;
         if start(rng, &nodes, &all, &mut pod) {
@@ -364,9 +389,11 @@ const ACTIONS: &[&str] = &[
     "allocate, preempt, reclaim",
 ];
 
-/// Plugins by tier in Volcano's documents: one in how many configurations lacks it, and its switches
-/// that matter here.
-const TIERS: [&[(&str, usize, &[&str])]; 2] = [
+/// A plugin: one in how many configurations lacks it, and its switches that matter here.
+type Entry = (&'static str, usize, &'static [&'static str]);
+
+/// Plugins by tier in Volcano's documents.
+const TIERS: [&[Entry]; 2] = [
     &[
         ("priority", 6, &["enableJobStarving", "enablePreemptable"]),
         (
@@ -394,12 +421,24 @@ const TIERS: [&[(&str, usize, &[&str])]; 2] = [
 /// switches.
 #[must_use]
 pub fn evicting_conf_text(seed: u64) -> String {
-    let mut rng = Rng::new(seed, 32);
+    conf_of(&mut Rng::new(seed, 32), &TIERS)
+}
+
+/// A configuration with the plugin `capacity`, otherwise as [`evicting_conf_text`].
+#[must_use]
+pub fn tree_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 34);
+    let mut text = conf_of(&mut rng, &trees::TIERS);
+    trees::argue(&mut rng, &mut text);
+    text
+}
+
+fn conf_of(rng: &mut Rng, tiers: &[&[Entry]]) -> String {
     let is_usual = rng.one_in(3);
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
-    let mut plugins: Vec<(&str, usize, &[&str])> = Vec::new();
+    let mut plugins: Vec<Entry> = Vec::new();
     let mut starts = Vec::new();
-    for tier in TIERS {
+    for tier in tiers {
         starts.push(plugins.len());
         plugins.extend(
             tier.iter()

@@ -7,7 +7,7 @@ use pumice_model::object::GroupPhase;
 
 use super::Cycle;
 use super::state::{Res, Status};
-use super::{devices, gates, order, queue_share, victims, waiting_time};
+use super::{capacity, devices, gates, order, queue_share, victims, waiting_time};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
@@ -59,6 +59,7 @@ fn opinion(cycle: &Cycle, plugin: &PluginConf, job: &str, gone: &Res) -> Option<
         _ if !plugin.enabled.job_enqueued => None,
         "overcommit" => Some(queue_share::overcommit_admits(cycle, factor(), job, gone)),
         "proportion" => Some(queue_share::proportion_admits(cycle, job, gone)),
+        "capacity" => Some(capacity::admits(cycle, plugin, job)),
         "sla" => waiting_time::vote(cycle, plugin, job),
         _ => None,
     }
@@ -75,6 +76,9 @@ fn admitted_to_evict(cycle: &Cycle, job: &str) -> bool {
     let Some(plugin) = cycle.plugins().find(refuses) else {
         return false;
     };
-    let gone = victims::might_go(cycle, job, plugin.name == "overcommit");
+    if plugin.name == "capacity" {
+        return capacity::admits_to_evict(cycle, plugin, job);
+    }
+    let gone = victims::might_go(cycle, job, |_| plugin.name == "overcommit");
     opinion(cycle, plugin, job, &gone) == Some(true)
 }

@@ -12,6 +12,7 @@
 mod affinity;
 mod allocate;
 mod backfill;
+mod capacity;
 mod devices;
 mod enqueue;
 mod filters;
@@ -75,6 +76,7 @@ pub struct Outcome {
 /// [`cycles_until_gone`]; then [`successor`] may come in its place. Otherwise no kubelet acts.
 #[must_use]
 pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
+    let config = &without_proportion(config);
     let mut world = World::new(objects, default_queue, devices::On::of(config));
     let mut outcome = Outcome::default();
     for number in 0..cycles {
@@ -110,6 +112,17 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
     outcome
 }
 
+/// The configuration as it counts: beside `capacity` nobody asks `proportion` (spec/02 §0.4).
+fn without_proportion(config: &Config) -> Config {
+    let mut config = config.clone();
+    if config.plugin("capacity").is_some() {
+        for tier in &mut config.tiers {
+            tier.plugins.retain(|plugin| plugin.name != "proportion");
+        }
+    }
+    config
+}
+
 /// So many cycles after its eviction a pod is gone: 1 or 2, by its UID.
 #[must_use]
 pub fn cycles_until_gone(uid: &str) -> u32 {
@@ -133,6 +146,10 @@ pub fn successor(pod: &PodObject, now_s: i64) -> Option<PodObject> {
 
 /// Before that cycle the evicted pods leave whose time has come.
 fn leave(world: &mut World, cycle: u32, default_queue: &str) {
+    // By now all of them are marked as being deleted.
+    let going = world.tasks.values_mut();
+    let going = going.filter(|task| task.status == Status::Releasing);
+    going.for_each(|task| Rc::make_mut(&mut task.pod).deleting = true);
     let evictions = world.evictions.clone().into_iter();
     let gone = evictions.filter(|e| e.cycle + cycles_until_gone(&e.uid) == cycle);
     for eviction in gone {

@@ -7,7 +7,7 @@ use pumice_model::object::GroupPhase;
 use super::Cycle;
 use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
 use super::state::{Status, SubJob, Task};
-use super::{hdrf, queue_share, waiting_time};
+use super::{capacity, hdrf, queue_share, waiting_time};
 
 /// The smallest item under a comparison; the first one among equals.
 pub fn first<T>(
@@ -27,6 +27,7 @@ pub fn queues(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     for plugin in cycle.plugins().filter(|plugin| plugin.enabled.queue_order) {
         let order = match plugin.name.as_str() {
             "drf" if plugin.enabled.hierarchy => hdrf::compare_queues(cycle, l, r),
+            "capacity" => capacity::compare_queues(cycle, plugin, l, r),
             "proportion" => right.priority.cmp(&left.priority).then_with(|| {
                 by_float(
                     queue_share::queue_share(cycle, l),

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use pumice_model::object::{GroupPhase, QueueState};
 
-use super::Cycle;
 use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
+use super::{Cycle, capacity};
 
 /// Amounts while they are divided.
 pub type Shares = BTreeMap<String, f64>;
@@ -199,6 +199,35 @@ fn proportion_allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
         && wanted.all(|(name, r)| (get(&allocated, name) + r) as f64 <= share_of(&deserved, name))
 }
 
+/// Limits of the queue of a waiting task hold, even if pods stayed whose eviction was decided and that are not
+/// being deleted yet (spec/07 §5).
+pub fn leaves_room_if_all_stay(cycle: &Cycle, uid: &str) -> bool {
+    let world = &cycle.world;
+    let task = &world.tasks[uid];
+    let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
+    let Some(queue) = job
+        .map(|job| &job.queue)
+        .filter(|queue| world.queues.contains_key(*queue))
+    else {
+        return true;
+    };
+    let mut held = task.charged();
+    add(&mut held, &allocated(cycle, queue));
+    for (key, _) in jobs_of(world, queue) {
+        let tasks = world.tasks_of(key).into_iter();
+        let in_doubt = tasks.filter(|task| task.status == Status::Releasing && !task.pod.deleting);
+        in_doubt.for_each(|task| add(&mut held, &task.charged()));
+    }
+    let request = task.charged();
+    let mut limits = world.queues[queue].capability.iter();
+    let holds = limits.all(|(name, limit)| {
+        let is_none = *limit <= 0 && (name == "cpu" || name == "memory");
+        is_none || get(&request, name) <= 0 || get(&held, name) <= *limit
+    });
+    let mut plugins = cycle.plugins();
+    holds || !plugins.any(|plugin| plugin.enabled.allocatable && plugin.name == "proportion")
+}
+
 /// Whether the queue has no more than its capability names, of what the task asks: everything that is
 /// placed counts, the task too, with the devices it was given or as far as they are known. A limit of
 /// 0 of cpu or memory is none.
@@ -218,21 +247,25 @@ fn capability_holds(cycle: &Cycle, queue: &str, uid: &str) -> bool {
 /// The limits of the queue hold with the task, before it is placed or just after.
 pub fn within_limits(cycle: &Cycle, queue: &str, uid: &str) -> bool {
     let mut plugins = cycle.plugins();
-    plugins.all(|plugin| {
-        !plugin.enabled.allocatable
-            || plugin.name != "proportion"
-            || capability_holds(cycle, queue, uid)
+    plugins.all(|plugin| match plugin.name.as_str() {
+        _ if !plugin.enabled.allocatable => true,
+        "proportion" => capability_holds(cycle, queue, uid),
+        "capacity" => capacity::within_limits(cycle, plugin, queue, uid),
+        _ => true,
     })
 }
 
 /// Allocatable.
 pub fn allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
     let mut plugins = cycle.plugins();
-    plugins.all(|plugin| {
-        !plugin.enabled.allocatable
-            || plugin.name != "proportion"
-            || (proportion_allocatable(cycle, queue, task)
-                && capability_holds(cycle, queue, &task.pod.uid))
+    plugins.all(|plugin| match plugin.name.as_str() {
+        _ if !plugin.enabled.allocatable => true,
+        "proportion" => {
+            proportion_allocatable(cycle, queue, task)
+                && capability_holds(cycle, queue, &task.pod.uid)
+        }
+        "capacity" => capacity::allocatable(cycle, plugin, queue, task),
+        _ => true,
     })
 }
 
@@ -270,7 +303,8 @@ pub fn reservation(world: &World, key: &str) -> Res {
     gated(world, key, rest)
 }
 
-fn minimum(job: &Job) -> Res {
+/// What the job asks to be admitted.
+pub fn minimum(job: &Job) -> Res {
     job.group
         .min_resources
         .as_ref()
@@ -279,7 +313,7 @@ fn minimum(job: &Job) -> Res {
 }
 
 /// Reservations of the jobs that pass, with those admitted in this cycle.
-fn reserved(cycle: &Cycle, counts: impl Fn(&Job) -> bool) -> Res {
+pub fn reserved(cycle: &Cycle, counts: impl Fn(&Job) -> bool) -> Res {
     let mut sum = Res::new();
     for (key, job) in cycle.open.session_jobs() {
         if counts(job) {
@@ -297,7 +331,8 @@ fn reserved(cycle: &Cycle, counts: impl Fn(&Job) -> bool) -> Res {
     sum
 }
 
-fn requested(minimum: &Res) -> impl Iterator<Item = (&String, &i64)> {
+/// What is really asked for, slots for pods aside.
+pub fn requested(minimum: &Res) -> impl Iterator<Item = (&String, &i64)> {
     minimum
         .iter()
         .filter(|(name, amount)| *name != "pods" && **amount > 0)
@@ -320,6 +355,16 @@ pub fn overcommit_admits(cycle: &Cycle, factor: Option<f64>, key: &str, gone: &R
     })
 }
 
+/// What the jobs that pass hold beyond their minimum.
+pub fn elastic(world: &World, counts: impl Fn(&Job) -> bool) -> Res {
+    let mut elastic = Res::new();
+    for (key, job) in world.session_jobs().filter(|(_, job)| counts(job)) {
+        let held = world.allocated(key, false);
+        add(&mut elastic, &exceeded(&held, &minimum(job)));
+    }
+    elastic
+}
+
 /// JobEnqueueable of `proportion`, as if so much less were in use where it is too much.
 pub fn proportion_admits(cycle: &Cycle, key: &str, gone: &Res) -> bool {
     let job = &cycle.world.jobs[key];
@@ -327,15 +372,7 @@ pub fn proportion_admits(cycle: &Cycle, key: &str, gone: &Res) -> bool {
     let minimum = minimum(job);
     let reserved = reserved(cycle, |job| job.queue == *queue);
     let allocated = allocated(cycle, queue);
-    let mut elastic = Res::new();
-    for (key, job) in jobs_of(&cycle.open, queue) {
-        let mut least = Res::new();
-        if let Some(amounts) = &job.group.min_resources {
-            least = to_res(amounts);
-        }
-        let held = cycle.open.allocated(key, false);
-        add(&mut elastic, &exceeded(&held, &least));
-    }
+    let elastic = elastic(&cycle.open, |job| job.queue == *queue);
     is_open(cycle, queue)
         && requested(&minimum).all(|(name, amount)| {
             let limit = real_capability(&cycle.open, queue, name);

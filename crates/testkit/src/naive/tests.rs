@@ -1,6 +1,7 @@
 //! The worked examples of the specification.
 
 pub mod builders;
+mod capacity;
 mod cycles;
 mod gang_and_queues;
 mod node_filters;

@@ -145,7 +145,7 @@ fn try_task(cycle: &mut Cycle, purpose: Purpose, uid: &str, plan: &mut Plan) {
 fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
     let dear = |uid: &String| {
         let task = &cycle.world.tasks[uid];
-        let price = candidates::price(&cycle.world, job, task);
+        let price = candidates::price(cycle, job, task);
         (price, task.name(), uid.clone())
     };
     let mut victims = plan.evicted.clone();

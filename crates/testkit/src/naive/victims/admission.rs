@@ -4,23 +4,27 @@ use super::candidates::is_marked;
 use crate::naive::Cycle;
 use crate::naive::state::{Job, Res, add};
 
-/// What others hold that might go for a job, with pods of other queues where that helps.
-pub fn might_go(cycle: &Cycle, key: &str, with_others: bool) -> Res {
+/// What others hold that might go for a job, with pods of those other queues where that helps.
+pub fn might_go(cycle: &Cycle, key: &str, helps: impl Fn(&str) -> bool) -> Res {
     let world = &cycle.world;
     let job = &world.jobs[key];
+    let class = world.classes.get(&job.group.priority_class);
+    if class.is_some_and(|class| class.never_preempts) {
+        return Res::new();
+    }
     let acts = |names: [&str; 2]| {
         let mut actions = cycle.config.actions.iter();
         actions.any(|action| names.contains(&action.as_str()))
     };
     let (preempts, reclaims) = (
         acts(["preempt", "gangpreempt"]),
-        acts(["reclaim", "gangreclaim"]) && with_others,
+        acts(["reclaim", "gangreclaim"]),
     );
     let may_go = |other: &Job| match other.queue == job.queue {
         true => preempts && other.priority < job.priority,
         false => {
             let queue = world.queues.get(&other.queue);
-            reclaims && queue.is_some_and(|queue| queue.reclaimable)
+            reclaims && queue.is_some_and(|queue| queue.reclaimable) && helps(&other.queue)
         }
     };
     let mut gone = Res::new();

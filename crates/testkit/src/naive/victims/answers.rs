@@ -8,7 +8,7 @@ use pumice_conf::PluginConf;
 use super::Purpose;
 use super::sets::with_world;
 use crate::naive::state::{Res, Status, Task, World, add, sub};
-use crate::naive::{Cycle, hdrf, queue_share};
+use crate::naive::{Cycle, capacity, hdrf, queue_share};
 
 /// One plugin's answer.
 struct Answer {
@@ -164,6 +164,11 @@ fn answer(
             orders: true,
             ..answer(queue_share::proportion_gives(cycle, preemptor, candidates))
         }),
+        "capacity" if reclaims => Some(Answer {
+            vetoes: true,
+            orders: true,
+            ..answer(capacity::gives(cycle, plugin, preemptor, candidates))
+        }),
         _ => None,
     }
 }
@@ -261,6 +266,7 @@ pub fn may_reclaim(cycle: &Cycle, task: &Task) -> bool {
         .filter(|plugin| plugin.enabled.preemptive)
         .filter_map(|plugin| match plugin.name.as_str() {
             "proportion" => Some(queue_share::proportion_may_reclaim(cycle, &job.queue, task)),
+            "capacity" => Some(capacity::may_reclaim(cycle, plugin, &job.queue, task)),
             "drf" if plugin.enabled.hierarchy => Some(queue_share::is_open(cycle, &job.queue)),
             _ => None,
         })

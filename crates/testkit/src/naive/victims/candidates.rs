@@ -6,7 +6,7 @@ use pumice_model::object::{Gates, PreemptableMark};
 
 use super::Purpose;
 use crate::naive::state::{Job, Status, Task, World};
-use crate::naive::{Cycle, gates};
+use crate::naive::{Cycle, capacity, gates};
 
 /// The job may have others evicted, or place pods where they go: its group and queue exist and it can
 /// become ready (spec/07 §2.1).
@@ -112,14 +112,28 @@ pub fn is_candidate(world: &World, purpose: Purpose, preemptor: &str, task: &Tas
 pub type Price = (u32, i64, i64, Reverse<i64>);
 
 /// How dear a task is to that job.
-pub fn price(world: &World, _preemptor: &str, task: &Task) -> Price {
+pub fn price(cycle: &Cycle, preemptor: &str, task: &Task) -> Price {
+    let world = &cycle.world;
     let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    let queues = (world.jobs.get(preemptor), job);
+    let distance = match (capacity::plugin(cycle), queues) {
+        (Some(plugin), (Some(own), Some(other))) => {
+            capacity::distance(world, plugin, &own.queue, &other.queue)
+        }
+        _ => 0,
+    };
     (
-        0,
+        distance,
         job.map_or(0, |job| job.priority),
         i64::from(task.pod.priority),
         Reverse(task.pod.created_s),
     )
+}
+
+/// Others go for the task's job by a plan of this cycle.
+fn is_served(cycle: &Cycle, task: &Task) -> bool {
+    let mut evictions = cycle.world.evictions.iter();
+    evictions.any(|one| one.cycle == cycle.number && Some(&one.by) == task.job.as_ref())
 }
 
 /// Candidates on a node, cheapest first (spec/07 §2.3, §2.4).
@@ -131,10 +145,11 @@ pub fn on_node(cycle: &Cycle, purpose: Purpose, preemptor: &Task, node: &str) ->
     let tasks = world.tasks_on(node).into_iter();
     let mut candidates: Vec<&Task> = tasks
         .filter(|task| is_candidate(world, purpose, job, task))
+        .filter(|task| purpose == Purpose::WithinJob || !is_served(cycle, task))
         .filter(|task| !preemptor.best_effort() || task.best_effort())
         .filter(|task| purpose != Purpose::WithinJob || task.pod.priority < preemptor.pod.priority)
         .collect();
-    candidates.sort_by_key(|task| (price(world, job, task), task.name(), task.pod.uid.clone()));
+    candidates.sort_by_key(|task| (price(cycle, job, task), task.name(), task.pod.uid.clone()));
     let uids = candidates.into_iter().map(|task| task.pod.uid.clone());
     uids.collect()
 }

@@ -99,8 +99,7 @@ pub fn cheapest(cycle: &Cycle, purpose: Purpose, uid: &str, node: &NodeObject) -
         return None;
     }
     let job = task.job.as_deref().unwrap_or_default();
-    let price =
-        |at: &usize| candidates::price(&cycle.world, job, &cycle.world.tasks[&victims[*at]]);
+    let price = |at: &usize| candidates::price(cycle, job, &cycle.world.tasks[&victims[*at]]);
     let cost = |set: &[usize]| -> Cost {
         let mut prices: Vec<Price> = set.iter().map(price).collect();
         prices.sort_by(|l, r| r.cmp(l));
