@@ -83,8 +83,8 @@ const NUMBER_OF_NODES: Arg<i64> = Arg::int(
 .min(0);
 const THRESHOLD_PRIORITY: Arg<i64> = Arg::int(
     "thresholdPriority",
-    0,
-    "Pods of this priority and above stay; by default nobody for that reason.",
+    i32::MAX as i64,
+    "Pods of this priority and above stay.",
 );
 const THRESHOLD_CLASS: Arg<Text> = Arg::text(
     "thresholdPriorityClassName",

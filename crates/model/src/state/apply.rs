@@ -7,7 +7,7 @@ use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
 use crate::job::Origin;
-use crate::object::{NodeObject, PodObject, PriorityClassObject, QueueObject};
+use crate::object::{NodeObject, NodeUsage, PodObject, PriorityClassObject, QueueObject};
 use crate::queue::Queue;
 use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
@@ -43,11 +43,7 @@ impl State {
                 text,
             } => self.set_device_config(&namespace, &name, text),
             Delta::NodeReport { node, topic, text } => self.set_node_report(node, topic, text),
-            Delta::NodeUsage { node, usage } => {
-                let node = self.nodes.find(&node);
-                let is_new = node.is_some_and(|node| self.nodes.set_usage(node, usage));
-                self.generation += u64::from(is_new);
-            }
+            Delta::NodeUsage { node, usage } => self.set_usage(&node, usage),
             Delta::PodHeld {
                 uid,
                 message,
@@ -97,6 +93,12 @@ impl State {
             | Delta::QuotaDelete(..) => self.apply_allowance(delta),
             storage => self.apply_storage(storage),
         }
+    }
+
+    fn set_usage(&mut self, node: &str, usage: Option<NodeUsage>) {
+        let node = self.nodes.find(node);
+        let is_new = node.is_some_and(|node| self.nodes.set_usage(node, usage));
+        self.generation += u64::from(is_new);
     }
 
     fn apply_priority_class(&mut self, class: PriorityClassObject) {
