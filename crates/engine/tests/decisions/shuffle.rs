@@ -78,7 +78,7 @@ fn when_a_zone_closes_its_pods_leave_but_those_that_gang_and_budget_protect() {
     for name in ["free", "web"] {
         cluster = tenant(cluster, name, name);
         let second = format!("{name}-2");
-        let second = crate::cluster::app(name, 5, pod(&second, "1c"));
+        let second = app(name, 5, pod(&second, "1c"));
         cluster = cluster.pod(marked(member(name, on("night", second))));
     }
     cluster = tenant(cluster, "whole", "whole");
