@@ -157,7 +157,7 @@ fn is_created(object: &Value) -> bool {
     match object["kind"].as_str().unwrap_or_default() {
         // The scheduler's own configuration is a file here.
         "ConfigMap" => object["data"]["volcano-scheduler.conf"].is_null(),
-        kind => !matches!(kind, "Event" | "Service" | "Lease"),
+        kind => !matches!(kind, "Event" | "Service" | "Lease" | "NodeMetrics"),
     }
 }
 

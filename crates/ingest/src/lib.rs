@@ -33,6 +33,7 @@ mod queue;
 mod request;
 mod selector;
 mod spread;
+mod usage;
 mod volume;
 mod workload;
 
@@ -48,5 +49,6 @@ pub use node::node;
 pub use pod::{Options, pod};
 pub use problem::ObjectProblem;
 pub use queue::{namespace, priority_class, queue};
+pub use usage::node_usage;
 pub use volume::persistent_volume;
 pub use workload::{replica_set, replication_controller, service, stateful_set};

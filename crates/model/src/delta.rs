@@ -2,7 +2,7 @@
 
 use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
-    GroupObject, HyperNodeObject, NamespaceObject, NodeObject, Pairs, PodObject,
+    GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage, Pairs, PodObject,
     PriorityClassObject, PvObject, QueueObject, QuotaObject, StorageClassObject, WorkloadObject,
 };
 
@@ -108,6 +108,14 @@ pub enum Delta {
         /// What is told, in the words of the writer.
         text: Option<String>,
     },
+    /// What was measured of the use of a node, or nothing that is known any more (`None`). No effect where
+    /// the node is unknown; a node that goes takes it along.
+    NodeUsage {
+        /// Node name.
+        node: String,
+        /// How much is used.
+        usage: Option<NodeUsage>,
+    },
     /// Whether a controller is at work that makes PodGroups for pods that name none: the sign of it
     /// for messages (`lease NAMESPACE/NAME`, `pod NAMESPACE/NAME`), or `None`.
     GroupController(Option<String>),
@@ -191,6 +199,7 @@ impl Delta {
                 | Self::BudgetDelete(..)
                 | Self::QuotaApply(_)
                 | Self::QuotaDelete(..)
+                | Self::NodeUsage { .. }
         )
     }
 }

@@ -8,7 +8,7 @@ use pumice_devices::{Load, NodeDevices};
 use rustc_hash::FxHashMap;
 
 use crate::ix::{NodeIx, TaskIx};
-use crate::object::{Disk, HostPort, NodeObject, VolumeSource};
+use crate::object::{Disk, HostPort, NodeObject, NodeUsage, VolumeSource};
 use crate::resource::{ResIx, ResVec};
 use crate::volume::{Attached, Held, OnNode};
 
@@ -129,6 +129,8 @@ pub struct Nodes {
     pub releasing_count: Vec<i64>,
     /// Shared devices.
     pub devices: Vec<NodeDevices>,
+    usage: Vec<Option<NodeUsage>>,
+    usage_epoch: u64,
     ports: Vec<Held<HostPort>>,
     attached: Vec<Attached>,
     tasks: Vec<Vec<TaskIx>>,
@@ -211,6 +213,27 @@ impl Nodes {
             .saturating_sub(self.pipelined.get(ix, node))
     }
 
+    /// What was measured of its use, if that is known.
+    pub fn usage(&self, node: NodeIx) -> Option<NodeUsage> {
+        self.usage[node.at()]
+    }
+
+    /// Changes whenever what was measured of some node changes.
+    pub fn usage_epoch(&self) -> u64 {
+        self.usage_epoch
+    }
+
+    /// Takes in what was measured; false where that was known.
+    pub(crate) fn set_usage(&mut self, node: NodeIx, usage: Option<NodeUsage>) -> bool {
+        if self.usage[node.at()] == usage {
+            return false;
+        }
+        self.usage[node.at()] = usage;
+        self.usage_epoch += 1;
+        self.touch(node);
+        true
+    }
+
     /// Changes whenever a node appears, goes, or changes in more than its load.
     pub fn static_epoch(&self) -> u64 {
         self.static_epoch
@@ -254,6 +277,7 @@ impl Nodes {
         self.nonzero_memory_bytes.push(0);
         self.pod_count.push(0);
         self.releasing_count.push(0);
+        self.usage.push(None);
         self.ports.push(Held::default());
         self.attached.push(Attached::default());
         self.devices.push(NodeDevices::default());
@@ -370,6 +394,7 @@ impl Nodes {
             *column = order.iter().map(|old| column[*old as usize]).collect();
         }
         let take = |old: &u32| *old as usize;
+        self.usage = order.iter().map(|o| self.usage[take(o)]).collect();
         self.objects = order
             .iter()
             .map(|o| std::mem::take(&mut self.objects[take(o)]))

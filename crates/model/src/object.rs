@@ -31,6 +31,18 @@ pub(crate) fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&
     found.map(|(_, value)| value.as_str())
 }
 
+/// How much of a node was in use, on average over the ten minutes before it was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NodeUsage {
+    /// cpu, in thousandths of a per cent of what the node has.
+    pub cpu: i64,
+    /// Memory, likewise.
+    pub memory: i64,
+    /// When it was measured, seconds since the epoch.
+    pub at_s: i64,
+}
+
 /// A node, from `v1/Node` and its annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

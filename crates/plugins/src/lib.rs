@@ -6,7 +6,7 @@
 //!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota · tdm
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm
 //!   devices           deviceshare (the families of pumice-devices judge)
-//!   victims           conformance · proportion · capacity · cdp · pdb · tdm
+//!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
@@ -33,6 +33,7 @@ pub mod predicates;
 pub mod priority;
 pub mod proportion;
 pub mod registry;
+pub mod rescheduling;
 mod reservation;
 pub mod resource_strategy_fit;
 pub mod resourcequota;

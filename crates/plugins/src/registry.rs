@@ -8,8 +8,8 @@ use pumice_framework::{Plugin, ReasonTable};
 use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, gang, network_topology_aware, nodegroup,
-    nodeorder, overcommit, pdb, predicates, priority, proportion, resource_strategy_fit,
-    resourcequota, sla, tdm,
+    nodeorder, overcommit, pdb, predicates, priority, proportion, rescheduling,
+    resource_strategy_fit, resourcequota, sla, tdm,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -121,10 +121,7 @@ const LIST: [PluginEntry; 24] = [
     ),
     network_topology_aware::ENTRY,
     PluginEntry::not_built("usage", "Scores and filters nodes by their measured usage."),
-    PluginEntry::not_built(
-        "rescheduling",
-        "Evicts pods so that they are placed better.",
-    ),
+    rescheduling::ENTRY,
     cdp::ENTRY,
     PluginEntry::not_built("extender", "Asks an HTTP service."),
 ];

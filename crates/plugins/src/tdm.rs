@@ -188,6 +188,9 @@ impl Tdm {
 
     /// Whether somebody of these jobs has to leave; of all jobs where it is not known which have changed.
     fn has_leavers(&self, state: &State, jobs: Option<&[JobIx]>) -> bool {
+        if self.open.iter().all(|open| *open) {
+            return false;
+        }
         let leaves = |task: &TaskIx| self.has_to_leave(state, *task);
         match jobs {
             Some(jobs) => jobs

@@ -24,7 +24,7 @@ pub struct Mismatch {
 }
 
 /// Maps whose values are quantities, which may be written as plain numbers.
-const QUANTITY_MAPS: [&str; 13] = [
+const QUANTITY_MAPS: [&str; 14] = [
     "limits",
     "requests",
     "allocatable",
@@ -38,6 +38,7 @@ const QUANTITY_MAPS: [&str; 13] = [
     "allocatedResources",
     "hard",
     "used",
+    "usage",
 ];
 
 /// Fields that are one quantity where they are no map.

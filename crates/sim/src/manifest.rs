@@ -10,7 +10,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{HyperNode, Job, NodeShard, PodGroup, Queue};
+use pumice_api::{HyperNode, Job, NodeMetrics, NodeShard, PodGroup, Queue};
 use pumice_model::Delta;
 use pumice_yaml::tree;
 use serde::Deserialize;
@@ -64,6 +64,8 @@ pub enum Manifest {
     HyperNode(Box<HyperNode>),
     /// `shard.volcano.sh/v1alpha1/NodeShard`.
     NodeShard(Box<NodeShard>),
+    /// `metrics.k8s.io/v1beta1/NodeMetrics`.
+    NodeMetrics(Box<NodeMetrics>),
     /// `pumice.sh/v1/PumiceState`: what a scheduler knew when it was asked for a dump.
     State(Box<Dump>),
 }
@@ -135,6 +137,7 @@ pub fn read(
             Manifest::HyperNode(Box::new(typed(node, unknown)?))
         }
         ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, unknown)?)),
+        ("metrics.k8s.io", "NodeMetrics") => Manifest::NodeMetrics(Box::new(typed(node, unknown)?)),
         ("apps", "StatefulSet") => Manifest::StatefulSet(Box::new(typed(node, unknown)?)),
         ("scheduling.k8s.io", "PriorityClass") => {
             Manifest::PriorityClass(Box::new(typed(node, unknown)?))

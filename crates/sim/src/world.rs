@@ -77,7 +77,11 @@ impl World {
         let is_class = |item: &InputItem| matches!(item.object, Manifest::PriorityClass(_));
         let (classes, others): (Vec<InputItem>, Vec<InputItem>) =
             items.into_iter().partition(is_class);
-        for item in classes.into_iter().chain(others) {
+        // What nodes use comes last: it is read as a part of what they have.
+        let is_usage = |item: &InputItem| matches!(item.object, Manifest::NodeMetrics(_));
+        let (usage, others): (Vec<InputItem>, Vec<InputItem>) =
+            others.into_iter().partition(is_usage);
+        for item in classes.into_iter().chain(others).chain(usage) {
             world.admit(item, settings);
         }
         world.report_broken_queue_trees();

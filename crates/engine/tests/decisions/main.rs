@@ -21,6 +21,7 @@ mod queue_room;
 mod queues;
 mod reasons;
 mod reports;
+mod shuffle;
 mod sleep;
 mod ties;
 mod victims;

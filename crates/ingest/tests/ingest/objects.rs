@@ -546,3 +546,29 @@ fn amounts_are_written_back_as_quantities() {
     ];
     assert_eq!(texts, expected);
 }
+
+#[test]
+fn what_a_node_uses_is_read_as_a_part_of_what_it_has() {
+    let node = read!(
+        node,
+        json!({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "32", "memory": "128Gi"}}})
+    );
+    let node = node.expect("a node");
+    let metrics = |more: Value| {
+        let mut wire =
+            json!({"metadata": {"name": "n"}, "usage": {"cpu": "30400m", "memory": "64Gi"}});
+        wire.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let metrics = serde_json::from_value(wire).expect("metrics");
+        pumice_ingest::node_usage(&metrics, &node, 77)
+    };
+    let usage = metrics(json!({"timestamp": "1970-01-01T00:01:00Z"})).expect("usage");
+    assert_eq!((usage.cpu, usage.memory, usage.at_s), (95_000, 50_000, 60));
+    assert_eq!(metrics(json!({})).expect("usage").at_s, 77);
+    let nanos = metrics(json!({"usage": {"cpu": "1600000000n", "memory": "1Ki"}}));
+    assert_eq!(nanos.expect("usage").cpu, 5000);
+    let found = metrics(json!({"usage": {"cpu": "much"}})).expect_err("no amounts");
+    let paths: Vec<&str> = found.iter().map(|problem| &*problem.path).collect();
+    assert_eq!(paths, ["usage.cpu", "usage.memory"]);
+}

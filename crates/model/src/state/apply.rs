@@ -7,7 +7,7 @@ use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
 use crate::job::Origin;
-use crate::object::{NodeObject, Pairs, PodObject, PriorityClassObject, QueueObject};
+use crate::object::{NodeObject, NodeUsage, Pairs, PodObject, PriorityClassObject, QueueObject};
 use crate::queue::Queue;
 use crate::resource::{ResVec, WideSum};
 use crate::selector::intern_labels;
@@ -43,6 +43,7 @@ impl State {
                 text,
             } => self.set_device_config(&namespace, &name, text),
             Delta::NodeReport { node, topic, text } => self.set_node_report(node, topic, text),
+            Delta::NodeUsage { node, usage } => self.set_usage(&node, usage),
             Delta::PodHeld {
                 uid,
                 message,
@@ -96,6 +97,12 @@ impl State {
         let changed = self.topology.set_namespace(name, labels);
         self.counts_stale |= changed;
         self.generation += u64::from(changed);
+    }
+
+    fn set_usage(&mut self, node: &str, usage: Option<NodeUsage>) {
+        let node = self.nodes.find(node);
+        let is_new = node.is_some_and(|node| self.nodes.set_usage(node, usage));
+        self.generation += u64::from(is_new);
     }
 
     fn apply_priority_class(&mut self, class: PriorityClassObject) {

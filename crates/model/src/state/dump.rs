@@ -43,6 +43,16 @@ impl State {
         for hyper_node in self.network.objects() {
             out.push(Delta::HyperNodeApply(Box::new(hyper_node.clone())));
         }
+        for node in self.nodes.known() {
+            let usage = self
+                .nodes
+                .find(&node.name)
+                .and_then(|ix| self.nodes.usage(ix));
+            out.extend(usage.map(|usage| Delta::NodeUsage {
+                node: node.name.clone(),
+                usage: Some(usage),
+            }));
+        }
         let mut queues: Vec<_> = self.queues.iter().map(|(_, queue)| &queue.object).collect();
         queues.sort_by_key(|queue| &queue.name);
         for queue in queues {

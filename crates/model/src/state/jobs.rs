@@ -159,6 +159,11 @@ impl State {
         is_missing.then_some(class)
     }
 
+    /// The value of the PriorityClass with a name.
+    pub fn priority_class(&self, name: &str) -> Option<i32> {
+        self.priority_classes.get(name).map(|class| class.value)
+    }
+
     /// The class with a name; the global default where there is none.
     fn class_or_default(&self, name: &str) -> Option<&PriorityClassObject> {
         self.priority_classes.get(name).or_else(|| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::keys;
+use pumice_api::{NodeMetrics, keys};
 use pumice_controllers::runtime::TrackedPod;
 use pumice_controllers::shard::NodeShardView;
 use pumice_ingest as ingest;
@@ -180,6 +180,7 @@ impl World {
                 let object = Box::new(ingest::hyper_node(&object)?);
                 self.deltas.push(Delta::HyperNodeApply(object));
             }
+            Manifest::NodeMetrics(metrics) => self.convert_metrics(&metrics, key, settings)?,
             Manifest::NodeShard(shard) => self.shards.push(NodeShardView::from(&*shard)),
             Manifest::State(dump) => {
                 for delta in dump.deltas {
@@ -189,6 +190,28 @@ impl World {
             Manifest::Job(_) => {}
             storage => self.convert_storage(storage, key)?,
         }
+        Ok(())
+    }
+
+    /// What a node uses; of a node that takes no part nothing is asked.
+    fn convert_metrics(
+        &mut self,
+        metrics: &NodeMetrics,
+        node: String,
+        settings: &SimulationSettings,
+    ) -> Admitted {
+        let Some(object) = self.nodes.get(&node) else {
+            if !settings.node_selector.is_empty() {
+                return Ok(());
+            }
+            return Err(vec![ingest::ObjectProblem {
+                path: "metadata.name".to_owned(),
+                message: format!("there is no Node {node}"),
+                help: "give the Node too, or remove this".to_owned(),
+            }]);
+        };
+        let usage = Some(ingest::node_usage(metrics, object, settings.now_s)?);
+        self.deltas.push(Delta::NodeUsage { node, usage });
         Ok(())
     }
 
@@ -251,6 +274,7 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
         Manifest::HyperNode(o) => plain("HyperNode", &o.metadata),
         Manifest::NodeShard(o) => plain("NodeShard", &o.metadata),
+        Manifest::NodeMetrics(o) => plain("NodeMetrics", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
         Manifest::PodDisruptionBudget(o) => spaced("PodDisruptionBudget", &o.metadata),
         Manifest::ResourceQuota(o) => spaced("ResourceQuota", &o.metadata),

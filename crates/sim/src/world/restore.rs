@@ -27,9 +27,8 @@ impl World {
                 }
             }
             Delta::PodEvicting { uid } => {
-                if let Some(pod) = self.pod_of_uid(&uid) {
-                    pod.deleting = true;
-                }
+                let pod = self.pod_of_uid(&uid);
+                pod.into_iter().for_each(|pod| pod.deleting = true);
             }
             Delta::PodHeld { .. } | Delta::PodSpared { .. } => self.last_words.push(delta),
             Delta::GroupApply(group) => {
@@ -53,6 +52,7 @@ impl World {
             | Delta::CsiCapacityApply(_)
             | Delta::DeviceConfig { .. }
             | Delta::NodeReport { .. }
+            | Delta::NodeUsage { .. }
             | Delta::GroupController(_)
             | Delta::BudgetApply(_)
             | Delta::QuotaApply(_)
