@@ -189,12 +189,20 @@ impl DomainSum {
         }
     }
 
-    /// The least sum of now over domains with an eligible node; 0 when fewer than `min_domains` have one.
-    pub fn least(&self, min_domains: i32) -> i64 {
+    /// The least sum over domains with an eligible node; 0 when fewer than `min_domains` have one. What is
+    /// released only makes sums smaller.
+    pub fn least(&self, min_domains: i32, moment: LoadMoment) -> i64 {
         if i64::from(self.counting) < i64::from(min_domains) {
             return 0;
         }
-        self.levels.first_key_value().map_or(0, |(sum, _)| *sum)
+        let now = self.levels.first_key_value().map_or(0, |(sum, _)| *sum);
+        let (LoadMoment::Released, Some(leaving)) = (moment, &self.leaving) else {
+            return now;
+        };
+        let domains = leaving.by_domain.iter().map(|(domain, _)| domain);
+        let counting = domains.filter(|domain| self.domain_counts[*domain as usize]);
+        let later = counting.map(|domain| self.of_domain(domain, moment));
+        later.fold(now, i64::min)
     }
 
     /// Sum of a domain.

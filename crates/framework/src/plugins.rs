@@ -366,6 +366,18 @@ impl Plugins {
         )
     }
 
+    /// Whether limits of its queue leave room for a waiting task even if pods stay whose eviction was decided:
+    /// all agree.
+    pub fn leaves_room_if_all_stay(&self, state: &State, task: TaskIx) -> bool {
+        let job = state.task(task).job;
+        let queue = job.and_then(|job| state.job(job).queue);
+        let Some(queue) = queue.filter(|_| state.is_eviction_in_doubt()) else {
+            return true;
+        };
+        let mut asked = self.ask(&self.points.allocatable, |x| x.as_allocatable());
+        asked.all(|p| p.leaves_room_if_all_stay(state, queue, task))
+    }
+
     /// What may be concluded from refusals.
     pub fn lasting(&self) -> Lasting {
         let points = &self.points;

@@ -4,7 +4,7 @@
 
 use pumice_model::object::GroupPhase;
 use pumice_model::{JobIx, State, TaskIx};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::eviction_tally::EvictionTally;
 use crate::observer::Observer;
@@ -54,6 +54,9 @@ pub struct Session<'a> {
     pub(crate) steps: Vec<Op>,
     /// Jobs whose pods gained a place, or got one back, in that order.
     pub(crate) gains: Vec<JobIx>,
+    /// Jobs for which others go, in the order of their plans.
+    pub(crate) served: Vec<JobIx>,
+    pub(crate) is_served: FxHashSet<JobIx>,
 }
 
 impl<'a> Session<'a> {
@@ -84,7 +87,20 @@ impl<'a> Session<'a> {
             awake: Vec::new(),
             steps: Vec::new(),
             gains: Vec::new(),
+            served: Vec::new(),
+            is_served: FxHashSet::default(),
         }
+    }
+
+    /// Jobs for which others go by plans of this cycle, in that order: none of their pods goes for others
+    /// (spec/07 §2.3).
+    pub fn served(&self) -> &[JobIx] {
+        &self.served
+    }
+
+    /// Whether others go for a job by a plan of this cycle.
+    pub fn is_served(&self, job: JobIx) -> bool {
+        self.is_served.contains(&job)
     }
 
     /// Wakes those that may get something, or everybody.

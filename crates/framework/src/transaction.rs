@@ -112,8 +112,13 @@ impl Session<'_> {
         self.steps.len() - checkpoint.0
     }
 
-    /// Gives a pending task its place: Allocated where there is room now, otherwise Pipelined.
-    pub fn place(&mut self, task: TaskIx, choice: Choice) {
+    /// Gives a pending task its place: Allocated where there is room now, in its queue too whatever becomes
+    /// of evictions (spec/07 §5), otherwise Pipelined.
+    pub fn place(&mut self, task: TaskIx, mut choice: Choice) {
+        if choice.idle && !self.plugins.leaves_room_if_all_stay(self.state, task) {
+            choice.idle = false;
+            choice.takes = self.state.choose_placement(task, choice.node, true);
+        }
         match choice.idle {
             true => self.allocate(task, choice),
             false => self.pipeline(task, choice),
@@ -271,6 +276,11 @@ impl Session<'_> {
                     by,
                 } => {
                     self.state.decide_eviction(task, from);
+                    if let Some(job) = by
+                        && self.is_served.insert(job)
+                    {
+                        self.served.push(job);
+                    }
                     self.plan.evictions.push(Eviction {
                         task,
                         from,

@@ -148,6 +148,8 @@ pub struct Job {
     pub allocated: ResVec,
     /// Requests of pipelined tasks.
     pub pipelined: ResVec,
+    /// Requests of tasks whose eviction was decided and that nothing marks as being deleted yet.
+    pub in_doubt: ResVec,
     /// Requests of pending tasks.
     pub pending: WideSum,
     /// Requests of all tasks.

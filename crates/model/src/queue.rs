@@ -18,6 +18,9 @@ pub struct Queue {
     pub allocated: ResVec,
     /// Requests of its jobs' pipelined tasks.
     pub pipelined: ResVec,
+    /// Requests of its jobs' tasks whose eviction was decided and that nothing marks as being deleted yet: it
+    /// may be refused.
+    pub in_doubt: ResVec,
     /// Requests of its jobs' pending tasks.
     pub pending: WideSum,
     /// Reservations of its admitted jobs, as of `State::settle_books`.

@@ -210,7 +210,7 @@ impl Task {
         }
     }
 
-    /// On its way out: topology spread does not count it.
+    /// On its way out, whether its object shows that or not.
     pub fn is_terminating(&self) -> bool {
         self.deleting || self.status == TaskStatus::Releasing
     }

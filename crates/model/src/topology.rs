@@ -53,20 +53,31 @@ pub struct Appearance {
 pub enum Stay {
     /// For all that is known.
     Stays,
-    /// It is marked as being deleted, and is not known to release anything yet.
-    Terminating,
-    /// Its room is being released.
+    /// Marked as being deleted, it keeps its room, as far as is known.
+    Deleted,
+    /// Its room is being released, and it is marked as being deleted.
     Releasing,
+    /// Its room is being released, since its eviction was decided; nothing marks it yet.
+    Evicted,
 }
 
 impl Stay {
     /// Of a task on a node.
     pub fn of(task: &Task) -> Self {
         match task.status {
+            TaskStatus::Releasing if !task.deleting => Self::Evicted,
             TaskStatus::Releasing => Self::Releasing,
-            _ if task.is_terminating() => Self::Terminating,
+            _ if task.deleting => Self::Deleted,
             _ => Self::Stays,
         }
+    }
+
+    fn is_marked(self) -> bool {
+        matches!(self, Self::Deleted | Self::Releasing)
+    }
+
+    fn is_releasing(self) -> bool {
+        matches!(self, Self::Releasing | Self::Evicted)
     }
 }
 
@@ -75,10 +86,12 @@ struct Look {
     appearance: Rc<Appearance>,
     /// Placed pods by node.
     placed: CountTable,
-    /// Those of them that are terminating.
-    terminating: Option<Box<CountTable>>,
+    /// Those of them that are marked as being deleted.
+    marked: Option<Box<CountTable>>,
     /// Those of them that are being released.
     releasing: Option<Box<CountTable>>,
+    /// Those of these that nothing marks yet.
+    evicted: Option<Box<CountTable>>,
     /// Counters its pods weigh something for, once one of them was placed.
     counted_by: Option<Vec<Weighed>>,
 }
@@ -173,8 +186,9 @@ impl Topology {
         self.looks.push(Look {
             appearance,
             placed: CountTable::default(),
-            terminating: None,
+            marked: None,
             releasing: None,
+            evicted: None,
             counted_by: None,
         });
         ix
@@ -316,7 +330,7 @@ impl Topology {
         }
         if let Some(carrier) = self.carriers.get_mut(&rules) {
             carrier.placed.add(node.0, by);
-            if stay == Stay::Releasing {
+            if stay.is_releasing() {
                 carrier.releasing.get_or_insert_default().add(node.0, by);
             }
             for (counter, weight) in &carrier.counted_by {
@@ -325,11 +339,14 @@ impl Topology {
         }
         let look = &mut self.looks[ix.0 as usize];
         look.placed.add(node.0, by);
-        if stay != Stay::Stays {
-            look.terminating.get_or_insert_default().add(node.0, by);
+        if stay.is_marked() {
+            look.marked.get_or_insert_default().add(node.0, by);
         }
-        if stay == Stay::Releasing {
+        if stay.is_releasing() {
             look.releasing.get_or_insert_default().add(node.0, by);
+        }
+        if stay == Stay::Evicted {
+            look.evicted.get_or_insert_default().add(node.0, by);
         }
         if self.counters.is_empty() {
             return;
@@ -350,7 +367,7 @@ impl Topology {
         }
         for look in &mut self.looks {
             look.placed = CountTable::default();
-            (look.terminating, look.releasing) = (None, None);
+            (look.marked, look.releasing, look.evicted) = (None, None, None);
         }
         self.forget_counters();
     }

@@ -136,10 +136,23 @@ impl CapacityPlugin {
     /// Whether a queue and all of its ancestors stay within their real capability with a task, which
     /// waits or was just placed.
     fn has_room(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
+        let nothing = ResVec::default();
+        self.has_room_beside(state, queue, task, |_| &nothing)
+    }
+
+    /// The same if each of these queues held so much more.
+    fn has_room_beside<'a>(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        task: TaskIx,
+        more: impl Fn(QueueIx) -> &'a ResVec,
+    ) -> Result<(), Refusal> {
         let request = state.charged(task);
         for above in self.tree.path(queue) {
-            let held = self.held(above);
-            let besides = |ix| held_besides(state, task, held.get(ix), request.get(ix));
+            let (held, more) = (self.held(above), more(above));
+            let held = |ix| held.get(ix).saturating_add(more.get(ix));
+            let besides = |ix| held_besides(state, task, held(ix), request.get(ix));
             let demand = |ix| besides(ix).saturating_add(request.get(ix));
             let whose = (above != queue).then_some(above);
             let overruns = self.overruns(state, above, &request, demand, |ix, (limit, bound)| {
@@ -252,13 +265,21 @@ impl Plugin for CapacityPlugin {
         match step {
             Step::Placed(task) | Step::Restored(task) => {
                 if let Some(queue) = queue_of(state.task(task).job) {
-                    self.sums.hold(&self.tree, queue, &state.charged(task));
+                    let amounts = state.charged(task);
+                    self.sums.hold(&self.tree, queue, &amounts);
+                    if matches!(step, Step::Restored(_)) {
+                        self.sums.settle_doubt(&self.tree, queue, &amounts);
+                    }
                     self.weigh(queue);
                 }
             }
             Step::Leaving(task) | Step::Evicting(task) => {
                 if let Some(queue) = queue_of(state.task(task).job) {
-                    self.sums.release(&self.tree, queue, &state.charged(task));
+                    let amounts = state.charged(task);
+                    self.sums.release(&self.tree, queue, &amounts);
+                    if matches!(step, Step::Evicting(_)) {
+                        self.sums.doubt(&self.tree, queue, &amounts);
+                    }
                     self.weigh(queue);
                 }
             }
@@ -332,6 +353,12 @@ impl Allocatable for CapacityPlugin {
     fn within_limits(&self, state: &State, queue: QueueIx, task: TaskIx) -> Result<(), Refusal> {
         self.takes_part(queue)?;
         self.has_room(state, queue, task)
+    }
+
+    fn leaves_room_if_all_stay(&self, state: &State, queue: QueueIx, task: TaskIx) -> bool {
+        let in_doubt = |above| self.sums.in_doubt(above);
+        let room = self.has_room_beside(state, queue, task, in_doubt);
+        room.is_ok()
     }
 
     fn is_lasting(&self) -> bool {

@@ -248,6 +248,12 @@ impl Allocatable for Proportion {
         capability::holds(state, record, |ix| held(record, ix), task)
     }
 
+    fn leaves_room_if_all_stay(&self, state: &State, queue: QueueIx, task: TaskIx) -> bool {
+        let record = state.queue(queue);
+        let held = |ix| held(record, ix).saturating_add(record.in_doubt.get(ix));
+        capability::holds(state, record, held, task).is_ok()
+    }
+
     fn is_lasting(&self) -> bool {
         true
     }

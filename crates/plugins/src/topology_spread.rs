@@ -166,9 +166,13 @@ pub fn filter(
 }
 
 impl SpreadFilter {
-    /// Pods in the emptiest domain, by constraint: when one moves, so may every verdict.
-    fn least(&self) -> SmallVec<[i64; 4]> {
-        let least = |spread: &Spread| self.sums[spread.sum].least(spread.min_domains);
+    /// Pods in the emptiest domain now and later, by constraint: when one moves, so may every verdict.
+    fn least(&self) -> SmallVec<[[i64; 2]; 2]> {
+        let least = |spread: &Spread| {
+            let sum = &self.sums[spread.sum];
+            let moments = [LoadMoment::Now, LoadMoment::Released];
+            moments.map(|moment| sum.least(spread.min_domains, moment))
+        };
         self.constraints.iter().map(least).collect()
     }
 }
@@ -197,13 +201,16 @@ impl DomainFilter for SpreadFilter {
             if domain == Domains::NONE {
                 return Some(self.reasons.label);
             }
-            // Pods that leave count at no moment.
             let there = sum.of_domain(domain, moment) + spread.self_match;
-            if there - sum.least(spread.min_domains) > spread.max_skew {
+            if there - sum.least(spread.min_domains, moment) > spread.max_skew {
                 return Some(self.reasons.spread);
             }
         }
         None
+    }
+
+    fn counts_released(&self) -> bool {
+        self.sums.iter().any(DomainSum::differs)
     }
 
     fn sums(&self) -> usize {

@@ -18,7 +18,8 @@ impl Displaceable {
         let (state, evicts) = (&*session.state, session.evicts);
         let job = state.job(ix);
         let Some(queue) = job.queue else { return false };
-        if refusal.overruns().is_empty() || evicts == Evicts::default() {
+        let never = state.group_never_preempts(ix);
+        if refusal.overruns().is_empty() || evicts == Evicts::default() || never {
             return false;
         }
         let held = self.0.get_or_insert_with(|| sum_up(state));

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use pumice_framework::points::Purpose;
-use pumice_framework::{Plugins, VictimCounts};
+use pumice_framework::{Session, VictimCounts};
 use pumice_model::{JobIx, NodeIx, QueueIx, ResIx, State, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,11 +38,12 @@ impl Scope {
     }
 
     /// Pods of a preemptor's own job in reach, which do not go for it.
-    pub fn own_reached(&self, state: &State, preemptor: TaskIx) -> usize {
+    pub fn own_reached(&self, session: &Session, preemptor: TaskIx) -> usize {
+        let state = &*session.state;
         let job = state.task(preemptor).job;
         let job = job.filter(|_| self.purpose == Purpose::Preempt);
         let tasks = job.map_or(&[][..], |job| &state.job(job).tasks);
-        let reached = tasks.iter().filter(|task| self.has(state, **task));
+        let reached = tasks.iter().filter(|task| self.has(session, **task));
         reached.count()
     }
 
@@ -60,8 +61,18 @@ impl Scope {
     }
 
     /// Whether a task on a node is a candidate.
-    fn has(&self, state: &State, ix: TaskIx) -> bool {
-        self.reaches(state, ix) && !state.is_protected_by_mark(ix) && state.spared(ix).is_none()
+    fn has(&self, session: &Session, ix: TaskIx) -> bool {
+        let state = &*session.state;
+        self.reaches(state, ix)
+            && !state.is_protected_by_mark(ix)
+            && state.spared(ix).is_none()
+            && !self.is_served(session, ix)
+    }
+
+    /// Whether others go for the job of a task in this cycle, so that it does not.
+    fn is_served(&self, session: &Session, ix: TaskIx) -> bool {
+        let job = session.state.task(ix).job;
+        self.within.is_none() && job.is_some_and(|job| session.is_served(job))
     }
 
     /// Whether a task on a node would be a candidate but for its marks.
@@ -85,12 +96,14 @@ impl Scope {
 }
 
 /// What becomes of all pods in reach of a scope, of which `preemptor` is a task.
-pub fn count(state: &State, plugins: &Plugins, scope: &Scope, preemptor: TaskIx) -> VictimCounts {
+pub fn count(session: &Session, scope: &Scope, preemptor: TaskIx) -> VictimCounts {
+    let (state, plugins) = (&*session.state, &*session.plugins);
     let mut counts = VictimCounts::default();
     let mut candidates = Vec::new();
     let mut look_at = |task: TaskIx| match scope.reaches(state, task) {
         true if state.is_protected_by_mark(task) => counts.by_mark += 1,
         true if state.spared(task).is_some() => counts.refused += 1,
+        true if scope.is_served(session, task) => counts.unnamed += 1,
         true => candidates.push(task),
         false => {}
     };
@@ -127,7 +140,7 @@ pub fn count(state: &State, plugins: &Plugins, scope: &Scope, preemptor: TaskIx)
         counts.by_plugin =
             plugins.kept_by_plugin(state, purpose, preemptor, &candidates, &mut kept);
     }
-    counts.unnamed = kept.len();
+    counts.unnamed += kept.len();
     counts
 }
 
@@ -159,13 +172,13 @@ pub struct RankedVictim {
 /// Candidates on a node, cheapest first, without those that plugins never name for preemptors of the
 /// scope, of which `preemptor` is one.
 pub fn on_node(
-    state: &State,
-    plugins: &Plugins,
+    session: &Session,
     scope: &Scope,
     preemptor: TaskIx,
     node: NodeIx,
 ) -> Vec<RankedVictim> {
-    let mut victims = unmarked(state, plugins, scope, node);
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let mut victims = unmarked(session, scope, node);
     let purpose = scope.purpose;
     victims.retain(|victim| !plugins.is_never_victim(state, purpose, preemptor, victim.task));
     sort(state, &mut victims);
@@ -173,15 +186,11 @@ pub fn on_node(
 }
 
 /// All candidates on a node, in no particular order.
-pub fn unmarked(
-    state: &State,
-    plugins: &Plugins,
-    scope: &Scope,
-    node: NodeIx,
-) -> Vec<RankedVictim> {
+pub fn unmarked(session: &Session, scope: &Scope, node: NodeIx) -> Vec<RankedVictim> {
+    let (state, plugins) = (&*session.state, &*session.plugins);
     let tasks = state.nodes().tasks(node).iter().copied();
     let mut distances: FxHashMap<QueueIx, u32> = FxHashMap::default();
-    let victims = tasks.filter(|task| scope.has(state, *task)).map(|task| {
+    let victims = tasks.filter(|task| scope.has(session, *task)).map(|task| {
         let queue = state.task(task).job.and_then(|job| state.job(job).queue);
         let distance = match (scope.purpose, queue) {
             (Purpose::Reclaim, Some(queue)) => *distances

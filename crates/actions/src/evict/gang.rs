@@ -149,7 +149,7 @@ fn bundles(
     let (state, plugins) = (&*session.state, &*session.plugins);
     let mut victims: Vec<RankedVictim> = Vec::new();
     for node in state.nodes().indices() {
-        let there = candidates::unmarked(state, plugins, scope, node);
+        let there = candidates::unmarked(session, scope, node);
         victims.extend(there.into_iter().filter(|victim| {
             let (task, purpose) = (victim.task, scope.purpose);
             state.task(task).job != Some(own)

@@ -34,7 +34,13 @@ pub fn take_back_needless(
         })
         .collect();
     // Cheapest first, so that the dearest is at the end.
-    suspects.sort_by_key(|victim| VictimRank::of(session.state, *victim, 0));
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    suspects.sort_by_cached_key(|victim| {
+        let job = state.task(*victim).job;
+        let queue = job.and_then(|job| state.job(job).queue);
+        let distance = queue.map_or(0, |queue| plugins.queue_distance(state, by.queue, queue));
+        VictimRank::of(state, *victim, distance)
+    });
     while let Some(victim) = suspects.pop() {
         if !is_needed(session, victim) {
             replay_without(session, kernel, by, start, victim);

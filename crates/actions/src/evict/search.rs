@@ -44,6 +44,7 @@ struct ScopeNodes {
     with_victims: usize,
     cursor: u64,
     gains: usize,
+    served: usize,
     /// Jobs of victims that have no more to give.
     spent: FxHashSet<JobIx>,
     tables: Vec<(TableKey, NodeTable)>,
@@ -79,10 +80,10 @@ impl VictimSearch {
         scope: Scope,
         preemptor: TaskIx,
     ) -> Rc<VictimCounts> {
-        let count = || candidates::count(session.state, session.plugins, &scope, preemptor);
+        let count = || candidates::count(session, &scope, preemptor);
         let known = self.counts.entry(scope);
         let all = known.or_insert_with(|| Rc::new(count()));
-        match scope.own_reached(session.state, preemptor) {
+        match scope.own_reached(session, preemptor) {
             0 => Rc::clone(all),
             own => Rc::new(VictimCounts {
                 not_lower: all.not_lower.saturating_sub(own),
@@ -101,8 +102,8 @@ impl VictimSearch {
 
 impl ScopeNodes {
     fn new(session: &Session, scope: Scope, preemptor: TaskIx) -> Self {
-        let (state, plugins) = (&*session.state, &*session.plugins);
-        let on_node = |node| candidates::on_node(state, plugins, &scope, preemptor, node);
+        let state = &*session.state;
+        let on_node = |node| candidates::on_node(session, &scope, preemptor, node);
         let victims: Vec<Vec<RankedVictim>> = state.nodes().indices().map(on_node).collect();
         Self {
             with_victims: victims.iter().filter(|there| !there.is_empty()).count(),
@@ -110,6 +111,7 @@ impl ScopeNodes {
             scope,
             cursor: state.nodes().touch_cursor(),
             gains: session.gains(),
+            served: session.served().len(),
             spent: FxHashSet::default(),
             tables: Vec::new(),
             weighed_for: None,
@@ -207,6 +209,10 @@ impl ScopeNodes {
             self.spent.remove(&job);
             again.extend(self.nodes_of(session.state, job));
         }
+        for job in &session.served()[self.served..] {
+            again.extend(nodes_of_pods(session.state, *job));
+        }
+        self.served = session.served().len();
         again.extend(self.nodes_of_spent(session, preemptor.task, &again));
         self.cursor = session.state.nodes().touch_cursor();
         again.sort_unstable();
@@ -232,8 +238,8 @@ impl ScopeNodes {
     }
 
     fn look_again(&mut self, session: &Session, preemptor: &Preemptor, node: NodeIx) {
-        let (state, plugins) = (&*session.state, &*session.plugins);
-        let victims = candidates::on_node(state, plugins, &self.scope, preemptor.task, node);
+        let state = &*session.state;
+        let victims = candidates::on_node(session, &self.scope, preemptor.task, node);
         self.with_victims += usize::from(!victims.is_empty());
         self.with_victims -= usize::from(!self.victims[node.at()].is_empty());
         self.victims[node.at()] = victims;
@@ -268,8 +274,7 @@ impl ScopeNodes {
                     .is_never_victim(state, purpose, preemptor, task)
             {
                 self.spent.insert(job);
-                let left = state.job(job).tasks.iter();
-                nodes.extend(left.filter_map(|task| state.task(*task).node));
+                nodes.extend(nodes_of_pods(state, job));
             }
         }
         nodes
@@ -277,12 +282,8 @@ impl ScopeNodes {
 
     /// Nodes whose candidates may be others because a job has gained a place.
     fn nodes_of(&self, state: &State, job: JobIx) -> Vec<NodeIx> {
-        let on_node = |tasks: &[TaskIx]| -> Vec<NodeIx> {
-            let tasks = tasks.iter();
-            tasks.filter_map(|task| state.task(*task).node).collect()
-        };
         match self.scope.purpose {
-            Purpose::Preempt | Purpose::WithinJob => on_node(&state.job(job).tasks),
+            Purpose::Preempt | Purpose::WithinJob => nodes_of_pods(state, job),
             // Its queue has more now: all of its pods may go.
             Purpose::Reclaim if state.job(job).queue == Some(self.scope.queue) => Vec::new(),
             Purpose::Reclaim => state.nodes().indices().collect(),
@@ -324,6 +325,12 @@ impl ScopeNodes {
         self.tables.push((key, table));
         Some(())
     }
+}
+
+/// Nodes on which a job has pods.
+fn nodes_of_pods(state: &State, job: JobIx) -> Vec<NodeIx> {
+    let tasks = state.job(job).tasks.iter();
+    tasks.filter_map(|task| state.task(*task).node).collect()
 }
 
 /// The queue may not take the task as things stand, which evictions elsewhere may change.

@@ -49,6 +49,12 @@ pub trait Allocatable {
         Ok(())
     }
 
+    /// Whether these limits leave room for a waiting task even if every eviction came to nothing that was
+    /// decided and of which the pod's object shows nothing yet. Otherwise the task waits on its node.
+    fn leaves_room_if_all_stay(&self, _: &State, _: QueueIx, _: TaskIx) -> bool {
+        true
+    }
+
     /// A refusal of a task that waits stays one however much is placed or admitted, and depends on the
     /// queue, the class of the task and whether its job is ready alone.
     fn is_lasting(&self) -> bool {

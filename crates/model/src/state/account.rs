@@ -15,6 +15,8 @@ enum SumsOf {
     Pending,
     Pipelined,
     Allocated,
+    /// If its eviction may still come to nothing.
+    Releasing,
     /// Tasks that end or have ended.
     Nobody,
 }
@@ -24,6 +26,7 @@ impl SumsOf {
         match status {
             TaskStatus::Pending => Self::Pending,
             TaskStatus::Pipelined => Self::Pipelined,
+            TaskStatus::Releasing => Self::Releasing,
             _ if status.is_allocated() => Self::Allocated,
             _ => Self::Nobody,
         }
@@ -124,6 +127,15 @@ impl State {
                 if let Some(queue) = queue {
                     charged.shift_wide(&mut queue.pending, by);
                 }
+            }
+            // What is marked as being deleted goes for certain.
+            SumsOf::Releasing if task.deleting => {}
+            SumsOf::Releasing => {
+                charged.shift(&mut job.in_doubt, by);
+                if let Some(queue) = queue {
+                    charged.shift(&mut queue.in_doubt, by);
+                }
+                self.in_doubt = self.in_doubt.strict_add_signed(by);
             }
             SumsOf::Nobody => {}
         }

@@ -382,6 +382,7 @@ impl State {
             guarantee,
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
+            in_doubt: ResVec::default(),
             pending: WideSum::default(),
             reserved: WideSum::default(),
             elastic: ResVec::default(),

@@ -21,6 +21,11 @@ impl State {
         self.evictions.get(&ix).copied()
     }
 
+    /// Whether some eviction was decided of a pod that nothing marks as being deleted yet, in a transaction too.
+    pub fn is_eviction_in_doubt(&self) -> bool {
+        self.in_doubt > 0
+    }
+
     /// The pod object was read anew: one that does not show the eviction yet is Releasing all the same.
     pub(super) fn keep_evicted(&mut self, ix: TaskIx, task: &mut Task) {
         if self.evicted_from(ix).is_none() {

@@ -37,6 +37,7 @@ impl State {
             sub_jobs: Vec::new(),
             allocated: ResVec::default(),
             pipelined: ResVec::default(),
+            in_doubt: ResVec::default(),
             pending: WideSum::default(),
             total: ResVec::default(),
             gated: ResVec::default(),
@@ -126,6 +127,7 @@ impl State {
             let queue = &mut self.queues[old.at()];
             queue.allocated.sub(&job.allocated);
             queue.pipelined.sub(&job.pipelined);
+            queue.in_doubt.sub(&job.in_doubt);
             queue.pending.shift_sum(&job.pending, -1);
             queue.jobs -= 1;
             self.touch_queue(old);
@@ -135,6 +137,7 @@ impl State {
             let queue = &mut self.queues[new.at()];
             queue.allocated.add(&job.allocated);
             queue.pipelined.add(&job.pipelined);
+            queue.in_doubt.add(&job.in_doubt);
             queue.pending.shift_sum(&job.pending, 1);
             queue.jobs += 1;
             self.touch_queue(new);
@@ -176,9 +179,7 @@ impl State {
     /// that does, or its PodGroup has such a class.
     pub fn never_preempts(&self, ix: TaskIx) -> bool {
         let task = self.task(ix);
-        let group = task.job.and_then(|job| self.job(job).group());
-        let of_group = group.and_then(|group| self.priority_classes.get(&group.priority_class));
-        if of_group.is_some_and(|class| class.never_preempts) {
+        if task.job.is_some_and(|job| self.group_never_preempts(job)) {
             return true;
         }
         match task.preempts {
@@ -191,6 +192,13 @@ impl State {
     }
 
     /// A PriorityClass has changed, has come or is gone.
+    /// Whether the PriorityClass of a job's PodGroup says that nobody is evicted for its pods.
+    pub fn group_never_preempts(&self, ix: JobIx) -> bool {
+        let group = self.job(ix).group();
+        let class = group.and_then(|group| self.priority_classes.get(&group.priority_class));
+        class.is_some_and(|class| class.never_preempts)
+    }
+
     pub(super) fn reprioritise(&mut self, changed: &str) {
         self.generation += 1;
         let classes: Vec<(usize, Box<str>)> = self

@@ -81,6 +81,8 @@ pub struct State {
     /// Pods that nobody evicts for a while.
     spared: FxHashMap<TaskIx, Hold>,
     evictions: FxHashMap<TaskIx, TaskStatus>,
+    /// How many of them, and of evictions that are only tried, nothing marks yet.
+    in_doubt: u32,
     changes: Changes,
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
@@ -123,6 +125,7 @@ impl State {
             allowances: Allowances::default(),
             spared: FxHashMap::default(),
             evictions: FxHashMap::default(),
+            in_doubt: 0,
             changes: Changes::default(),
             reserved: WideSum::default(),
             sub_jobs_stale: FxHashSet::default(),

@@ -92,6 +92,7 @@ impl State {
         for (_, queue) in &mut self.queues {
             queue.allocated = Default::default();
             queue.pipelined = Default::default();
+            queue.in_doubt = Default::default();
             queue.pending = Default::default();
             queue.jobs = 0;
         }
@@ -104,6 +105,7 @@ impl State {
                 let queue = &mut self.queues[ix.at()];
                 queue.allocated.add(&job.allocated);
                 queue.pipelined.add(&job.pipelined);
+                queue.in_doubt.add(&job.in_doubt);
                 queue.pending.shift_sum(&job.pending, 1);
                 queue.jobs += 1;
             }

@@ -38,7 +38,7 @@ pub enum Pull {
 pub enum Query {
     /// Pods that every one of these terms selects.
     Terms(Vec<PodTerm>),
-    /// Non-terminating pods of a namespace that a selector selects; an empty selector counts none.
+    /// Pods of a namespace that are not marked as being deleted and that a selector selects; an empty selector counts none.
     Spread {
         /// Namespace.
         namespace: String,
@@ -63,11 +63,11 @@ pub(super) struct Counter {
 impl Counter {
     /// A pod weighs so much more, or less.
     pub(super) fn add(&mut self, node: NodeIx, stay: Stay, by: i64) {
-        if stay != Stay::Stays && self.leaves_out_terminating() {
+        if stay.is_marked() && self.leaves_out_marked() {
             return;
         }
         self.per_node.add(node.0, by);
-        if stay == Stay::Releasing {
+        if stay.is_releasing() {
             self.releasing.get_or_insert_default().add(node.0, by);
         }
     }
@@ -83,8 +83,8 @@ impl Counter {
         }
     }
 
-    /// Whether pods that are terminating count for nothing.
-    pub(super) fn leaves_out_terminating(&self) -> bool {
+    /// Whether pods that are marked as being deleted count for nothing.
+    fn leaves_out_marked(&self) -> bool {
         matches!(*self.query, Query::Spread { .. })
     }
 }
@@ -221,13 +221,13 @@ impl Topology {
         }
         let counter = &mut self.counters[ix.0 as usize];
         self.effort += look.placed.len() as u64;
-        if !counter.leaves_out_terminating() {
+        if !counter.leaves_out_marked() {
             counter.take_in(&look.placed, look.releasing.as_deref(), weight);
             return;
         }
-        counter.take_in(&look.placed, None, weight);
-        if let Some(terminating) = &look.terminating {
-            counter.take_in(terminating, None, -weight);
+        counter.take_in(&look.placed, look.evicted.as_deref(), weight);
+        if let Some(marked) = &look.marked {
+            counter.take_in(marked, None, -weight);
         }
     }
 

@@ -27,6 +27,7 @@ pub(super) struct TreeSums {
 #[derive(Clone, Default)]
 struct HeldSums {
     held: ResVec,
+    in_doubt: ResVec,
     reserved: WideSum,
     elastic: ResVec,
 }
@@ -35,6 +36,7 @@ impl HeldSums {
     fn of(queue: &Queue) -> Self {
         Self {
             held: queue.held(),
+            in_doubt: queue.in_doubt.clone(),
             reserved: queue.reserved.clone(),
             elastic: queue.elastic.clone(),
         }
@@ -42,12 +44,14 @@ impl HeldSums {
 
     fn add(&mut self, other: &Self) {
         self.held.add(&other.held);
+        self.in_doubt.add(&other.in_doubt);
         self.reserved.shift_sum(&other.reserved, 1);
         self.elastic.add(&other.elastic);
     }
 
     fn sub(&mut self, other: &Self) {
         self.held.sub(&other.held);
+        self.in_doubt.sub(&other.in_doubt);
         self.reserved.shift_sum(&other.reserved, -1);
         self.elastic.sub(&other.elastic);
     }
@@ -127,6 +131,20 @@ impl TreeSums {
             .for_each(|above| self.total[above.at()].held.sub(amounts));
     }
 
+    /// The eviction of a pod of a queue was decided, and may be refused.
+    pub fn doubt(&mut self, tree: &QueueTree, queue: QueueIx, amounts: &ResVec) {
+        self.own[queue.at()].in_doubt.add(amounts);
+        tree.path(queue)
+            .for_each(|above| self.total[above.at()].in_doubt.add(amounts));
+    }
+
+    /// The inverse of [`TreeSums::doubt`].
+    pub fn settle_doubt(&mut self, tree: &QueueTree, queue: QueueIx, amounts: &ResVec) {
+        self.own[queue.at()].in_doubt.sub(amounts);
+        tree.path(queue)
+            .for_each(|above| self.total[above.at()].in_doubt.sub(amounts));
+    }
+
     /// A job of a queue was admitted, which reserves so much.
     pub fn promise(&mut self, tree: &QueueTree, queue: QueueIx, amounts: &ResVec) {
         for above in tree.path(queue) {
@@ -138,6 +156,11 @@ impl TreeSums {
     /// What a queue holds.
     pub fn held(&self, queue: QueueIx) -> &ResVec {
         &self.of(queue).held
+    }
+
+    /// What pods of a queue hold whose eviction may be refused.
+    pub fn in_doubt(&self, queue: QueueIx) -> &ResVec {
+        &self.of(queue).in_doubt
     }
 
     /// A queue that came since the cycle began holds nothing.
@@ -163,6 +186,7 @@ impl TreeSums {
         tree.top_down().iter().all(|ix| {
             let (mine, theirs) = (&self.total[ix.at()], &fresh.total[ix.at()]);
             mine.held == theirs.held
+                && mine.in_doubt == theirs.in_doubt
                 && mine.elastic == theirs.elastic
                 && mine.reserved.clamped() == theirs.reserved.clamped()
         })

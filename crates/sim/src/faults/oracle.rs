@@ -276,12 +276,9 @@ fn queue_of(server: &VirtualServer, pod: &PodObject) -> String {
 
 fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> {
     let name = queue_of(server, bound);
-    // As in Volcano, a queue is not charged for pods that are on their way out, from the decision on.
-    let goes = |pod: &PodObject| {
-        let asked = server.asked_to_go.get(&pod.uid);
-        pod.deleting || asked.is_some_and(|at| at + WINDOW_MS > server.now_ms())
-    };
-    let charged = |pod: &PodObject| pod.ours && holds(pod) && !goes(pod);
+    // As in Volcano, a queue is not charged for pods that are on their way out; one whose eviction may be
+    // refused is not.
+    let charged = |pod: &PodObject| pod.ours && holds(pod) && !pod.deleting;
     let of_it = |pod: &&PodObject| charged(pod) && queue_of(server, pod) == name;
     let Some(queue) = server.queues.get(&name) else {
         return Ok(());

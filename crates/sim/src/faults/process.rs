@@ -178,8 +178,6 @@ impl Process {
                                 format!("process {by} evicts {uid} again, or without the lease");
                             return Err(Invariant::Evictions.broken(text));
                         }
-                        let now_ms = world.server.now_ms();
-                        world.server.asked_to_go.insert(uid.clone(), now_ms);
                     }
                     Write::Nominate { pod, node } => {
                         let text = format!("{} is nominated to {node:?}", pod.uid);

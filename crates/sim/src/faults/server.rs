@@ -80,8 +80,6 @@ pub struct VirtualServer {
     pub templates: BTreeMap<String, Template>,
     /// Everything that has happened.
     pub events: Vec<ServerEvent>,
-    /// When a scheduler decided that a pod shall go, by UID.
-    pub asked_to_go: BTreeMap<String, u64>,
     /// How much longer than a moment pods take to end, milliseconds.
     pub grace_ms: u64,
     /// When kubelets and controllers act on a pod next, by UID.

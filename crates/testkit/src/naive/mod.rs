@@ -147,6 +147,10 @@ pub fn successor(pod: &PodObject, now_s: i64) -> Option<PodObject> {
 
 /// Before that cycle the evicted pods leave whose time has come.
 fn leave(world: &mut World, cycle: u32, default_queue: &str) {
+    // By now all of them are marked as being deleted.
+    let going = world.tasks.values_mut();
+    let going = going.filter(|task| task.status == Status::Releasing);
+    going.for_each(|task| Rc::make_mut(&mut task.pod).deleting = true);
     let evictions = world.evictions.clone().into_iter();
     let gone = evictions.filter(|e| e.cycle + cycles_until_gone(&e.uid) == cycle);
     for eviction in gone {

@@ -6,6 +6,7 @@ use super::Cycle;
 use super::devices::{self, View};
 use super::filters::Filters;
 use super::node_groups;
+use super::queue_share;
 use super::scores;
 use super::state::{Status, Task, World, fits};
 use super::strategy_fit;
@@ -98,8 +99,10 @@ pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
     true
 }
 
-/// Puts the task on the node, which has room for it: idle, or once others are gone.
+/// Puts the task on the node, which has room for it: idle, or once others are gone. It waits too where
+/// evictions that may be refused have made the room in its queue.
 pub fn put(cycle: &mut Cycle, uid: &str, node: &str, idle: bool) {
+    let idle = idle && queue_share::leaves_room_if_all_stay(cycle, uid);
     let object = cycle.world.nodes.get(node).cloned();
     if let (Some(object), true) = (&object, binds_claims(cycle)) {
         let pod = cycle.world.tasks[uid].pod.clone();

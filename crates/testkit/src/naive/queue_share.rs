@@ -199,6 +199,35 @@ fn proportion_allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
         && wanted.all(|(name, r)| (get(&allocated, name) + r) as f64 <= share_of(&deserved, name))
 }
 
+/// Limits of the queue of a waiting task hold, even if pods stayed whose eviction was decided and that are not
+/// being deleted yet (spec/07 §5).
+pub fn leaves_room_if_all_stay(cycle: &Cycle, uid: &str) -> bool {
+    let world = &cycle.world;
+    let task = &world.tasks[uid];
+    let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
+    let Some(queue) = job
+        .map(|job| &job.queue)
+        .filter(|queue| world.queues.contains_key(*queue))
+    else {
+        return true;
+    };
+    let mut held = task.charged();
+    add(&mut held, &allocated(cycle, queue));
+    for (key, _) in jobs_of(world, queue) {
+        let tasks = world.tasks_of(key).into_iter();
+        let in_doubt = tasks.filter(|task| task.status == Status::Releasing && !task.pod.deleting);
+        in_doubt.for_each(|task| add(&mut held, &task.charged()));
+    }
+    let request = task.charged();
+    let mut limits = world.queues[queue].capability.iter();
+    let holds = limits.all(|(name, limit)| {
+        let is_none = *limit <= 0 && (name == "cpu" || name == "memory");
+        is_none || get(&request, name) <= 0 || get(&held, name) <= *limit
+    });
+    let mut plugins = cycle.plugins();
+    holds || !plugins.any(|plugin| plugin.enabled.allocatable && plugin.name == "proportion")
+}
+
 /// Whether the queue has no more than its capability names, of what the task asks: everything that is
 /// placed counts, the task too, with the devices it was given or as far as they are known. A limit of
 /// 0 of cpu or memory is none.

@@ -8,6 +8,10 @@ use crate::naive::state::{Job, Res, add};
 pub fn might_go(cycle: &Cycle, key: &str, helps: impl Fn(&str) -> bool) -> Res {
     let world = &cycle.world;
     let job = &world.jobs[key];
+    let class = world.classes.get(&job.group.priority_class);
+    if class.is_some_and(|class| class.never_preempts) {
+        return Res::new();
+    }
     let acts = |names: [&str; 2]| {
         let mut actions = cycle.config.actions.iter();
         actions.any(|action| names.contains(&action.as_str()))

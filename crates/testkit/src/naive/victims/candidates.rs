@@ -130,6 +130,12 @@ pub fn price(cycle: &Cycle, preemptor: &str, task: &Task) -> Price {
     )
 }
 
+/// Others go for the task's job by a plan of this cycle.
+fn is_served(cycle: &Cycle, task: &Task) -> bool {
+    let mut evictions = cycle.world.evictions.iter();
+    evictions.any(|one| one.cycle == cycle.number && Some(&one.by) == task.job.as_ref())
+}
+
 /// Candidates on a node, cheapest first (spec/07 §2.3, §2.4).
 pub fn on_node(cycle: &Cycle, purpose: Purpose, preemptor: &Task, node: &str) -> Vec<String> {
     let world = &cycle.world;
@@ -139,6 +145,7 @@ pub fn on_node(cycle: &Cycle, purpose: Purpose, preemptor: &Task, node: &str) ->
     let tasks = world.tasks_on(node).into_iter();
     let mut candidates: Vec<&Task> = tasks
         .filter(|task| is_candidate(world, purpose, job, task))
+        .filter(|task| purpose == Purpose::WithinJob || !is_served(cycle, task))
         .filter(|task| !preemptor.best_effort() || task.best_effort())
         .filter(|task| purpose != Purpose::WithinJob || task.pod.priority < preemptor.pod.priority)
         .collect();
