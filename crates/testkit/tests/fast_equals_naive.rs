@@ -34,6 +34,9 @@ const PROTECTED_CASES: u64 = 300;
 /// Others of them that told the two apart once.
 const EVICTING_FOUND: &[u64] = &[2158];
 
+/// Such clusters with protected pods.
+const PROTECTED_FOUND: &[u64] = &[854];
+
 /// Random wide ones.
 const WIDE_CASES: u64 = 24;
 
@@ -261,7 +264,7 @@ fn whoever_is_protected_and_gangs_as_a_whole_go_as_by_the_naive_loop() {
     let mut by_reason = BTreeMap::<String, u64>::new();
     let seeds = run::seeds(0, PROTECTED_CASES);
     let cases = seeds.end - seeds.start;
-    for seed in seeds {
+    for seed in seeds.chain(PROTECTED_FOUND.iter().copied()) {
         let cycles = if seed % 4 == 0 { 4 } else { 1 };
         let objects = full_protected_cluster(seed);
         let outcome = check_under(&protecting_conf_text(seed), seed, &objects, cycles);

@@ -225,7 +225,12 @@ pub fn leaves_room_if_all_stay(cycle: &Cycle, uid: &str) -> bool {
         is_none || get(&request, name) <= 0 || get(&held, name) <= *limit
     });
     let mut plugins = cycle.plugins();
-    holds || !plugins.any(|plugin| plugin.enabled.allocatable && plugin.name == "proportion")
+    plugins.all(|plugin| match plugin.name.as_str() {
+        _ if !plugin.enabled.allocatable => true,
+        "proportion" => holds,
+        "capacity" => capacity::leaves_room_if_all_stay(cycle, plugin, queue, task),
+        _ => true,
+    })
 }
 
 /// Whether the queue has no more than its capability names, of what the task asks: everything that is
