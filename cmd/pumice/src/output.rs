@@ -160,7 +160,16 @@ fn evictions(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
         let count = pods.len().to_string();
         [job, by, action.to_owned(), count, abridged(&pods)]
     });
-    columns(out, ["JOB", "FOR", "ACTION", "PODS", ""], rows.collect())
+    columns(out, ["JOB", "FOR", "ACTION", "PODS", ""], rows.collect())?;
+    for eviction in report.evictions.iter().filter(|one| !one.cards.is_empty()) {
+        let (pod, cards) = (short(&eviction.pod), eviction.cards.join("; "));
+        writeln!(
+            out,
+            "  evicting {pod} on node {} frees {cards}",
+            eviction.node
+        )?;
+    }
+    Ok(())
 }
 
 /// Name of the Job that made a PodGroup, by the PodGroup's name.

@@ -17,8 +17,8 @@ const GANG_PREEMPT: EvictionKind = EvictionKind {
 pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
     let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
     let mut jobs = StarvingJobs::new(session, GANG_PREEMPT.purpose);
-    while let Some(queue) = jobs.next_queue(session) {
-        while let Some(job) = jobs.next_job(session, queue) {
+    while let Some(queue) = jobs.next_queue() {
+        while let Some(job) = jobs.next_job(queue) {
             if session.work.is_full() {
                 session.postpone(job);
             } else if gang_turn(session, kernel, &GANG_PREEMPT, allow_whole, queue, job) {

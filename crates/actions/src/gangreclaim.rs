@@ -17,11 +17,11 @@ const GANG_RECLAIM: EvictionKind = EvictionKind {
 pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
     let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
     let mut jobs = StarvingJobs::new(session, GANG_RECLAIM.purpose);
-    while let Some(queue) = jobs.next_queue(session) {
+    while let Some(queue) = jobs.next_queue() {
         if session.plugins.overused(session.state, queue) {
             continue;
         }
-        while let Some(job) = jobs.next_job(session, queue) {
+        while let Some(job) = jobs.next_job(queue) {
             if session.work.is_full() {
                 session.postpone(job);
             } else if gang_turn(session, kernel, &GANG_RECLAIM, allow_whole, queue, job) {

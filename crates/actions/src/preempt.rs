@@ -16,7 +16,7 @@ const PREEMPT: EvictionKind = EvictionKind {
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
     let mut jobs = StarvingJobs::new(session, PREEMPT.purpose);
     let mut search = VictimSearch::default();
-    while let Some(queue) = jobs.next_queue(session) {
+    while let Some(queue) = jobs.next_queue() {
         let had_turns = queue_turn(session, kernel, &mut search, &PREEMPT, &mut jobs, queue);
         for job in had_turns {
             place_within_job(session, kernel, PREEMPT.reason, queue, job);

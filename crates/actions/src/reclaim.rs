@@ -16,7 +16,7 @@ const RECLAIM: EvictionKind = EvictionKind {
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
     let mut jobs = StarvingJobs::new(session, RECLAIM.purpose);
     let mut search = VictimSearch::default();
-    while let Some(queue) = jobs.next_queue(session) {
+    while let Some(queue) = jobs.next_queue() {
         if !session.plugins.overused(session.state, queue) {
             queue_turn(session, kernel, &mut search, &RECLAIM, &mut jobs, queue);
         }

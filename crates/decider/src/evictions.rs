@@ -123,14 +123,17 @@ impl Decider {
         }
     }
 
-    /// `pod ns/a on n1`, `3 pods (ns/a on n1, …)`.
+    /// `pod ns/a on n1`, `3 pods (ns/a on n1 card 0, …)`.
     fn named(&self, tasks: &[TaskIx], with_node: bool) -> String {
         let state = self.engine.state();
         let name = |task: &TaskIx| {
             let node = state.task(*task).node.filter(|_| with_node);
             let node = node.map(|node| &state.nodes().object(node).name);
             match node {
-                Some(node) => format!("{} on {node}", state.task_key(*task)),
+                Some(node) => match self.engine.card_names(*task) {
+                    cards if cards.is_empty() => format!("{} on {node}", state.task_key(*task)),
+                    cards => format!("{} on {node}, {}", state.task_key(*task), cards.join(", ")),
+                },
                 None => state.task_key(*task),
             }
         };

@@ -245,6 +245,15 @@ impl NodeCards {
             && self.problems == other.problems
     }
 
+    /// What a card is called in messages: by its index, and its UUID where it has one.
+    pub fn card_name(&self, card: usize) -> String {
+        let Card { id, index, .. } = &self.cards[card];
+        match id.parse::<u32>() {
+            Ok(_) => format!("card {index}"),
+            Err(_) => format!("card {index} ({id})"),
+        }
+    }
+
     /// What is counted of each card.
     pub fn dimensions(&self) -> &'static [Dimension] {
         self.dimensions

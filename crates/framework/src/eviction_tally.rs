@@ -34,3 +34,27 @@ impl EvictionTally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_add_up_and_the_last_look_stands() {
+        let mut first = EvictionTally::default();
+        first.weighed(3);
+        first.weighed(5);
+        first.committed("preempt");
+        let mut later = EvictionTally::default();
+        later.committed("preempt");
+        later.committed("reclaim");
+        first.add(later);
+        assert_eq!((first.attempts, first.last_victims), (2, Some(5)));
+        let plans: Vec<_> = first.plans.clone().into_iter().collect();
+        assert_eq!(plans, [("preempt", 2), ("reclaim", 1)]);
+        let mut later = EvictionTally::default();
+        later.weighed(0);
+        first.add(later);
+        assert_eq!((first.attempts, first.last_victims), (3, Some(0)));
+    }
+}

@@ -41,7 +41,9 @@ pub mod work;
 
 pub use domain_sum::DomainSum;
 pub use eviction_tally::EvictionTally;
-pub use nobody_goes::{Hindrance, NobodyGoes, VictimCounts};
+pub use nobody_goes::{
+    BundleCounts, ContestedCard, ContestedCards, Hindrance, Keeper, NobodyGoes, VictimCounts,
+};
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, Skip, Unplaced};
 pub use plugin::{Changed, CycleInfo, Plugin, Step};

@@ -14,6 +14,8 @@ use crate::refusal::Refusal;
 pub struct NobodyGoes {
     /// What it would have evicted for.
     pub purpose: Purpose,
+    /// The action: `preempt`, `gangreclaim`.
+    pub action: &'static str,
     /// The first pod that found no place.
     pub task: TaskIx,
     /// What was in the way of that pod.
@@ -22,6 +24,66 @@ pub struct NobodyGoes {
     pub placed: usize,
     /// UIDs of the first pods that would have gone for those, had all of the gang found a place.
     pub would_go: Vec<Box<str>>,
+    /// Of a pod that asks for cards: who is on those of the node that comes nearest.
+    pub cards: Option<Box<ContestedCards>>,
+}
+
+/// The cards of one node, and who on them may go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ContestedCards {
+    /// Name of the node.
+    pub node: String,
+    /// The first cards that somebody holds.
+    pub cards: Vec<ContestedCard>,
+    /// Such cards beyond those.
+    pub more: usize,
+    /// What is missing there even without all that may go.
+    pub missing: String,
+}
+
+/// One card.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ContestedCard {
+    /// Its name.
+    pub card: String,
+    /// The first pods on it, `namespace/name`, and why they stay; `None` for those that may go.
+    pub pods: Vec<(String, Option<Keeper>)>,
+    /// Pods beyond those.
+    pub more: usize,
+}
+
+/// Why a pod stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keeper {
+    /// Marked not to be preempted.
+    Mark,
+    /// Its eviction was refused a short while ago.
+    Refused,
+    /// No less important than the preemptor.
+    NotLower,
+    /// Of the preemptor's own job.
+    OwnJob,
+    /// Of a queue, or job, the action does not look at.
+    OutOfReach,
+    /// On its way out already.
+    Going,
+    /// This plugin does not allow it.
+    Plugin(&'static str),
+    /// Named by no plugin.
+    Unnamed,
+}
+
+/// What becomes of the pods that could go for a gang as a whole (spec/07 §8).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BundleCounts {
+    /// Pods that jobs can do without.
+    pub spare: usize,
+    /// Jobs that may go as a whole, and their pods.
+    pub whole: (usize, usize),
+    /// Jobs that might, were `allowWholeBundle` on, and their pods.
+    pub closed: (usize, usize),
+    /// Pods that may not go; those needed by their gangs count for `gang`.
+    pub kept: VictimCounts,
 }
 
 /// What is in the way of evictions for a pod.
@@ -33,6 +95,8 @@ pub enum Hindrance {
     Queue(Refusal),
     /// What becomes of those in reach.
     Victims(Rc<VictimCounts>),
+    /// Likewise, for a gang as a whole.
+    Bundles(Box<BundleCounts>),
 }
 
 /// What becomes of the pods an action could evict for preemptors of one queue and priority. Each is
@@ -63,28 +127,36 @@ impl VictimCounts {
         let by_plugin: usize = self.by_plugin.iter().map(|(_, count)| count).sum();
         self.by_mark + self.refused + self.not_lower + self.unnamed + by_plugin
     }
+
+    /// What it says besides amounts and names.
+    fn hash_gist(&self, hasher: &mut FxHasher) {
+        let some = [
+            self.by_mark,
+            self.refused,
+            self.not_lower,
+            self.unnamed,
+            self.allowed,
+        ];
+        some.map(|count| count > 0).hash(hasher);
+        let plugins = self.by_plugin.iter().map(|(name, _)| *name);
+        plugins.collect::<Vec<_>>().hash(hasher);
+    }
 }
 
 impl NobodyGoes {
     /// What it says besides amounts and names: equal for notes that differ in these only.
     pub fn gist(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        (self.purpose, self.placed > 0).hash(&mut hasher);
+        (self.action, self.purpose, self.placed > 0).hash(&mut hasher);
         std::mem::discriminant(&self.why).hash(&mut hasher);
         match &self.why {
             Hindrance::Policy => {}
             Hindrance::Queue(refusal) => refusal.gist().hash(&mut hasher),
-            Hindrance::Victims(counts) => {
-                let some = [
-                    counts.by_mark,
-                    counts.refused,
-                    counts.not_lower,
-                    counts.unnamed,
-                    counts.allowed,
-                ];
+            Hindrance::Victims(counts) => counts.hash_gist(&mut hasher),
+            Hindrance::Bundles(counts) => {
+                let some = [counts.spare, counts.whole.0, counts.closed.0];
                 some.map(|count| count > 0).hash(&mut hasher);
-                let plugins = counts.by_plugin.iter().map(|(name, _)| *name);
-                plugins.collect::<Vec<_>>().hash(&mut hasher);
+                counts.kept.hash_gist(&mut hasher);
             }
         }
         hasher.finish()

@@ -80,6 +80,11 @@ pub struct EvictionLine {
     pub by: Option<String>,
     /// The action: `preempt`, `reclaim`, `shuffle`.
     pub action: String,
+    /// The node it leaves.
+    pub node: String,
+    /// What it frees of cards there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<String>,
     /// PodGroup of the evicted pod, or the pod itself when it has none.
     #[serde(skip)]
     pub group: String,

@@ -171,11 +171,14 @@ fn record(
     }
     for eviction in &decisions.evictions {
         let pod = state.task_key(eviction.task);
+        let node = state.task(eviction.task).node;
         world.evict(&pod);
         report.evictions.push(EvictionLine {
             pod,
             by: eviction.by.map(|by| state.job_key(by)),
             action: eviction.reason.to_owned(),
+            node: node.map_or_else(String::new, |node| state.nodes().object(node).name.clone()),
+            cards: engine.held_cards(eviction.task),
             group: group_of(state, eviction.task),
         });
     }

@@ -197,6 +197,8 @@ pub fn pod_table(out: &mut dyn Write, view: &PodView) -> anyhow::Result<()> {
     as_of(out, view.as_of.as_ref())?;
     lines(out, "Waits on", &view.waits_on)?;
     lines(out, "Would go", &view.would_go)?;
+    let frees: Vec<String> = view.frees.iter().map(ToString::to_string).collect();
+    lines(out, "Frees", &frees)?;
     lines(out, "To change", &view.changes)?;
     lines(out, "Warning", &view.warnings)
 }

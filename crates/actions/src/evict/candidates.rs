@@ -48,7 +48,7 @@ impl Scope {
     }
 
     /// Whether a task is of lower priority than a preemptor, as far as that matters.
-    fn is_lower(&self, state: &State, preemptor: TaskIx, ix: TaskIx) -> bool {
+    pub fn is_lower(&self, state: &State, preemptor: TaskIx, ix: TaskIx) -> bool {
         let task = state.task(ix);
         match self.purpose {
             Purpose::Preempt => {
@@ -76,7 +76,7 @@ impl Scope {
     }
 
     /// Whether a task on a node would be a candidate but for its marks.
-    fn reaches(&self, state: &State, ix: TaskIx) -> bool {
+    pub fn reaches(&self, state: &State, ix: TaskIx) -> bool {
         let task = state.task(ix);
         if !matches!(task.status, TaskStatus::Running | TaskStatus::Bound)
             || (self.best_effort && !task.best_effort)
@@ -97,10 +97,31 @@ impl Scope {
 
 /// What becomes of all pods in reach of a scope, of which `preemptor` is a task.
 pub fn count(session: &Session, scope: &Scope, preemptor: TaskIx) -> VictimCounts {
+    count_and_allowed(session, scope, preemptor, None).0
+}
+
+/// What becomes of all pods in reach of a gang but its own, for actions that take gangs as a whole; and
+/// those that may go.
+pub fn count_for_gang(
+    session: &Session,
+    scope: &Scope,
+    preemptor: TaskIx,
+    own: JobIx,
+) -> (VictimCounts, FxHashSet<TaskIx>) {
+    count_and_allowed(session, scope, preemptor, Some(own))
+}
+
+fn count_and_allowed(
+    session: &Session,
+    scope: &Scope,
+    preemptor: TaskIx,
+    gang: Option<JobIx>,
+) -> (VictimCounts, FxHashSet<TaskIx>) {
     let (state, plugins) = (&*session.state, &*session.plugins);
     let mut counts = VictimCounts::default();
     let mut candidates = Vec::new();
-    let mut look_at = |task: TaskIx| match scope.reaches(state, task) {
+    let is_own = |task: TaskIx| gang.is_some() && state.task(task).job == gang;
+    let mut look_at = |task: TaskIx| match scope.reaches(state, task) && !is_own(task) {
         true if state.is_protected_by_mark(task) => counts.by_mark += 1,
         true if state.spared(task).is_some() => counts.refused += 1,
         true if scope.is_served(session, task) => counts.unnamed += 1,
@@ -121,7 +142,10 @@ pub fn count(session: &Session, scope: &Scope, preemptor: TaskIx) -> VictimCount
     let may_go: Vec<TaskIx> = may_go
         .filter(|task| !plugins.is_never_victim(state, purpose, preemptor, *task))
         .collect();
-    let allowed = plugins.victims(state, purpose, preemptor, &may_go);
+    let allowed = match gang {
+        None => plugins.victims(state, purpose, preemptor, &may_go),
+        Some(_) => plugins.victims_of_gangs(state, purpose, preemptor, &candidates),
+    };
     let allowed: FxHashSet<TaskIx> = allowed.into_iter().collect();
     let nodes = allowed.iter().filter_map(|task| state.task(*task).node);
     counts.nodes = nodes.collect::<FxHashSet<NodeIx>>().len();
@@ -137,11 +161,17 @@ pub fn count(session: &Session, scope: &Scope, preemptor: TaskIx) -> VictimCount
     }
     if !kept.is_empty() {
         counts.budgets = budgets_of(state, &kept);
-        counts.by_plugin =
-            plugins.kept_by_plugin(state, purpose, preemptor, &candidates, &mut kept);
+        counts.by_plugin = plugins.kept_by_plugin(
+            gang.is_some(),
+            state,
+            purpose,
+            preemptor,
+            &candidates,
+            &mut kept,
+        );
     }
     counts.unnamed += kept.len();
-    counts
+    (counts, allowed)
 }
 
 /// Budgets that let fewer pods go than they select of these, by name.

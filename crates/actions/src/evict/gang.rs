@@ -3,8 +3,8 @@
 
 use std::cmp::Reverse;
 
-use pumice_framework::Session;
 use pumice_framework::points::Purpose;
+use pumice_framework::{BundleCounts, Hindrance, NobodyGoes, Session};
 use pumice_model::{JobIx, QueueIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -50,15 +50,8 @@ pub fn gang_turn(
     let Some(first) = tasks.first().copied() else {
         return false;
     };
-    let never = tasks.iter().any(|task| session.state.never_preempts(*task));
-    let may = |task: &TaskIx| {
-        what.purpose != Purpose::Reclaim
-            || session
-                .plugins
-                .may_reclaim(session.state, queue, *task)
-                .is_ok()
-    };
-    if never || !tasks.iter().all(may) {
+    if let Some((task, why)) = hindrance(session, what.purpose, queue, &tasks) {
+        note(session, what, (job, task), why, 0);
         return false;
     }
     let reason = what.reason;
@@ -70,8 +63,12 @@ pub fn gang_turn(
     let start = session.checkpoint();
     let gains = session.gains();
     if bundles.is_empty() || !gang.fits(session, kernel, &bundles, &all) {
+        let placed = session.placed_since(start).len();
         session.undo_tries_to(start);
         session.work.spend(job, kernel.take_effort());
+        let counts = counts(session, &scope, first, job, allow_whole);
+        let why = Hindrance::Bundles(Box::new(counts));
+        note(session, what, (job, first), why, placed);
         return false;
     }
     session.undo_tries_to(start);
@@ -105,6 +102,86 @@ pub fn gang_turn(
     }
     commit_plan(session, job, start);
     true
+}
+
+/// The first pod for which nobody may be evicted, whoever is there.
+fn hindrance(
+    session: &Session,
+    purpose: Purpose,
+    queue: QueueIx,
+    tasks: &[TaskIx],
+) -> Option<(TaskIx, Hindrance)> {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let of_task = |task: &TaskIx| {
+        if state.never_preempts(*task) {
+            return Some((*task, Hindrance::Policy));
+        }
+        let refusal = match purpose {
+            Purpose::Reclaim => plugins.may_reclaim(state, queue, *task).err()?,
+            Purpose::Preempt | Purpose::WithinJob => return None,
+        };
+        Some((*task, Hindrance::Queue(refusal)))
+    };
+    tasks.iter().find_map(of_task)
+}
+
+/// Notes why nobody goes, of a job that somebody else noted something on in this cycle.
+fn note(
+    session: &mut Session,
+    what: &EvictionKind,
+    (job, task): (JobIx, TaskIx),
+    why: Hindrance,
+    placed: usize,
+) {
+    if !session.notes.contains_key(&job) {
+        return;
+    }
+    session.note(job).nobody_goes.push(NobodyGoes {
+        purpose: what.purpose,
+        action: what.reason,
+        task,
+        why,
+        placed,
+        would_go: Vec::new(),
+        cards: None,
+    });
+}
+
+/// What becomes of all pods in reach of a gang.
+fn counts(
+    session: &Session,
+    scope: &Scope,
+    preemptor: TaskIx,
+    own: JobIx,
+    allow_whole: bool,
+) -> BundleCounts {
+    let (mut kept, mut needed) = candidates::count_for_gang(session, scope, preemptor, own);
+    let mut counts = BundleCounts::default();
+    for bundle in bundles(session, scope, preemptor, own, true) {
+        let sum = match (bundle.safe, allow_whole) {
+            (true, _) => {
+                counts.spare += bundle.tasks.len();
+                None
+            }
+            (false, true) => Some(&mut counts.whole),
+            (false, false) => Some(&mut counts.closed),
+        };
+        if let Some((gangs, pods)) = sum {
+            *gangs += 1;
+            *pods += bundle.tasks.len();
+        }
+        if bundle.safe || allow_whole {
+            bundle.tasks.iter().for_each(|task| {
+                needed.remove(task);
+            });
+        }
+    }
+    kept.allowed -= needed.len();
+    if !needed.is_empty() {
+        kept.by_plugin.push(("gang", needed.len()));
+    }
+    counts.kept = kept;
+    counts
 }
 
 impl WaitingGang {

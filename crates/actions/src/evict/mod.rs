@@ -15,6 +15,7 @@
 
 mod admission;
 mod candidates;
+mod contested_cards;
 mod cost;
 mod gang;
 mod node_table;

@@ -1,6 +1,8 @@
 //! One turn of a job: its pods are placed, others evicted for them, and all of that is one plan or
 //! nothing (spec/07 §5).
 
+use std::collections::VecDeque;
+
 use pumice_framework::points::Purpose;
 use pumice_framework::sleep::{Bed, SleepGroupIx, SleepsFor};
 use pumice_framework::{Checkpoint, Hindrance, NobodyGoes, Refusal, Session, Skip};
@@ -8,6 +10,7 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
 use super::candidates::Scope;
+use super::contested_cards::contested_cards;
 use super::prune;
 use super::search::VictimSearch;
 use super::sets::{Beneficiary, Preemptor, place_for};
@@ -36,10 +39,12 @@ pub struct EvictionKind {
     pub reason: &'static str,
 }
 
-/// Starving jobs by queue. Of those that sleep and wait for the same the first one has its turn, and the
+/// Starving jobs by queue, both in the order that holds when the action begins: what goes changes shares, and
+/// with them who would come next. Of those that sleep and wait for the same the first one has its turn, and the
 /// next one when that one got something.
 pub struct StarvingJobs {
-    jobs: ByQueue,
+    queues: VecDeque<QueueIx>,
+    jobs: FxHashMap<QueueIx, VecDeque<JobIx>>,
     /// By the job that is to have a turn before them, the last one first.
     followers: FxHashMap<JobIx, Vec<JobIx>>,
 }
@@ -72,17 +77,27 @@ impl StarvingJobs {
                 followers.insert(first, members);
             }
         }
-        Self { jobs, followers }
+        let mut starving = Self {
+            queues: VecDeque::new(),
+            jobs: FxHashMap::default(),
+            followers,
+        };
+        while let Some(queue) = jobs.next_queue(session) {
+            let of_queue = std::iter::from_fn(|| jobs.next_job(session, queue));
+            starving.jobs.insert(queue, of_queue.collect());
+            starving.queues.push_back(queue);
+        }
+        starving
     }
 
     /// The queue whose turn it is.
-    pub fn next_queue(&mut self, session: &Session) -> Option<QueueIx> {
-        self.jobs.next_queue(session)
+    pub fn next_queue(&mut self) -> Option<QueueIx> {
+        self.queues.pop_front()
     }
 
     /// The next job of a queue.
-    pub fn next_job(&mut self, session: &Session, queue: QueueIx) -> Option<JobIx> {
-        self.jobs.next_job(session, queue)
+    pub fn next_job(&mut self, queue: QueueIx) -> Option<JobIx> {
+        self.jobs.get_mut(&queue)?.pop_front()
     }
 
     /// A job got something: the next one that waits for the same may too.
@@ -90,10 +105,15 @@ impl StarvingJobs {
         let Some(mut followers) = self.followers.remove(&job) else {
             return;
         };
-        if let Some(next) = followers.pop() {
-            self.jobs.push(session, next);
-            self.followers.insert(next, followers);
+        let Some(next) = followers.pop() else { return };
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        if let Some(queue) = state.job(next).queue {
+            let jobs = self.jobs.entry(queue).or_default();
+            let after = |other: &JobIx| plugins.job_order(state, next, *other).is_lt();
+            let at = jobs.iter().position(after).unwrap_or(jobs.len());
+            jobs.insert(at, next);
         }
+        self.followers.insert(next, followers);
     }
 }
 
@@ -112,7 +132,7 @@ pub fn queue_turn(
     queue: QueueIx,
 ) -> Vec<JobIx> {
     let mut had_turns = Vec::new();
-    while let Some(job) = jobs.next_job(session, queue) {
+    while let Some(job) = jobs.next_job(queue) {
         if session.work.is_full() {
             session.postpone(job);
             continue;
@@ -170,7 +190,7 @@ fn turn(
         prune::take_back_needless(session, kernel, by, start);
         commit_plan(session, job, start);
     } else {
-        undo_and_note(session, search, what.purpose, (queue, job), start, obstacle);
+        undo_and_note(session, search, what, by, start, obstacle);
     }
     search.moved();
     stands
@@ -181,11 +201,12 @@ fn turn(
 fn undo_and_note(
     session: &mut Session,
     search: &mut VictimSearch,
-    purpose: Purpose,
-    (queue, job): (QueueIx, JobIx),
+    what: &EvictionKind,
+    by: Beneficiary,
     start: Checkpoint,
     obstacle: Option<(TaskIx, PlaceFailure)>,
 ) {
+    let (purpose, job) = (what.purpose, by.job);
     let obstacle = obstacle.filter(|_| session.notes.contains_key(&job));
     let Some((task, obstacle)) = obstacle else {
         session.undo_tries_to(start);
@@ -197,20 +218,24 @@ fn undo_and_note(
     let would_go = would_go.collect();
     // Those that may not go are counted as things are without the plan.
     session.undo_tries_to(start);
+    let mut cards = None;
     let why = match obstacle {
         PlaceFailure::Policy => Hindrance::Policy,
         PlaceFailure::Queue(refusal) => Hindrance::Queue(refusal),
         PlaceFailure::Nobody => {
-            let scope = Scope::of(session.state, purpose, queue, job, task);
+            let scope = Scope::of(session.state, purpose, by.queue, job, task);
+            cards = contested_cards(session, &scope, &by.preemptor(task));
             Hindrance::Victims(search.count(session, scope, task))
         }
     };
     session.note(job).nobody_goes.push(NobodyGoes {
         purpose,
+        action: what.reason,
         task,
         why,
         placed,
         would_go,
+        cards,
     });
 }
 
@@ -291,12 +316,13 @@ pub fn place_within_job(
             return;
         }
         let start = session.checkpoint();
-        let what = Purpose::WithinJob;
-        let placed = place(session, kernel, &mut search, what, &by.preemptor(task));
+        let purpose = Purpose::WithinJob;
+        let placed = place(session, kernel, &mut search, purpose, &by.preemptor(task));
         session.work.spend(job, kernel.take_effort());
         if placed.is_err() || session.evicted_since(start).is_empty() {
             let obstacle = placed.err().map(|why| (task, why));
-            undo_and_note(session, &mut search, what, (queue, job), start, obstacle);
+            let what = EvictionKind { purpose, reason };
+            undo_and_note(session, &mut search, &what, by, start, obstacle);
             return;
         }
         commit_plan(session, job, start);

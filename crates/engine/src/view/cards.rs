@@ -165,7 +165,8 @@ impl Engine {
 
 const MEMORY: &str = "memory";
 const CORES: &str = "cores";
-const SHARERS: &str = "sharers";
+/// How many containers share a card, among what is counted of it.
+pub(super) const SHARERS: &str = "sharers";
 
 /// The amount of a dimension in a row; 0 where the family counts no such thing.
 fn amount(cards: &NodeCards, row: &[i64], name: &str) -> i64 {

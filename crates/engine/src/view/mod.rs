@@ -13,6 +13,7 @@
 
 mod cards;
 mod find;
+mod held_cards;
 mod job;
 mod place;
 mod pod;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cards::{CardAmount, CardPod, CardView, CardsView};
 pub use find::Absent;
+pub use held_cards::FreedCards;
 pub use job::{JobView, SameReason};
 pub use place::{Place, WaitingJob, WaitingView};
 pub use pod::{JobOfPod, PodView};

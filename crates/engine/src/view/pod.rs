@@ -4,6 +4,7 @@ use pumice_model::TaskIx;
 use serde::{Deserialize, Serialize};
 
 use super::find::Absent;
+use super::held_cards::FreedCards;
 use super::place::Place;
 use super::shape::{Quantities, Time, quantities};
 use crate::Engine;
@@ -50,6 +51,9 @@ pub struct PodView {
     /// The first pods that would be evicted for its job, had the rest of the gang a place too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub would_go: Vec<String>,
+    /// What those pods free of cards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frees: Vec<FreedCards>,
     /// What would have to change, a sentence each; any one of them may be enough.
     pub changes: Vec<String>,
     /// What is written on it or its PodGroup that does not mean what it seems to.
@@ -86,6 +90,9 @@ impl Engine {
         let task = state.task(ix);
         let waiting = self.waiting(ix);
         let waits = waiting.is_some();
+        let waits_on = self.waits_on(ix);
+        let job = task.job.filter(|_| waits);
+        let would_go = job.map_or_else(Vec::new, |job| self.would_go(job));
         Ok(PodView {
             pod: state.task_key(ix),
             uid: task.uid.to_string(),
@@ -108,11 +115,13 @@ impl Engine {
                 .job
                 .filter(|_| waits)
                 .and_then(|job| self.place_of(job)),
-            waits_on: self.pod_names(&self.waits_on(ix)),
-            would_go: task
-                .job
-                .filter(|_| waits)
-                .map_or_else(Vec::new, |job| self.would_go(job)),
+            frees: self.freed_cards(if waits_on.is_empty() {
+                &would_go
+            } else {
+                &waits_on
+            }),
+            waits_on: self.pod_names(&waits_on),
+            would_go: self.pod_names(&would_go),
             changes: if waits {
                 self.changes_for_pod(ix)
             } else {

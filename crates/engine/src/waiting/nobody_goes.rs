@@ -1,7 +1,9 @@
 //! Why nobody is evicted for a pod that waits, and on whom one waits that was promised a place (spec/07).
 
 use pumice_framework::points::Purpose;
-use pumice_framework::{Hindrance, NobodyGoes, VictimCounts};
+use pumice_framework::{
+    BundleCounts, ContestedCard, ContestedCards, Hindrance, Keeper, NobodyGoes, VictimCounts,
+};
 use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
 
 use super::fingerprint::{Fingerprint, hash_of};
@@ -21,13 +23,71 @@ fn pods(count: usize) -> String {
     }
 }
 
-/// The action that evicts for this.
-fn action(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Preempt => "preempt",
-        Purpose::WithinJob => "preempt within the job",
-        Purpose::Reclaim => "reclaim",
+/// What was tried.
+fn attempt(found: &NobodyGoes) -> String {
+    match found.purpose {
+        Purpose::WithinJob => format!("{} within the job", found.action),
+        Purpose::Preempt | Purpose::Reclaim => found.action.to_owned(),
     }
+}
+
+/// Why one pod stays.
+fn keeper_text(keeper: Keeper) -> String {
+    match keeper {
+        Keeper::Mark => "marked not to be preempted".to_owned(),
+        Keeper::Refused => "its eviction was refused a short while ago".to_owned(),
+        Keeper::NotLower => "of equal or higher priority".to_owned(),
+        Keeper::OwnJob => "of the same job".to_owned(),
+        Keeper::OutOfReach => "out of reach of this action".to_owned(),
+        Keeper::Going => "going already".to_owned(),
+        Keeper::Unnamed => "named by no plugin".to_owned(),
+        Keeper::Plugin("conformance") => "protected by conformance".to_owned(),
+        Keeper::Plugin("pdb") => "kept by a budget".to_owned(),
+        Keeper::Plugin("gang") => "needed by its gang".to_owned(),
+        Keeper::Plugin("cdp") => "within its cool-down".to_owned(),
+        Keeper::Plugin("proportion" | "capacity") => {
+            "of a queue that holds no more than it deserves".to_owned()
+        }
+        Keeper::Plugin("drf") => "of a share that is no larger".to_owned(),
+        Keeper::Plugin(other) => format!("kept by plugin {other}"),
+    }
+}
+
+/// `card 0 (GPU-1f0c): team/a stays (marked not to be preempted), team/b may go`.
+fn card_text(card: &ContestedCard) -> String {
+    let pods = card.pods.iter().map(|(pod, keeper)| match keeper {
+        Some(keeper) => format!("{pod} stays ({})", keeper_text(*keeper)),
+        None => format!("{pod} may go"),
+    });
+    let mut told: Vec<String> = pods.collect();
+    if card.more > 0 {
+        told.push(format!("{} more", card.more));
+    }
+    format!("{}: {}", card.card, told.join(", "))
+}
+
+/// Who is on the cards of the node that comes nearest.
+fn cards_text(contested: &ContestedCards) -> String {
+    let mut told: Vec<String> = contested.cards.iter().map(card_text).collect();
+    match contested.more {
+        0 => {}
+        1 => told.push("1 card more".to_owned()),
+        more => told.push(format!("{more} cards more")),
+    }
+    if told.is_empty() {
+        told.push("nobody is on its cards".to_owned());
+    }
+    let missing = match contested.missing.as_str() {
+        "" => String::new(),
+        missing => format!("; what is missing then: {missing}"),
+    };
+    format!("; on node {}: {}{missing}", contested.node, told.join("; "))
+}
+
+/// `1 gang (4 pods)`.
+fn gangs((gangs, pods_of_them): (usize, usize)) -> String {
+    let some = if gangs == 1 { "gang" } else { "gangs" };
+    format!("{gangs} whole {some} ({})", pods(pods_of_them))
 }
 
 /// Why a plugin keeps that many pods.
@@ -110,7 +170,9 @@ impl Engine {
                 format!("queue \"{queue}\" may not reclaim: {why}")
             }
             Hindrance::Victims(counts) => self.counts_text(job, found.purpose, counts),
+            Hindrance::Bundles(counts) => self.bundles_text(job, found.purpose, counts),
         };
+        let cards = found.cards.as_deref().map_or(String::new(), cards_text);
         let others = match found.placed {
             0 => String::new(),
             count => format!(
@@ -118,17 +180,56 @@ impl Engine {
                 pods(count)
             ),
         };
-        format!("{}: {what}{others}", action(found.purpose))
+        format!("{}: {what}{others}{cards}", attempt(found))
+    }
+
+    /// Why no bundle does for a gang (spec/07 §8).
+    fn bundles_text(&self, job: JobIx, purpose: Purpose, counts: &BundleCounts) -> String {
+        let closed = match counts.closed.0 {
+            0 => String::new(),
+            _ => format!(
+                "; {} might go, were allowWholeBundle of the action on",
+                gangs(counts.closed)
+            ),
+        };
+        let spare = match counts.spare {
+            0 => None,
+            1 => Some("1 pod that its job can spare".to_owned()),
+            many => Some(format!("{many} pods that their jobs can spare")),
+        };
+        let whole = (counts.whole.0 > 0).then(|| gangs(counts.whole));
+        let may_go: Vec<String> = spare.into_iter().chain(whole).collect();
+        let kept = kept_text(&counts.kept);
+        if may_go.is_empty() {
+            let text = match kept.is_empty() {
+                true => self.nobody_there_text(job, purpose),
+                false => format!("nobody may go: {kept}"),
+            };
+            return format!("{text}{closed}");
+        }
+        let kept = match kept.is_empty() {
+            true => String::new(),
+            false => format!(" (the others: {kept})"),
+        };
+        format!(
+            "{} may go, but the gang has no room even without all of them{kept}{closed}",
+            may_go.join(" and ")
+        )
+    }
+
+    /// There is nobody in reach.
+    fn nobody_there_text(&self, job: JobIx, purpose: Purpose) -> String {
+        let queue = self.state.names().text(self.state.job(job).queue_name);
+        match purpose {
+            Purpose::Preempt => format!("nobody else runs in queue \"{queue}\""),
+            Purpose::WithinJob => "no other pod of the job runs".to_owned(),
+            Purpose::Reclaim => "no other queue that is reclaimable holds anything".to_owned(),
+        }
     }
 
     fn counts_text(&self, job: JobIx, purpose: Purpose, counts: &VictimCounts) -> String {
         if counts.allowed == 0 && counts.kept() == 0 {
-            let queue = self.state.names().text(self.state.job(job).queue_name);
-            return match purpose {
-                Purpose::Preempt => format!("nobody else runs in queue \"{queue}\""),
-                Purpose::WithinJob => "no other pod of the job runs".to_owned(),
-                Purpose::Reclaim => "no other queue that is reclaimable holds anything".to_owned(),
-            };
+            return self.nobody_there_text(job, purpose);
         }
         let kept = kept_text(counts);
         if counts.allowed == 0 {
@@ -152,7 +253,8 @@ impl Engine {
     pub(super) fn fingerprint_of_nobody(&self, job: JobIx) -> Fingerprint {
         let found = self.nobody_goes(job);
         let gists: Vec<u64> = found.iter().map(NobodyGoes::gist).collect();
-        let amounts: Vec<_> = found.iter().map(|one| (&one.why, one.placed)).collect();
+        let amounts = found.iter().map(|one| (&one.why, one.placed, &one.cards));
+        let amounts: Vec<_> = amounts.collect();
         Fingerprint::of(gists).with(amounts)
     }
 
@@ -169,7 +271,7 @@ impl Engine {
 
     /// Pods that would be evicted for a job, had all of its gang a place, by name; those that are gone, or
     /// going, left out.
-    pub(crate) fn would_go(&self, job: JobIx) -> Vec<String> {
+    pub(crate) fn would_go(&self, job: JobIx) -> Vec<TaskIx> {
         let found = self.nobody_goes(job).iter();
         let would_go = found.flat_map(|found| &found.would_go);
         let known = would_go.filter_map(|uid| self.state.task_by_uid(uid));
@@ -180,7 +282,7 @@ impl Engine {
         let mut tasks: Vec<TaskIx> = known.filter(stay).collect();
         tasks.sort_unstable();
         tasks.dedup();
-        self.pod_names(&tasks)
+        tasks
     }
 
     /// Their names, in order.
@@ -194,8 +296,13 @@ impl Engine {
     }
 
     pub(super) fn promised_text(&self, task: TaskIx, node: NodeIx) -> String {
-        let names = self.pod_names(&self.waits_on(task));
-        let count = names.len();
+        let going = self.waits_on(task);
+        let count = going.len();
+        let mut names: Vec<String> = going
+            .iter()
+            .map(|task| self.name_and_cards(*task))
+            .collect();
+        names.sort_unstable();
         let more = match count.saturating_sub(MOST_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -208,6 +315,15 @@ impl Engine {
             pods(count),
             named.join(", ")
         )
+    }
+
+    /// `team/a`, `team/b (card 0)`.
+    fn name_and_cards(&self, task: TaskIx) -> String {
+        let name = self.state.task_key(task);
+        match self.card_names(task) {
+            cards if cards.is_empty() => name,
+            cards => format!("{name} ({})", cards.join(", ")),
+        }
     }
 
     /// Of whom it waits for.

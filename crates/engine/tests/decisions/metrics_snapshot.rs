@@ -1,10 +1,11 @@
 //! What metrics and those who measure are told.
 
-use pumice_framework::{Observer, Stage};
+use pumice_framework::{EvictionTally, Observer, Stage};
 use pumice_model::Delta;
 use pumice_model::resource::CPU;
 
 use crate::cluster::*;
+use crate::victims::{PREEMPT, Plans, cluster, ranked, runs, small};
 
 #[test]
 fn waiting_pods_are_counted_by_why_they_wait() {
@@ -158,4 +159,47 @@ fn an_observer_sees_every_part_of_a_cycle() {
         "/Close",
     ];
     assert_eq!(seen.0, expected);
+}
+
+#[test]
+fn plans_that_evict_and_nodes_weighed_for_them_are_counted_since_the_last_look() {
+    let mut all = cluster(PREEMPT).node(small("n1")).node(small("n2"));
+    for (node, name) in [("n1", "a"), ("n1", "b"), ("n2", "c")] {
+        all = runs(all, "low", node, name, "2c");
+    }
+    // `n2` has room for one of two, `n1` for the other once one pod is gone.
+    let mut all = all
+        .group(ranked("high", group("new", 2)))
+        .pod(member("new", pod("new1", "2c")))
+        .pod(member("new", pod("new2", "2c")));
+    let plan = all.plan();
+    assert_eq!(
+        plan.iter().filter(|line| line.starts_with('-')).count(),
+        1,
+        "{plan:?}"
+    );
+    let tally = all.engine.metrics_snapshot().evictions;
+    assert_eq!(
+        tally.plans.into_iter().collect::<Vec<_>>(),
+        [("preempt", 1)]
+    );
+    assert!(tally.attempts >= 1, "{}", tally.attempts);
+    assert!(
+        matches!(tally.last_victims, Some(1 | 2)),
+        "{:?}",
+        tally.last_victims
+    );
+    assert_eq!(
+        all.engine.metrics_snapshot().evictions,
+        EvictionTally::default()
+    );
+    // Somebody for whom nobody goes: looked for, and no plan.
+    let mut vain = runs(cluster(PREEMPT).node(small("n1")), "low", "n1", "old", "1c");
+    vain = runs(vain, "high", "n1", "kept", "3c");
+    let mut vain = vain
+        .group(ranked("high", group("new", 1)))
+        .pod(member("new", pod("new", "2c")));
+    assert_eq!(vain.plan(), [""; 0]);
+    let tally = vain.engine.metrics_snapshot().evictions;
+    assert!(tally.plans.is_empty(), "{:?}", tally.plans);
 }

@@ -361,7 +361,7 @@ fn a_gate_counts_what_might_go_for_one_group_once() {
 }
 
 /// The usual tiers with an action that takes gangs as a whole.
-fn for_gangs(arguments: &str) -> String {
+pub fn for_gangs(arguments: &str) -> String {
     format!(
         "actions: \"enqueue, allocate, gangpreempt\"\n{arguments}\
          tiers: [{{plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}, {{name: predicates}}]}}]\n"
@@ -410,7 +410,7 @@ fn for_a_gang_the_cheapest_gang_goes_and_no_more_than_needed() {
 }
 
 /// vGPUs under `preempt`.
-const CARDS: &str = "actions: \"enqueue, allocate, preempt\"\n\
+pub const CARDS: &str = "actions: \"enqueue, allocate, preempt\"\n\
                      tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
                      {name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n";
 

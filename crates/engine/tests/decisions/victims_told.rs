@@ -4,7 +4,10 @@ use pumice_model::Delta;
 use pumice_model::object::{PodObject, PreemptableMark};
 
 use crate::cluster::*;
-use crate::victims::{GANGS_PROTECTED, PREEMPT, Plans, cluster, ranked, runs, small};
+use crate::devices::{holding, two_cards, vgpu};
+use crate::victims::{
+    CARDS, GANGS_PROTECTED, PREEMPT, Plans, cluster, for_gangs, ranked, runs, small,
+};
 use crate::views::pod_view;
 
 const RECLAIM: &str = r#"
@@ -225,4 +228,111 @@ fn numbers_that_move_are_not_written_at_once_and_a_new_kind_of_reason_is() {
     assert!(!is_told && one != other, "{one}: {other}");
     let (is_told, marked) = writes("marked", PreemptableMark::No);
     assert!(is_told, "{marked}");
+}
+
+#[test]
+fn why_no_bundle_does_for_a_gang_is_told() {
+    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
+    let all = |arguments: &str, min, class: &str| {
+        let old = |at: usize, node| on(node, member("old", pod(&format!("old{at}"), "4c")));
+        let mut all = cluster(&for_gangs(arguments))
+            .node(small("n1"))
+            .node(small("n2"))
+            .group(ranked(class, group("old", min)))
+            .pod(old(1, "n1"))
+            .pod(old(2, "n2"))
+            .group(ranked("high", group("new", 3)));
+        for at in 0..3 {
+            all = all.pod(member("new", pod(&format!("new{at}"), "4c")));
+        }
+        assert_eq!(all.plan(), [""; 0]);
+        told(&all, "new0")
+    };
+    assert_eq!(
+        all("", 2, "low"),
+        "gangpreempt: 1 whole gang (2 pods) may go, but the gang has no room even without all of them; 2 pods \
+         more of the gang would have room, which is not enough"
+    );
+    assert_eq!(
+        all("", 1, "low"),
+        "gangpreempt: 1 pod that its job can spare and 1 whole gang (2 pods) may go, but the gang has no room \
+         even without all of them; 2 pods more of the gang would have room, which is not enough"
+    );
+    assert_eq!(
+        all(no_whole, 2, "low"),
+        "gangpreempt: nobody may go: 2 needed by their gangs; 1 whole gang (2 pods) might go, were \
+         allowWholeBundle of the action on"
+    );
+    assert_eq!(
+        all("", 2, "high"),
+        "gangpreempt: nobody may go: 2 of equal or higher priority"
+    );
+}
+
+#[test]
+fn a_gang_whose_policy_is_never_is_told() {
+    let never = PodObject {
+        preempts: Some(false),
+        ..member("new", pod("new", "4c"))
+    };
+    let all = cluster(&for_gangs("")).node(small("n1"));
+    let all = runs(all, "low", "n1", "old", "4c");
+    let mut all = all.group(ranked("high", group("new", 1))).pod(never);
+    assert_eq!(all.plan(), [""; 0]);
+    assert_eq!(
+        told(&all, "new"),
+        "gangpreempt: the pod's preemption policy is Never"
+    );
+}
+
+#[test]
+fn who_is_on_which_card_and_why_that_does_not_do_is_told() {
+    let kept = |name: &str| PodObject {
+        preemptable: PreemptableMark::No,
+        ..member(name, vgpu(name, 10_000))
+    };
+    let all = cluster(CARDS)
+        .node(two_cards("n1"))
+        .group(ranked("low", group("a", 0)))
+        .pod(on(
+            "n1",
+            holding("GPU-aa,NVIDIA,12000,0:", member("a", vgpu("a", 12_000))),
+        ))
+        .group(ranked("low", group("b", 0)))
+        .pod(on("n1", holding("GPU-aa,NVIDIA,10000,0:", kept("b"))))
+        .group(ranked("high", group("c", 0)))
+        .pod(on(
+            "n1",
+            holding("GPU-bb,NVIDIA,20000,0:", member("c", vgpu("c", 20_000))),
+        ));
+    let mut served = all
+        .group(ranked("high", group("new", 1)))
+        .pod(member("new", vgpu("new", 14_000)));
+    assert_eq!(served.plan(), ["-a", "new (n1)"]);
+    let (_, message) = served.why("new");
+    assert!(
+        message.contains("being evicted: ns/a (card 0 (GPU-aa))"),
+        "{message}"
+    );
+    let view = pod_view(&served.engine, "new");
+    let frees: Vec<String> = view.frees.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        frees,
+        ["evicting ns/a on node n1 frees card 0 (GPU-aa): memory 12000"]
+    );
+    // Too large for either card, whoever goes.
+    let mut served = served
+        .group(ranked("high", group("whole", 1)))
+        .pod(member("whole", vgpu("whole", 24_576)));
+    served.gone("a");
+    served.plan();
+    assert_eq!(served.plan(), [""; 0]);
+    let told = told(&served, "whole");
+    for part in [
+        "; on node n1: card 0 (GPU-aa): ns/b stays (marked not to be preempted), ns/new stays (of equal or higher \
+         priority); card 1 (GPU-bb): ns/c stays (of equal or higher priority)",
+        "; what is missing then: ",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
 }

@@ -174,9 +174,11 @@ impl Plugins {
 
     /// What keeps candidates, given as for [`Plugins::victims`], from being evicted for a task: how many
     /// of `kept` each plugin does not allow, each of them counted for the first plugin that says so. Only
-    /// plugins count whose word does: those of the tier that decides, and those with a veto.
+    /// plugins count whose word does: those of the tier that decides, and those with a veto; with `gangs`
+    /// those that are asked by actions that take gangs as a whole.
     pub fn kept_by_plugin(
         &self,
+        gangs: bool,
         state: &State,
         purpose: Purpose,
         preemptor: TaskIx,
@@ -184,7 +186,13 @@ impl Plugins {
         kept: &mut FxHashSet<TaskIx>,
     ) -> Vec<(&'static str, usize)> {
         let tiers: Vec<(Vec<&'static str>, Vec<VictimAnswer<TaskIx>>)> = self
-            .victim_answers(|_| true, state, purpose, preemptor, candidates)
+            .victim_answers(
+                |point| !gangs || !point.keeps_minimum(),
+                state,
+                purpose,
+                preemptor,
+                candidates,
+            )
             .map(|tier| tier.unzip())
             .collect();
         let decides = tiers

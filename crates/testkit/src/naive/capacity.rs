@@ -314,42 +314,6 @@ pub fn within_limits(cycle: &Cycle, plugin: &PluginConf, queue: &str, uid: &str)
     !tree.is_held(queue) && tree.line(queue).iter().all(holds)
 }
 
-/// `capability` of the queue and of all above it holds with a task that waits, even if pods stayed whose
-/// eviction was decided and that are not being deleted yet (spec/07 §5).
-pub fn leaves_room_if_all_stay(
-    cycle: &Cycle,
-    plugin: &PluginConf,
-    queue: &str,
-    task: &Task,
-) -> bool {
-    let tree = Tree::new(cycle, plugin);
-    let request = task.charged();
-    let in_doubt = |name: &str| {
-        let mut sum = Res::new();
-        for other in cycle.world.tasks.values() {
-            let job = other.job.as_ref().and_then(|job| cycle.world.jobs.get(job));
-            let is_below = job.is_some_and(|job| {
-                cycle.world.queues.contains_key(&job.queue) && tree.line(&job.queue).contains(&name)
-            });
-            if other.status == Status::Releasing && !other.pod.deleting && is_below {
-                add(&mut sum, &other.charged());
-            }
-        }
-        sum
-    };
-    let holds = |name: &&str| {
-        let (mut held, in_doubt) = (tree.held(name), in_doubt(name));
-        add(&mut held, &in_doubt);
-        let mut limits = tree.queue(name).capability.iter();
-        limits.all(|(resource, limit)| {
-            let asked = get(&request, resource);
-            let is_none = *limit <= 0 && (resource == "cpu" || resource == "memory");
-            asked <= 0 || is_none || get(&held, resource) + asked <= *limit
-        })
-    };
-    tree.line(queue).iter().all(holds)
-}
-
 /// Allocatable.
 pub fn allocatable(cycle: &Cycle, plugin: &PluginConf, queue: &str, task: &Task) -> bool {
     queue_share::is_open(cycle, queue) && within_limits(cycle, plugin, queue, &task.pod.uid)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use pumice_model::object::{GroupPhase, QueueState};
 
 use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
+use super::victims::with_world;
 use super::{Cycle, capacity};
 
 /// Amounts while they are divided.
@@ -202,35 +203,18 @@ fn proportion_allocatable(cycle: &Cycle, queue: &str, task: &Task) -> bool {
 /// Limits of the queue of a waiting task hold, even if pods stayed whose eviction was decided and that are not
 /// being deleted yet (spec/07 §5).
 pub fn leaves_room_if_all_stay(cycle: &Cycle, uid: &str) -> bool {
-    let world = &cycle.world;
-    let task = &world.tasks[uid];
-    let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
-    let Some(queue) = job
-        .map(|job| &job.queue)
-        .filter(|queue| world.queues.contains_key(*queue))
-    else {
-        return true;
-    };
-    let mut held = task.charged();
-    add(&mut held, &allocated(cycle, queue));
-    for (key, _) in jobs_of(world, queue) {
-        let tasks = world.tasks_of(key).into_iter();
-        let in_doubt = tasks.filter(|task| task.status == Status::Releasing && !task.pod.deleting);
-        in_doubt.for_each(|task| add(&mut held, &task.charged()));
+    let mut world = cycle.world.clone();
+    let mut doubts = false;
+    for task in world.tasks.values_mut() {
+        if task.status == Status::Releasing && !task.pod.deleting {
+            task.status = Status::Running;
+            doubts = true;
+        }
     }
-    let request = task.charged();
-    let mut limits = world.queues[queue].capability.iter();
-    let holds = limits.all(|(name, limit)| {
-        let is_none = *limit <= 0 && (name == "cpu" || name == "memory");
-        is_none || get(&request, name) <= 0 || get(&held, name) <= *limit
-    });
-    let mut plugins = cycle.plugins();
-    plugins.all(|plugin| match plugin.name.as_str() {
-        _ if !plugin.enabled.allocatable => true,
-        "proportion" => holds,
-        "capacity" => capacity::leaves_room_if_all_stay(cycle, plugin, queue, task),
-        _ => true,
-    })
+    let job = world.tasks[uid].job.as_ref();
+    let queue = job.and_then(|job| Some(world.jobs.get(job)?.queue.clone()));
+    let queue = queue.filter(|queue| doubts && world.queues.contains_key(queue));
+    queue.is_none_or(|queue| within_limits(&with_world(cycle, world), &queue, uid))
 }
 
 /// Whether the queue has no more than its capability names, of what the task asks: everything that is

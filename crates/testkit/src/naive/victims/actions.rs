@@ -16,31 +16,28 @@ use crate::naive::{Cycle, gates, order, queue_share};
 
 /// The action `preempt`: within queues, then within jobs.
 pub fn preempt(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, _, mut jobs| {
-        let mut had_turns = Vec::new();
-        while let Some(job) = take_first_job(cycle, &mut jobs) {
-            turn(cycle, Purpose::Preempt, &job);
-            had_turns.push(job);
+    each_queue(cycle, |cycle, _, jobs| {
+        for job in &jobs {
+            turn(cycle, Purpose::Preempt, job);
         }
-        had_turns.iter().for_each(|job| within_job(cycle, job));
+        jobs.iter().for_each(|job| within_job(cycle, job));
     });
 }
 
 /// The action `reclaim`: from other queues.
 pub fn reclaim(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, queue, mut jobs| {
-        while !queue_share::overused(cycle, queue)
-            && let Some(job) = take_first_job(cycle, &mut jobs)
-        {
-            turn(cycle, Purpose::Reclaim, &job);
+    each_queue(cycle, |cycle, queue, jobs| {
+        if !queue_share::overused(cycle, queue) {
+            jobs.iter()
+                .for_each(|job| turn(cycle, Purpose::Reclaim, job));
         }
     });
 }
 
 /// The action `gangpreempt`.
 pub fn gang_preempt(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, _, mut jobs| {
-        while let Some(job) = take_first_job(cycle, &mut jobs) {
+    each_queue(cycle, |cycle, _, jobs| {
+        for job in jobs {
             gangs::turn(cycle, Purpose::GangPreempt, &job);
         }
     });
@@ -48,17 +45,18 @@ pub fn gang_preempt(cycle: &mut Cycle) {
 
 /// The action `gangreclaim`.
 pub fn gang_reclaim(cycle: &mut Cycle) {
-    each_queue(cycle, |cycle, queue, mut jobs| {
-        while !queue_share::overused(cycle, queue)
-            && let Some(job) = take_first_job(cycle, &mut jobs)
-        {
-            gangs::turn(cycle, Purpose::GangReclaim, &job);
+    each_queue(cycle, |cycle, queue, jobs| {
+        for job in jobs {
+            if !queue_share::overused(cycle, queue) {
+                gangs::turn(cycle, Purpose::GangReclaim, &job);
+            }
         }
     });
 }
 
-/// Queues in their order, each with its jobs that have pods that wait, and starve when the action begins.
-fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, BTreeSet<String>)) {
+/// Queues, each with its jobs that have pods that wait, and starve when the action begins: both in the order
+/// that holds then.
+fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, Vec<String>)) {
     let mut queues: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
         let waits = !preemptors(&cycle.world, key).is_empty();
@@ -67,9 +65,14 @@ fn each_queue(cycle: &mut Cycle, mut serve: impl FnMut(&mut Cycle, &str, BTreeSe
             jobs.insert(key.clone());
         }
     }
+    let mut turns = Vec::new();
     while let Some(queue) = order::first(queues.keys(), |l, r| order::queues(cycle, l, r)) {
         let queue = queue.clone();
-        let jobs = queues.remove(&queue).unwrap_or_default();
+        let mut left = queues.remove(&queue).unwrap_or_default();
+        let jobs = std::iter::from_fn(|| take_first_job(cycle, &mut left)).collect();
+        turns.push((queue, jobs));
+    }
+    for (queue, jobs) in turns {
         serve(cycle, &queue, jobs);
     }
 }

@@ -19,6 +19,7 @@ mod tests;
 pub use actions::{gang_preempt, gang_reclaim, preempt, reclaim};
 pub use admission::might_go;
 pub use promises::hold_promises;
+pub use sets::with_world;
 
 /// What pods are evicted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
