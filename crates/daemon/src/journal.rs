@@ -20,11 +20,29 @@ pub struct JournalEntry {
     pub pod: String,
     /// UID of the pod.
     pub uid: String,
-    /// Node chosen.
+    /// Node chosen; of a pod that is evicted, the one it leaves.
     pub node: String,
     /// `namespace/name` of its PodGroup; empty for a bare pod.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
+    /// Of an eviction: what it is for.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub eviction: Option<JournalEviction>,
+}
+
+/// Why a pod is evicted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JournalEviction {
+    /// The action: `preempt`, `reclaim`, `shuffle`.
+    pub action: &'static str,
+    /// The job that gets the room: `namespace/name` of its PodGroup, or of the pod that has none; `shuffle`
+    /// makes room for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evicted_for: Option<String>,
+    /// What is freed of cards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<String>,
 }
 
 /// The last [`KEPT`] decisions, oldest first.

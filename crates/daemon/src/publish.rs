@@ -14,14 +14,14 @@ use pumice_cluster::lease::TermWatch;
 use pumice_decider::{Effect, LogLevel, LogLine, StepResult};
 use pumice_engine::{BindWait, Decisions, Engine};
 use pumice_ingest::ObjectProblem;
-use pumice_model::JobIx;
+use pumice_model::{JobIx, NodeIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::Notify;
 
 use pumice_process::rfc3339;
 
 use crate::clock::DeciderClock;
-use crate::journal::{Journal, JournalEntry};
+use crate::journal::{Journal, JournalEntry, JournalEviction};
 
 /// Lines of the log that come in floods are written this often, with how many there were.
 const FLOOD_PERIOD: Duration = Duration::from_secs(30);
@@ -147,17 +147,30 @@ impl Publisher {
     pub fn record(&mut self, engine: &Engine, decisions: &Decisions, step: &StepResult) {
         let state = engine.state();
         let now = step.at.as_secs_f64();
-        for bind in &decisions.binds {
-            let task = state.task(bind.task);
+        let entry = |ix: TaskIx, node: Option<NodeIx>, eviction| {
+            let task = state.task(ix);
             let group = task.job.filter(|job| state.job(*job).group().is_some());
-            self.journal.add(JournalEntry {
+            JournalEntry {
                 time: rfc3339(now),
                 cycle: engine.cycles(),
-                pod: state.task_key(bind.task),
+                pod: state.task_key(ix),
                 uid: task.uid.to_string(),
-                node: state.nodes().object(bind.node).name.clone(),
+                node: node.map_or_else(String::new, |node| state.nodes().object(node).name.clone()),
                 group: group.map_or_else(String::new, |job| state.job_key(job)),
-            });
+                eviction,
+            }
+        };
+        for eviction in &decisions.evictions {
+            let why = JournalEviction {
+                action: eviction.reason,
+                evicted_for: eviction.by.map(|by| state.job_key(by)),
+                cards: engine.held_cards(eviction.task),
+            };
+            let node = state.task(eviction.task).node;
+            self.journal.add(entry(eviction.task, node, Some(why)));
+        }
+        for bind in &decisions.binds {
+            self.journal.add(entry(bind.task, Some(bind.node), None));
             self.numbers.placed(&self.metrics, engine, bind.task, now);
         }
         self.cycle_took(step.took, decisions);

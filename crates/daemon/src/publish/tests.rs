@@ -2,7 +2,9 @@
 
 use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_model::Delta;
-use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, QueueObject};
+use pumice_model::object::{
+    GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, PriorityClassObject, QueueObject,
+};
 
 use super::*;
 
@@ -139,5 +141,56 @@ fn objects_that_cannot_be_read_are_counted_until_they_can() {
         let text = publisher.metrics.text().expect("text");
         let line = format!("pumice_unreadable_objects{{kind=\"Pod\"}} {count}");
         assert!(text.contains(&line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn who_is_evicted_for_whom_stands_among_the_decisions() {
+    let conf = "actions: \"allocate, preempt\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n    \
+                enablePreemptable: false\n  - name: predicates\n";
+    let parsed = pumice_conf::parse(conf, &pumice_engine::REGISTRY);
+    let mut engine = Engine::new(&parsed.config.expect("valid"), "default");
+    let class = Delta::PriorityClassApply(PriorityClassObject {
+        name: "high".to_owned(),
+        value: 10,
+        ..PriorityClassObject::default()
+    });
+    let running = PodObject {
+        node: Some("n1".to_owned()),
+        phase: PodPhase::Running,
+        ..member("old")
+    };
+    let lone = PodObject {
+        group: None,
+        priority_class: "high".to_owned(),
+        ..member("new")
+    };
+    let objects = [
+        class,
+        queue(),
+        node("n1", 1000),
+        gang(1),
+        apply(running),
+        apply(lone),
+    ];
+    objects.into_iter().for_each(|delta| engine.apply(delta));
+    let mut publisher = publisher();
+    let step = StepResult::default();
+    // It is admitted in the first cycle.
+    for now_s in 0..2 {
+        let decisions = engine.cycle(now_s);
+        publisher.record(&engine, &decisions, &step);
+    }
+    let journal = publisher.journal.json();
+    let entry = &journal["decisions"][0];
+    let expected = [
+        ("pod", "ns/old"),
+        ("node", "n1"),
+        ("group", "ns/g"),
+        ("action", "preempt"),
+        ("evictedFor", "ns/new"),
+    ];
+    for (key, value) in expected {
+        assert_eq!(entry[key], value, "{journal}");
     }
 }
