@@ -10,8 +10,9 @@ use pumice_conf::Config;
 use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
-    cluster, conf_text, evicting_conf_text, full_cluster, full_tree_cluster, npu_cluster,
-    npu_conf_text, tree_conf_text, wide_cluster,
+    cluster, conf_text, evicting_conf_text, full_cluster, full_protected_cluster,
+    full_tree_cluster, npu_cluster, npu_conf_text, protecting_conf_text, tree_conf_text,
+    wide_cluster,
 };
 use pumice_testkit::naive::{self, Outcome};
 
@@ -27,8 +28,14 @@ const EVICTING_CASES: u64 = 1000;
 /// Full clusters whose queues have amounts of their own.
 const TREE_CASES: u64 = 300;
 
+/// Full clusters with pods that plugins protect.
+const PROTECTED_CASES: u64 = 300;
+
 /// Others of them that told the two apart once.
 const EVICTING_FOUND: &[u64] = &[2158, 2320];
+
+/// Such clusters with protected pods.
+const PROTECTED_FOUND: &[u64] = &[854];
 
 /// Random wide ones.
 const WIDE_CASES: u64 = 24;
@@ -249,6 +256,25 @@ fn queues_with_amounts_give_and_take_as_by_the_naive_loop() {
             .is_some_and(|number| *number > cases / 8)
     };
     assert!(enough("preempt") && enough("reclaim"), "{by_reason:?}");
+    assert!(by_reason.len() == 4, "{by_reason:?}");
+}
+
+#[test]
+fn whoever_is_protected_and_gangs_as_a_whole_go_as_by_the_naive_loop() {
+    let mut by_reason = BTreeMap::<String, u64>::new();
+    let seeds = run::seeds(0, PROTECTED_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds.chain(PROTECTED_FOUND.iter().copied()) {
+        let cycles = if seed % 4 == 0 { 4 } else { 1 };
+        let objects = full_protected_cluster(seed);
+        let outcome = check_under(&protecting_conf_text(seed), seed, &objects, cycles);
+        for (_, reason, _) in outcome.evictions {
+            *by_reason.entry(reason).or_default() += 1;
+        }
+    }
+    // The cases are not trivial.
+    let enough = by_reason.values().all(|number| *number > cases / 30);
+    assert!(enough && by_reason.len() == 4, "{by_reason:?}");
 }
 
 #[test]

@@ -227,11 +227,11 @@ fn bundles(
     let mut victims: Vec<RankedVictim> = Vec::new();
     for node in state.nodes().indices() {
         let there = candidates::unmarked(session, scope, node);
-        victims.extend(
-            there
-                .into_iter()
-                .filter(|victim| state.task(victim.task).job != Some(own)),
-        );
+        victims.extend(there.into_iter().filter(|victim| {
+            let (task, purpose) = (victim.task, scope.purpose);
+            state.task(task).job != Some(own)
+                && !plugins.is_never_victim_of_gangs(state, purpose, preemptor, task)
+        }));
     }
     candidates::sort(state, &mut victims);
     let tasks: Vec<TaskIx> = victims.iter().map(|victim| victim.task).collect();

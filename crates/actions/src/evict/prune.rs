@@ -2,8 +2,8 @@
 //! another needless.
 
 use pumice_framework::{Checkpoint, Session};
-use pumice_model::{NodeIx, TaskIx};
-use rustc_hash::FxHashMap;
+use pumice_model::{NodeIx, ResIx, TaskIx};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cost::VictimRank;
 use super::sets::{Beneficiary, place_for};
@@ -17,20 +17,22 @@ pub fn take_back_needless(
     by: Beneficiary,
     start: Checkpoint,
 ) {
-    let mut placed: FxHashMap<NodeIx, usize> = FxHashMap::default();
+    let mut placed: FxHashMap<NodeIx, Placed> = FxHashMap::default();
     for task in session.placed_since(start) {
         if let Some(node) = session.state.task(task).node {
-            *placed.entry(node).or_default() += 1;
+            let there = placed.entry(node).or_default();
+            there.pods += 1;
+            let request = session.state.shape(task).request.iter();
+            let asked = request.filter(|(_, amount)| *amount > 0);
+            there.asked.extend(asked.map(|(resource, _)| resource));
         }
     }
     let evicted = session.evicted_since(start).into_iter();
     let mut suspects: Vec<TaskIx> = evicted
         .filter(|victim| {
             let node = session.state.task(*victim).node;
-            let several = node
-                .and_then(|node| placed.get(&node))
-                .is_some_and(|count| *count > 1);
-            several && !is_needed(session, *victim)
+            let there = node.and_then(|node| placed.get(&node));
+            there.is_some_and(|there| there.pods > 1 && !is_needed(session, there, *victim))
         })
         .collect();
     // Cheapest first, so that the dearest is at the end.
@@ -42,20 +44,33 @@ pub fn take_back_needless(
         VictimRank::of(state, *victim, distance)
     });
     while let Some(victim) = suspects.pop() {
-        if !is_needed(session, victim) {
+        let node = session.state.task(victim).node;
+        let there = node.and_then(|node| placed.get(&node));
+        if there.is_some_and(|there| !is_needed(session, there, victim)) {
             replay_without(session, kernel, by, start, victim);
         }
     }
 }
 
-/// Whether the node would hold more than it has were the victim not evicted.
-fn is_needed(session: &Session, victim: TaskIx) -> bool {
+/// What a plan places on a node.
+#[derive(Default)]
+struct Placed {
+    pods: usize,
+    /// The resources they ask.
+    asked: FxHashSet<ResIx>,
+}
+
+/// Whether the node would hold more than it has of what is asked there were the victim not evicted.
+fn is_needed(session: &Session, there: &Placed, victim: TaskIx) -> bool {
     let (state, task) = (&*session.state, session.state.task(victim));
     let Some(node) = task.node else { return true };
     let request = &state.shape(victim).request;
     let mut amounts = request.iter();
-    amounts
-        .any(|(resource, amount)| amount > 0 && state.nodes().future_idle(resource, node) < amount)
+    amounts.any(|(resource, amount)| {
+        amount > 0
+            && there.asked.contains(&resource)
+            && state.nodes().future_idle(resource, node) < amount
+    })
 }
 
 /// Takes all steps since the checkpoint anew, without one eviction, if every placement is still possible.

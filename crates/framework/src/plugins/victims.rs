@@ -128,7 +128,33 @@ impl Plugins {
         preemptor: TaskIx,
         candidate: TaskIx,
     ) -> bool {
-        let asked = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
+        self.is_never_by(|_| true, state, purpose, preemptor, candidate)
+    }
+
+    /// The same for actions that take gangs as a whole.
+    pub fn is_never_victim_of_gangs(
+        &self,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> bool {
+        let others = |point: &dyn Victims| !point.keeps_minimum();
+        self.is_never_by(others, state, purpose, preemptor, candidate)
+    }
+
+    fn is_never_by(
+        &self,
+        is_asked: impl Fn(&dyn Victims) -> bool + Copy,
+        state: &State,
+        purpose: Purpose,
+        preemptor: TaskIx,
+        candidate: TaskIx,
+    ) -> bool {
+        let all = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
+        let asked = all.map(|tier| tier.filter(move |point| is_asked(*point)).peekable());
+        // A tier in which nobody is asked leaves the decision to the next one.
+        let asked = asked.filter_map(|mut tier| tier.peek().is_some().then_some(tier));
         let never = |point: &dyn Victims| point.never(state, purpose, preemptor, candidate);
         tiers::is_never_victim(asked.map(|tier| tier.map(never)))
     }

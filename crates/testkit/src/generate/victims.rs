@@ -1,5 +1,6 @@
 //! Full clusters: low priority fills the nodes, others come.
 
+mod protected;
 mod trees;
 
 use std::fmt::Write;
@@ -40,6 +41,8 @@ struct Features {
     odd: bool,
     /// Queues have amounts of their own, and stand above and below each other.
     amounts: bool,
+    /// There are budgets, cool-downs, critical pods, and queues in the tree of `drf`.
+    protected: bool,
 }
 
 impl Features {
@@ -57,6 +60,7 @@ impl Features {
             devices: rng.one_in(5),
             odd: rng.one_in(3),
             amounts: false,
+            protected: false,
         }
     }
 }
@@ -84,13 +88,28 @@ pub fn full_tree_cluster(seed: u64) -> Vec<Delta> {
     filled(&mut rng, &features)
 }
 
+/// As [`full_cluster`], with pods that plugins protect and queues in the tree of `drf`.
+#[must_use]
+pub fn full_protected_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 35);
+    let features = Features {
+        protected: true,
+        anti_affinity: false,
+        ..Features::new(&mut rng)
+    };
+    filled(&mut rng, &features)
+}
+
 fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
     let number = rng.between(1, 4);
     let mut nodes: Vec<NodeObject> = (0..number).map(|at| node(rng, features, at)).collect();
-    let queues = match features.amounts {
+    let mut queues = match features.amounts {
         true => trees::queues(rng, features.odd),
         false => queues(rng, features),
     };
+    if features.protected {
+        protected::place(rng, &mut queues);
+    }
     let names = trees::names_for_jobs(&queues);
     let (mut groups, mut all) = (Vec::new(), Vec::new());
     for index in 0..rng.between(2, 5) {
@@ -137,6 +156,9 @@ fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
             ..Theme::new(rng)
         };
         deltas.extend(super::devices::furnish(rng, &theme, &mut nodes, &mut all));
+    }
+    if features.protected {
+        deltas.extend(protected::furnish(rng, &mut all));
     }
     deltas.extend(classes(rng));
     deltas.extend(nodes.into_iter().map(|it| Delta::NodeApply(Box::new(it))));
@@ -187,7 +209,10 @@ fn node(rng: &mut Rng, features: &Features, index: usize) -> NodeObject {
 }
 
 fn queues(rng: &mut Rng, features: &Features) -> Vec<QueueObject> {
-    let number = rng.pick(&[1, 1, 1, 2, 2, 3]);
+    let number = match features.protected {
+        true => rng.pick(&[1, 2, 3, 3]),
+        false => rng.pick(&[1, 1, 1, 2, 2, 3]),
+    };
     let names = ["default", "q1", "q2", "q3"];
     let queue = |name: &&str| {
         let mut queue = QueueObject {
@@ -421,21 +446,39 @@ const TIERS: [&[Entry]; 2] = [
 /// switches.
 #[must_use]
 pub fn evicting_conf_text(seed: u64) -> String {
-    conf_of(&mut Rng::new(seed, 32), &TIERS)
+    conf_of(&mut Rng::new(seed, 32), ACTIONS, &TIERS)
 }
 
 /// A configuration with the plugin `capacity`, otherwise as [`evicting_conf_text`].
 #[must_use]
 pub fn tree_conf_text(seed: u64) -> String {
     let mut rng = Rng::new(seed, 34);
-    let mut text = conf_of(&mut rng, &trees::TIERS);
+    let actions = match rng.one_in(3) {
+        true => protected::ACTIONS,
+        false => ACTIONS,
+    };
+    let mut text = conf_of(&mut rng, actions, &trees::TIERS);
     trees::argue(&mut rng, &mut text);
     text
 }
 
-fn conf_of(rng: &mut Rng, tiers: &[&[Entry]]) -> String {
+/// A configuration with plugins that protect, and at times with the actions that take gangs as a whole.
+#[must_use]
+pub fn protecting_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 36);
+    let by_tree = rng.one_in(3);
+    let tiers = match by_tree {
+        true => &protected::BY_TREE,
+        false => &protected::BY_WEIGHT,
+    };
+    let mut text = conf_of(&mut rng, protected::ACTIONS, tiers);
+    protected::argue(&mut rng, &mut text, by_tree);
+    text
+}
+
+fn conf_of(rng: &mut Rng, actions: &[&str], tiers: &[&[Entry]]) -> String {
     let is_usual = rng.one_in(3);
-    let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
+    let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(actions));
     let mut plugins: Vec<Entry> = Vec::new();
     let mut starts = Vec::new();
     for tier in tiers {

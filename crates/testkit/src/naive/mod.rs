@@ -52,7 +52,7 @@ pub const START_S: i64 = 15;
 pub struct Outcome {
     /// Committed placements as (`namespace/pod`, node), in decision order, over all cycles.
     pub binds: Vec<(String, String)>,
-    /// What bound pods hold of shared devices, as their annotations say it, by pod.
+    /// What pods hold of shared devices that were bound, as their annotations say it, by pod.
     pub devices: BTreeMap<String, Pairs>,
     /// Pods that wait on a node for resources being released, at the end of the last cycle before
     /// anything is forgotten, as (`namespace/pod`, node), by pod.
@@ -86,6 +86,10 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
         cycle.run();
         world = cycle.world;
         outcome.pipelined = pipelined(&world);
+        let bound = |pod: &String| world.binds.iter().any(|(bound, _)| bound == pod);
+        let mut devices = devices::allocations(&world);
+        devices.retain(|pod, _| bound(pod));
+        outcome.devices.extend(devices);
         world.next_cycle();
         leave(&mut world, number + 1, default_queue);
     }
@@ -101,9 +105,6 @@ pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles:
             outcome.conditions.insert(key.clone(), all);
         }
     }
-    outcome.devices = devices::allocations(&world);
-    let bound = |pod: &String| world.binds.iter().any(|(bound, _)| bound == pod);
-    outcome.devices.retain(|pod, _| bound(pod));
     outcome.binds = world.binds;
     outcome.nominations = world.nominations;
     let evictions = world.evictions.into_iter();
@@ -216,6 +217,8 @@ impl<'a> Cycle<'a> {
                 "backfill" => backfill::run(self),
                 "preempt" => victims::preempt(self),
                 "reclaim" => victims::reclaim(self),
+                "gangpreempt" => victims::gang_preempt(self),
+                "gangreclaim" => victims::gang_reclaim(self),
                 _ => {}
             }
         }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Amounts, Gates, GroupCondition, GroupObject, NodeObject, Pairs, PodObject, PriorityClassObject,
-    QueueObject, Selector, SelectorOp, WorkloadObject,
+    Amounts, BudgetObject, Gates, GroupCondition, GroupObject, NodeObject, Pairs, PodObject,
+    PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
 use super::START_S;
@@ -106,6 +106,8 @@ pub struct Eviction {
     pub pod: String,
     /// `preempt` or `reclaim`.
     pub reason: String,
+    /// The pod as it was.
+    pub object: Rc<PodObject>,
     /// Key of the job it makes room for.
     pub by: String,
     /// Number of the cycle, from 0.
@@ -197,6 +199,8 @@ pub struct World {
     pub nominations: Vec<(String, String)>,
     /// Number of plans that evicted so far.
     pub plans: u64,
+    /// PodDisruptionBudgets.
+    pub budgets: Vec<BudgetObject>,
     /// Priority classes by name.
     pub classes: BTreeMap<String, PriorityClassObject>,
     /// What all nodes offer together.
@@ -320,6 +324,7 @@ impl World {
             }
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
+            Delta::BudgetApply(budget) => self.budgets.push(BudgetObject::clone(budget)),
             Delta::PriorityClassApply(class) => {
                 self.classes.insert(class.name.clone(), class.clone());
             }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_model::object::GroupPhase;
 
-use super::Purpose;
 use super::answers::{evict, may_reclaim};
 use super::candidates::{self, is_starving, preemptors, takes_part};
 use super::promises::promise;
 use super::sets::{Offer, all_still_fit, cheapest, queue_takes, within_limits};
+use super::{Purpose, gangs};
 use crate::naive::place::{Reach, commit, place};
 use crate::naive::state::{Eviction, Status};
 use crate::naive::{Cycle, gates, order, queue_share};
@@ -30,6 +30,26 @@ pub fn reclaim(cycle: &mut Cycle) {
         if !queue_share::overused(cycle, queue) {
             jobs.iter()
                 .for_each(|job| turn(cycle, Purpose::Reclaim, job));
+        }
+    });
+}
+
+/// The action `gangpreempt`.
+pub fn gang_preempt(cycle: &mut Cycle) {
+    each_queue(cycle, |cycle, _, jobs| {
+        for job in jobs {
+            gangs::turn(cycle, Purpose::GangPreempt, &job);
+        }
+    });
+}
+
+/// The action `gangreclaim`.
+pub fn gang_reclaim(cycle: &mut Cycle) {
+    each_queue(cycle, |cycle, queue, jobs| {
+        for job in jobs {
+            if !queue_share::overused(cycle, queue) {
+                gangs::turn(cycle, Purpose::GangReclaim, &job);
+            }
         }
     });
 }
@@ -65,11 +85,11 @@ fn take_first_job(cycle: &Cycle, jobs: &mut BTreeSet<String>) -> Option<String> 
 
 /// What a transaction did so far.
 #[derive(Default)]
-struct Plan {
+pub struct Plan {
     /// UIDs of the placed, in order.
-    placed: Vec<String>,
+    pub placed: Vec<String>,
     /// UIDs of the evicted, with what they were before.
-    evicted: Vec<(String, Status)>,
+    pub evicted: Vec<(String, Status)>,
 }
 
 /// One turn of a job: all of its plan or nothing.
@@ -172,12 +192,13 @@ fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
 }
 
 /// The plan stands: a job that is ready is bound, its other pods are promised their places.
-fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
+pub fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
     cycle.world.plans += 1;
     for (uid, _) in &plan.evicted {
         let eviction = Eviction {
             pod: cycle.world.tasks[uid].name(),
             uid: uid.clone(),
+            object: cycle.world.tasks[uid].pod.clone(),
             reason: purpose.reason().to_owned(),
             by: job.to_owned(),
             cycle: cycle.number,

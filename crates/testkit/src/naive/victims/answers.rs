@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use pumice_conf::PluginConf;
+use pumice_conf::{PluginConf, parse_go_duration};
 
 use super::Purpose;
+use super::budgets::within_budgets;
 use super::sets::with_world;
-use crate::naive::state::{Res, Status, Task, World, add, sub};
+use crate::naive::state::{Res, Status, Task, World, add, label, sub};
 use crate::naive::{Cycle, capacity, hdrf, queue_share};
 
 /// One plugin's answer.
@@ -94,9 +95,11 @@ fn common(candidates: &[String], answers: &[Answer]) -> Vec<String> {
 fn is_below(world: &World, purpose: Purpose, preemptor: &Task, uid: &str) -> bool {
     let victim = &world.tasks[uid];
     match purpose {
-        Purpose::Preempt => job_priority(world, victim) < job_priority(world, preemptor),
+        Purpose::Preempt | Purpose::GangPreempt => {
+            job_priority(world, victim) < job_priority(world, preemptor)
+        }
         Purpose::WithinJob => victim.pod.priority < preemptor.pod.priority,
-        Purpose::Reclaim => false,
+        Purpose::Reclaim | Purpose::GangReclaim => false,
     }
 }
 
@@ -112,7 +115,7 @@ fn answer(
     preemptor: &Task,
     candidates: &[String],
 ) -> Option<Answer> {
-    let reclaims = purpose == Purpose::Reclaim;
+    let reclaims = purpose.reclaims();
     let asked = match reclaims {
         true => plugin.enabled.reclaimable,
         false => plugin.enabled.preemptable,
@@ -139,7 +142,7 @@ fn answer(
                 _ => job_priority(world, task) < job_priority(world, preemptor),
             }))
         }),
-        "gang" => Some(Answer {
+        "gang" if !purpose.is_of_gangs() => Some(Answer {
             protects: true,
             ..answer(match purpose {
                 Purpose::WithinJob => candidates.to_vec(),
@@ -150,7 +153,7 @@ fn answer(
             protects: true,
             ..answer(those(&|task| !is_critical(task)))
         }),
-        "drf" if purpose == Purpose::Preempt => Some(Answer {
+        "drf" if matches!(purpose, Purpose::Preempt | Purpose::GangPreempt) => Some(Answer {
             orders: true,
             ..answer(with_larger_share(cycle, preemptor, candidates))
         }),
@@ -163,6 +166,14 @@ fn answer(
             vetoes: true,
             orders: true,
             ..answer(queue_share::proportion_gives(cycle, preemptor, candidates))
+        }),
+        "cdp" => Some(Answer {
+            protects: true,
+            ..answer(those(&|task| !is_cooling(cycle, task)))
+        }),
+        "pdb" => Some(Answer {
+            vetoes: true,
+            ..answer(within_budgets(cycle, candidates))
         }),
         "capacity" if reclaims => Some(Answer {
             vetoes: true,
@@ -192,6 +203,16 @@ fn beyond_minimum(world: &World, candidates: &[String]) -> Vec<String> {
         }
     }
     victims
+}
+
+/// It got its node so short a time ago that it stays (spec/02 §18).
+fn is_cooling(cycle: &Cycle, task: &Task) -> bool {
+    let key = "volcano.sh/cooldown-time";
+    let text = label(&task.pod.labels, key).or_else(|| label(&task.pod.annotations, key));
+    let lasts_ns = text.and_then(|text| parse_go_duration(text).ok());
+    let since_s = task.pod.scheduled_s.unwrap_or(task.pod.created_s);
+    let ns = |seconds: i64| i128::from(seconds) * 1_000_000_000;
+    lasts_ns.is_some_and(|lasts_ns| ns(since_s) + i128::from(lasts_ns) > ns(cycle.now_s))
 }
 
 fn is_critical(task: &Task) -> bool {

@@ -94,9 +94,9 @@ pub fn is_candidate(world: &World, purpose: Purpose, preemptor: &str, task: &Tas
     };
     let same_queue = world.jobs[preemptor].queue == job.queue;
     let is_of_right_job = match purpose {
-        Purpose::Preempt => key != preemptor && same_queue,
+        Purpose::Preempt | Purpose::GangPreempt => key != preemptor && same_queue,
         Purpose::WithinJob => key == preemptor,
-        Purpose::Reclaim => !same_queue && queue.reclaimable,
+        Purpose::Reclaim | Purpose::GangReclaim => !same_queue && queue.reclaimable,
     };
     is_of_right_job
         && matches!(task.status, Status::Bound | Status::Running)

@@ -8,13 +8,15 @@
 mod actions;
 mod admission;
 mod answers;
+mod budgets;
 mod candidates;
+mod gangs;
 mod promises;
 mod sets;
 #[cfg(test)]
 mod tests;
 
-pub use actions::{preempt, reclaim};
+pub use actions::{gang_preempt, gang_reclaim, preempt, reclaim};
 pub use admission::might_go;
 pub use promises::hold_promises;
 pub use sets::with_world;
@@ -28,6 +30,10 @@ pub enum Purpose {
     WithinJob,
     /// Another queue.
     Reclaim,
+    /// Another job of the same queue, gangs as a whole.
+    GangPreempt,
+    /// Another queue, gangs as a whole.
+    GangReclaim,
 }
 
 impl Purpose {
@@ -36,6 +42,23 @@ impl Purpose {
         match self {
             Self::Preempt | Self::WithinJob => "preempt",
             Self::Reclaim => "reclaim",
+            Self::GangPreempt => "gangpreempt",
+            Self::GangReclaim => "gangreclaim",
         }
+    }
+
+    /// Name of the action.
+    fn action(self) -> &'static str {
+        self.reason()
+    }
+
+    /// Queues have others give up something.
+    fn reclaims(self) -> bool {
+        matches!(self, Self::Reclaim | Self::GangReclaim)
+    }
+
+    /// Gangs are taken as a whole.
+    fn is_of_gangs(self) -> bool {
+        matches!(self, Self::GangPreempt | Self::GangReclaim)
     }
 }

@@ -3,7 +3,8 @@
 use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, HostPort, NodeObject, PodObject, PreemptableMark, PriorityClassObject,
+    BudgetObject, GroupObject, GroupPhase, HostPort, NodeObject, PodObject, PreemptableMark,
+    PriorityClassObject, Selector,
 };
 
 use crate::naive::tests::builders::*;
@@ -393,6 +394,83 @@ fn the_protected_do_not_protect_others() {
         .pods([0, 1].map(|at| on("n0", member("rest", pod(&format!("r{at}"), 2000, GI)))))
         .pods([0, 1].map(|at| member("b", pod(&format!("b{at}"), 2000, GI))));
     assert_eq!(evicted(&run(&usual(), &cluster, 1)), ["ns/r0"]);
+}
+
+#[test]
+fn budgets_let_as_many_go_as_they_say() {
+    let budget = |app: Option<&str>, allowed: i32, disrupted: &[&str]| BudgetObject {
+        namespace: "ns".to_owned(),
+        selector: Some(app.map_or_else(Selector::default, |app| selector(&[("app", app)]))),
+        allowed,
+        disrupted: disrupted.iter().map(|name| (*name).to_owned()).collect(),
+        ..BudgetObject::default()
+    };
+    let of_a = |allowed: i32, disrupted: &[&str]| budget(Some("a"), allowed, disrupted);
+    let nobody = BudgetObject {
+        selector: None,
+        ..budget(None, 0, &[])
+    };
+    let elsewhere = BudgetObject {
+        namespace: "other".to_owned(),
+        ..budget(None, 0, &[])
+    };
+    let cases: &[(&[BudgetObject], &[&str], &[&str])] = &[
+        (&[of_a(1, &[])], &["a0", "a1"], &["a0"]),
+        (&[of_a(0, &["a0"])], &["a0", "a1"], &["a0"]),
+        (
+            &[budget(None, 2, &[]), of_a(1, &[])],
+            &["a0", "a1", "b0"],
+            &["a0", "b0"],
+        ),
+        (&[of_a(0, &[])], &["b0"], &["b0"]),
+        (&[budget(None, 0, &[])], &["b0"], &[]),
+        (&[nobody, elsewhere], &["a0"], &["a0"]),
+    ];
+    for (budgets, pods, expected) in cases {
+        let mut cluster = cluster().nodes([node("n0", 8, 32, 110, &[])]).pods(
+            pods.iter()
+                .map(|name| labelled(on("n0", pod(name, 1000, GI)), &[("app", &name[..1])])),
+        );
+        let budgets = budgets.iter().cloned();
+        let budgets = budgets.map(|budget| Delta::BudgetApply(Box::new(budget)));
+        cluster.0.extend(budgets);
+        let config = usual();
+        let cycle = cluster.cycle(&config);
+        let uids: Vec<String> = pods.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(super::budgets::within_budgets(&cycle, &uids), *expected);
+    }
+}
+
+#[test]
+fn gangs_go_as_a_whole_where_nothing_less_does() {
+    // Four cores: a gang of two that needs both, and two more pods of another of which one may go.
+    let outcome = |wanted: i32, allowed: bool| {
+        let cluster = cluster()
+            .nodes([node("n0", 4, 32, 110, &[])])
+            .groups([
+                of_class("low", group("tight", "", 2, GroupPhase::Running)),
+                of_class("mid", group("loose", "", 1, GroupPhase::Running)),
+                of_class("high", group("new", "", wanted, GroupPhase::Inqueue)),
+            ])
+            .pods([0, 1].map(|at| on("n0", member("tight", pod(&format!("t{at}"), 1000, GI)))))
+            .pods([0, 1].map(|at| on("n0", member("loose", pod(&format!("l{at}"), 1000, GI)))))
+            .pods((0..wanted).map(|at| member("new", pod(&format!("n{at}"), 1000, GI))));
+        let mut config = usual();
+        config.actions = vec!["gangpreempt".to_owned()];
+        let argument = (
+            "allowWholeBundle".to_owned(),
+            pumice_conf::Value::Bool(allowed),
+        );
+        config.configurations = vec![pumice_conf::NamedArguments {
+            name: "gangpreempt".to_owned(),
+            arguments: pumice_conf::Arguments::from_iter([argument]),
+        }];
+        run(&config, &cluster, 1)
+    };
+    assert_eq!(evicted(&outcome(1, true)), ["ns/l0"]);
+    assert_eq!(evicted(&outcome(2, true)), ["ns/t0", "ns/t1"]);
+    assert_eq!(evicted(&outcome(3, true)), ["ns/l0", "ns/t0", "ns/t1"]);
+    assert_eq!(evicted(&outcome(2, false)), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,180 @@
+//! Gangs as a whole (spec/07 §8): all waiting pods of a job are placed at once, and of other jobs go what
+//! they have beyond their minimum, or all of them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::answers::{evict, may_reclaim, victims};
+use super::candidates::{self, Price, is_starving, preemptors};
+use super::sets::{queue_takes, within_limits};
+use super::{Purpose, actions};
+use crate::naive::place::{Reach, place};
+use crate::naive::state::World;
+use crate::naive::{Cycle, gates, order};
+
+/// Pods that go together.
+struct Bundle {
+    /// It takes a gang below its minimum.
+    whole: bool,
+    cost: (usize, Vec<Price>),
+    name: String,
+    uids: Vec<String>,
+}
+
+/// One turn of a job.
+pub fn turn(cycle: &mut Cycle, purpose: Purpose, job: &str) {
+    let mut waiting = preemptors(&cycle.world, job);
+    let mut tasks = Vec::new();
+    while let Some(uid) = order::take_first_task(cycle, &mut waiting) {
+        tasks.push(uid);
+    }
+    let may_all = tasks.iter().all(|uid| {
+        let task = &cycle.world.tasks[uid];
+        !candidates::never_preempts(&cycle.world, task)
+            && (purpose != Purpose::GangReclaim || may_reclaim(cycle, task))
+    });
+    if tasks.is_empty() || !may_all || !is_starving(cycle, job) {
+        return;
+    }
+    let bundles = bundles(cycle, purpose, job, &tasks[0]);
+    let fits = |number: &usize| try_with(cycle, job, &tasks, &bundles[..*number]).is_some();
+    let Some(number) = (0..=bundles.len()).find(fits) else {
+        return;
+    };
+    let mut chosen: Vec<&Bundle> = bundles[..number].iter().collect();
+    for at in (0..chosen.len()).rev() {
+        let mut without = chosen.clone();
+        without.remove(at);
+        if try_with(cycle, job, &tasks, without.iter().copied()).is_some() {
+            chosen = without;
+        }
+    }
+    let Some(world) = try_with(cycle, job, &tasks, chosen.iter().copied()) else {
+        return;
+    };
+    let mut evicted = Vec::new();
+    for uid in chosen.iter().flat_map(|bundle| &bundle.uids) {
+        if !evicted.iter().any(|(other, _)| other == uid) {
+            evicted.push((uid.clone(), cycle.world.tasks[uid].status));
+        }
+    }
+    if !evicted.is_empty() {
+        cycle.world = world;
+        let plan = actions::Plan {
+            placed: tasks,
+            evicted,
+        };
+        actions::decide(cycle, purpose, job, plan);
+    }
+}
+
+/// The world in which these bundles went and all of the pods found places.
+fn try_with<'b>(
+    cycle: &Cycle,
+    job: &str,
+    tasks: &[String],
+    bundles: impl IntoIterator<Item = &'b Bundle>,
+) -> Option<World> {
+    let mut tried = super::sets::with_world(cycle, cycle.world.clone());
+    for uid in bundles.into_iter().flat_map(|bundle| &bundle.uids) {
+        evict(&mut tried.world, uid);
+    }
+    for uid in tasks {
+        let task = tried.world.tasks[uid].clone();
+        let found = queue_takes(&tried, &task)
+            && place(&mut tried, uid, Reach::Future)
+            && within_limits(&tried, uid);
+        if !found {
+            return None;
+        }
+    }
+    let holds = gates::job_ready(&tried, job) || gates::job_pipelined(&tried, job);
+    holds.then_some(tried.world)
+}
+
+/// What could go for the job, in the order in which it does.
+fn bundles(cycle: &Cycle, purpose: Purpose, job: &str, first: &str) -> Vec<Bundle> {
+    let world = &cycle.world;
+    let preemptor = &world.tasks[first];
+    let mut candidates: Vec<(Price, String, String)> = Vec::new();
+    for node in world.nodes.keys() {
+        for uid in candidates::on_node(cycle, purpose, preemptor, node) {
+            let task = &world.tasks[&uid];
+            candidates.push((candidates::price(cycle, job, task), task.name(), uid));
+        }
+    }
+    candidates.sort();
+    let uids: Vec<String> = candidates.into_iter().map(|(_, _, uid)| uid).collect();
+    let victims = victims(cycle, purpose, preemptor, &uids);
+    let mut by_job: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for uid in victims {
+        if let Some(key) = &world.tasks[&uid].job {
+            by_job.entry(key).or_default().push(uid);
+        }
+    }
+    let mut bundles = Vec::new();
+    for (other, victims) in by_job {
+        bundles.extend(of_job(cycle, purpose, (job, other), victims));
+    }
+    bundles.sort_by(|l, r| {
+        let key = |bundle: &Bundle| (bundle.whole, bundle.cost.clone(), bundle.name.clone());
+        key(l).cmp(&key(r))
+    });
+    bundles
+}
+
+/// The bundles of one job, of whose pods these may go, cheapest first.
+fn of_job(
+    cycle: &Cycle,
+    purpose: Purpose,
+    (job, other): (&str, &str),
+    victims: Vec<String>,
+) -> Vec<Bundle> {
+    let world = &cycle.world;
+    let bundle = |whole: bool, uids: Vec<String>| {
+        let price = |uid: &String| candidates::price(cycle, job, &world.tasks[uid]);
+        let mut prices: Vec<Price> = uids.iter().map(price).collect();
+        prices.sort_by_key(|price| Reverse(*price));
+        let names: BTreeSet<String> = uids.iter().map(|uid| world.tasks[uid].name()).collect();
+        Bundle {
+            whole,
+            cost: (uids.len(), prices),
+            name: names.first().cloned().unwrap_or_default(),
+            uids,
+        }
+    };
+    let tasks = world.tasks_of(other);
+    let live = tasks
+        .iter()
+        .filter(|task| world.gang_status(task).is_allocated());
+    let live: Vec<_> = live.collect();
+    let group = &world.jobs[other].group;
+    let min = i64::from(group.min_member);
+    let number = live.len() as i64;
+    if number < min {
+        return vec![bundle(false, victims)];
+    }
+    let mut spare = number - min;
+    let mut spare_of_role: BTreeMap<&str, i64> = BTreeMap::new();
+    for (role, min) in &group.min_task_member {
+        let of_role = live.iter().filter(|task| task.pod.role == *role).count() as i64;
+        spare_of_role.insert(role, of_role - i64::from(*min));
+    }
+    let mut bundles = Vec::new();
+    for uid in &victims {
+        let role = spare_of_role.get_mut(world.tasks[uid].pod.role.as_str());
+        if spare > 0 && role.as_ref().is_none_or(|left| **left > 0) {
+            spare -= 1;
+            if let Some(left) = role {
+                *left -= 1;
+            }
+            bundles.push(bundle(false, vec![uid.clone()]));
+        }
+    }
+    let configured = cycle.config.configuration(purpose.action());
+    let allows = configured.and_then(|arguments| arguments.bool("allowWholeBundle"));
+    if allows.unwrap_or(true) && victims.len() as i64 == number {
+        bundles.push(bundle(true, victims));
+    }
+    bundles
+}
