@@ -102,9 +102,9 @@ fn without_hyper_nodes_the_cluster_is_the_only_domain() {
     );
 }
 
-#[test]
-fn what_is_wrong_is_left_out_and_told_and_the_rest_stands() {
-    let state = cluster(vec![
+/// HyperNodes of which each has something wrong.
+fn wrong() -> Vec<HyperNodeObject> {
+    vec![
         hyper_node(
             "absent",
             2,
@@ -140,7 +140,12 @@ fn what_is_wrong_is_left_out_and_told_and_the_rest_stands() {
             vec![Child("self".to_owned()), Node("a2".to_owned())],
         ),
         hyper_node("shared", 1, vec![Node("a1".to_owned())]),
-    ]);
+    ]
+}
+
+#[test]
+fn what_is_wrong_is_left_out_and_the_rest_stands() {
+    let state = cluster(wrong());
     assert_eq!(
         domains(&state),
         [
@@ -155,6 +160,11 @@ fn what_is_wrong_is_left_out_and_told_and_the_rest_stands() {
             &format!("{TOP}/4: a1 a2 b1 b2"),
         ]
     );
+}
+
+#[test]
+fn what_is_left_out_is_told_on_its_hyper_node() {
+    let state = cluster(wrong());
     let upside_down = "give a child a lower tier than its parent, and make no circles";
     let two = "member shared is left out: father and mother claim it; a HyperNode has one parent";
     assert_eq!(

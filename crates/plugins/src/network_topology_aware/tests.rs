@@ -9,7 +9,9 @@ use pumice_model::object::{
     HighestTier, HyperNodeMembers, HyperNodeObject, PodObject, TopologyRequest,
 };
 
-fn plugin(arguments: &[(&str, &str)]) -> NetworkTopologyAware {
+type Given<'a> = &'a [(&'a str, &'a str)];
+
+fn plugin(arguments: Given) -> NetworkTopologyAware {
     let arguments = arguments
         .iter()
         .map(|(key, value)| ((*key).to_owned(), Value::Str((*value).to_owned())))
@@ -166,7 +168,7 @@ fn nodes_near_to_what_is_placed_score_higher() {
 fn pods_that_ask_for_nothing_go_where_domains_are_full() {
     // Domains: s0 16 cores, s1 … s3 8, s4 24, s5 16, the cluster 48; 4 cores are used on s0-0.
     let used = ["s0-0"; 4];
-    let cases: [(&[(&str, &str)], [f64; 3]); 4] = [
+    let cases: [(Given, [f64; 3]); 4] = [
         // Weights 1, 0.8, 0.64 of tiers 1, 2, 3; nodes of s0, of s1, outside.
         (
             &[],
