@@ -365,7 +365,7 @@ mod tests {
         ];
         let mut expected = vec!["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
         expected.extend(storage);
-        expected.extend(["PodDisruptionBudget", "ResourceQuota"]);
+        expected.extend(["PodDisruptionBudget", "ResourceQuota", "HyperNode"]);
         assert_eq!(few, expected);
     }
 
