@@ -17,7 +17,7 @@ pub fn take_back_needless(
     by: Beneficiary,
     start: Checkpoint,
 ) {
-    let mut placed: FxHashMap<NodeIx, Placed> = FxHashMap::default();
+    let mut placed: FxHashMap<NodeIx, Arrivals> = FxHashMap::default();
     for task in session.placed_since(start) {
         if let Some(node) = session.state.task(task).node {
             let there = placed.entry(node).or_default();
@@ -54,14 +54,14 @@ pub fn take_back_needless(
 
 /// What a plan places on a node.
 #[derive(Default)]
-struct Placed {
+struct Arrivals {
     pods: usize,
     /// The resources they ask.
     asked: FxHashSet<ResIx>,
 }
 
 /// Whether the node would hold more than it has of what is asked there were the victim not evicted.
-fn is_needed(session: &Session, there: &Placed, victim: TaskIx) -> bool {
+fn is_needed(session: &Session, there: &Arrivals, victim: TaskIx) -> bool {
     let (state, task) = (&*session.state, session.state.task(victim));
     let Some(node) = task.node else { return true };
     let request = &state.shape(victim).request;
