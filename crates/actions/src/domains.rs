@@ -23,7 +23,7 @@ use crate::worksheet::{TaskQueue, placeable};
 
 /// What is placed together: a job, or one of its sub-jobs.
 #[derive(Clone, Copy)]
-struct Unit {
+struct PlacedUnit {
     job: JobIx,
     sub_job: Option<u16>,
 }
@@ -67,7 +67,7 @@ pub(crate) fn allocate(
         let fit = Fit::of(stands, session.plugins.job_ready(session.state, job));
         (fit, sheet)
     };
-    let unit = Unit { job, sub_job: None };
+    let unit = PlacedUnit { job, sub_job: None };
     let Some(sheet) = search(session, kernel, attempt, unit, try_in) else {
         return false;
     };
@@ -90,7 +90,7 @@ pub(crate) fn allocate_sub_job(
         let is_ready = session.plugins.sub_job_ready(session.state, job, sub_job);
         (Fit::of(stands, is_ready), left)
     };
-    let unit = Unit {
+    let unit = PlacedUnit {
         job,
         sub_job: Some(sub_job),
     };
@@ -114,8 +114,8 @@ pub(crate) fn best_for(
 ) -> Result<pumice_framework::Choice, Unplaced> {
     let has_sub_jobs = !session.state.job(job).sub_jobs.is_empty();
     let sub_job = has_sub_jobs.then(|| session.state.task(task).sub_job);
-    let whole = Unit { job, sub_job: None };
-    let unit = Unit { job, sub_job };
+    let whole = PlacedUnit { job, sub_job: None };
+    let unit = PlacedUnit { job, sub_job };
     let mut last = Unplaced::NoDomain(Rc::default());
     for outer in candidates(session.state, whole, None) {
         for domain in candidates(session.state, unit, Some(outer)) {
@@ -129,12 +129,12 @@ pub(crate) fn best_for(
     Err(last)
 }
 
-/// Tries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.
+/// DomainTries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.
 fn search<Left>(
     session: &mut Session,
     kernel: &mut Kernel,
     attempt: &Attempt,
-    unit: Unit,
+    unit: PlacedUnit,
     mut try_in: impl FnMut(&mut Session, &mut Kernel, &Attempt) -> (Fit, Left),
 ) -> Option<Left> {
     let outer = attempt.within;
@@ -146,7 +146,7 @@ fn search<Left>(
     let candidates = candidates(session.state, unit, outer);
     let start = session.checkpoint();
     let before = session.notes.get(&unit.job).cloned().unwrap_or_default();
-    let mut tries = Tries::new(session, unit);
+    let mut tries = DomainTries::new(session, unit);
     let same_tier = |l: &DomainIx, r: &DomainIx| tier(session.state, l) == tier(session.state, r);
     let tiers: Vec<Vec<DomainIx>> = candidates.chunk_by(same_tier).map(<[_]>::to_vec).collect();
     for tier in tiers {
@@ -201,7 +201,7 @@ fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
 }
 
 /// What a unit asks; a sub-job of no policy asks what the job does.
-fn request(state: &State, unit: Unit) -> Option<&TopologyRequest> {
+fn request(state: &State, unit: PlacedUnit) -> Option<&TopologyRequest> {
     let job = state.job(unit.job);
     let group = job.group()?;
     let policy = unit.sub_job.map(|at| job.sub_jobs[at as usize].policy);
@@ -212,7 +212,7 @@ fn request(state: &State, unit: Unit) -> Option<&TopologyRequest> {
 }
 
 /// Domains for a unit, tier by tier and then by name; those of a sub-job lie within one of its job.
-fn candidates(state: &State, unit: Unit, outer: Option<DomainIx>) -> Vec<DomainIx> {
+fn candidates(state: &State, unit: PlacedUnit, outer: Option<DomainIx>) -> Vec<DomainIx> {
     let network = state.network();
     let outer = outer.unwrap_or_else(|| network.cluster());
     let Some(request) = request(state, unit) else {
@@ -228,7 +228,7 @@ fn candidates(state: &State, unit: Unit, outer: Option<DomainIx>) -> Vec<DomainI
 }
 
 /// Tasks of a unit.
-fn tasks(state: &State, unit: Unit) -> &[TaskIx] {
+fn tasks(state: &State, unit: PlacedUnit) -> &[TaskIx] {
     let job = state.job(unit.job);
     match unit.sub_job {
         Some(at) => &job.sub_jobs[at as usize].tasks,
@@ -237,7 +237,7 @@ fn tasks(state: &State, unit: Unit) -> &[TaskIx] {
 }
 
 /// Nodes of the placed pods of a unit (spec/08 §1), each once.
-fn placed_nodes(state: &State, unit: Unit) -> Vec<NodeIx> {
+fn placed_nodes(state: &State, unit: PlacedUnit) -> Vec<NodeIx> {
     let placed = tasks(state, unit).iter().filter_map(|task| {
         let task = state.task(*task);
         task.node.filter(|_| task.status.is_placed())
@@ -249,8 +249,8 @@ fn placed_nodes(state: &State, unit: Unit) -> Vec<NodeIx> {
 }
 
 /// What is found out of the candidates of a unit.
-struct Tries {
-    unit: Unit,
+struct DomainTries {
+    unit: PlacedUnit,
     /// Pods it lacks before anything may stand.
     lacks: u32,
     /// One of each class of its waiting pods, and how many there are.
@@ -260,8 +260,8 @@ struct Tries {
     nearest: Vec<NearestDomain>,
 }
 
-impl Tries {
-    fn new(session: &Session, unit: Unit) -> Self {
+impl DomainTries {
+    fn new(session: &Session, unit: PlacedUnit) -> Self {
         let (state, plugins) = (&*session.state, &*session.plugins);
         let lacks = match unit.sub_job {
             None => plugins.lacks(state, unit.job).max(1),

@@ -39,7 +39,7 @@ pub use ix::{
     ShapeIx, TaskIx,
 };
 pub use job::{Job, Origin};
-pub use network::{Network, NetworkDomain, TierProblem};
+pub use network::{NetworkDomain, NetworkTree, TierProblem};
 pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};

@@ -52,7 +52,7 @@ pub struct HyperNodeFault {
 
 /// HyperNodes, and the domains they make.
 #[derive(Default)]
-pub struct Network {
+pub struct NetworkTree {
     objects: BTreeMap<String, HyperNodeObject>,
     /// By tier, then by name; the cluster is last.
     domains: Vec<NetworkDomain>,
@@ -67,7 +67,7 @@ pub struct Network {
     epoch: u64,
 }
 
-impl Network {
+impl NetworkTree {
     /// All domains, by tier and then by name; the cluster is last.
     pub fn domains(&self) -> &[NetworkDomain] {
         &self.domains

@@ -8,7 +8,7 @@ use pumice_engine::waiting::Subject;
 use pumice_model::object::GroupPhase;
 use pumice_model::resource::display_amount;
 use pumice_model::{
-    Job, JobIx, Network, NetworkDomain, Queue, QueueIx, ResVec, TaskStatus, VolumeStep,
+    Job, JobIx, NetworkDomain, NetworkTree, Queue, QueueIx, ResVec, TaskStatus, VolumeStep,
 };
 use serde::Serialize;
 
@@ -387,7 +387,7 @@ fn waiting(engine: &Engine, ix: JobIx, job: &Job) -> Option<String> {
     engine.cause_text(ix)
 }
 
-fn hyper_node_lines(network: &Network) -> Vec<HyperNodeLine> {
+fn hyper_node_lines(network: &NetworkTree) -> Vec<HyperNodeLine> {
     let Some((_cluster, domains)) = network.domains().split_last() else {
         return Vec::new();
     };

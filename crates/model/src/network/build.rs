@@ -19,7 +19,7 @@ pub(super) struct Built {
 type Objects = BTreeMap<String, HyperNodeObject>;
 
 pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
-    let mut tree = Tree {
+    let mut tree = TreeBuilder {
         objects,
         children: BTreeMap::new(),
         faults: Vec::new(),
@@ -67,14 +67,14 @@ pub(super) fn build(objects: &Objects, nodes: &Nodes) -> Built {
 }
 
 /// HyperNodes while they are put together.
-struct Tree<'a> {
+struct TreeBuilder<'a> {
     objects: &'a Objects,
     /// By parent.
     children: BTreeMap<&'a str, BTreeSet<&'a str>>,
     faults: Vec<HyperNodeFault>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> TreeBuilder<'a> {
     fn tell(&mut self, hyper_node: &str, message: String) {
         let hyper_node = hyper_node.into();
         self.faults.push(HyperNodeFault {

@@ -25,7 +25,7 @@ use crate::device::DeviceTable;
 use crate::intern::{Interner, Sym};
 use crate::ix::{AppearanceIx, CounterIx, JobIx, QueueIx, RulesIx, TaskIx};
 use crate::job::{Job, Origin, RoleCount};
-use crate::network::Network;
+use crate::network::NetworkTree;
 use crate::node::Nodes;
 use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
 use crate::queue::Queue;
@@ -62,7 +62,7 @@ pub struct State {
     /// Counters behind inter-pod affinity and topology spread.
     topology: Topology,
     /// Domains of the network.
-    network: Network,
+    network: NetworkTree,
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
     reserved: WideSum,
     /// Volumes and claims.
@@ -112,7 +112,7 @@ impl State {
             nodes: Nodes::default(),
             shapes,
             topology: Topology::default(),
-            network: Network::default(),
+            network: NetworkTree::default(),
             volumes: Volumes::default(),
             devices,
             tasks: Slab::new(),
@@ -170,7 +170,7 @@ impl State {
     }
 
     /// HyperNodes, and the domains they make.
-    pub fn network(&self) -> &Network {
+    pub fn network(&self) -> &NetworkTree {
         &self.network
     }
 
