@@ -57,6 +57,10 @@ fn runs_and_completes(name: &str) -> Result<usize> {
     if count == 0 || sample.evicts {
         return Ok(0);
     }
+    // No controller of the lab keeps its quota up to date.
+    if name == "resourcequota" {
+        return Ok(0);
+    }
     let lab = Lab::take()?;
     let client = lab.cluster().client(Identity::Admin)?;
     let _plugins = DevicePlugins::start(client, PluginSetup::default());
