@@ -38,6 +38,8 @@ pub struct Sample {
     pub binds: BTreeMap<String, String>,
     /// Somebody is evicted for somebody else, and made anew by whoever made it.
     pub evicts: bool,
+    /// A ResourceQuota has a say. What it says is in use no controller of the lab keeps up to date.
+    pub has_quota: bool,
 }
 
 /// Names of all samples.
@@ -80,6 +82,9 @@ impl Sample {
                 object["metadata"]["name"].as_str().unwrap_or_default()
             )
         };
+        let has_quota = objects
+            .iter()
+            .any(|object| object["kind"] == "ResourceQuota");
         let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
         let leaving = objects.iter().filter(is_leaving).map(key).collect();
         objects.retain(is_created);
@@ -97,6 +102,7 @@ impl Sample {
             conf,
             binds: binds(&report)?,
             evicts: evictions.is_some_and(|all| !all.is_empty()),
+            has_quota,
         })
     }
 }

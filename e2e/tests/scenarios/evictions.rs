@@ -119,6 +119,20 @@ fn gang(
     Ok(())
 }
 
+/// The same, until all its pods run.
+fn running_gang(
+    lab: &LabGuard,
+    scheduler: &Scheduler,
+    name: &str,
+    queue: &str,
+    class: &str,
+    pods: usize,
+    min: usize,
+) -> Result<()> {
+    gang(lab, name, queue, class, pods, min)?;
+    wait_running(lab, scheduler, &format!("{name}-"), pods)
+}
+
 /// Pods with that prefix that are being deleted.
 fn going(lab: &LabGuard, prefix: &str) -> Result<Vec<Value>> {
     let mut pods = lab.rest().list(PODS)?;
@@ -148,8 +162,7 @@ fn a_killed_scheduler_leaves_a_plan_that_the_next_one_finishes_when_the_grace_is
     lab.nodes(2, "2", "64Gi")?;
     let setup = setup(&[])?;
     let mut scheduler = Scheduler::start(lab.cluster(), &setup)?;
-    gang(&lab, "low", "default", "low", 4, 1)?;
-    wait_running(&lab, &scheduler, "low-", 4)?;
+    running_gang(&lab, &scheduler, "low", "default", "low", 4, 1)?;
     // Deleted pods take their time from here on.
     lab.kubelet().pause();
     gang(&lab, "high", "default", "high", 2, 2)?;
@@ -206,20 +219,17 @@ fn a_budget_that_says_no_keeps_its_pod_and_another_goes() -> Result<()> {
     lab.nodes(1, "2", "64Gi")?;
     let setup = setup(&["--eviction-method=eviction-api"])?;
     let scheduler = Scheduler::start(lab.cluster(), &setup)?;
-    gang(&lab, "free", "default", "low", 1, 1)?;
-    wait_running(&lab, &scheduler, "free-", 1)?;
+    running_gang(&lab, &scheduler, "free", "default", "low", 1, 1)?;
     // The younger one would go first.
     std::thread::sleep(std::time::Duration::from_millis(1100));
-    gang(&lab, "kept", "default", "low", 1, 1)?;
-    wait_running(&lab, &scheduler, "kept-", 1)?;
+    running_gang(&lab, &scheduler, "kept", "default", "low", 1, 1)?;
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": {"name": "keep"},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"of": "kept"}}},
     });
     lab.rest().create(BUDGETS, &budget)?;
-    gang(&lab, "high", "default", "high", 1, 1)?;
-    wait_running(&lab, &scheduler, "high-", 1)?;
+    running_gang(&lab, &scheduler, "high", "default", "high", 1, 1)?;
     let kept = (lab.running("kept-")?, going(&lab, "kept-")?.len());
     let log = scheduler.log();
     lab.delete(&format!("{BUDGETS}/keep"))?;
@@ -242,10 +252,8 @@ fn a_queue_gets_back_what_it_deserves() -> Result<()> {
         lab.rest().create(QUEUES, &queue)?;
     }
     let scheduler = Scheduler::start(lab.cluster(), &setup(&[])?)?;
-    gang(&lab, "theirs", "theirs", "low", 4, 1)?;
-    wait_running(&lab, &scheduler, "theirs-", 4)?;
-    gang(&lab, "mine", "mine", "low", 2, 2)?;
-    wait_running(&lab, &scheduler, "mine-", 2)?;
+    running_gang(&lab, &scheduler, "theirs", "theirs", "low", 4, 1)?;
+    running_gang(&lab, &scheduler, "mine", "mine", "low", 2, 2)?;
     let left = lab.running("theirs-")?;
     ensure!(left == 2, "{left} pods of the other queue run");
     // Numbers follow decisions within a second.
@@ -275,16 +283,12 @@ fn queues_of_a_tree_get_back_what_they_deserve_from_the_nearest_first() -> Resul
         lab.rest().create(QUEUES, &queue)?;
     }
     let scheduler = Scheduler::start(lab.cluster(), &setup_with(TREE, &[])?)?;
-    gang(&lab, "sci", "sci", "low", 1, 1)?;
-    wait_running(&lab, &scheduler, "sci-", 1)?;
-    gang(&lab, "dev", "dev", "low", 3, 1)?;
-    wait_running(&lab, &scheduler, "dev-", 3)?;
+    running_gang(&lab, &scheduler, "sci", "sci", "low", 1, 1)?;
+    running_gang(&lab, &scheduler, "dev", "dev", "low", 3, 1)?;
     // Its sibling has too much; `sci` holds less than it deserves.
-    gang(&lab, "prod", "prod", "low", 1, 1)?;
-    wait_running(&lab, &scheduler, "prod-", 1)?;
+    running_gang(&lab, &scheduler, "prod", "prod", "low", 1, 1)?;
     // `eng` as a whole has too much: what is beyond comes from `dev`, not from `prod`.
-    gang(&lab, "more", "sci", "low", 1, 1)?;
-    wait_running(&lab, &scheduler, "more-", 1)?;
+    running_gang(&lab, &scheduler, "more", "sci", "low", 1, 1)?;
     let left = |name: &str| lab.running(&format!("{name}-"));
     let all = (left("dev")?, left("prod")?, left("sci")?, left("more")?);
     ensure!(all == (1, 1, 1, 1), "dev, prod, sci, more run: {all:?}");
@@ -306,17 +310,13 @@ fn a_gang_takes_what_others_can_spare_and_then_another_one_as_a_whole() -> Resul
     classes(&lab)?;
     lab.nodes(2, "2", "64Gi")?;
     let scheduler = Scheduler::start(lab.cluster(), &setup_with(GANGS, &[])?)?;
-    gang(&lab, "elastic", "default", "low", 2, 1)?;
-    wait_running(&lab, &scheduler, "elastic-", 2)?;
-    gang(&lab, "rigid", "default", "low", 2, 2)?;
-    wait_running(&lab, &scheduler, "rigid-", 2)?;
-    gang(&lab, "one", "default", "high", 1, 1)?;
-    wait_running(&lab, &scheduler, "one-", 1)?;
+    running_gang(&lab, &scheduler, "elastic", "default", "low", 2, 1)?;
+    running_gang(&lab, &scheduler, "rigid", "default", "low", 2, 2)?;
+    running_gang(&lab, &scheduler, "one", "default", "high", 1, 1)?;
     let left = |name: &str| lab.running(&format!("{name}-"));
     let all = (left("elastic")?, left("rigid")?);
     ensure!(all == (1, 2), "elastic, rigid run: {all:?}");
-    gang(&lab, "pair", "default", "high", 2, 2)?;
-    wait_running(&lab, &scheduler, "pair-", 2)?;
+    running_gang(&lab, &scheduler, "pair", "default", "high", 2, 2)?;
     let all = (left("elastic")?, left("rigid")?, left("one")?);
     ensure!(all == (1, 0, 1), "elastic, rigid, one run: {all:?}");
     scheduler.eventually(LIMIT, "both are told", || {
