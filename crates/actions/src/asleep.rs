@@ -1,18 +1,19 @@
 //! Who sleeps and who is woken (see `pumice_framework::sleep`): the questions only actions can ask,
 //! because they take the kernel.
 
+use pumice_framework::plugins::Lasting;
 use pumice_framework::sleep::{
-    Bed, Minimum, PodClass, PodClassIx, Sleep, SleepGroupIx, SleepGroups, SleepReason, SleepsFor,
-    WakeMode, WantedPlaces,
+    Bed, Minimum, PodClassIx, Sleep, SleepGroupIx, SleepGroups, SleepReason, SleepsFor, WakeMode,
+    WantedPlaces,
 };
 use pumice_framework::{JobNote, Plugins, Session, Skip};
-use pumice_framework::{plugins::Lasting, points::ClassKey};
 use pumice_model::{JobIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::by_queue::ByQueue;
 use crate::kernel::Kernel;
+use crate::pod_classes::{class_of, pods_by_class};
 use crate::worksheet::{TaskKind, has_tasks, placeable};
 
 /// Sleepers that have turns in a run of an action: the first of each group that may get something, and
@@ -247,11 +248,6 @@ fn sample(
     placeable(state, job).find(|task| class_of(state, chain, *task) == *wanted)
 }
 
-fn class_of(state: &State, chain: &Plugins, task: TaskIx) -> PodClass {
-    let signature = chain.signature(state, task).unwrap_or_default();
-    (ClassKey::of(state, task), signature)
-}
-
 /// The cycle is over: jobs nothing came of are put to bed. Returns all that were looked at or changed,
 /// by index; some may be gone.
 pub fn put_to_bed(session: &mut Session) -> Vec<JobIx> {
@@ -315,16 +311,8 @@ fn how(
         _ => SleepReason::NoPlace,
     };
     let mut pods: SmallVec<[(PodClassIx, u32); 2]> = SmallVec::new();
-    let mut classes: SmallVec<[(PodClass, u32); 2]> = SmallVec::new();
-    for task in placeable(state, job) {
-        let class = class_of(state, chain, task);
-        match classes.iter_mut().find(|(known, _)| *known == class) {
-            Some((_, count)) => *count += 1,
-            None => classes.push((class, 1)),
-        }
-    }
-    for (class, count) in classes {
-        pods.push((groups.class_ix(state, class), count));
+    for of_class in pods_by_class(state, chain, placeable(state, job)) {
+        pods.push((groups.class_ix(state, of_class.class), of_class.count));
     }
     pods.sort_unstable();
     Some(Sleep::For(SleepsFor::Places(WantedPlaces {

@@ -22,6 +22,7 @@ pub mod gangreclaim;
 mod heap;
 pub mod kernel;
 mod nominees;
+mod pod_classes;
 pub mod preempt;
 pub mod reclaim;
 mod registry;

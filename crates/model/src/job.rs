@@ -1,9 +1,10 @@
 //! A job: a PodGroup and its pods (or a single pod without PodGroup).
 
 use crate::intern::Sym;
-use crate::ix::{QueueIx, TaskIx};
+use crate::ix::{JobIx, NodeIx, QueueIx, TaskIx};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PreemptableMark};
 use crate::resource::{ResVec, WideSum};
+use crate::state::State;
 use crate::task::{STATUSES, TaskStatus};
 
 /// Where a job comes from.
@@ -78,6 +79,40 @@ pub struct SubJob {
     pub match_index: i64,
     /// Its tasks.
     pub tasks: Vec<TaskIx>,
+}
+
+/// What is placed together: a job, or one of its sub-jobs (spec/08 §1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobUnit {
+    /// The job.
+    pub job: JobIx,
+    /// Its sub-job; `None`: the job as a whole.
+    pub sub_job: Option<u16>,
+}
+
+impl JobUnit {
+    /// Its tasks; none of a job or sub-job that is gone.
+    pub fn tasks(self, state: &State) -> &[TaskIx] {
+        if !state.has_job(self.job) {
+            return &[];
+        }
+        let job = state.job(self.job);
+        match self.sub_job {
+            None => &job.tasks,
+            Some(at) => job.sub_jobs.get(at as usize).map_or(&[], |sub| &sub.tasks),
+        }
+    }
+
+    /// The node of each placed pod, in order.
+    pub fn placed_on(self, state: &State) -> Vec<NodeIx> {
+        let placed = self.tasks(state).iter().filter_map(|task| {
+            let task = state.task(*task);
+            task.node.filter(|_| task.status.is_placed())
+        });
+        let mut nodes: Vec<NodeIx> = placed.collect();
+        nodes.sort_unstable();
+        nodes
+    }
 }
 
 /// How many tasks of a job carry which [`PreemptableMark`].
@@ -177,6 +212,12 @@ impl Job {
     /// Pipelined tasks.
     pub fn waiting(&self) -> i32 {
         self.count(TaskStatus::Pipelined)
+    }
+
+    /// How many more of its tasks have to be placed, Pipelined ones counted as placed.
+    pub fn lacks_placed(&self) -> u32 {
+        let placed = self.ready().saturating_add(self.waiting());
+        u32::try_from(self.min_available.saturating_sub(placed)).unwrap_or(0)
     }
 
     /// Tasks in an allocated status.

@@ -5,12 +5,12 @@ use std::ops::Range;
 use pumice_conf::{Arg, Arguments, PluginSpec, Text};
 use pumice_framework::points::{NodeScore, NodeScores};
 use pumice_framework::{Class, Plugin};
-use pumice_model::resource::{CPU, MEMORY};
-use pumice_model::{Nodes, ResIx, State};
+use pumice_model::{Nodes, State};
 use smallvec::SmallVec;
 
 use crate::columns;
 use crate::registry::PluginEntry;
+use crate::resource_weights::{ResourceWeights, WeightArgs, WeightedResource};
 
 const WEIGHT: Arg<i64> = Arg::int(
     "binpack.weight",
@@ -53,29 +53,21 @@ pub const ENTRY: PluginEntry =
 /// The plugin.
 pub struct Binpack {
     weight: i64,
-    cpu: i64,
-    memory: i64,
-    /// Listed resources, by name.
-    listed: Vec<(String, i64)>,
+    resources: ResourceWeights,
 }
 
 impl Binpack {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let mut listed: Vec<(String, i64)> = LISTED
-            .read(arguments)
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty() && !matches!(*name, "cpu" | "memory"))
-            .map(|name| (name.to_owned(), WEIGHT_LISTED.read_for(arguments, name)))
-            .collect();
-        listed.sort();
-        listed.dedup();
+        let weights = WeightArgs {
+            cpu: &WEIGHT_CPU,
+            memory: &WEIGHT_MEMORY,
+            listed: &LISTED,
+            of_listed: &WEIGHT_LISTED,
+        };
         Self {
             weight: WEIGHT.read(arguments),
-            cpu: WEIGHT_CPU.read(arguments),
-            memory: WEIGHT_MEMORY.read(arguments),
-            listed,
+            resources: ResourceWeights::read(arguments, &weights),
         }
     }
 }
@@ -92,21 +84,7 @@ impl Plugin for Binpack {
 
 impl NodeScores for Binpack {
     fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
-        let request = &class.shape.request;
-        let listed = self
-            .listed
-            .iter()
-            .filter_map(|(name, weight)| Some((state.resources().get(name)?, *weight)));
-        let parts: Vec<WeightedResource> = [(CPU, self.cpu), (MEMORY, self.memory)]
-            .into_iter()
-            .chain(listed)
-            .map(|(resource, weight)| WeightedResource {
-                resource,
-                weight,
-                request: request.get(resource),
-            })
-            .filter(|part| part.request > 0)
-            .collect();
+        let parts = self.resources.parts(state, &class.shape.request);
         let weight_sum = parts
             .iter()
             .fold(0i64, |sum, part| sum.saturating_add(part.weight));
@@ -121,16 +99,9 @@ impl NodeScores for Binpack {
     }
 }
 
-/// One resource of the request.
-struct WeightedResource {
-    resource: ResIx,
-    request: i64,
-    weight: i64,
-}
-
 /// Weighted mean of (request + used) / capacity, × 100 × weight; 0 for a node it does not fit.
 struct Fullness {
-    parts: Vec<WeightedResource>,
+    parts: SmallVec<[WeightedResource; 4]>,
     weight_sum: i64,
     weight: i64,
 }
@@ -150,8 +121,9 @@ impl NodeScore for Fullness {
 impl Fullness {
     /// Scores a block. The sum of a node runs over the resources in a fixed order.
     fn add_block(&self, nodes: &Nodes, range: Range<usize>, out: &mut [f64]) {
-        let counted = self.parts.iter().filter(|part| part.weight != 0);
-        let columns: SmallVec<[_; 4]> = counted
+        let columns: SmallVec<[_; 4]> = self
+            .parts
+            .iter()
             .map(|part| {
                 let capacity = columns::block(&nodes.total, part.resource, range.clone());
                 let used = columns::block(&nodes.used, part.resource, range.clone());

@@ -236,9 +236,7 @@ impl JobPipelined for Gang {
     }
 
     fn lacks(&self, state: &State, job: JobIx) -> u32 {
-        let job = state.job(job);
-        let placed = job.ready().saturating_add(job.waiting());
-        u32::try_from(job.min_available.saturating_sub(placed)).unwrap_or(0)
+        state.job(job).lacks_placed()
     }
 
     fn sub_job_pipelined(&self, state: &State, job: JobIx, sub_job: u16) -> Vote {

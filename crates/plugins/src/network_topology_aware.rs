@@ -13,9 +13,9 @@ use pumice_framework::points::{
 use pumice_model::{DomainIx, ResVec, State, TaskIx};
 
 use crate::registry::PluginEntry;
-use fill::FillWeights;
+use crate::resource_weights::{ResourceWeights, WeightArgs};
 use others::FillOfDomains;
-use unit::{Nearness, UnitOfPods};
+use unit::Nearness;
 
 const WEIGHT: Arg<i64> = Arg::int("weight", 1, "Weight of every score of the plugin.")
     .min(0)
@@ -90,7 +90,7 @@ pub const ENTRY: PluginEntry = PluginEntry::new(SPEC, |conf, _| {
 /// The plugin.
 pub struct NetworkTopologyAware {
     weight: i64,
-    fill: FillWeights,
+    fill: ResourceWeights,
     /// Weight of a tier relative to the one below, for pods that ask for nothing; `None`: no scores.
     fading: Option<f64>,
 }
@@ -98,21 +98,15 @@ pub struct NetworkTopologyAware {
 impl NetworkTopologyAware {
     /// The plugin with its arguments.
     pub fn new(arguments: &Arguments) -> Self {
-        let listed = LISTED.read(arguments);
-        let names = listed.split(',').map(str::trim);
-        let names = names.filter(|name| !name.is_empty() && !matches!(*name, "cpu" | "memory"));
-        let mut listed: Vec<(String, i64)> = names
-            .map(|name| (name.to_owned(), WEIGHT_LISTED.read_for(arguments, name)))
-            .collect();
-        listed.sort();
-        listed.dedup();
+        let weights = WeightArgs {
+            cpu: &WEIGHT_CPU,
+            memory: &WEIGHT_MEMORY,
+            listed: &LISTED,
+            of_listed: &WEIGHT_LISTED,
+        };
         Self {
             weight: WEIGHT.read(arguments),
-            fill: FillWeights {
-                cpu: WEIGHT_CPU.read(arguments),
-                memory: WEIGHT_MEMORY.read(arguments),
-                listed,
-            },
+            fill: ResourceWeights::read(arguments, &weights),
             fading: OTHERS.read(arguments).then(|| FADING.read(arguments)),
         }
     }
@@ -155,8 +149,7 @@ impl DomainScore for NetworkTopologyAware {
 
 impl ClassSignature for NetworkTopologyAware {
     fn signature(&self, state: &State, task: TaskIx) -> String {
-        let unit = UnitOfPods::that_asks(state, task);
-        unit.map_or(String::new(), |unit| unit.to_string())
+        unit::that_asks(state, task).map_or(String::new(), unit::to_text)
     }
 }
 
@@ -171,7 +164,7 @@ impl CandidateScores for NetworkTopologyAware {
         if !state.network().has_domains() {
             return;
         }
-        if let Some(unit) = UnitOfPods::of_text(class.signature.of(SPEC.name)) {
+        if let Some(unit) = unit::of_text(class.signature.of(SPEC.name)) {
             scores.push(Box::new(Nearness::new(unit, self.weight)));
             return;
         }

@@ -14,19 +14,18 @@ use std::cmp::Reverse;
 
 use pumice_conf::{
     Arg, ArgMap, ArgMaps, ArgSpec, Arguments, FormedText, OneOf, PluginSpec, Text, TextForm,
-    parse_go_duration,
 };
 use pumice_framework::points::VictimTasks;
 use pumice_framework::{CycleInfo, Plugin, Step};
 use pumice_model::{NodeIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
+use crate::period::{self, Period};
 use crate::registry::PluginEntry;
 use utilisation::{DIMENSIONS, Dimensions, Utilisation};
 
 /// Usage that was measured longer ago does not count.
 pub(crate) const STALE_S: i64 = 300;
-const NANOS_PER_S: i64 = 1_000_000_000;
 
 const INTERVAL: Arg<FormedText> =
     Arg::formed("interval", PERIOD_FORM, "5m", "How often pods are evicted.");
@@ -39,7 +38,7 @@ const METRICS_PERIOD: Arg<FormedText> = Arg::formed(
 const PERIOD_FORM: TextForm = TextForm {
     phrase: "a duration of a second or more",
     example: "5m",
-    fault: |text| period_s(text).err(),
+    fault: |text| period::seconds(text).err(),
 };
 const STRATEGIES: Arg<ArgMaps> = Arg::maps(
     "strategies",
@@ -123,14 +122,6 @@ pub const SPEC: PluginSpec = PluginSpec {
 pub const ENTRY: PluginEntry =
     PluginEntry::new(SPEC, |conf, _| Box::new(Rescheduling::new(&conf.arguments)));
 
-fn period_s(text: &str) -> Result<i64, String> {
-    match parse_go_duration(text) {
-        Ok(ns) if ns < NANOS_PER_S => Err("is too short".to_owned()),
-        Ok(ns) => Ok(ns / NANOS_PER_S),
-        Err(error) => Err(format!("is no duration: {error}")),
-    }
-}
-
 /// One `lowNodeUtilization`.
 struct LowNodeUtilization {
     /// In thousandths of a per cent.
@@ -144,11 +135,9 @@ struct LowNodeUtilization {
 
 /// The plugin.
 pub struct Rescheduling {
-    interval_s: i64,
+    interval: Period,
     strategies: Vec<LowNodeUtilization>,
     now_s: i64,
-    last_due_s: Option<i64>,
-    is_due: bool,
     /// The last cycle in which it was due and pods were evicted: what was measured until then tells of a
     /// cluster that is no more.
     evicted_s: Option<i64>,
@@ -287,11 +276,9 @@ impl Rescheduling {
                 .collect(),
         };
         Self {
-            interval_s: period_s(INTERVAL.read(arguments)).unwrap_or(300),
+            interval: Period::new(period::seconds(INTERVAL.read(arguments)).unwrap_or(300)),
             strategies,
             now_s: 0,
-            last_due_s: None,
-            is_due: false,
             evicted_s: None,
             evicted: 0,
             seen: 0,
@@ -329,31 +316,28 @@ impl Plugin for Rescheduling {
         }
         self.now_s = cycle.now_s;
         self.told = state.nodes().usage_epoch();
-        let since = self.last_due_s.map(|last| cycle.now_s.saturating_sub(last));
-        self.is_due = since.is_none_or(|since| since >= self.interval_s);
-        if self.is_due {
-            self.last_due_s = Some(cycle.now_s);
+        if self.interval.open(cycle.now_s) {
             self.seen = self.told;
         }
     }
 
     fn observe(&mut self, _: &State, step: Step) {
         match step {
-            Step::Evicting(_) if self.is_due => self.evicted += 1,
+            Step::Evicting(_) if self.interval.is_due() => self.evicted += 1,
             Step::Restored(_) => self.evicted = self.evicted.saturating_sub(1),
             _ => {}
         }
     }
 
     fn wake_at_s(&self) -> Option<i64> {
-        let due = self.last_due_s?.saturating_add(self.interval_s);
+        let due = self.interval.next_s()?;
         (self.seen != self.told).then_some(due)
     }
 }
 
 impl VictimTasks for Rescheduling {
     fn is_due(&self) -> bool {
-        self.is_due
+        self.interval.is_due()
     }
 
     fn victim_tasks(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {

@@ -21,6 +21,7 @@ use pumice_framework::{Class, Plugin, ReasonTable};
 use pumice_model::{JobIx, State, Task, TaskIx};
 
 use crate::registry::PluginEntry;
+use crate::resource_weights::names;
 use proportional::Proportional;
 use scarce::Scarce;
 use strategy::Strategy;
@@ -77,18 +78,6 @@ impl ResourceStrategyFit {
             proportional: Proportional::new(&PROPORTIONAL.read(arguments), reasons),
         }
     }
-}
-
-/// Names separated by commas, each once.
-fn names(text: &str) -> Vec<String> {
-    let names = text.split(',').map(str::trim);
-    let mut names: Vec<String> = names
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
-    names.sort();
-    names.dedup();
-    names
 }
 
 /// What the annotations of a pod say: type and weights.

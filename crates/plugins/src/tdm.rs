@@ -9,24 +9,25 @@
 //! Which zones are open is part of the class signature of revocable pods, so no answer outlives an hour.
 
 mod budget;
+mod victims;
 mod window;
 
 use std::cmp::Ordering;
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, TextForm, parse_go_duration};
+use pumice_conf::{Arg, Arguments, FormedText, PluginSpec, TextForm};
 use pumice_framework::points::{
-    ClassSignature, JobOrder, JobPipelined, JobStarving, NodeFilters, NodeScores, Purpose,
-    StaticClass, StaticPart, VictimTasks, Victims,
+    ClassSignature, JobOrder, JobPipelined, JobStarving, NodeFilters, NodeScores, StaticClass,
+    StaticPart, VictimTasks, Victims,
 };
-use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable, Step, Vote};
 use pumice_model::object::PreemptableMark;
 use pumice_model::selector::pair;
 use pumice_model::{Job, JobIx, NodeIx, State, TaskIx, TaskStatus};
 
+use crate::period::{self, Period};
 use crate::registry::PluginEntry;
-use budget::{JobBudgets, MAX_UNAVAILABLE, MIN_AVAILABLE};
+use budget::{MAX_UNAVAILABLE, MIN_AVAILABLE};
 use window::ZoneWindow;
 
 /// Label that names the zone of a node; annotation of pods and PodGroups that may go to such nodes.
@@ -34,7 +35,6 @@ const ZONE: &str = "volcano.sh/revocable-zone";
 /// The one value of the annotation that says so.
 const ANY_ZONE: &str = "*";
 const NODE_SCORE: i64 = 100;
-const NANOS_PER_S: i64 = 1_000_000_000;
 
 const ZONES: Arg<FormedText> = Arg::formed(
     "tdm.revocable-zone.*",
@@ -65,7 +65,7 @@ const PERIOD: Arg<FormedText> = Arg::formed(
     TextForm {
         phrase: "a duration of a second or more",
         example: "30s",
-        fault: |text| period_ns(text).err(),
+        fault: |text| period::seconds(text).err(),
     },
     "1m",
     "How often pods are evicted from closed zones.",
@@ -89,14 +89,6 @@ fn clocks(name: &str) -> Option<TimeZone> {
     TimeZoneDatabase::bundled().get(name).ok()
 }
 
-fn period_ns(text: &str) -> Result<i64, String> {
-    match parse_go_duration(text) {
-        Ok(ns) if ns < NANOS_PER_S => Err("is too short".to_owned()),
-        Ok(ns) => Ok(ns),
-        Err(error) => Err(format!("is no duration: {error}")),
-    }
-}
-
 /// A zone that the configuration names.
 struct Zone {
     name: String,
@@ -110,7 +102,7 @@ pub struct Tdm {
     /// By name.
     zones: Vec<Zone>,
     clocks: TimeZone,
-    period_s: i64,
+    period: Period,
     /// Why a pod that is not revocable may not go to a node with a zone.
     not_revocable: ReasonId,
     /// Why nobody may go to a node of a zone that the configuration does not name.
@@ -120,9 +112,6 @@ pub struct Tdm {
     open: Vec<bool>,
     /// What revocable pods are told apart by.
     signature: String,
-    /// When it was due last.
-    last_due_s: Option<i64>,
-    is_due: bool,
     /// Somebody may have to leave a closed zone who had not to when it was due last.
     is_stirred: bool,
 }
@@ -153,14 +142,12 @@ impl Tdm {
         Self {
             zones,
             clocks: clocks(place).unwrap_or(TimeZone::UTC),
-            period_s: period_ns(PERIOD.read(arguments)).map_or(60, |ns| ns / NANOS_PER_S),
+            period: Period::new(period::seconds(PERIOD.read(arguments)).unwrap_or(60)),
             not_revocable: hard("node is revocable, the pod is not"),
             unknown: hard("the times of the node's revocable zone are not configured"),
             now_s: 0,
             open: Vec::new(),
             signature: String::new(),
-            last_due_s: None,
-            is_due: false,
             is_stirred: false,
         }
     }
@@ -299,10 +286,7 @@ impl Plugin for Tdm {
         let is_new = has_turned || cycle.changed.nodes;
         let jobs = cycle.changed.jobs.as_deref().filter(|_| !is_new);
         self.is_stirred = self.is_stirred || self.has_leavers(state, jobs);
-        let since = self.last_due_s.map(|last| cycle.now_s.saturating_sub(last));
-        self.is_due = since.is_none_or(|since| since >= self.period_s);
-        if self.is_due {
-            self.last_due_s = Some(cycle.now_s);
+        if self.period.open(cycle.now_s) {
             self.is_stirred = false;
         }
     }
@@ -317,8 +301,7 @@ impl Plugin for Tdm {
     fn wake_at_s(&self) -> Option<i64> {
         let edges = self.zones.iter();
         let edges = edges.filter_map(|zone| zone.window.next_edge_s(self.now_s, &self.clocks));
-        let due = self.last_due_s.filter(|_| self.is_stirred);
-        let due = due.map(|last| last.saturating_add(self.period_s));
+        let due = self.period.next_s().filter(|_| self.is_stirred);
         edges.chain(due).min()
     }
 
@@ -402,9 +385,7 @@ impl JobPipelined for Tdm {
     }
 
     fn lacks(&self, state: &State, job: JobIx) -> u32 {
-        let job = state.job(job);
-        let placed = job.ready().saturating_add(job.waiting());
-        u32::try_from(job.min_available.saturating_sub(placed)).unwrap_or(0)
+        state.job(job).lacks_placed()
     }
 
     /// Only whole jobs wait.
@@ -417,67 +398,6 @@ impl JobStarving for Tdm {
     fn job_starving(&self, state: &State, job: JobIx) -> bool {
         let job = state.job(job);
         !is_preemptable_job(state, job) && job.count(TaskStatus::Pending) > 0
-    }
-}
-
-/// A pod may be evicted for others, its budget aside: it says so, runs, and is on no revocable node.
-fn may_make_room(state: &State, ix: TaskIx) -> bool {
-    let task = state.task(ix);
-    let has_zone = |node| zone_name(state, node).is_some();
-    task.status == TaskStatus::Running
-        && !task.node.is_some_and(has_zone)
-        && is_preemptable(state, ix)
-}
-
-impl Victims for Tdm {
-    fn victims(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        preemptor: TaskIx,
-        candidates: &[TaskIx],
-    ) -> VictimAnswer<TaskIx> {
-        if purpose == Purpose::Reclaim {
-            return VictimAnswer::abstains();
-        }
-        let mut budgets = JobBudgets::default();
-        let allowed = match is_preemptable(state, preemptor) || is_revocable(state, preemptor) {
-            true => Vec::new(),
-            false => {
-                let candidates = candidates.iter().copied();
-                let go = candidates.filter(|task| may_make_room(state, *task));
-                go.filter(|task| budgets.take(state, *task)).collect()
-            }
-        };
-        VictimAnswer::ordering(Weight::Veto, allowed)
-    }
-
-    fn depends_on_job(&self) -> bool {
-        true
-    }
-
-    fn never(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        _: TaskIx,
-        candidate: TaskIx,
-    ) -> Option<Weight> {
-        let speaks = purpose != Purpose::Reclaim;
-        (speaks && !may_make_room(state, candidate)).then_some(Weight::Veto)
-    }
-}
-
-impl VictimTasks for Tdm {
-    fn is_due(&self) -> bool {
-        self.is_due && self.open.iter().any(|open| !open)
-    }
-
-    fn victim_tasks(&self, state: &State, candidates: &[TaskIx]) -> Vec<TaskIx> {
-        let mut budgets = JobBudgets::default();
-        let candidates = candidates.iter().copied();
-        let leave = candidates.filter(|task| self.has_to_leave(state, *task));
-        leave.filter(|task| budgets.take(state, *task)).collect()
     }
 }
 

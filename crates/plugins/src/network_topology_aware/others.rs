@@ -5,11 +5,12 @@ use pumice_framework::points::CandidateScore;
 use pumice_model::{DomainIx, NodeIx, State};
 use smallvec::SmallVec;
 
-use super::fill::{FillPart, fill};
+use super::fill::fill;
+use crate::resource_weights::WeightedResource;
 
 /// How full domains are, for one class of pods.
 pub struct FillOfDomains {
-    parts: SmallVec<[FillPart; 4]>,
+    parts: SmallVec<[WeightedResource; 4]>,
     weight: i64,
     /// Tiers that there are, from the lowest, each with its weight.
     tiers: Vec<(i64, f64)>,
@@ -36,7 +37,12 @@ fn weight_of(fading: f64, tier: i64) -> f64 {
 }
 
 impl FillOfDomains {
-    pub fn new(state: &State, parts: SmallVec<[FillPart; 4]>, fading: f64, weight: i64) -> Self {
+    pub fn new(
+        state: &State,
+        parts: SmallVec<[WeightedResource; 4]>,
+        fading: f64,
+        weight: i64,
+    ) -> Self {
         let (network, nodes) = (state.network(), state.nodes());
         let mut tiers: Vec<i64> = network.domains().iter().map(|domain| domain.tier).collect();
         tiers.dedup();

@@ -233,8 +233,8 @@ fn classes_are_told_apart_by_unit_only_where_something_is_asked() {
     let state = two_tiers(&[], true);
     let text = plugin.signature(&state, task(&state, "p0"));
     assert_eq!(text, plugin.signature(&state, task(&state, "p1")));
-    let unit = UnitOfPods::of_text(&text).expect("a unit");
-    assert_eq!(unit.to_string(), text);
+    let unit = unit::of_text(&text).expect("a unit");
+    assert_eq!(unit::to_text(unit), text);
     let state = two_tiers(&[], false);
     assert_eq!(plugin.signature(&state, task(&state, "p0")), "");
 }

@@ -1,81 +1,48 @@
 //! Nodes for pods of a job or sub-job that asks for a place in the network (spec/08 §6.1).
 
-use std::fmt;
-
 use pumice_framework::points::CandidateScore;
-use pumice_model::{DomainIx, JobIx, NodeIx, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, JobUnit, NodeIx, State, TaskIx};
 
-/// A job, or one of its sub-jobs. As text it is part of the classes of its pods; an index that comes to
-/// mean another job brings the scores of that one, since they are read from the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitOfPods {
-    job: JobIx,
-    /// `None`: the job has none.
-    sub_job: Option<u16>,
+/// The unit of a task, if its job asks.
+pub fn that_asks(state: &State, task: TaskIx) -> Option<JobUnit> {
+    let task = state.task(task);
+    let ix = task.job?;
+    let job = state.job(ix);
+    job.wants_topology().then(|| JobUnit {
+        job: ix,
+        sub_job: (!job.sub_jobs.is_empty()).then_some(task.sub_job),
+    })
 }
 
-impl fmt::Display for UnitOfPods {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.sub_job {
-            Some(at) => write!(f, "{}/{at}", self.job.0),
-            None => write!(f, "{}", self.job.0),
-        }
+/// A unit as a part of the classes of its pods. An index that comes to mean another job brings the scores of
+/// that one, since they are read from the state.
+pub fn to_text(unit: JobUnit) -> String {
+    match unit.sub_job {
+        Some(at) => format!("{}/{at}", unit.job.0),
+        None => unit.job.0.to_string(),
     }
 }
 
-impl UnitOfPods {
-    /// The unit of a task, if it or its job asks.
-    pub fn that_asks(state: &State, task: TaskIx) -> Option<Self> {
-        let task = state.task(task);
-        let ix = task.job?;
-        let job = state.job(ix);
-        job.wants_topology().then(|| Self {
-            job: ix,
-            sub_job: (!job.sub_jobs.is_empty()).then_some(task.sub_job),
-        })
-    }
-
-    /// What [`fmt::Display`] wrote.
-    pub fn of_text(text: &str) -> Option<Self> {
-        let (job, sub_job) = match text.split_once('/') {
-            Some((job, sub_job)) => (job, Some(sub_job.parse().ok()?)),
-            None => (text, None),
-        };
-        Some(Self {
-            job: JobIx(job.parse().ok()?),
-            sub_job,
-        })
-    }
-
-    fn tasks(self, state: &State) -> &[TaskIx] {
-        if !state.has_job(self.job) {
-            return &[];
-        }
-        let job = state.job(self.job);
-        match self.sub_job {
-            None => &job.tasks,
-            Some(at) => job.sub_jobs.get(at as usize).map_or(&[], |sub| &sub.tasks),
-        }
-    }
-
-    /// The node of each placed pod.
-    fn placed(self, state: &State) -> Vec<NodeIx> {
-        let placed = self.tasks(state).iter().filter_map(|task| {
-            let task = state.task(*task);
-            task.node.filter(|_| task.status.is_placed())
-        });
-        placed.collect()
-    }
+/// What [`to_text`] wrote.
+pub fn of_text(text: &str) -> Option<JobUnit> {
+    let (job, sub_job) = match text.split_once('/') {
+        Some((job, sub_job)) => (job, Some(sub_job.parse().ok()?)),
+        None => (text, None),
+    };
+    Some(JobUnit {
+        job: JobIx(job.parse().ok()?),
+        sub_job,
+    })
 }
 
 /// How close nodes are to what is placed of a unit.
 pub struct Nearness {
-    unit: UnitOfPods,
+    unit: JobUnit,
     weight: i64,
 }
 
 impl Nearness {
-    pub fn new(unit: UnitOfPods, weight: i64) -> Self {
+    pub fn new(unit: JobUnit, weight: i64) -> Self {
         Self { unit, weight }
     }
 }
@@ -85,9 +52,8 @@ impl CandidateScore for Nearness {
 
     fn add(&mut self, state: &State, candidates: &[u32], scores: &mut [i64]) {
         let network = state.network();
-        let placed = self.unit.placed(state);
+        let placed = self.unit.placed_on(state);
         let mut nodes = placed.clone();
-        nodes.sort_unstable();
         nodes.dedup();
         if nodes.is_empty() {
             return;

@@ -312,7 +312,7 @@ fn arguments_as_documented_are_read_and_others_told() {
     let config = parse(&text(sound), &REGISTRY).config.expect("valid");
     let conf = config.plugin("rescheduling").expect("named");
     let plugin = Rescheduling::new(&conf.arguments);
-    assert_eq!(plugin.interval_s, 90);
+    assert_eq!(plugin.interval.length_s, 90);
     let [strategy] = plugin.strategies.as_slice() else {
         panic!("one strategy");
     };
@@ -352,5 +352,8 @@ fn arguments_as_documented_are_read_and_others_told() {
         );
     }
     let unnamed = Rescheduling::new(&Arguments::default());
-    assert_eq!((unnamed.interval_s, unnamed.strategies.len()), (300, 1));
+    assert_eq!(
+        (unnamed.interval.length_s, unnamed.strategies.len()),
+        (300, 1)
+    );
 }

@@ -7,6 +7,8 @@ use pumice_model::object::{GroupObject, NodeObject, PodObject, PodPhase};
 use super::*;
 use crate::testing::{Cluster, class, group, job, names, node, on, pairs, pod, task};
 use jiff::Timestamp;
+use pumice_framework::points::Purpose;
+use pumice_framework::tiers::Weight;
 
 const MIN: i64 = 60;
 const HOUR: i64 = 3600;
