@@ -24,8 +24,8 @@ const MAX_SHOWN: usize = 50;
 /// whole list for one of them, and none that fails ends the rest. The README has the same lines.
 const DUMP: &str = r#"(
   set +e
-  kubectl get nodes,pods,ns,priorityclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments -A -o yaml
-  for kind in queues.scheduling podgroups.scheduling jobs.batch; do
+  kubectl get nodes,pods,ns,priorityclasses,svc,rc,rs,sts,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,quota -A -o yaml
+  for kind in queues.scheduling podgroups.scheduling jobs.batch hypernodes.topology; do
     echo ---; kubectl get $kind.volcano.sh -A -o yaml
   done
   for name in volcano-scheduler-configmap volcano-vgpu-device-config hami-scheduler-device; do
