@@ -178,10 +178,12 @@ fn search<Left>(
 
 /// What was noted of other domains says nothing of the next one.
 fn forget_tries(session: &mut Session, job: JobIx, before: &JobNote) {
-    let refusal = session.note(job).refusal.take();
     let note = session.note(job);
-    *note = before.clone();
-    note.refusal = note.refusal.take().or(refusal);
+    let refusal = before.refusal.clone().or(note.refusal.take());
+    *note = JobNote {
+        refusal,
+        ..before.clone()
+    };
 }
 
 fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
