@@ -29,7 +29,7 @@ pub fn run(session: &mut Session) {
 /// who may not instead of another who may; what they name together is asked about once more.
 fn victims(session: &Session) -> Vec<TaskIx> {
     let (state, plugins) = (&*session.state, &*session.plugins);
-    let mut candidates = running_candidates(state);
+    let mut candidates = running_candidates(session);
     candidates.retain(|task| !plugins.unprotected(state, &[*task]).is_empty());
     let named = plugins.victim_tasks(state, &candidates);
     let named: FxHashSet<TaskIx> = named.into_iter().collect();

@@ -164,6 +164,11 @@ impl Plugin for Drf {
 }
 
 impl Victims for Drf {
+    // A job's share does not tell its pods apart, nor jobs' shares queues.
+    fn speaks(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::Preempt || (purpose == Purpose::Reclaim && self.hierarchy)
+    }
+
     fn depends_on_job(&self) -> bool {
         true
     }
@@ -184,7 +189,6 @@ impl Victims for Drf {
                 Weight::Veto,
                 self.tree.of_larger_queues(state, preemptor, candidates),
             ),
-            // A job's share does not tell its pods apart, nor jobs' shares queues.
             Purpose::WithinJob | Purpose::Reclaim => VictimAnswer::abstains(),
         }
     }

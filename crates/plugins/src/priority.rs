@@ -54,6 +54,11 @@ impl Plugin for Priority {
 }
 
 impl Victims for Priority {
+    // Between queues what they deserve decides.
+    fn speaks(&self, purpose: Purpose) -> bool {
+        purpose != Purpose::Reclaim
+    }
+
     fn victims(
         &self,
         state: &State,
@@ -69,7 +74,6 @@ impl Victims for Priority {
         let lower = match purpose {
             Purpose::Preempt => candidates.filter(is_lower).collect(),
             Purpose::WithinJob => candidates.filter(is_lower_pod).collect(),
-            // What queues deserve decides between them.
             Purpose::Reclaim => return VictimAnswer::abstains(),
         };
         VictimAnswer::ordering(Weight::Opinion, lower)

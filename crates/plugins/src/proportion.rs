@@ -319,6 +319,10 @@ impl Reclaimer for Proportion {
 }
 
 impl Victims for Proportion {
+    fn speaks(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::Reclaim
+    }
+
     fn victims(
         &self,
         state: &State,
@@ -326,7 +330,7 @@ impl Victims for Proportion {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        if purpose != Purpose::Reclaim {
+        if !self.speaks(purpose) {
             return VictimAnswer::abstains();
         }
         let wanted = &state.charged(preemptor);

@@ -6,7 +6,8 @@
 //!       closed  nobody goes there; those who run there go, job by job, as far as their budgets allow
 //! ```
 //!
-//! Which zones are open is part of the class signature of revocable pods, so no answer outlives an hour.
+//! Which zones are open is part of the class signature of revocable pods, so no answer outlives an hour. That others
+//! are preemptable is the signature of those, for whom nobody goes.
 
 mod budget;
 mod victims;
@@ -32,6 +33,10 @@ use window::ZoneWindow;
 
 /// Label that names the zone of a node; annotation of pods and PodGroups that may go to such nodes.
 const ZONE: &str = "volcano.sh/revocable-zone";
+/// What all signatures of revocable pods begin with.
+const REVOCABLE: &str = "revocable";
+/// Signature of other pods that may be evicted.
+const PREEMPTABLE: &str = "preemptable";
 /// The one value of the annotation that says so.
 const ANY_ZONE: &str = "*";
 const NODE_SCORE: i64 = 100;
@@ -147,7 +152,7 @@ impl Tdm {
             unknown: hard("the times of the node's revocable zone are not configured"),
             now_s: 0,
             open: Vec::new(),
-            signature: String::new(),
+            signature: REVOCABLE.to_owned(),
             is_stirred: false,
         }
     }
@@ -281,7 +286,7 @@ impl Plugin for Tdm {
             let names = names
                 .filter(|(_, open)| **open)
                 .map(|(zone, _)| &*zone.name);
-            self.signature = format!("revocable\n{}", names.collect::<Vec<_>>().join("\n"));
+            self.signature = format!("{REVOCABLE}\n{}", names.collect::<Vec<_>>().join("\n"));
         }
         let is_new = has_turned || cycle.changed.nodes;
         let jobs = cycle.changed.jobs.as_deref().filter(|_| !is_new);
@@ -327,16 +332,19 @@ impl Plugin for Tdm {
 
 impl ClassSignature for Tdm {
     fn signature(&self, state: &State, task: TaskIx) -> String {
-        match is_revocable(state, task) {
-            true => self.signature.clone(),
-            false => String::new(),
+        if is_revocable(state, task) {
+            self.signature.clone()
+        } else if is_preemptable(state, task) {
+            PREEMPTABLE.to_owned()
+        } else {
+            String::new()
         }
     }
 }
 
 impl NodeFilters for Tdm {
     fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
-        let is_revocable = !class.signature.of(SPEC.name).is_empty();
+        let is_revocable = class.signature.of(SPEC.name) == self.signature;
         for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
             if zone_name(state, node).is_none() {
                 continue;
@@ -354,7 +362,7 @@ impl NodeFilters for Tdm {
 
 impl NodeScores for Tdm {
     fn static_score(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
-        if class.signature.of(SPEC.name).is_empty() {
+        if class.signature.of(SPEC.name) != self.signature {
             return;
         }
         for (node, score) in state.nodes().indices().zip(&mut part.score) {

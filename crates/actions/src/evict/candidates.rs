@@ -248,11 +248,14 @@ fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
 }
 
 /// All running pods that could be evicted for nobody's sake, cheapest first (spec/07 §10).
-pub fn running(state: &State) -> Vec<TaskIx> {
+pub fn running(session: &Session) -> Vec<TaskIx> {
+    let state = &*session.state;
     let is_candidate = |ix: TaskIx| {
         let task = state.task(ix);
         task.status == TaskStatus::Running
-            && task.job.is_some_and(|job| state.job(job).queue.is_some())
+            && task
+                .job
+                .is_some_and(|job| state.job(job).queue.is_some() && !session.is_served(job))
             && !state.is_protected_by_mark(ix)
             && state.spared(ix).is_none()
     };

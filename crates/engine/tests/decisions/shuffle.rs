@@ -113,3 +113,35 @@ fn a_pod_that_waits_for_a_zone_is_told_so_and_placed_when_it_opens() {
     let decisions = cluster.engine.cycle(opens);
     assert_eq!(cluster.accept(&decisions), ["batch night"]);
 }
+
+#[test]
+fn a_job_for_which_others_go_loses_nobody_for_nobodys_sake_in_the_same_cycle() {
+    let conf = r#"
+actions: "enqueue, allocate, preempt, shuffle"
+tiers:
+- plugins:
+  - name: tdm
+    arguments:
+      tdm.revocable-zone.rz1: 22:00-06:00
+- plugins:
+  - name: predicates
+"#;
+    let mut cluster = Cluster::under(conf)
+        .node(zoned("night"))
+        .node(node("day", "4c 8Gi pods=9"))
+        .group(group("old", 1))
+        .pod(marked(member("old", on("day", pod("old", "4c")))))
+        .group(group("new", 1))
+        .pod(marked(member("new", on("night", pod("guest", "1c")))))
+        .pod(member("new", pod("new", "4c")));
+    let mut plan = |now_s| {
+        let decisions = cluster.engine.cycle(now_s);
+        let state = cluster.engine.state();
+        let line =
+            |one: &pumice_engine::Eviction| format!("{} {}", one.reason, state.task(one.task).name);
+        let lines: Vec<String> = decisions.evictions.iter().map(line).collect();
+        lines
+    };
+    assert_eq!(plan(12 * HOUR), ["preempt old"]);
+    assert_eq!(plan(12 * HOUR + 60), ["shuffle guest"]);
+}

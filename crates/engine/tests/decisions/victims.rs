@@ -467,3 +467,32 @@ fn nobody_goes_for_a_card_that_no_node_has() {
     let mut all = wants(holders(two_cards("n1"), &[x]), 30_000);
     assert_eq!(all.plan(), [""; 0]);
 }
+
+/// A tier may have no word on what pods go for: on reclaim `priority` has none.
+#[test]
+fn whoever_is_protected_is_not_counted_behind_a_tier_without_a_word() {
+    let conf = "actions: \"enqueue, allocate, reclaim\"\n\
+                tiers:\n\
+                - plugins: [{name: priority}]\n\
+                - plugins: [{name: conformance}, {name: predicates}, {name: proportion}]\n";
+    let of = |queue: &str, name: &str| GroupObject {
+        queue: queue.to_owned(),
+        ..group(name, 0)
+    };
+    let critical = PodObject {
+        priority_class: "system-node-critical".to_owned(),
+        ..pod("a", "1c")
+    };
+    let mut all = Cluster::under(conf)
+        .node(small("n1"))
+        .queue(queue("q"))
+        .queue(queue("r"))
+        .group(of("q", "old"))
+        .group(of("r", "new"))
+        .pod(on("n1", member("old", critical)))
+        .pod(on("n1", member("old", pod("b", "1c"))))
+        .pod(on("n1", member("old", pod("c", "2c"))))
+        .pod(member("new", pod("new", "1c")));
+    // The queue has one core more than it deserves, and the critical pod would be the first to go.
+    assert_eq!(all.plan(), ["-b", "new (n1)"]);
+}

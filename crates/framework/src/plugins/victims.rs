@@ -112,7 +112,9 @@ impl Plugins {
             .map(move |tier| {
                 let plugins = tier.iter().map(|at| self.plugin(*at));
                 plugins.filter_map(move |plugin| {
-                    let point = plugin.as_victims().filter(|point| is_asked(*point))?;
+                    let point = plugin
+                        .as_victims()
+                        .filter(|point| point.speaks(purpose) && is_asked(*point))?;
                     let answer = point.victims(state, purpose, preemptor, candidates);
                     Some((plugin.name(), answer))
                 })
@@ -152,7 +154,10 @@ impl Plugins {
         candidate: TaskIx,
     ) -> bool {
         let all = self.by_tier(self.asked_about_victims(purpose), |x| x.as_victims());
-        let asked = all.map(|tier| tier.filter(move |point| is_asked(*point)).peekable());
+        let asked = all.map(|tier| {
+            let speakers = tier.filter(move |point| point.speaks(purpose));
+            speakers.filter(move |point| is_asked(*point)).peekable()
+        });
         // A tier in which nobody is asked leaves the decision to the next one.
         let asked = asked.filter_map(|mut tier| tier.peek().is_some().then_some(tier));
         let never = |point: &dyn Victims| point.never(state, purpose, preemptor, candidate);
@@ -169,7 +174,7 @@ impl Plugins {
     /// Whether who may go depends on the preemptor's job by more than queue and priority.
     pub fn victims_depend_on_job(&self, purpose: Purpose) -> bool {
         let mut asked = self.ask(self.asked_about_victims(purpose), |x| x.as_victims());
-        asked.any(|p| p.depends_on_job())
+        asked.any(|point| point.speaks(purpose) && point.depends_on_job())
     }
 
     /// What keeps candidates, given as for [`Plugins::victims`], from being evicted for a task: how many

@@ -21,6 +21,11 @@ pub enum Purpose {
 
 /// Chooses victims.
 pub trait Victims {
+    /// It has a word on whom pods go for; otherwise it is not asked, as if it were not there.
+    fn speaks(&self, _purpose: Purpose) -> bool {
+        true
+    }
+
     /// Those of `candidates`, given cheapest first, that may go for `preemptor`, all at once or any of
     /// them. Running totals start from the state, in which the preemptor waits.
     fn victims(

@@ -97,6 +97,10 @@ impl Reclaimer for CapacityPlugin {
 }
 
 impl Victims for CapacityPlugin {
+    fn speaks(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::Reclaim
+    }
+
     fn victims(
         &self,
         state: &State,
@@ -104,7 +108,7 @@ impl Victims for CapacityPlugin {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        if purpose != Purpose::Reclaim {
+        if !self.speaks(purpose) {
             return VictimAnswer::abstains();
         }
         let queue_of = |task: TaskIx| {

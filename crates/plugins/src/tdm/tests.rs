@@ -471,3 +471,18 @@ fn unmarked_jobs_go_first_and_alone_starve() {
     assert_eq!(plugin.job_pipelined(&state, of("proud")), Vote::Reject);
     assert_eq!(JobPipelined::lacks(&plugin, &state, of("proud")), 2);
 }
+
+#[test]
+fn pods_for_which_nobody_goes_are_of_another_class_than_others() {
+    let state = Cluster::default()
+        .pod(pod("plain", "1c"))
+        .pod(yes(pod("marked", "1c")))
+        .pod(noted(ZONE, "rz1", yes(pod("one", "1c"))))
+        .build();
+    let (mut plugin, _) = plugin(&[]);
+    open_at(&mut plugin, &state, DAY);
+    let of = |uid| plugin.signature(&state, task(&state, uid));
+    let all = ["plain", "marked", "one"].map(of);
+    let different: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!(different.len(), 3, "{all:?}");
+}

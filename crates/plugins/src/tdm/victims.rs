@@ -17,6 +17,10 @@ fn may_make_room(state: &State, ix: TaskIx) -> bool {
 }
 
 impl Victims for Tdm {
+    fn speaks(&self, purpose: Purpose) -> bool {
+        purpose != Purpose::Reclaim
+    }
+
     fn victims(
         &self,
         state: &State,
@@ -24,7 +28,7 @@ impl Victims for Tdm {
         preemptor: TaskIx,
         candidates: &[TaskIx],
     ) -> VictimAnswer<TaskIx> {
-        if purpose == Purpose::Reclaim {
+        if !self.speaks(purpose) {
             return VictimAnswer::abstains();
         }
         let mut budgets = JobBudgets::default();
@@ -43,15 +47,8 @@ impl Victims for Tdm {
         true
     }
 
-    fn never(
-        &self,
-        state: &State,
-        purpose: Purpose,
-        _: TaskIx,
-        candidate: TaskIx,
-    ) -> Option<Weight> {
-        let speaks = purpose != Purpose::Reclaim;
-        (speaks && !may_make_room(state, candidate)).then_some(Weight::Veto)
+    fn never(&self, state: &State, _: Purpose, _: TaskIx, candidate: TaskIx) -> Option<Weight> {
+        (!may_make_room(state, candidate)).then_some(Weight::Veto)
     }
 }
 
