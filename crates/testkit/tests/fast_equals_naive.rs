@@ -11,10 +11,10 @@ use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     cluster, conf_text, evicting_conf_text, full_cluster, full_protected_cluster,
-    full_tree_cluster, npu_cluster, npu_conf_text, protecting_conf_text, tree_conf_text,
-    wide_cluster,
+    full_timed_cluster, full_tree_cluster, moments, npu_cluster, npu_conf_text,
+    protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
 };
-use pumice_testkit::naive::{self, Outcome};
+use pumice_testkit::naive::{self, Moment, Outcome};
 
 /// Random small clusters and configurations.
 const CASES: u64 = 2000;
@@ -31,6 +31,9 @@ const TREE_CASES: u64 = 300;
 /// Full clusters with pods that plugins protect.
 const PROTECTED_CASES: u64 = 300;
 
+/// Full clusters in which plugins want pods gone.
+const TIMED_CASES: u64 = 600;
+
 /// Others of them that told the two apart once.
 const EVICTING_FOUND: &[u64] = &[2158, 2320];
 
@@ -43,19 +46,24 @@ const WIDE_CASES: u64 = 24;
 /// Bytes for what is known of classes of pods: enough, or so few that little of it can be kept.
 const BUDGETS: [Option<usize>; 4] = [None, None, Some(1000), Some(100)];
 
-/// The engine with an API server that accepts every write, and nothing else.
-fn fast(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
+/// The engine with an API server that accepts every write, and nothing else. Moments at which it runs no cycle
+/// are marked.
+fn fast(config: &Config, objects: &[Delta], moments: &mut [Moment]) -> Outcome {
     let mut engine = run::engine(config, objects);
     if let Some(bytes) = BUDGETS[objects.len() % BUDGETS.len()] {
         engine.set_index_budget_bytes(bytes);
     }
     let mut outside = Outside::new(objects);
     let mut outcome = Outcome::default();
-    for cycle in 0..cycles {
-        let decisions = engine.cycle(naive::START_S + i64::from(cycle));
+    for at in 0..moments.len() {
+        let moment = &mut moments[at];
+        let news = moment.news.iter().cloned();
+        news.for_each(|delta| engine.apply(delta));
+        let decisions = engine.cycle(moment.now_s);
+        moment.is_left_out = decisions.skipped;
         note(&engine, &decisions, &mut outcome);
-        let told = outside.carry_out(&engine, &decisions, cycle);
-        if cycle + 1 < cycles {
+        if let Some(next) = moments.get(at + 1) {
+            let told = outside.carry_out(&engine, &decisions, (at as u32, next.now_s));
             told.into_iter().for_each(|delta| engine.apply(delta));
         }
     }
@@ -133,8 +141,8 @@ fn describe(engine: &Engine, outcome: &mut Outcome) {
 }
 
 /// The naive outcome, without the groups it invents for bare pods.
-fn slow(config: &Config, objects: &[Delta], cycles: u32) -> Outcome {
-    let mut outcome = naive::schedule(config, objects, run::DEFAULT_QUEUE, cycles);
+fn slow(config: &Config, objects: &[Delta], moments: &[Moment]) -> Outcome {
+    let mut outcome = naive::schedule_over(config, objects, run::DEFAULT_QUEUE, moments);
     let real: BTreeSet<String> = objects
         .iter()
         .filter_map(|delta| match delta {
@@ -152,10 +160,15 @@ fn check(seed: u64, objects: &[Delta], cycles: u32) -> Outcome {
 }
 
 fn check_under(text: &str, seed: u64, objects: &[Delta], cycles: u32) -> Outcome {
+    check_over(text, seed, objects, naive::seconds(cycles))
+}
+
+fn check_over(text: &str, seed: u64, objects: &[Delta], mut moments: Vec<Moment>) -> Outcome {
     let config = run::config(text);
-    let fast = fast(&config, objects, cycles);
-    let slow = slow(&config, objects, cycles);
-    let context = format!("seed {seed}, {cycles} cycle(s), conf:\n{text}");
+    let fast = fast(&config, objects, &mut moments);
+    let slow = slow(&config, objects, &moments);
+    let times: Vec<i64> = moments.iter().map(|moment| moment.now_s).collect();
+    let context = format!("seed {seed}, cycles at {times:?}, conf:\n{text}");
     assert_eq!(fast.evictions, slow.evictions, "evictions: {context}");
     assert_eq!(fast.nominations, slow.nominations, "nominations: {context}");
     assert_eq!(fast.binds, slow.binds, "binds: {context}");
@@ -282,4 +295,30 @@ fn what_becomes_of_the_room_is_decided_as_by_the_naive_loop() {
     for seed in run::seeds(EVICTING_CASES, EVICTING_CASES + EVICTING_CASES / 2) {
         check_under(&evicting_conf_text(seed), seed, &full_cluster(seed), 6);
     }
+}
+
+#[test]
+fn pods_that_plugins_want_gone_go_as_by_the_naive_loop() {
+    let (mut by_reason, mut binds) = (BTreeMap::<String, u64>::new(), 0);
+    let seeds = run::seeds(0, TIMED_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let objects = full_timed_cluster(seed);
+        let moments = moments(seed, &objects);
+        let outcome = check_over(&timed_conf_text(seed), seed, &objects, moments);
+        for (_, reason, _) in outcome.evictions {
+            *by_reason.entry(reason).or_default() += 1;
+        }
+        binds += outcome.binds.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > cases / 4, "{binds} binds");
+    assert!(
+        by_reason.get("shuffle") > Some(&(cases / 6)),
+        "{by_reason:?}"
+    );
+    assert!(
+        by_reason.get("preempt") > Some(&(cases / 20)),
+        "{by_reason:?}"
+    );
 }

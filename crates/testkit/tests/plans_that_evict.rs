@@ -50,10 +50,12 @@ impl Run {
     }
 
     fn cycle(&mut self, cycle: u32) -> Decisions {
-        let decisions = self.engine.cycle(naive::START_S + i64::from(cycle));
+        let now_s = naive::START_S + i64::from(cycle);
+        let decisions = self.engine.cycle(now_s);
         self.context.push_str(&format!("cycle {cycle}: "));
         self.check(&decisions);
-        let told = self.outside.carry_out(&self.engine, &decisions, cycle);
+        let next = (cycle, now_s + 1);
+        let told = self.outside.carry_out(&self.engine, &decisions, next);
         told.into_iter().for_each(|delta| self.engine.apply(delta));
         decisions
     }

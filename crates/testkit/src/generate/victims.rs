@@ -1,6 +1,7 @@
 //! Full clusters: low priority fills the nodes, others come.
 
 mod protected;
+mod timed;
 mod trees;
 
 use std::fmt::Write;
@@ -14,6 +15,7 @@ use pumice_model::object::{
 use super::nodes::is;
 use super::rng::Rng;
 use super::{GPU, MIB, Theme, has_room, pairs, pods};
+use crate::naive::Moment;
 
 /// Priority classes and their values.
 const CLASSES: &[(&str, i32)] = &[("low", 1), ("mid", 5), ("high", 10), ("never", 8)];
@@ -98,6 +100,38 @@ pub fn full_protected_cluster(seed: u64) -> Vec<Delta> {
         ..Features::new(&mut rng)
     };
     filled(&mut rng, &features)
+}
+
+/// As [`full_cluster`], with nodes in revocable zones, of which it is known how much is used, and at times
+/// with pods that plugins protect.
+#[must_use]
+pub fn full_timed_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 37);
+    let rng = &mut rng;
+    let features = Features {
+        protected: rng.one_in(3),
+        anti_affinity: false,
+        marks: rng.one_in(6),
+        ..Features::new(rng)
+    };
+    let mut deltas = filled(rng, &features);
+    timed::furnish(rng, &mut deltas);
+    deltas
+}
+
+/// When the cycles of [`full_timed_cluster`] are, and what is measured in between.
+#[must_use]
+pub fn moments(seed: u64, objects: &[Delta]) -> Vec<Moment> {
+    timed::moments(&mut Rng::new(seed, 38), objects)
+}
+
+/// A configuration in which plugins want pods gone, for [`full_timed_cluster`].
+#[must_use]
+pub fn timed_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 39);
+    let mut text = conf_of(&mut rng, timed::ACTIONS, &timed::TIERS);
+    timed::argue(&mut rng, &mut text);
+    text
 }
 
 fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {

@@ -12,8 +12,6 @@ use super::{affinity, spread, volumes};
 /// The filters of one task over the world as it is now.
 pub struct Filters<'a> {
     world: &'a World,
-    /// For what is not a matter of one node.
-    everywhere: &'a World,
     pod: &'a PodObject,
     /// The plugin, where it is there and switched on.
     plugin: Option<&'a PluginConf>,
@@ -21,34 +19,26 @@ pub struct Filters<'a> {
     spread: spread::Counts,
 }
 
-/// Whether pods on their way out are gone for inter-pod affinity and exclusive claims too, once they are
-/// released (spec/07 §5).
-const RELEASED_LEAVE_CLUSTER: bool = true;
-
 impl<'a> Filters<'a> {
     /// Looks at all pods there are.
     pub fn new(cycle: &'a Cycle, task: &'a Task) -> Self {
-        Self::over(cycle, &cycle.world, &cycle.world, task)
+        Self::over(cycle, &cycle.world, task)
     }
 
-    /// Looks at the pods that are still there once others are released.
+    /// Looks at the pods that are still there once others are released, who are gone for every filter
+    /// (spec/07 §5).
     pub fn later(cycle: &'a Cycle, later: &'a World, task: &'a Task) -> Self {
-        let everywhere = match RELEASED_LEAVE_CLUSTER {
-            true => later,
-            false => &cycle.world,
-        };
-        Self::over(cycle, later, everywhere, task)
+        Self::over(cycle, later, task)
     }
 
-    fn over(cycle: &'a Cycle, world: &'a World, everywhere: &'a World, task: &'a Task) -> Self {
+    fn over(cycle: &'a Cycle, world: &'a World, task: &'a Task) -> Self {
         let plugin = cycle.plugin("predicates");
         Self {
             world,
-            everywhere,
             pod: &task.pod,
             plugin: plugin.filter(|plugin| plugin.enabled.predicate),
-            company: affinity::Company::of(everywhere, &task.pod),
-            spread: spread::Counts::of(everywhere, &task.pod),
+            company: affinity::Company::of(world, &task.pod),
+            spread: spread::Counts::of(world, &task.pod),
         }
     }
 
@@ -74,8 +64,8 @@ impl<'a> Filters<'a> {
                     .host_ports
                     .iter()
                     .any(|want| ports().any(|p| clash(want, p))))
-            && volumes::pass(self.world, self.everywhere, plugin, pod, node)
-            && (!on("PodAffinity") || self.company.lets(self.everywhere, pod, node))
+            && volumes::pass(self.world, plugin, pod, node)
+            && (!on("PodAffinity") || self.company.lets(self.world, pod, node))
             && (!on("PodTopologySpread") || self.spread.let_onto(pod, node))
     }
 }

@@ -7,7 +7,7 @@ use pumice_conf::PluginConf;
 
 use super::Cycle;
 use super::state::{Job, Status, SubJob, Task, World};
-use super::waiting_time;
+use super::{tdm, waiting_time};
 
 fn is_ready_status(status: Status) -> bool {
     status.is_allocated() || status == Status::Succeeded
@@ -56,6 +56,14 @@ pub fn is_ready(world: &World, key: &str) -> bool {
         is_ready_status(world.gang_status(task))
     });
     ready >= i64::from(world.jobs[key].group.min_member)
+}
+
+/// Enough members are ready or wait for room, by number alone.
+pub fn is_placed(world: &World, key: &str) -> bool {
+    let placed = count(&world.tasks_of(key), |task| {
+        counts(world.gang_status(task), true)
+    });
+    placed >= i64::from(world.jobs[key].group.min_member)
 }
 
 /// Enough members of the sub-job are ready, by number alone.
@@ -154,6 +162,7 @@ pub fn job_pipelined(cycle: &Cycle, key: &str) -> bool {
     vote(cycle, |plugin| match plugin.name.as_str() {
         _ if !plugin.enabled.job_pipelined => None,
         "gang" => Some(gang_holds(&cycle.world, key, true)),
+        "tdm" => Some(tdm::is_pipelined(cycle, key)),
         "sla" => waiting_time::vote(cycle, plugin, key),
         _ => None,
     })

@@ -24,11 +24,13 @@ mod order;
 mod place;
 mod queue_share;
 mod reading;
+mod rescheduling;
 mod scores;
 mod spread;
 mod state;
 mod status;
 mod strategy_fit;
+mod tdm;
 #[cfg(test)]
 mod tests;
 mod victims;
@@ -43,6 +45,7 @@ use pumice_model::delta::Delta;
 use pumice_model::object::{Pairs, PodObject, PodPhase};
 
 use state::{Status, SubJob, World};
+pub use tdm::TIME_ZONES;
 
 /// Time of the first cycle, seconds since the epoch: some jobs are older, some are younger.
 pub const START_S: i64 = 15;
@@ -69,29 +72,80 @@ pub struct Outcome {
     pub conditions: BTreeMap<String, Vec<(String, String, String)>>,
 }
 
-/// Runs `cycles` scheduling cycles over the objects, of which only `…Apply` deltas count.
+/// A cycle: when it is, and what happens right before it.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Seconds since the epoch.
+    pub now_s: i64,
+    /// Changes of what nodes use.
+    pub news: Vec<Delta>,
+    /// Nobody runs it, because nothing has changed: it would decide nothing, and counts for no period.
+    pub is_left_out: bool,
+}
+
+impl Moment {
+    /// A moment before which nothing happens.
+    #[must_use]
+    pub fn at(now_s: i64) -> Self {
+        Self {
+            now_s,
+            news: Vec::new(),
+            is_left_out: false,
+        }
+    }
+}
+
+/// So many cycles, one a second from [`START_S`] on, with nothing that happens in between.
+#[must_use]
+pub fn seconds(cycles: u32) -> Vec<Moment> {
+    let moment = |number| Moment::at(START_S + i64::from(number));
+    (0..cycles).map(moment).collect()
+}
+
+/// Runs `cycles` scheduling cycles over the objects, one a second, as [`schedule_over`].
+#[must_use]
+pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
+    schedule_over(config, objects, default_queue, &seconds(cycles))
+}
+
+/// Runs a scheduling cycle at each of the moments over the objects, of which only `…Apply` deltas and
+/// what is told of nodes count.
 ///
 /// Queues `default_queue` and `root` exist with weight 1 even when no object names them. Between
 /// two cycles a committed pod is Bound, a pipelined one Pending again. An evicted pod is there for
 /// [`cycles_until_gone`]; then [`successor`] may come in its place. Otherwise no kubelet acts.
 #[must_use]
-pub fn schedule(config: &Config, objects: &[Delta], default_queue: &str, cycles: u32) -> Outcome {
+pub fn schedule_over(
+    config: &Config,
+    objects: &[Delta],
+    default_queue: &str,
+    moments: &[Moment],
+) -> Outcome {
     let config = &without_proportion(config);
     let mut world = World::new(objects, default_queue, devices::On::of(config));
     let mut outcome = Outcome::default();
-    for number in 0..cycles {
+    for (number, moment) in (0..).zip(moments) {
+        moment.news.iter().for_each(|delta| world.take(delta));
+        let before = moment.is_left_out.then(|| world.clone());
         let mut cycle = Cycle::new(config, world);
-        cycle.now_s = START_S + i64::from(number);
+        cycle.now_s = moment.now_s;
         cycle.number = number;
         cycle.run();
         world = cycle.world;
-        outcome.pipelined = pipelined(&world);
+        if let Some(before) = before {
+            assert_eq!(decided(&world), decided(&before), "at {}", moment.now_s);
+            world = before;
+        } else {
+            outcome.pipelined = pipelined(&world);
+        }
         let bound = |pod: &String| world.binds.iter().any(|(bound, _)| bound == pod);
         let mut devices = devices::allocations(&world);
         devices.retain(|pod, _| bound(pod));
         outcome.devices.extend(devices);
         world.next_cycle();
-        leave(&mut world, number + 1, default_queue);
+        if let Some(next) = moments.get(number as usize + 1) {
+            leave(&mut world, (number + 1, next.now_s), default_queue);
+        }
     }
     for (key, job) in &world.jobs {
         let status = &job.group.status;
@@ -145,8 +199,8 @@ pub fn successor(pod: &PodObject, now_s: i64) -> Option<PodObject> {
     })
 }
 
-/// Before that cycle the evicted pods leave whose time has come.
-fn leave(world: &mut World, cycle: u32, default_queue: &str) {
+/// Before the cycle of that number and time the evicted pods leave whose time has come.
+fn leave(world: &mut World, (cycle, now_s): (u32, i64), default_queue: &str) {
     // By now all of them are marked as being deleted.
     let going = world.tasks.values_mut();
     let going = going.filter(|task| task.status == Status::Releasing);
@@ -158,11 +212,21 @@ fn leave(world: &mut World, cycle: u32, default_queue: &str) {
             continue;
         };
         world.remove_task(&eviction.uid);
-        let now_s = START_S + i64::from(cycle);
         if let Some(pod) = successor(&task.pod, now_s) {
             world.add_pod(&pod, default_queue, now_s);
         }
     }
+}
+
+/// Number of binds, evictions and nominations so far.
+fn decided(world: &World) -> [usize; 3] {
+    let World {
+        binds,
+        evictions,
+        nominations,
+        ..
+    } = world;
+    [binds.len(), evictions.len(), nominations.len()]
 }
 
 fn pipelined(world: &World) -> Vec<(String, String)> {
@@ -184,8 +248,10 @@ struct Cycle<'a> {
     deserved: BTreeMap<String, queue_share::Shares>,
     /// The world now.
     world: World,
-    /// Seconds since the epoch; one passes from cycle to cycle.
+    /// Seconds since the epoch.
     now_s: i64,
+    /// Names of the plugins that are due to name pods they want gone.
+    due: BTreeSet<String>,
     /// Jobs that left Pending through the enqueue action, in order.
     admitted: Vec<String>,
     /// (job, sub-job, role) of tasks that found no node in this cycle.
@@ -202,6 +268,7 @@ impl<'a> Cycle<'a> {
             deserved: queue_share::deserved(&world),
             world,
             now_s: 0,
+            due: BTreeSet::new(),
             admitted: Vec::new(),
             failed: BTreeSet::new(),
             number: 0,
@@ -209,6 +276,7 @@ impl<'a> Cycle<'a> {
     }
 
     fn run(&mut self) {
+        victims::begin(self);
         victims::hold_promises(self);
         for action in &self.config.actions {
             match action.as_str() {
@@ -219,9 +287,11 @@ impl<'a> Cycle<'a> {
                 "reclaim" => victims::reclaim(self),
                 "gangpreempt" => victims::gang_preempt(self),
                 "gangreclaim" => victims::gang_reclaim(self),
+                "shuffle" => victims::shuffle(self),
                 _ => {}
             }
         }
+        victims::end(self);
         status::close(self);
     }
 

@@ -7,7 +7,7 @@ use pumice_model::object::GroupPhase;
 use super::Cycle;
 use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
 use super::state::{Status, SubJob, Task};
-use super::{capacity, hdrf, queue_share, waiting_time};
+use super::{capacity, hdrf, queue_share, tdm, waiting_time};
 
 /// The smallest item under a comparison; the first one among equals.
 pub fn first<T>(
@@ -72,6 +72,7 @@ fn complete_jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
             "priority" => right.priority.cmp(&left.priority),
             "gang" => is_ready(&cycle.world, l).cmp(&is_ready(&cycle.world, r)),
             "drf" => by_float(hdrf::job_share(cycle, l), hdrf::job_share(cycle, r)),
+            "tdm" => tdm::compare_jobs(cycle, l, r),
             "sla" => waiting_time::compare_jobs(cycle, plugin, l, r),
             _ => Ordering::Equal,
         };

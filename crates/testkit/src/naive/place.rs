@@ -10,6 +10,7 @@ use super::queue_share;
 use super::scores;
 use super::state::{Status, Task, World, fits};
 use super::strategy_fit;
+use super::tdm;
 use super::volumes;
 
 /// Which nodes are considered.
@@ -47,6 +48,7 @@ impl<'a> Room<'a> {
         fits(&task.request(), &idle)
             && self.filters_later.pass(node)
             && node_groups::pass(cycle, task, node)
+            && tdm::pass(cycle, task, node)
             && strategy_fit::pass(cycle, task, node, &idle)
             && devices::choose(cycle, task, node, View::Future).is_some()
     }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Amounts, BudgetObject, Gates, GroupCondition, GroupObject, NodeObject, Pairs, PodObject,
-    PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
+    Amounts, BudgetObject, Gates, GroupCondition, GroupObject, NodeObject, NodeUsage, Pairs,
+    PodObject, PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
 };
 
 use super::START_S;
@@ -104,14 +104,16 @@ pub struct Eviction {
     pub uid: String,
     /// `namespace/name` of the pod.
     pub pod: String,
-    /// `preempt` or `reclaim`.
+    /// Name of the action, or what it does.
     pub reason: String,
     /// The pod as it was.
     pub object: Rc<PodObject>,
-    /// Key of the job it makes room for.
+    /// Key of the job it makes room for; empty where there is none.
     pub by: String,
     /// Number of the cycle, from 0.
     pub cycle: u32,
+    /// Time of the cycle, seconds since the epoch.
+    pub at_s: i64,
 }
 
 impl Task {
@@ -201,6 +203,12 @@ pub struct World {
     pub plans: u64,
     /// PodDisruptionBudgets.
     pub budgets: Vec<BudgetObject>,
+    /// What was measured of nodes, by name.
+    pub usage: BTreeMap<String, NodeUsage>,
+    /// When plugins last were due to name pods they want gone, by name.
+    pub due_s: BTreeMap<String, i64>,
+    /// The last cycle in which pods were evicted while `rescheduling` was due, seconds since the epoch.
+    pub relieved_s: Option<i64>,
     /// Priority classes by name.
     pub classes: BTreeMap<String, PriorityClassObject>,
     /// What all nodes offer together.
@@ -303,7 +311,8 @@ impl World {
         world
     }
 
-    fn take(&mut self, object: &Delta) {
+    /// One thing more is known.
+    pub fn take(&mut self, object: &Delta) {
         match object {
             Delta::NodeApply(node) => {
                 self.nodes
@@ -321,6 +330,10 @@ impl World {
             Delta::NodeReport { node, topic, text } => {
                 let reports = self.reports.entry(node.clone()).or_default();
                 reports.extend(text.clone().map(|text| (topic.clone(), text)));
+            }
+            Delta::NodeUsage { node, usage } if self.nodes.contains_key(node) => {
+                self.usage.remove(node);
+                self.usage.extend(usage.map(|usage| (node.clone(), usage)));
             }
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),

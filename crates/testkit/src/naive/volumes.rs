@@ -156,14 +156,8 @@ pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject) {
     }
 }
 
-/// The volume filters let the pod onto the node; who uses a claim is told by `everywhere`.
-pub fn pass(
-    world: &World,
-    everywhere: &World,
-    plugin: &PluginConf,
-    pod: &PodObject,
-    node: &NodeObject,
-) -> bool {
+/// The volume filters let the pod onto the node.
+pub fn pass(world: &World, plugin: &PluginConf, pod: &PodObject, node: &NodeObject) -> bool {
     let on = |name: &str| {
         let name = format!("predicate.{name}Enable");
         plugin.arguments.bool(&name).unwrap_or(true)
@@ -174,7 +168,7 @@ pub fn pass(
         on("VolumeBinding"),
     );
     let view = View { world, pod };
-    view.restrictions(everywhere, node)
+    view.restrictions(node)
         && (!(limits || zone || binding) || view.claims().all(|(_, claim)| claim.is_some()))
         && (!limits || view.limits(node))
         && (!zone || view.zone(node))
@@ -201,12 +195,12 @@ impl<'a> View<'a> {
     }
 
     /// VolumeRestrictions.
-    fn restrictions(&self, everywhere: &World, node: &NodeObject) -> bool {
+    fn restrictions(&self, node: &NodeObject) -> bool {
         let there = self.world.tasks_on(&node.name);
         let disks = there.iter().flat_map(|task| &task.pod.disks);
         let mut taken = disks.flat_map(|one| self.pod.disks.iter().map(move |two| (one, two)));
         let in_use = |key: &Key| {
-            let mut others = placed(everywhere).filter(|task| task.pod.uid != self.pod.uid);
+            let mut others = placed(self.world).filter(|task| task.pod.uid != self.pod.uid);
             others.any(|task| keys(&task.pod).any(|other| other == *key))
         };
         let exclusive = AccessModes::READ_WRITE_ONCE_POD;

@@ -42,8 +42,13 @@ impl Outside {
         Delta::PodApply(Box::new(pod.clone()))
     }
 
-    /// The decisions of that cycle come true; what is told of it before the next one.
-    pub fn carry_out(&mut self, engine: &Engine, decisions: &Decisions, cycle: u32) -> Vec<Delta> {
+    /// The decisions of that cycle come true; what is told of it before the next one, at `next_s`.
+    pub fn carry_out(
+        &mut self,
+        engine: &Engine,
+        decisions: &Decisions,
+        (cycle, next_s): (u32, i64),
+    ) -> Vec<Delta> {
         let state = engine.state();
         let name = |task: TaskIx| state.task_key(task);
         let mut told = Vec::new();
@@ -69,12 +74,13 @@ impl Outside {
             let last = cycle + naive::cycles_until_gone(&uid);
             self.leaving.push((last, key, uid));
         }
-        told.extend(self.leave(cycle + 1));
+        told.extend(self.leave(cycle + 1, next_s));
         told
     }
 
-    /// Before that cycle the pods leave whose time has come, and their controllers make others.
-    fn leave(&mut self, cycle: u32) -> Vec<Delta> {
+    /// Before the cycle of that number and time the pods leave whose time has come, and their controllers
+    /// make others.
+    fn leave(&mut self, cycle: u32, now_s: i64) -> Vec<Delta> {
         let all = std::mem::take(&mut self.leaving).into_iter();
         let (gone, still): (Vec<_>, Vec<_>) = all.partition(|(last, _, _)| *last == cycle);
         self.leaving = still;
@@ -82,7 +88,6 @@ impl Outside {
         for (_, key, uid) in gone {
             told.push(Delta::PodDelete(uid));
             let pod = self.pods.remove(&key).expect("a known pod");
-            let now_s = naive::START_S + i64::from(cycle);
             if let Some(next) = naive::successor(&pod, now_s) {
                 told.push(Delta::PodApply(Box::new(next.clone())));
                 self.pods.insert(key, next);

@@ -202,6 +202,7 @@ pub fn decide(cycle: &mut Cycle, purpose: Purpose, job: &str, plan: Plan) {
             reason: purpose.reason().to_owned(),
             by: job.to_owned(),
             cycle: cycle.number,
+            at_s: cycle.now_s,
         };
         cycle.world.evictions.push(eviction);
     }

@@ -9,7 +9,7 @@ use super::Purpose;
 use super::budgets::within_budgets;
 use super::sets::with_world;
 use crate::naive::state::{Res, Status, Task, World, add, label, sub};
-use crate::naive::{Cycle, capacity, hdrf, queue_share};
+use crate::naive::{Cycle, capacity, hdrf, queue_share, tdm};
 
 /// One plugin's answer.
 struct Answer {
@@ -57,8 +57,8 @@ pub fn victims(
     victims
 }
 
-/// The candidates without those whom a plugin of the tier that decides refuses whoever else goes: they count
-/// in no running totals.
+/// The candidates without those whom a plugin of the tier that decides refuses whoever else goes, or `tdm` for
+/// what they are: they count in no running totals.
 fn without_protected(
     cycle: &Cycle,
     purpose: Purpose,
@@ -67,6 +67,12 @@ fn without_protected(
 ) -> Vec<String> {
     let one_by_one = ["priority", "conformance", "cdp", "gang"];
     let mut kept = candidates.to_vec();
+    if let Some(plugin) = cycle.plugin("tdm")
+        && plugin.enabled.preemptable
+        && !purpose.reclaims()
+    {
+        kept.retain(|uid| tdm::may_make_room(cycle, plugin, &cycle.world.tasks[uid]));
+    }
     let alone = |plugin: &PluginConf, uid: &String| {
         answer(cycle, plugin, purpose, preemptor, std::slice::from_ref(uid))
     };
@@ -134,6 +140,16 @@ fn answer(
         let uids = candidates.iter().filter(|uid| test(&world.tasks[*uid]));
         uids.cloned().collect()
     };
+    if let Some(allowed) = protected_from(cycle, plugin, candidates)
+        && !(plugin.name == "gang" && purpose.is_of_gangs())
+    {
+        let whole = plugin.name == "gang" && purpose == Purpose::WithinJob;
+        return Some(Answer {
+            protects: plugin.name != "pdb",
+            vetoes: plugin.name == "pdb",
+            ..answer(if whole { candidates.to_vec() } else { allowed })
+        });
+    }
     match plugin.name.as_str() {
         "priority" if !reclaims => Some(Answer {
             orders: true,
@@ -141,17 +157,6 @@ fn answer(
                 Purpose::WithinJob => task.pod.priority < preemptor.pod.priority,
                 _ => job_priority(world, task) < job_priority(world, preemptor),
             }))
-        }),
-        "gang" if !purpose.is_of_gangs() => Some(Answer {
-            protects: true,
-            ..answer(match purpose {
-                Purpose::WithinJob => candidates.to_vec(),
-                _ => beyond_minimum(world, candidates),
-            })
-        }),
-        "conformance" => Some(Answer {
-            protects: true,
-            ..answer(those(&|task| !is_critical(task)))
         }),
         "drf" if matches!(purpose, Purpose::Preempt | Purpose::GangPreempt) => Some(Answer {
             orders: true,
@@ -167,19 +172,36 @@ fn answer(
             orders: true,
             ..answer(queue_share::proportion_gives(cycle, preemptor, candidates))
         }),
-        "cdp" => Some(Answer {
-            protects: true,
-            ..answer(those(&|task| !is_cooling(cycle, task)))
-        }),
-        "pdb" => Some(Answer {
+        "tdm" if !reclaims => Some(Answer {
             vetoes: true,
-            ..answer(within_budgets(cycle, candidates))
+            orders: true,
+            ..answer(tdm::victims(cycle, plugin, preemptor, candidates))
         }),
         "capacity" if reclaims => Some(Answer {
             vetoes: true,
             orders: true,
             ..answer(capacity::gives(cycle, plugin, preemptor, candidates))
         }),
+        _ => None,
+    }
+}
+
+/// Those that a plugin lets go, whose answer is the same whoever they go for.
+pub fn protected_from(
+    cycle: &Cycle,
+    plugin: &PluginConf,
+    candidates: &[String],
+) -> Option<Vec<String>> {
+    let world = &cycle.world;
+    let those = |test: &dyn Fn(&Task) -> bool| -> Vec<String> {
+        let uids = candidates.iter().filter(|uid| test(&world.tasks[*uid]));
+        uids.cloned().collect()
+    };
+    match plugin.name.as_str() {
+        "gang" => Some(beyond_minimum(world, candidates)),
+        "conformance" => Some(those(&|task| !is_critical(task))),
+        "cdp" => Some(those(&|task| !is_cooling(cycle, task))),
+        "pdb" => Some(within_budgets(cycle, candidates)),
         _ => None,
     }
 }

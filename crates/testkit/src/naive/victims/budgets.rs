@@ -21,7 +21,7 @@ fn counts(budget: &BudgetObject, pod: &PodObject) -> bool {
 fn left(cycle: &Cycle, budget: &BudgetObject) -> i64 {
     let mut gone: BTreeMap<&str, &PodObject> = BTreeMap::new();
     for eviction in &cycle.world.evictions {
-        if i64::from(cycle.number - eviction.cycle) < COUNTS_S {
+        if cycle.now_s - eviction.at_s < COUNTS_S {
             gone.insert(&eviction.uid, &eviction.object);
         }
     }

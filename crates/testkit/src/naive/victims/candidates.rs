@@ -6,7 +6,7 @@ use pumice_model::object::{Gates, PreemptableMark};
 
 use super::Purpose;
 use crate::naive::state::{Job, Status, Task, World};
-use crate::naive::{Cycle, capacity, gates};
+use crate::naive::{Cycle, capacity, gates, tdm};
 
 /// The job may have others evicted, or place pods where they go: its group and queue exist and it can
 /// become ready (spec/07 §2.1).
@@ -42,6 +42,9 @@ pub fn is_starving(cycle: &Cycle, key: &str) -> bool {
 }
 
 fn says_starving(cycle: &Cycle, plugin: &str, key: &str) -> Option<bool> {
+    if plugin == "tdm" {
+        return Some(tdm::is_starving(cycle, key));
+    }
     let tasks = cycle.world.tasks_of(key);
     let has_place = |task: &&&Task| {
         let status = cycle.world.gang_status(task);
@@ -98,13 +101,16 @@ pub fn is_candidate(world: &World, purpose: Purpose, preemptor: &str, task: &Tas
         Purpose::WithinJob => key == preemptor,
         Purpose::Reclaim | Purpose::GangReclaim => !same_queue && queue.reclaimable,
     };
-    is_of_right_job
-        && matches!(task.status, Status::Bound | Status::Running)
-        && task
-            .node
-            .as_ref()
-            .is_some_and(|node| world.nodes.contains_key(node))
-        && !is_marked(job, task)
+    is_of_right_job && could_go(world, task)
+}
+
+/// The task is on a node, for a job and a queue that exist, and no mark protects it.
+pub fn could_go(world: &World, task: &Task) -> bool {
+    let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
+    let is_there = |node: &String| world.nodes.contains_key(node);
+    matches!(task.status, Status::Bound | Status::Running)
+        && task.node.as_ref().is_some_and(is_there)
+        && job.is_some_and(|job| world.queues.contains_key(&job.queue) && !is_marked(job, task))
 }
 
 /// What makes a pod dear, the most telling first: how far its queue is, the priority of its job, its
@@ -122,8 +128,15 @@ pub fn price(cycle: &Cycle, preemptor: &str, task: &Task) -> Price {
         }
         _ => 0,
     };
+    let (_, of_job, own, age) = own_price(world, task);
+    (distance, of_job, own, age)
+}
+
+/// How dear a task is where it does not matter to whom.
+pub fn own_price(world: &World, task: &Task) -> Price {
+    let job = task.job.as_ref().and_then(|key| world.jobs.get(key));
     (
-        distance,
+        0,
         job.map_or(0, |job| job.priority),
         i64::from(task.pod.priority),
         Reverse(task.pod.created_s),
@@ -131,7 +144,7 @@ pub fn price(cycle: &Cycle, preemptor: &str, task: &Task) -> Price {
 }
 
 /// Others go for the task's job by a plan of this cycle.
-fn is_served(cycle: &Cycle, task: &Task) -> bool {
+pub fn is_served(cycle: &Cycle, task: &Task) -> bool {
     let mut evictions = cycle.world.evictions.iter();
     evictions.any(|one| one.cycle == cycle.number && Some(&one.by) == task.job.as_ref())
 }

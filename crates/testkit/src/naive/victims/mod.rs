@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  hold_promises ─► … ─► preempt │ reclaim: turn ─► candidates ─► answers ─► sets ─► plan
+//!                        shuffle: offered ─► named ─► unprotected
 //! ```
 
 mod actions;
@@ -13,6 +14,7 @@ mod candidates;
 mod gangs;
 mod promises;
 mod sets;
+mod shuffle;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ pub use actions::{gang_preempt, gang_reclaim, preempt, reclaim};
 pub use admission::might_go;
 pub use promises::hold_promises;
 pub use sets::with_world;
+pub use shuffle::{begin, end, shuffle};
 
 /// What pods are evicted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ pub fn with_world<'a>(cycle: &Cycle<'a>, world: World) -> Cycle<'a> {
         deserved: cycle.deserved.clone(),
         world,
         now_s: cycle.now_s,
+        due: cycle.due.clone(),
         admitted: cycle.admitted.clone(),
         failed: cycle.failed.clone(),
         number: cycle.number,
