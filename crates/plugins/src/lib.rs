@@ -5,6 +5,7 @@
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota · tdm
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm
+//!   nodes of a job    task-topology · network-topology-aware
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
 //! ```
@@ -40,6 +41,7 @@ pub mod resource_strategy_fit;
 mod resource_weights;
 pub mod resourcequota;
 pub mod sla;
+pub mod task_topology;
 pub mod tdm;
 mod topology_spread;
 

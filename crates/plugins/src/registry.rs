@@ -9,7 +9,7 @@ use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, gang, network_topology_aware, nodegroup,
     nodeorder, overcommit, pdb, predicates, priority, proportion, rescheduling,
-    resource_strategy_fit, resourcequota, sla, tdm,
+    resource_strategy_fit, resourcequota, sla, task_topology, tdm,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -115,10 +115,7 @@ const LIST: [PluginEntry; 24] = [
     resourcequota::ENTRY,
     tdm::ENTRY,
     PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
-    PluginEntry::not_built(
-        "task-topology",
-        "Places tasks of a job near to or far from each other.",
-    ),
+    task_topology::ENTRY,
     network_topology_aware::ENTRY,
     PluginEntry::not_built("usage", "Scores and filters nodes by their measured usage."),
     rescheduling::ENTRY,

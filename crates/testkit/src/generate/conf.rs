@@ -65,6 +65,7 @@ fn random_conf(rng: &mut Rng) -> String {
     let mut of_groups = Rng::new(rng.clone().next(), 14);
     let mut of_waiting = Rng::new(rng.clone().next(), 16);
     let mut of_strategy = Rng::new(rng.clone().next(), 18);
+    let mut of_topology = Rng::new(rng.clone().next(), 38);
     let mut names: Vec<&str> = PLUGINS
         .iter()
         .copied()
@@ -89,6 +90,9 @@ fn random_conf(rng: &mut Rng) -> String {
     if of_strategy.one_in(4) {
         names.insert(of_strategy.below(names.len() + 1), "resource-strategy-fit");
     }
+    if of_topology.one_in(3) {
+        names.insert(of_topology.below(names.len() + 1), "task-topology");
+    }
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
     let mut starts_tier = true;
     for name in names {
@@ -110,6 +114,10 @@ fn random_conf(rng: &mut Rng) -> String {
         }
         if name == "resource-strategy-fit" {
             strategy_fit(&mut of_strategy, &mut text);
+            continue;
+        }
+        if name == "task-topology" {
+            task_topology(&mut of_topology, &mut text);
             continue;
         }
         for (key, plugins) in SWITCHES {
@@ -192,6 +200,19 @@ fn node_groups(rng: &mut Rng, text: &mut String) {
     let (strict, ordered) = (rng.one_in(2), rng.one_in(2));
     let _ = writeln!(text, "    arguments:\n      strict: {strict}");
     let _ = writeln!(text, "      enablePreferredOrder: {ordered}");
+}
+
+/// Switches and argument of `task-topology`.
+fn task_topology(rng: &mut Rng, text: &mut String) {
+    for key in ["enableTaskOrder", "enableNodeOrder"] {
+        if rng.one_in(8) {
+            let _ = writeln!(text, "    {key}: false");
+        }
+    }
+    if rng.one_in(2) {
+        let weight = rng.pick(&[0, 1, 3, 10, -2]);
+        let _ = writeln!(text, "    arguments:\n      task-topology.weight: {weight}");
+    }
 }
 
 /// Switches and argument of `sla`.

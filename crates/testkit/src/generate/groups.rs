@@ -186,6 +186,9 @@ pub fn group(rng: &mut Rng, theme: &Theme, index: usize, queues: &[String]) -> G
     }
     group.status.phase = rng.pick(&phases);
     waiting_time(&mut Rng::new(rng.clone().next(), 17), &mut group);
+    if theme.roles {
+        near_and_apart(&mut Rng::new(rng.clone().next(), 37), &mut group);
+    }
     if rng.one_in(8) {
         group.status.conditions.push(GroupCondition {
             kind: "Unschedulable".to_owned(),
@@ -210,6 +213,34 @@ fn waiting_time(rng: &mut Rng, group: &mut GroupObject) {
             };
             group.annotations.push((key.to_owned(), limit.to_owned()));
         }
+    }
+}
+
+/// Lists of `task-topology`: some name nobody, or somebody twice.
+const TOPOLOGIES: &[&str] = &[
+    "worker",
+    "worker",
+    "master,worker",
+    "master, worker;worker",
+    "master;worker",
+    "ps;;worker,ps",
+    "master,worker,master",
+];
+
+/// Which roles want to be near each other or apart, and which go first.
+fn near_and_apart(rng: &mut Rng, group: &mut GroupObject) {
+    for (odds, what) in [(2, "affinity"), (3, "anti-affinity")] {
+        if rng.one_in(odds) {
+            let key = format!("volcano.sh/task-topology-{what}");
+            group
+                .annotations
+                .push((key, rng.pick(TOPOLOGIES).to_owned()));
+        }
+    }
+    if rng.one_in(4) {
+        let order = rng.pick(&["worker", "worker,master", "master,worker", "worker,worker"]);
+        let key = "volcano.sh/task-topology-task-order".to_owned();
+        group.annotations.push((key, order.to_owned()));
     }
 }
 

@@ -99,6 +99,7 @@ static REGISTRY: Registry = Registry {
                 Arg::any("proportional", "").spec(),
             ],
         ),
+        plugin("task-topology", &[int("task-topology.weight")]),
         plugin("sla", &[Arg::duration("sla-waiting-time", "").spec()]),
     ],
     actions: &[action("enqueue"), action("allocate"), action("backfill")],

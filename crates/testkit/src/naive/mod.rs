@@ -30,6 +30,7 @@ mod spread;
 mod state;
 mod status;
 mod strategy_fit;
+mod task_topology;
 mod tdm;
 #[cfg(test)]
 mod tests;

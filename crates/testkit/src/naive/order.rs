@@ -7,7 +7,7 @@ use pumice_model::object::GroupPhase;
 use super::Cycle;
 use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
 use super::state::{Status, SubJob, Task};
-use super::{capacity, hdrf, queue_share, tdm, waiting_time};
+use super::{capacity, hdrf, queue_share, task_topology, tdm, waiting_time};
 
 /// The smallest item under a comparison; the first one among equals.
 pub fn first<T>(
@@ -113,12 +113,14 @@ pub fn sub_jobs(cycle: &Cycle, job: &str, l: &SubJob, r: &SubJob) -> Ordering {
 
 /// Tasks of one job.
 pub fn tasks(cycle: &Cycle, l: &Task, r: &Task) -> Ordering {
-    for plugin in cycle.plugins() {
-        if plugin.enabled.task_order && plugin.name == "priority" {
-            let order = r.pod.priority.cmp(&l.pod.priority);
-            if order != Ordering::Equal {
-                return order;
-            }
+    for plugin in cycle.plugins().filter(|plugin| plugin.enabled.task_order) {
+        let order = match plugin.name.as_str() {
+            "priority" => r.pod.priority.cmp(&l.pod.priority),
+            "task-topology" => task_topology::compare_tasks(cycle, l, r),
+            _ => Ordering::Equal,
+        };
+        if order != Ordering::Equal {
+            return order;
         }
     }
     default_task_order(l, r)

@@ -8,7 +8,7 @@ use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 use super::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
-use super::{affinity, node_groups, spread, strategy_fit, tdm};
+use super::{affinity, node_groups, spread, strategy_fit, task_topology, tdm};
 
 const GPU: &str = "nvidia.com/gpu";
 const MIB: i64 = 1024 * 1024;
@@ -23,6 +23,11 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
     for plugin in asked.iter().filter(|plugin| plugin.name == "nodeorder") {
         for (sum, score) in whole.iter_mut().zip(nodeorder(cycle, plugin, task, nodes)) {
             *sum += score;
+        }
+    }
+    for plugin in asked.iter().filter(|plugin| plugin.name == "task-topology") {
+        for (sum, node) in whole.iter_mut().zip(nodes) {
+            *sum += task_topology::score(cycle, plugin, task, node);
         }
     }
     let mut fractions = vec![0.0; nodes.len()];

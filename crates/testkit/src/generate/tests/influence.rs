@@ -34,6 +34,10 @@ fn remove(objects: &[Delta], removal: &Removal) -> Vec<Delta> {
     objects
 }
 
+fn forget(group: &mut GroupObject, annotation: &str) {
+    group.annotations.retain(|(key, _)| key != annotation);
+}
+
 const REMOVALS: &[(&str, Removal)] = &[
     ("taints", Node(|node| node.taints.clear())),
     ("cordons", Node(|node| node.unschedulable = false)),
@@ -87,6 +91,18 @@ const REMOVALS: &[(&str, Removal)] = &[
     ),
     ("topology", Group(|group| group.topology = None)),
     ("waiting times", Group(|group| group.annotations.clear())),
+    (
+        "roles near each other",
+        Group(|group| forget(group, "volcano.sh/task-topology-affinity")),
+    ),
+    (
+        "roles apart",
+        Group(|group| forget(group, "volcano.sh/task-topology-anti-affinity")),
+    ),
+    (
+        "order of roles",
+        Group(|group| forget(group, "volcano.sh/task-topology-task-order")),
+    ),
     ("capability", Queue(|queue| queue.capability.clear())),
     (
         "limits of pods",
@@ -132,6 +148,7 @@ const PLUGINS: &[&str] = &[
     "nodegroup",
     "sla",
     "resource-strategy-fit",
+    "task-topology",
 ];
 
 const ARGUMENTS: &[(&str, &str, Value)] = &[
@@ -156,6 +173,7 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     ("resource-strategy-fit", "resources", Value::Null),
     ("resource-strategy-fit", "sra", Value::Null),
     ("resource-strategy-fit", "proportional", Value::Null),
+    ("task-topology", "task-topology.weight", Value::Int(0)),
     ("binpack", "binpack.resources", Value::Str(String::new())),
     (
         "predicates",
