@@ -342,6 +342,19 @@ impl Plugins {
         Err(refusal.unwrap_or(Refusal::Unsaid))
     }
 
+    /// All that plugins have against a job that is not enqueueable, in the tier that decides so.
+    pub fn job_refusals(&self, state: &State, job: JobIx) -> Vec<Refusal> {
+        let tiers = self.by_tier(&self.points.admission, |x| x.as_admission());
+        let refusals = tiers.map(|tier| {
+            let refusing = tier.filter(|point| point.job_enqueueable(state, job).0 == Vote::Reject);
+            refusing
+                .flat_map(|point| point.refusals(state, job))
+                .collect()
+        });
+        let mut refusals = refusals.filter(|refusals: &Vec<Refusal>| !refusals.is_empty());
+        refusals.next().unwrap_or_default()
+    }
+
     /// Overused: any.
     pub fn overused(&self, state: &State, queue: QueueIx) -> bool {
         tiers::any(

@@ -174,6 +174,42 @@ impl CapacityPlugin {
         Ok(())
     }
 
+    /// The resources of which a queue, and each one above it, would have more than it may with a job that wants
+    /// so much, the lowest queue first; queues that have room are left out.
+    fn overruns_of_job(
+        &self,
+        state: &State,
+        queue: QueueIx,
+        wanted: &ResVec,
+    ) -> impl Iterator<Item = Overruns> {
+        self.tree.path(queue).filter_map(move |above| {
+            let held = self.held(above);
+            let reserved = |ix| {
+                let inqueue = self.sums.inqueue(above, ix);
+                inqueue.saturating_sub(self.sums.elastic(above, ix))
+            };
+            let demand = |ix| {
+                let (inqueue, elastic) =
+                    (self.sums.inqueue(above, ix), self.sums.elastic(above, ix));
+                reservation::demand(wanted.get(ix), held.get(ix), inqueue, elastic)
+            };
+            let whose = (above != queue).then_some(above);
+            let mut overruns =
+                self.overruns(state, above, wanted, demand, |ix, (limit, bound)| Overrun {
+                    resource: ix,
+                    above: whose,
+                    bound,
+                    limit,
+                    total: state.nodes().cluster_total.get(ix),
+                    used: held.get(ix),
+                    reserved: reserved(ix).max(0),
+                    asked: wanted.get(ix),
+                });
+            overruns.retain(|overrun| overrun.resource != PODS);
+            (!overruns.is_empty()).then_some(overruns)
+        })
+    }
+
     /// The resources of which a queue would have more than it may; `pods` only where it names them.
     fn overruns(
         &self,
@@ -382,35 +418,26 @@ impl Admission for CapacityPlugin {
         let Some(wanted) = &job.min_resources else {
             return (Vote::Permit, None);
         };
-        for above in self.tree.path(queue) {
-            let held = self.held(above);
-            let reserved = |ix| {
-                let inqueue = self.sums.inqueue(above, ix);
-                inqueue.saturating_sub(self.sums.elastic(above, ix))
-            };
-            let demand = |ix| {
-                let (inqueue, elastic) =
-                    (self.sums.inqueue(above, ix), self.sums.elastic(above, ix));
-                reservation::demand(wanted.get(ix), held.get(ix), inqueue, elastic)
-            };
-            let whose = (above != queue).then_some(above);
-            let mut overruns =
-                self.overruns(state, above, wanted, demand, |ix, (limit, bound)| Overrun {
-                    resource: ix,
-                    above: whose,
-                    bound,
-                    limit,
-                    total: state.nodes().cluster_total.get(ix),
-                    used: held.get(ix),
-                    reserved: reserved(ix).max(0),
-                    asked: wanted.get(ix),
-                });
-            overruns.retain(|overrun| overrun.resource != PODS);
-            if !overruns.is_empty() {
-                return (Vote::Reject, Some(Refusal::Quota(overruns)));
-            }
+        let overruns = self.overruns_of_job(state, queue, wanted).next();
+        match overruns {
+            Some(overruns) => (Vote::Reject, Some(Refusal::Quota(overruns))),
+            None => (Vote::Permit, None),
         }
-        (Vote::Permit, None)
+    }
+
+    fn refusals(&self, state: &State, ix: JobIx) -> Vec<Refusal> {
+        let job = state.job(ix);
+        match (
+            self.job_enqueueable(state, ix),
+            job.queue,
+            &job.min_resources,
+        ) {
+            ((_, Some(Refusal::Quota(_))), Some(queue), Some(wanted)) => {
+                let overruns = self.overruns_of_job(state, queue, wanted);
+                overruns.map(Refusal::Quota).collect()
+            }
+            ((_, refusal), ..) => refusal.into_iter().collect(),
+        }
     }
 
     fn is_lasting(&self) -> bool {

@@ -13,8 +13,18 @@ use rustc_hash::FxHashMap;
 pub struct Displaceable(Option<FxHashMap<QueueIx, BTreeMap<i32, ResVec>>>);
 
 impl Displaceable {
-    /// Whether a refused job would be within all limits once everything went that might go for it.
-    pub fn makes_room(&mut self, session: &Session, ix: JobIx, refusal: &Refusal) -> bool {
+    /// Whether a refused job would be within all limits that refuse it once everything went that might go for
+    /// it; `first` is the refusal that is told.
+    pub fn makes_room(&mut self, session: &Session, ix: JobIx, first: &Refusal) -> bool {
+        let (state, plugins) = (&*session.state, &*session.plugins);
+        self.is_enough(session, ix, first) && {
+            let all = plugins.job_refusals(state, ix);
+            all.iter()
+                .all(|refusal| self.is_enough(session, ix, refusal))
+        }
+    }
+
+    fn is_enough(&mut self, session: &Session, ix: JobIx, refusal: &Refusal) -> bool {
         let (state, evicts) = (&*session.state, session.evicts);
         let job = state.job(ix);
         let Some(queue) = job.queue else { return false };

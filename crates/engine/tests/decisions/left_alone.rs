@@ -1,7 +1,7 @@
 //! Who is left alone, or is taken back, though he might go (spec/07 §2, §5).
 
 use pumice_model::Delta;
-use pumice_model::object::{GroupPhase, PriorityClassObject, QueueObject};
+use pumice_model::object::{GroupPhase, PriorityClassObject, QueueObject, QuotaObject};
 
 use crate::cluster::*;
 use crate::victims::{Plans, cluster, ranked, small};
@@ -102,4 +102,67 @@ fn a_group_that_never_preempts_is_not_admitted_for_what_others_hold() {
         all.plan();
         assert_eq!(all.phase("new"), phase);
     }
+}
+
+/// A group of one pod of 4 cores, all of which it needs.
+fn needs_all(queue: &str, name: &str) -> Delta {
+    let mut group = ranked("low", group(name, 1));
+    group.queue = queue.to_owned();
+    group.min_resources = Some(amounts("4c"));
+    Delta::GroupApply(Box::new(group))
+}
+
+/// Whether the group `new` of queue `q`, which asks 4 cores, is admitted where `old` of the same queue, which
+/// holds 4, might go for it.
+fn is_admitted(plugins: &str, all: impl FnOnce(Cluster) -> Cluster) -> bool {
+    let conf = format!(
+        "actions: \"enqueue, allocate, preempt\"\n\
+         tiers:\n\
+         - plugins: [{{name: priority}}, {{name: gang}}]\n\
+         - plugins: [{{name: predicates}}, {plugins}]\n"
+    );
+    let mut new = ranked("high", waiting(group("new", 1)));
+    new.queue = "q".to_owned();
+    new.min_resources = Some(amounts("4c"));
+    new.quota_request = vec![("cpu".to_owned(), 4000)];
+    let all = all(cluster(&conf))
+        .node(node("n1", "8c 8Gi pods=9"))
+        .with(needs_all("q", "old"))
+        .pod(on("n1", member("old", pod("old", "4c"))));
+    let mut all = all.group(new);
+    all.plan();
+    all.phase("new") == GroupPhase::Inqueue
+}
+
+#[test]
+fn a_group_is_admitted_for_what_others_hold_only_within_all_limits_that_refuse_it() {
+    let limited = |name: &str, parent: &str, cores: &str| QueueObject {
+        parent: parent.to_owned(),
+        capability: amounts(cores),
+        ..queue(name)
+    };
+    // With `other` the queues below `top` hold 8 cores of 6.
+    let tree = |all: Cluster| {
+        all.queue(queue("root"))
+            .queue(limited("top", "root", "6c"))
+            .queue(limited("q", "top", "4c"))
+            .queue(limited("r", "top", "4c"))
+    };
+    let capacity = "{name: capacity, enableHierarchy: true}";
+    assert!(is_admitted(capacity, tree));
+    assert!(!is_admitted(capacity, |all| tree(all)
+        .with(needs_all("r", "other"))
+        .pod(on("n1", member("other", pod("other", "4c"))))));
+    let quota = QuotaObject {
+        namespace: "ns".to_owned(),
+        name: "small".to_owned(),
+        hard: vec![("cpu".to_owned(), 3000)],
+        ..QuotaObject::default()
+    };
+    let plugins = "{name: proportion}, {name: resourcequota}";
+    let limits = |all: Cluster| all.queue(limited("q", "", "4c"));
+    assert!(is_admitted(plugins, limits));
+    assert!(!is_admitted(plugins, |all| {
+        limits(all).with(Delta::QuotaApply(Box::new(quota)))
+    }));
 }

@@ -13,6 +13,12 @@ pub trait Admission {
     /// The vote, and what to tell when it is `Reject`.
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>);
 
+    /// All it has against a job for which its vote is `Reject`: there may be more than what is told.
+    fn refusals(&self, state: &State, job: JobIx) -> Vec<Refusal> {
+        let (_, refusal) = self.job_enqueueable(state, job);
+        vec![refusal.unwrap_or(Refusal::Unsaid)]
+    }
+
     /// A `Reject` stays one however much is admitted or placed, and the vote depends on the job's queue
     /// and `minResources` alone.
     fn is_lasting(&self) -> bool {

@@ -70,15 +70,20 @@ fn admits(cycle: &Cycle, job: &str) -> bool {
     gates::vote(cycle, |plugin| opinion(cycle, plugin, job, &Res::new()))
 }
 
-/// Within the limit that refused it if everything went that might go for it (spec/07 §2.2).
+/// Within each limit that refuses it, in the tier that decides, if everything went that might go for it
+/// (spec/07 §2.2).
 fn admitted_to_evict(cycle: &Cycle, job: &str) -> bool {
     let refuses = |plugin: &&PluginConf| opinion(cycle, plugin, job, &Res::new()) == Some(false);
-    let Some(plugin) = cycle.plugins().find(refuses) else {
+    let mut tiers = cycle.config.tiers.iter();
+    let Some(tier) = tiers.find(|tier| tier.plugins.iter().any(|plugin| refuses(&plugin))) else {
         return false;
     };
-    if plugin.name == "capacity" {
-        return capacity::admits_to_evict(cycle, plugin, job);
-    }
-    let gone = victims::might_go(cycle, job, |_| plugin.name == "overcommit");
-    opinion(cycle, plugin, job, &gone) == Some(true)
+    let mut refusing = tier.plugins.iter().filter(refuses);
+    refusing.all(|plugin| {
+        if plugin.name == "capacity" {
+            return capacity::admits_to_evict(cycle, plugin, job);
+        }
+        let gone = victims::might_go(cycle, job, |_| plugin.name == "overcommit");
+        opinion(cycle, plugin, job, &gone) == Some(true)
+    })
 }
