@@ -295,7 +295,7 @@ impl Engine {
             self.plugins.observe(&self.state, Step::Restored(task));
         }
         if let Some(task) = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid)) {
-            self.nominations.read(&self.state, task, self.now_s);
+            self.nominations.read(&self.state, task);
         }
         let (Some(task), Some(uid)) = (known, pod) else {
             return;

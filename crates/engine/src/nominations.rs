@@ -3,7 +3,7 @@
 
 use pumice_actions::{JobNominees, Kernel};
 use pumice_framework::{Plan, Session};
-use pumice_model::{NodeIx, State, TaskIx, TaskStatus};
+use pumice_model::{NodeIx, State, TaskIx};
 use rustc_hash::FxHashMap;
 
 use crate::Engine;
@@ -16,7 +16,8 @@ const EXPIRY_S: i64 = 600;
 struct Nomination {
     /// The node by name: indices move when nodes come and go.
     node: String,
-    since_s: i64,
+    /// When it was promised, or the first cycle since it was read.
+    since_s: Option<i64>,
     /// When it was promised, among others; read ones come after those.
     turn: Option<u64>,
 }
@@ -41,7 +42,7 @@ impl Nominations {
             self.ended.remove(task);
             let nomination = Nomination {
                 node: state.nodes().object(*node).name.clone(),
-                since_s: now_s,
+                since_s: Some(now_s),
                 turn: Some(self.turns),
             };
             self.standing.insert(*task, nomination);
@@ -49,7 +50,7 @@ impl Nominations {
     }
 
     /// The object of a pod was read: what it says counts where nothing else is known.
-    pub fn read(&mut self, state: &State, ix: TaskIx, now_s: i64) {
+    pub fn read(&mut self, state: &State, ix: TaskIx) {
         let task = state.task(ix);
         let named = task.nominated_node.as_deref();
         if self.ended.get(&ix).map(String::as_str) == named && named.is_some() {
@@ -63,7 +64,7 @@ impl Nominations {
         if waits && !self.standing.contains_key(&ix) {
             let nomination = Nomination {
                 node: node.to_owned(),
-                since_s: now_s,
+                since_s: None,
                 turn: None,
             };
             self.standing.insert(ix, nomination);
@@ -89,13 +90,16 @@ impl Nominations {
 
     /// When the next one ends by itself, seconds since the epoch.
     pub fn next_s(&self) -> Option<i64> {
-        let ends = self.standing.values().map(|one| one.since_s + EXPIRY_S);
-        ends.min()
+        let since_s = self.standing.values().filter_map(|one| one.since_s);
+        since_s.map(|since_s| since_s + EXPIRY_S).min()
     }
 
     /// A cycle begins: nominees are placed on their nodes. Returns the pods whose nominations end: too old,
     /// their nodes gone or too small by now.
     pub fn renew(&mut self, session: &mut Session, kernel: &mut Kernel) -> Vec<TaskIx> {
+        for nomination in self.standing.values_mut() {
+            nomination.since_s.get_or_insert(session.now_s);
+        }
         let (by_job, mut ended) = self.due(session.state, session.now_s);
         let unfit = pumice_actions::place_nominees(session, kernel, &by_job);
         ended.extend(unfit);
@@ -110,8 +114,9 @@ impl Nominations {
             let node = state.nodes().find(&nomination.node);
             let record = state.find_task(*task);
             let job = record.and_then(|task| task.job);
+            let is_old = |since_s: i64| now_s >= since_s + EXPIRY_S;
             match (node, job) {
-                (Some(node), Some(job)) if now_s < nomination.since_s + EXPIRY_S => {
+                (Some(node), Some(job)) if !nomination.since_s.is_some_and(is_old) => {
                     let (turn, nominees) = by_job.entry(job).or_insert((u64::MAX, Vec::new()));
                     *turn = (*turn).min(nomination.turn.unwrap_or(u64::MAX));
                     nominees.push((*task, node));
@@ -149,11 +154,14 @@ impl Engine {
         self.state.evicted_from(task).map(|_| task)
     }
 
-    /// The nominations that end with this cycle and whose pods still wait.
+    /// Pods whose nominations ended with this cycle, which have got no other one and still wait: even those that
+    /// hold another place for now, since their objects name the old one.
     pub(crate) fn still_waiting(&self, ended: Vec<TaskIx>) -> Vec<TaskIx> {
+        let standing = &self.nominations.standing;
         let waits = |task: &TaskIx| {
-            let task = self.state.find_task(*task);
-            task.is_some_and(|task| task.status == TaskStatus::Pending)
+            let record = self.state.find_task(*task);
+            let waits = record.is_some_and(|record| record.status.is_undecided());
+            waits && !standing.contains_key(task)
         };
         ended.into_iter().filter(waits).collect()
     }

@@ -1,6 +1,7 @@
 //! An engine that followed every change of a cluster decides what one decides that is shown the
 //! cluster as it is now: nothing is left behind by a change, a transaction or a skipped cycle.
 
+mod evicting;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +67,10 @@ struct Seen {
     tried: usize,
     phases: BTreeMap<String, GroupPhase>,
     binds: Vec<(String, String)>,
+    /// Pod, reason, and the job it goes for.
+    evictions: Vec<(String, &'static str, Option<String>)>,
+    nominations: Vec<(String, String)>,
+    nominations_ended: Vec<String>,
     /// What bound pods write of their devices.
     records: BTreeMap<String, Pairs>,
     steps: Vec<VolumeStep>,
@@ -221,6 +226,16 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
             .insert(state.task_key(bind.task), run::records(bind));
         seen.steps.extend(bind.volumes.iter().cloned());
     }
+    let key = |task: &TaskIx| state.task_key(*task);
+    for eviction in &decisions.evictions {
+        let by = eviction.by.map(|by| state.job_key(by));
+        let line = (key(&eviction.task), eviction.reason, by);
+        seen.evictions.push(line);
+    }
+    let promised = decisions.nominations.iter();
+    seen.nominations = promised.map(|(task, to)| (key(task), node(*to))).collect();
+    seen.nominations_ended = decisions.nominations_ended.iter().map(key).collect();
+    seen.nominations_ended.sort();
     for (ix, task) in state.tasks() {
         if task.status == TaskStatus::Pipelined {
             let to = node(task.node.expect("a node"));
@@ -252,6 +267,10 @@ struct May {
 
 /// The live engine has seen what the fresh one sees.
 fn check(live: &Seen, fresh: &Seen, may: May, context: &str) {
+    assert_eq!(live.evictions, fresh.evictions, "evictions: {context}");
+    assert_eq!(live.nominations, fresh.nominations, "promises: {context}");
+    let (ended, expected) = (&live.nominations_ended, &fresh.nominations_ended);
+    assert_eq!(ended, expected, "promises that end: {context}");
     assert_eq!(live.binds, fresh.binds, "binds: {context}");
     assert_eq!(live.steps, fresh.steps, "volume steps: {context}");
     check_each(&live.pipelined, &fresh.pipelined, "pipelined", context);

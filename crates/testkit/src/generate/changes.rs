@@ -14,6 +14,7 @@ use pumice_model::object::{
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
 use super::{Theme, groups, mindcluster, nodes, objects, pairs, pods};
+use crate::naive::successor;
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
 pub struct Changing {
@@ -142,8 +143,28 @@ impl Changing {
         Self::new(rng, theme)
     }
 
+    /// One that is full, like [`super::full_cluster`] or, one time in two, [`super::full_tree_cluster`].
+    #[must_use]
+    pub fn full(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 40);
+        let all = match seed % 2 {
+            0 => super::full_cluster(seed),
+            _ => super::full_tree_cluster(seed),
+        };
+        let theme = Theme {
+            volumes: false,
+            ..Theme::new(&mut rng)
+        };
+        Self::of(rng, theme, all)
+    }
+
     fn new(mut rng: Rng, theme: Theme) -> Self {
-        let all = objects(&mut rng, &theme).into_iter();
+        let all = objects(&mut rng, &theme);
+        Self::of(rng, theme, all)
+    }
+
+    fn of(rng: Rng, theme: Theme, all: Vec<Delta>) -> Self {
+        let all = all.into_iter();
         let kept = all.filter(|object| match object {
             Delta::PodApply(pod) => !pod.ours || pod.group.is_some() || pod.controlled,
             _ => true,
@@ -171,9 +192,28 @@ impl Changing {
 
     /// The pod `namespace/name` was bound to a node, with these annotations on its devices.
     pub fn bind(&mut self, pod: &str, node: &str, records: Pairs) -> Option<Delta> {
+        self.write(pod, |pod| {
+            pod.node = Some(node.to_owned());
+            pod.records = records;
+        })
+    }
+
+    /// The pod `namespace/name` is gone, if it is still the one with that UID, and its controller makes another.
+    pub fn leave(&mut self, pod: &str, uid: &str, now_s: i64) -> Vec<Delta> {
+        let known = self.pod_object(pod).filter(|pod| pod.uid == uid);
+        let Some(gone) = known else {
+            return Vec::new();
+        };
+        let mut deltas = self.remove(Kind::Pod, pod);
+        let next = successor(&gone, now_s).map(|pod| Delta::PodApply(Box::new(pod)));
+        deltas.extend(next.map(|next| self.put(next)));
+        deltas
+    }
+
+    /// What changes of the pod `namespace/name` is written.
+    pub fn write(&mut self, pod: &str, change: impl FnOnce(&mut PodObject)) -> Option<Delta> {
         let mut pod = self.pod_object(pod)?;
-        pod.node = Some(node.to_owned());
-        pod.records = records;
+        change(&mut pod);
         Some(self.put(Delta::PodApply(Box::new(pod))))
     }
 
@@ -486,7 +526,7 @@ impl Changing {
                 queue.hierarchy = other.hierarchy;
                 queue.hierarchy_weights = other.hierarchy_weights;
             }
-            _ if name == "default" => return Vec::new(),
+            _ if name == "default" || name == "root" => return Vec::new(),
             _ => return self.remove(Kind::Queue, &name),
         }
         vec![self.put(Delta::QueueApply(Box::new(queue)))]
