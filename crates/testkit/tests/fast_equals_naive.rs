@@ -11,8 +11,8 @@ use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     cluster, conf_text, evicting_conf_text, full_cluster, full_protected_cluster,
-    full_timed_cluster, full_tree_cluster, moments, npu_cluster, npu_conf_text,
-    protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
+    full_timed_cluster, full_tree_cluster, full_varied_cluster, moments, npu_cluster,
+    npu_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome};
 
@@ -27,6 +27,9 @@ const EVICTING_CASES: u64 = 1000;
 
 /// Full clusters whose queues have amounts of their own.
 const TREE_CASES: u64 = 300;
+
+/// Full clusters with parts of gangs, topology spread, and volumes.
+const VARIED_CASES: u64 = 300;
 
 /// Full clusters with pods that plugins protect.
 const PROTECTED_CASES: u64 = 300;
@@ -324,4 +327,19 @@ fn pods_that_plugins_want_gone_go_as_by_the_naive_loop() {
         by_reason.get("preempt") > Some(&(cases / 20)),
         "{by_reason:?}"
     );
+}
+
+#[test]
+fn victims_of_pods_that_are_spread_and_mount_volumes_go_as_by_the_naive_loop() {
+    let mut evictions = 0;
+    let seeds = run::seeds(0, VARIED_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = if seed % 4 == 0 { 4 } else { 1 };
+        let objects = full_varied_cluster(seed);
+        let outcome = check_under(&evicting_conf_text(seed), seed, &objects, cycles);
+        evictions += outcome.evictions.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(evictions > cases / 6, "{evictions} evictions");
 }

@@ -1,6 +1,7 @@
 //! What holds of evictions in any cluster, cycle after cycle, while victims leave and come back.
 
 mod kubelet;
+mod on_cards;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,10 +10,14 @@ use kubelet::Outside;
 use pumice_conf::Config;
 use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, State, TaskIx, TaskStatus};
-use pumice_testkit::generate::{evicting_conf_text, full_cluster};
+use pumice_testkit::generate::{evicting_conf_text, full_cluster, full_varied_cluster};
 use pumice_testkit::naive;
 
 const CASES: u64 = 400;
+const VARIED_CASES: u64 = 200;
+
+/// After so many seconds promises have ended.
+const LONG_S: i64 = 700;
 
 /// Cycles until a cluster has settled, and more in which it stays so.
 const CYCLES: u32 = 24;
@@ -27,20 +32,37 @@ struct Run {
     /// Who had whom evicted: keys of jobs, victim's and beneficiary's.
     pairs: BTreeSet<(String, String)>,
     evictions: usize,
+    /// Cycles that begin long after the one before.
+    late: Vec<u32>,
+    now_s: i64,
+    /// Nodes are given out by amounts alone.
+    by_amounts: bool,
 }
 
 impl Run {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, objects: &[Delta]) -> Self {
         let text = evicting_conf_text(seed);
-        let objects: Vec<Delta> = full_cluster(seed);
         let config = run::config(&text);
         Self {
-            engine: run::engine(&config, &objects),
-            outside: Outside::new(&objects),
+            engine: run::engine(&config, objects),
+            outside: Outside::new(objects),
             config,
             context: format!("seed {seed}, conf:\n{text}"),
             pairs: BTreeSet::new(),
             evictions: 0,
+            late: Vec::new(),
+            now_s: naive::START_S,
+            by_amounts: true,
+        }
+    }
+
+    /// With topology spread and volumes, and cycles after which promises end.
+    fn varied(seed: u64) -> Self {
+        let first = (seed % 5) as u32;
+        Self {
+            late: vec![first + 1, first + 4],
+            by_amounts: false,
+            ..Self::new(seed, &full_varied_cluster(seed))
         }
     }
 
@@ -50,11 +72,15 @@ impl Run {
     }
 
     fn cycle(&mut self, cycle: u32) -> Decisions {
-        let now_s = naive::START_S + i64::from(cycle);
-        let decisions = self.engine.cycle(now_s);
+        let decisions = self.engine.cycle(self.now_s);
         self.context.push_str(&format!("cycle {cycle}: "));
         self.check(&decisions);
-        let next = (cycle, now_s + 1);
+        self.now_s += if self.late.contains(&cycle) {
+            LONG_S
+        } else {
+            1
+        };
+        let next = (cycle, self.now_s);
         let told = self.outside.carry_out(&self.engine, &decisions, next);
         told.into_iter().for_each(|delta| self.engine.apply(delta));
         decisions
@@ -192,7 +218,7 @@ impl Run {
             .filter_map(|one| one.by)
             .collect();
         let rules = ["proportion", "capacity"];
-        if plans.len() != 1 || rules.iter().any(|name| self.has_plugin(name)) {
+        if !self.by_amounts || plans.len() != 1 || rules.iter().any(|name| self.has_plugin(name)) {
             return;
         }
         for eviction in &decisions.evictions {
@@ -222,13 +248,12 @@ fn placed(state: &State, job: JobIx) -> usize {
     tasks.filter(has_place).count()
 }
 
-#[test]
-fn evictions_are_of_use_fair_and_come_to_an_end() {
+/// Follows clusters until they have settled.
+fn follow_all(seeds: std::ops::Range<u64>, one: impl Fn(u64) -> Run) {
     let (mut evicted, mut by_reason) = (0, BTreeMap::<&str, u64>::new());
-    let seeds = run::seeds(0, CASES);
     let cases = seeds.end - seeds.start;
     for seed in seeds {
-        let mut run = Run::new(seed);
+        let mut run = one(seed);
         for cycle in 0..CYCLES + SETTLED {
             let decisions = run.cycle(cycle);
             for eviction in &decisions.evictions {
@@ -242,4 +267,16 @@ fn evictions_are_of_use_fair_and_come_to_an_end() {
     // The cases are not trivial.
     assert!(evicted > cases / 2, "{evicted} evictions");
     assert_eq!(by_reason.len(), 2, "{by_reason:?}");
+}
+
+#[test]
+fn evictions_are_of_use_fair_and_come_to_an_end() {
+    follow_all(run::seeds(0, CASES), |seed| {
+        Run::new(seed, &full_cluster(seed))
+    });
+}
+
+#[test]
+fn so_are_those_for_pods_that_are_spread_or_mount_volumes_and_when_promises_end() {
+    follow_all(run::seeds(0, VARIED_CASES), Run::varied);
 }

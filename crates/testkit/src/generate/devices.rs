@@ -79,6 +79,23 @@ pub fn furnish(
     }]
 }
 
+/// The pod asks for cards, whole or nearly.
+pub fn ask_much(rng: &mut Rng, pod: &mut PodObject) {
+    let mut amounts = vec![(NUMBER.to_owned(), rng.pick(&[1000, 1000, 2000]))];
+    match rng.below(4) {
+        0 => amounts.push((PERCENTAGE.to_owned(), rng.pick(&[60_000, 100_000]))),
+        1 => amounts.push((MEMORY.to_owned(), rng.pick(&[12_000_000, 19_000_000]))),
+        _ => amounts.push((CORES.to_owned(), rng.pick(&[80_000, 100_000]))),
+    }
+    amounts.sort();
+    let ask = Ask {
+        amounts,
+        annotations: Vec::new(),
+        second: false,
+    };
+    ask.put(pod);
+}
+
 fn cards(rng: &mut Rng, node: &mut NodeObject) {
     let mode = rng.pick(&["hami-core", "hami-core", "mig", "mps"]);
     let mixed = rng.one_in(8);

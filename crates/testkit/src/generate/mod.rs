@@ -32,8 +32,9 @@ pub use conf::{conf_text, npu_conf_text};
 pub use mindcluster::check_code;
 use rng::Rng;
 pub use victims::{
-    evicting_conf_text, full_cluster, full_protected_cluster, full_timed_cluster,
-    full_tree_cluster, moments, protecting_conf_text, timed_conf_text, tree_conf_text,
+    cluster_of_cards, evicting_conf_text, full_cluster, full_protected_cluster, full_timed_cluster,
+    full_tree_cluster, full_varied_cluster, moments, protecting_conf_text, timed_conf_text,
+    tree_conf_text,
 };
 
 const MIB: i64 = 1024 * 1024;

@@ -1,8 +1,10 @@
 //! Full clusters: low priority fills the nodes, others come.
 
+mod cards;
 mod protected;
 mod timed;
 mod trees;
+mod varied;
 
 use std::fmt::Write;
 
@@ -45,6 +47,10 @@ struct Features {
     amounts: bool,
     /// There are budgets, cool-downs, critical pods, and queues in the tree of `drf`.
     protected: bool,
+    /// Gangs have parts of their own.
+    sub_groups: bool,
+    spread: bool,
+    volumes: bool,
 }
 
 impl Features {
@@ -63,6 +69,9 @@ impl Features {
             odd: rng.one_in(3),
             amounts: false,
             protected: false,
+            sub_groups: false,
+            spread: false,
+            volumes: false,
         }
     }
 }
@@ -117,6 +126,27 @@ pub fn full_timed_cluster(seed: u64) -> Vec<Delta> {
     let mut deltas = filled(rng, &features);
     timed::furnish(rng, &mut deltas);
     deltas
+}
+
+/// As [`full_cluster`], with parts of gangs, topology spread, and volumes.
+#[must_use]
+pub fn full_varied_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 41);
+    let rng = &mut rng;
+    let features = Features {
+        sub_groups: rng.one_in(2),
+        spread: rng.one_in(2),
+        volumes: rng.one_in(2),
+        ..Features::new(rng)
+    };
+    filled(rng, &features)
+}
+
+/// One or two nodes whose cards are all there is to fight for, up to seven pods of low priority on them, and
+/// `ns/new`, which waits and is of high priority.
+#[must_use]
+pub fn cluster_of_cards(seed: u64) -> Vec<Delta> {
+    cards::nodes_with_cards(&mut Rng::new(seed, 42))
 }
 
 /// When the cycles of [`full_timed_cluster`] are, and what is measured in between.
@@ -182,6 +212,23 @@ fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
         }
     }
     pods::name_uids(rng, &mut all);
+    let mut deltas = furnish(rng, features, &mut nodes, &mut all);
+    deltas.extend(classes(rng));
+    deltas.extend(nodes.into_iter().map(|it| Delta::NodeApply(Box::new(it))));
+    deltas.extend(queues.into_iter().map(|it| Delta::QueueApply(Box::new(it))));
+    deltas.extend(groups.into_iter().map(|it| Delta::GroupApply(Box::new(it))));
+    deltas.extend(all.into_iter().map(|it| Delta::PodApply(Box::new(it))));
+    rng.shuffle(&mut deltas);
+    deltas
+}
+
+/// Cards, what protects pods, and volumes.
+fn furnish(
+    rng: &mut Rng,
+    features: &Features,
+    nodes: &mut [NodeObject],
+    pods: &mut [PodObject],
+) -> Vec<Delta> {
     let mut deltas = Vec::new();
     if features.devices {
         let theme = Theme {
@@ -189,17 +236,14 @@ fn filled(rng: &mut Rng, features: &Features) -> Vec<Delta> {
             npus: Vec::new(),
             ..Theme::new(rng)
         };
-        deltas.extend(super::devices::furnish(rng, &theme, &mut nodes, &mut all));
+        deltas.extend(super::devices::furnish(rng, &theme, nodes, pods));
     }
     if features.protected {
-        deltas.extend(protected::furnish(rng, &mut all));
+        deltas.extend(protected::furnish(rng, pods));
     }
-    deltas.extend(classes(rng));
-    deltas.extend(nodes.into_iter().map(|it| Delta::NodeApply(Box::new(it))));
-    deltas.extend(queues.into_iter().map(|it| Delta::QueueApply(Box::new(it))));
-    deltas.extend(groups.into_iter().map(|it| Delta::GroupApply(Box::new(it))));
-    deltas.extend(all.into_iter().map(|it| Delta::PodApply(Box::new(it))));
-    rng.shuffle(&mut deltas);
+    if features.volumes {
+        deltas.extend(varied::volumes(rng, nodes, pods));
+    }
     deltas
 }
 
@@ -303,6 +347,9 @@ fn gang(
     if features.roles && least > 0 {
         group.min_task_member = vec![("worker".to_owned(), least as i32)];
     }
+    if features.sub_groups && rng.one_in(2) {
+        group.sub_groups.push(varied::slices(rng));
+    }
     let template = member(rng, features, namespace);
     let mut minimum: Vec<(String, i64)> = Vec::new();
     let mut placed = 0;
@@ -312,6 +359,11 @@ fn gang(
             name: format!("{name}-{index}"),
             ..sibling(rng, features, &template, (name, class), index)
         };
+        if !group.sub_groups.is_empty() && !rng.one_in(6) {
+            let slice = (index / 2).to_string();
+            pod.labels.push(("slice".to_owned(), slice));
+            pod.labels.sort();
+        }
         if index < least {
             pods::add(&mut minimum, &pod.request);
         }
@@ -414,6 +466,9 @@ fn member(rng: &mut Rng, features: &Features, namespace: &str) -> PodObject {
             selector: Some(is("app", rng.pick(&["web", "db"]))),
             topology_key: key.to_owned(),
         });
+    }
+    if features.spread && rng.one_in(2) {
+        pod.spread.push(varied::spread(rng, app));
     }
     if features.marks {
         pod.preemptable = match rng.one_in(6) {

@@ -167,7 +167,7 @@ fn follow(seed: u64, sleep: Sleep) -> (usize, usize) {
         }
         assert_eq!(life.live.sleepers().missed(), 0, "missed: {context}");
         evictions += seen.evictions.len();
-        life.carry_out(&seen, seed % 3 == 0, (step, now_s));
+        life.carry_out(&seen, seed.is_multiple_of(3), (step, now_s));
         life.pass(step + 1, seed, sleep);
     }
     (compared, evictions)
