@@ -13,14 +13,13 @@ mod tries;
 use std::rc::Rc;
 
 use pumice_framework::{Choice, JobNote, Session, Unplaced};
-use pumice_model::object::TopologyRequest;
 use pumice_model::{DomainIx, JobIx, JobUnit, State, TaskIx};
 
-use crate::allocate::{Attempt, Worksheet, allocate_tasks};
+use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
 use crate::kernel::Kernel;
 use crate::sub_jobs;
 use crate::worksheet::TaskQueue;
-use tries::DomainTries;
+use tries::{DomainTries, asked_by, best_first};
 
 /// What came of a try.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,6 +60,7 @@ pub(crate) fn allocate(
         let fit = Fit::of(stands, session.plugins.job_ready(session.state, job));
         (fit, sheet)
     };
+    sub_jobs::forget_failures(session, job, None);
     let unit = JobUnit { job, sub_job: None };
     let Some(sheet) = search(session, kernel, attempt, unit, try_in) else {
         return false;
@@ -95,8 +95,34 @@ pub(crate) fn allocate_sub_job(
     true
 }
 
+/// Tries a best-effort task of such a job in the candidates of its sub-job, within the domain of the job.
+pub(crate) fn try_best_effort(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    task: TaskIx,
+) {
+    let job = attempt.job;
+    let sub_job = Some(session.state.task(task).sub_job);
+    let candidates = in_order(session, JobUnit { job, sub_job }, attempt.within);
+    if candidates.is_empty() {
+        let nowhere = Unplaced::NoDomain(Rc::default());
+        session.note(job).unplaced.push((task, nowhere));
+    }
+    let start = session.checkpoint();
+    let before = session.notes.get(&job).cloned().unwrap_or_default();
+    for domain in candidates {
+        forget_tries(session, job, &before);
+        let attempt = within(session.state, attempt, domain);
+        try_task(session, kernel, &attempt, task);
+        if session.steps_since(start) > 0 {
+            return;
+        }
+    }
+}
+
 /// The best place for a task of a job that asks for one in the network, on the nodes of the first
-/// candidate of its unit that has one.
+/// candidate of its unit that has an idle one; otherwise a place that is being released.
 ///
 /// # Errors
 /// Why no node of the widest candidate fits.
@@ -110,20 +136,22 @@ pub(crate) fn best_for(
     let sub_job = has_sub_jobs.then(|| session.state.task(task).sub_job);
     let whole = JobUnit { job, sub_job: None };
     let unit = JobUnit { job, sub_job };
-    let mut last = Unplaced::NoDomain(Rc::default());
-    for outer in candidates(session.state, whole, None) {
-        for domain in candidates(session.state, unit, Some(outer)) {
+    let mut last = Err(Unplaced::NoDomain(Rc::default()));
+    for outer in in_order(session, whole, None) {
+        for domain in in_order(session, unit, Some(outer)) {
             let nodes = session.state.network().domain(domain).nodes.clone();
             match kernel.best_among(session.state, session.plugins, task, &nodes) {
-                Ok(choice) => return Ok(choice),
-                Err(error) => last = Unplaced::NoNode(Rc::new(error)),
+                Ok(choice) if choice.idle => return Ok(choice),
+                Ok(choice) => last = Ok(choice),
+                Err(error) if last.is_err() => last = Err(Unplaced::NoNode(Rc::new(error))),
+                Err(_) => {}
             }
         }
     }
-    Err(last)
+    last
 }
 
-/// DomainTries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.
+/// Tries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.
 fn search<Left>(
     session: &mut Session,
     kernel: &mut Kernel,
@@ -132,16 +160,15 @@ fn search<Left>(
     mut try_in: impl FnMut(&mut Session, &mut Kernel, &Attempt) -> (Fit, Left),
 ) -> Option<Left> {
     let outer = attempt.within;
-    if request(session.state, unit).is_none() {
+    if unit.request(session.state).is_none() {
         let (fit, left) = try_in(session, kernel, attempt);
         return (fit != Fit::No).then_some(left);
     }
-    let tier = |state: &State, domain: &DomainIx| state.network().domain(*domain).tier;
     let candidates = candidates(session.state, unit, outer);
     let start = session.checkpoint();
     let before = session.notes.get(&unit.job).cloned().unwrap_or_default();
     let mut tries = DomainTries::new(session, unit);
-    let same_tier = |l: &DomainIx, r: &DomainIx| tier(session.state, l) == tier(session.state, r);
+    let same_tier = same_tier(session.state);
     let tiers: Vec<Vec<DomainIx>> = candidates.chunk_by(same_tier).map(<[_]>::to_vec).collect();
     for tier in tiers {
         let mut later = None;
@@ -196,22 +223,11 @@ fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
     }
 }
 
-/// What a unit asks; a sub-job of no policy asks what the job does.
-fn request(state: &State, unit: JobUnit) -> Option<&TopologyRequest> {
-    let job = state.job(unit.job);
-    let group = job.group()?;
-    let policy = unit.sub_job.map(|at| job.sub_jobs[at as usize].policy);
-    match policy {
-        Some(Some(policy)) => group.sub_groups[policy as usize].topology.as_ref(),
-        Some(None) | None => group.topology.as_ref(),
-    }
-}
-
 /// Domains for a unit, tier by tier and then by name; those of a sub-job lie within one of its job.
 fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<DomainIx> {
     let network = state.network();
     let outer = outer.unwrap_or_else(|| network.cluster());
-    let Some(request) = request(state, unit) else {
+    let Some(request) = unit.request(state) else {
         return vec![outer];
     };
     let Ok(highest) = network.highest_tier(request) else {
@@ -221,5 +237,19 @@ fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<Doma
     placed.dedup();
     let mut found = network.containing(&placed, highest);
     found.retain(|domain| network.is_within(*domain, outer));
+    found
+}
+
+fn same_tier(state: &State) -> impl Fn(&DomainIx, &DomainIx) -> bool {
+    let tier = |domain: &DomainIx| state.network().domain(*domain).tier;
+    move |l, r| tier(l) == tier(r)
+}
+
+/// Candidates of a unit in the order in which they are tried.
+fn in_order(session: &Session, unit: JobUnit, outer: Option<DomainIx>) -> Vec<DomainIx> {
+    let mut found = candidates(session.state, unit, outer);
+    let asked = asked_by(session.state, unit);
+    let tiers = found.chunk_by_mut(same_tier(session.state));
+    tiers.for_each(|tier| best_first(session, &asked, tier));
     found
 }

@@ -50,7 +50,7 @@ pub(crate) fn allocate(
 }
 
 /// Failures of an earlier attempt do not count for this one.
-fn forget_failures(session: &mut Session, job: JobIx, sub_job: Option<u16>) {
+pub(crate) fn forget_failures(session: &mut Session, job: JobIx, sub_job: Option<u16>) {
     if let Some(note) = session.notes.get_mut(&job) {
         note.failed_roles
             .retain(|(_, sub)| sub_job.is_some_and(|other| other != *sub));
@@ -73,7 +73,12 @@ fn add_best_effort(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt
     while !session.plugins.job_ready(session.state, job)
         && let Some(task) = tasks.pop()
     {
-        try_task(session, kernel, attempt, task);
+        match session.state.job(job).wants_topology() {
+            true => domains::try_best_effort(session, kernel, attempt, task),
+            false => {
+                try_task(session, kernel, attempt, task);
+            }
+        }
     }
 }
 

@@ -146,8 +146,8 @@ pub struct Engine {
     notes: FxHashMap<JobIx, JobNote>,
     settled: Option<u64>,
     now_s: i64,
-    /// Epochs of nodes and queues at the last close.
-    closed_epoch: Option<(u64, u64)>,
+    /// Epochs at the last close.
+    closed_epoch: Option<pod_group_status::ClosedEpochs>,
     partial: PartialGangs,
     report_log: ReportLog,
     /// Jobs looked at since [`Engine::metrics_snapshot`] was last asked.

@@ -9,6 +9,14 @@ use crate::partial::NEVER_WHOLE;
 use crate::report::Due;
 use crate::waiting::Fingerprint;
 
+/// Numbers that move when what messages name may mean something else.
+#[derive(Clone, Copy)]
+pub(crate) struct ClosedEpochs {
+    nodes: u64,
+    queues: u64,
+    network: u64,
+}
+
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
     /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
@@ -67,19 +75,27 @@ impl Engine {
     fn jobs_to_look_at(&mut self, before: &[(JobIx, Option<JobNote>)], now_s: i64) -> Vec<JobIx> {
         let mut jobs = self.state.take_changed_jobs();
         // Notes name nodes by index, which may mean other nodes now.
-        let nodes_epoch = self.state.nodes().static_epoch();
-        let epoch = Some((nodes_epoch, self.state.queues_epoch()));
-        let closed_epoch = std::mem::replace(&mut self.closed_epoch, epoch);
-        if closed_epoch.is_none() {
+        let epochs = ClosedEpochs {
+            nodes: self.state.nodes().static_epoch(),
+            queues: self.state.queues_epoch(),
+            network: self.state.network().epoch(),
+        };
+        let closed = self.closed_epoch.replace(epochs);
+        if closed.is_none() {
             // What is written depends on the plugins too.
             jobs = self.state.jobs().map(|(ix, _)| ix).collect();
         }
-        if closed_epoch.map(|(_, queues)| queues) != epoch.map(|(_, queues)| queues) {
+        if closed.is_none_or(|closed| closed.queues != epochs.queues) {
             // The nearest queue to a missing one may be another now.
             let lost = self.state.jobs().filter(|(_, job)| job.queue.is_none());
             jobs.extend(lost.map(|(ix, _)| ix));
         }
-        let same_nodes = closed_epoch.map(|(nodes, _)| nodes) == Some(nodes_epoch);
+        if closed.is_none_or(|closed| closed.network != epochs.network) {
+            // Names of tiers are told.
+            let asking = self.state.jobs().filter(|(_, job)| job.wants_topology());
+            jobs.extend(asking.map(|(ix, _)| ix));
+        }
+        let same_nodes = closed.is_some_and(|closed| closed.nodes == epochs.nodes);
         for (ix, old) in before {
             let old = old.as_ref();
             match (old.filter(|_| same_nodes), self.notes.get(ix)) {

@@ -436,6 +436,17 @@ impl Plugins {
         ready.min(pipelined.unwrap_or(0))
     }
 
+    /// Likewise of a sub-job of a job that has some.
+    pub fn sub_job_lacks(&self, state: &State, job: JobIx, sub_job: u16) -> u32 {
+        let ready = self.ask(&self.points.sub_job_ready, |x| x.as_job_ready());
+        let ready = ready.map(|p| p.sub_job_lacks(state, job, sub_job));
+        let mut pipelined = self.by_tier(&self.points.sub_job_pipelined, |x| x.as_job_pipelined());
+        let first = pipelined.next();
+        let pipelined =
+            first.and_then(|tier| tier.map(|p| p.sub_job_lacks(state, job, sub_job)).max());
+        ready.max().unwrap_or(0).min(pipelined.unwrap_or(0))
+    }
+
     /// Whether conditions are written at the end of a cycle: somebody judges whether a job is valid.
     pub fn writes_conditions(&self) -> bool {
         !self.points.job_valid.is_empty()

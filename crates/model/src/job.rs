@@ -2,7 +2,7 @@
 
 use crate::intern::Sym;
 use crate::ix::{JobIx, NodeIx, QueueIx, TaskIx};
-use crate::object::{GroupObject, GroupPhase, GroupStatus, PreemptableMark};
+use crate::object::{GroupObject, GroupPhase, GroupStatus, PreemptableMark, TopologyRequest};
 use crate::resource::{ResVec, WideSum};
 use crate::state::State;
 use crate::task::{STATUSES, TaskStatus};
@@ -100,6 +100,17 @@ impl JobUnit {
         match self.sub_job {
             None => &job.tasks,
             Some(at) => job.sub_jobs.get(at as usize).map_or(&[], |sub| &sub.tasks),
+        }
+    }
+
+    /// What it asks of the network; a sub-job of no policy asks what its job does.
+    pub fn request(self, state: &State) -> Option<&TopologyRequest> {
+        let job = state.job(self.job);
+        let group = job.group()?;
+        let policy = self.sub_job.map(|at| job.sub_jobs[at as usize].policy);
+        match policy {
+            Some(Some(policy)) => group.sub_groups[policy as usize].topology.as_ref(),
+            Some(None) | None => group.topology.as_ref(),
         }
     }
 
@@ -294,7 +305,7 @@ impl Job {
         }
     }
 
-    /// The group asks for a network topology, which this version does not place.
+    /// It, or a sub-job of it, asks for a place in the network.
     pub fn wants_topology(&self) -> bool {
         self.group().is_some_and(GroupObject::wants_topology)
     }

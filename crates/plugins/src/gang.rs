@@ -223,6 +223,10 @@ impl JobReady for Gang {
     fn sub_job_ready(&self, state: &State, job: JobIx, sub_job: u16) -> bool {
         is_ready(state, &state.job(job).sub_jobs[sub_job as usize])
     }
+
+    fn sub_job_lacks(&self, state: &State, job: JobIx, sub_job: u16) -> u32 {
+        lacks_placed(state, &state.job(job).sub_jobs[sub_job as usize])
+    }
 }
 
 impl JobPipelined for Gang {
@@ -244,6 +248,10 @@ impl JobPipelined for Gang {
             state,
             &state.job(job).sub_jobs[sub_job as usize],
         ))
+    }
+
+    fn sub_job_lacks(&self, state: &State, job: JobIx, sub_job: u16) -> u32 {
+        lacks_placed(state, &state.job(job).sub_jobs[sub_job as usize])
     }
 }
 
@@ -339,10 +347,16 @@ fn is_ready(state: &State, sub: &SubJob) -> bool {
 }
 
 fn is_pipelined(state: &State, sub: &SubJob) -> bool {
+    lacks_placed(state, sub) == 0
+}
+
+/// How many more of its tasks a sub-job needs on nodes, now or later.
+fn lacks_placed(state: &State, sub: &SubJob) -> u32 {
     let counts = |status: TaskStatus| {
         status.is_allocated() || matches!(status, TaskStatus::Succeeded | TaskStatus::Pipelined)
     };
-    count(state, sub, counts) >= i64::from(sub.min_available)
+    let missing = i64::from(sub.min_available) - count(state, sub, counts);
+    u32::try_from(missing).unwrap_or(0)
 }
 
 fn count(state: &State, sub: &SubJob, counts: impl Fn(TaskStatus) -> bool) -> i64 {

@@ -169,9 +169,7 @@ impl CandidateScores for NetworkTopologyAware {
             return;
         }
         let parts = self.fill.parts(state, &class.shape.request);
-        if let Some(fading) = self.fading
-            && !parts.is_empty()
-        {
+        if let Some(fading) = self.fading {
             let score = FillOfDomains::new(state, parts, fading, self.weight);
             scores.push(Box::new(score));
         }

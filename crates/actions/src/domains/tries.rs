@@ -1,6 +1,5 @@
 //! What is found out of the candidates of a unit, and told if none holds it (spec/08 §7).
 
-use std::cmp::Ordering;
 use std::rc::Rc;
 
 use pumice_framework::{JobNote, NearestDomain, NoDomain, Session, Unplaced};
@@ -12,6 +11,30 @@ use crate::kernel::Kernel;
 use crate::pod_classes::{PodsOfClass, pods_by_class};
 use crate::worksheet::placeable;
 
+/// What the pending pods of a unit ask in all.
+pub(super) fn asked_by(state: &State, unit: JobUnit) -> ResVec {
+    let mut asked = ResVec::default();
+    for task in unit.tasks(state) {
+        if state.task(*task).status == TaskStatus::Pending {
+            asked.add_saturating(&state.shape(*task).request);
+        }
+    }
+    asked
+}
+
+/// Orders domains of one tier by score, then by name.
+pub(super) fn best_first(session: &Session, asked: &ResVec, tier: &mut [DomainIx]) {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    if tier.len() > 1 && plugins.has_domain_scores() {
+        let score = |domain: &DomainIx| plugins.domain_score(state, *domain, asked);
+        let mut scored: Vec<(f64, DomainIx)> = tier.iter().map(|one| (score(one), *one)).collect();
+        scored.sort_by(|l, r| r.0.total_cmp(&l.0).then(l.1.cmp(&r.1)));
+        for (place, (_, domain)) in tier.iter_mut().zip(scored) {
+            *place = domain;
+        }
+    }
+}
+
 /// What is found out of the candidates of a unit.
 pub(super) struct DomainTries {
     unit: JobUnit,
@@ -19,7 +42,7 @@ pub(super) struct DomainTries {
     lacks: u32,
     /// Its waiting pods, by class; none where they are not counted.
     classes: SmallVec<[PodsOfClass; 2]>,
-    /// What its waiting pods ask in all.
+    /// What its pending pods ask in all.
     asked: ResVec,
     nearest: Vec<NearestDomain>,
 }
@@ -28,23 +51,15 @@ impl DomainTries {
     pub(super) fn new(session: &Session, unit: JobUnit) -> Self {
         let (state, plugins) = (&*session.state, &*session.plugins);
         let lacks = match unit.sub_job {
-            None => plugins.lacks(state, unit.job).max(1),
-            Some(at) if plugins.sub_job_ready(state, unit.job, at) => 1,
-            Some(at) => {
-                let sub = &state.job(unit.job).sub_jobs[at as usize];
-                let is_pending = |task: &&TaskIx| state.task(**task).status == TaskStatus::Pending;
-                let pending = sub.tasks.iter().filter(is_pending).count();
-                let others = (sub.tasks.len() - pending) as i32;
-                u32::try_from(sub.min_available - others)
-                    .unwrap_or(0)
-                    .max(1)
-            }
+            None => plugins.lacks(state, unit.job),
+            Some(at) => plugins.sub_job_lacks(state, unit.job, at),
         };
+        let lacks = lacks.max(1);
         let mut tries = Self {
             unit,
             lacks,
             classes: SmallVec::new(),
-            asked: ResVec::default(),
+            asked: asked_by(state, unit),
             nearest: Vec::new(),
         };
         // A single pod is as quickly tried as counted.
@@ -56,11 +71,7 @@ impl DomainTries {
 
     fn count(&mut self, session: &Session) {
         let (state, plugins) = (&*session.state, &*session.plugins);
-        let mine = self.waiting(state);
-        for task in &mine {
-            self.asked.add_saturating(&state.shape(*task).request);
-        }
-        self.classes = pods_by_class(state, plugins, mine.into_iter());
+        self.classes = pods_by_class(state, plugins, self.waiting(state).into_iter());
     }
 
     /// Its pods that would be placed if there were room.
@@ -96,18 +107,7 @@ impl DomainTries {
         }
         session.work.spend(self.unit.job, kernel.take_effort());
         self.nearest.extend(nearest);
-        if promising.len() > 1 && session.plugins.has_domain_scores() {
-            let score = |domain| {
-                let (state, plugins) = (&*session.state, &*session.plugins);
-                (plugins.domain_score(state, domain, &self.asked), domain)
-            };
-            let mut scored: Vec<(f64, DomainIx)> = promising.into_iter().map(score).collect();
-            let order = |l: &(f64, DomainIx), r: &(f64, DomainIx)| -> Ordering {
-                r.0.total_cmp(&l.0).then(l.1.cmp(&r.1))
-            };
-            scored.sort_by(order);
-            promising = scored.into_iter().map(|(_, domain)| domain).collect();
-        }
+        best_first(session, &self.asked, &mut promising);
         promising
     }
 
@@ -157,7 +157,8 @@ impl DomainTries {
             let sub = &job.sub_jobs[at as usize];
             sub.policy.map(|_| sub.id.as_str().into())
         });
-        let mine = self.waiting(session.state);
+        let mut mine = self.waiting(session.state);
+        mine.sort_by(|l, r| session.plugins.task_order(session.state, *l, *r));
         let told = Rc::new(NoDomain {
             sub_job,
             lacks: self.lacks,

@@ -29,6 +29,11 @@ pub trait JobReady {
 
     /// The sub-job needs no further task now. Asked only of jobs that have sub-jobs.
     fn sub_job_ready(&self, state: &State, job: JobIx, sub_job: u16) -> bool;
+
+    /// At least so many more of its tasks have to be placed before the sub-job may be ready.
+    fn sub_job_lacks(&self, _state: &State, _job: JobIx, _sub_job: u16) -> u32 {
+        0
+    }
 }
 
 /// When placements of a job that is not ready may stand until the cycle ends. A vote by tier: one
@@ -44,6 +49,11 @@ pub trait JobPipelined {
 
     /// Likewise for a sub-job. Asked only of jobs that have sub-jobs.
     fn sub_job_pipelined(&self, state: &State, job: JobIx, sub_job: u16) -> Vote;
+
+    /// With fewer than so many more of the tasks of a sub-job placed that vote is `Reject`.
+    fn sub_job_lacks(&self, _state: &State, _job: JobIx, _sub_job: u16) -> u32 {
+        0
+    }
 }
 
 /// Whether a job can be scheduled at all; the first failure counts. Where any plugin has this point

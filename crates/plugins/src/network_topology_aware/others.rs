@@ -22,18 +22,13 @@ pub struct FillOfDomains {
     known: Vec<SmallVec<[i64; 4]>>,
 }
 
-/// Sum of `fading^(t − 1)` over the tiers from one to another, both included.
-fn weight_of_all(fading: f64, from: i64, to: i64) -> f64 {
-    let count = (to - from + 1) as f64;
+/// Sum of `fading^n` for n from 0 up to a height.
+fn weight_of_all(fading: f64, height: i64) -> f64 {
+    let count = (height + 1) as f64;
     match fading {
         1.0 => count,
-        _ => weight_of(fading, from) * (1.0 - fading.powf(count)) / (1.0 - fading),
+        _ => (1.0 - fading.powf(count)) / (1.0 - fading),
     }
-}
-
-/// `fading^(t − 1)`, where 0⁰ is 1.
-fn weight_of(fading: f64, tier: i64) -> f64 {
-    fading.powf((tier - 1) as f64)
 }
 
 impl FillOfDomains {
@@ -46,13 +41,14 @@ impl FillOfDomains {
         let (network, nodes) = (state.network(), state.nodes());
         let mut tiers: Vec<i64> = network.domains().iter().map(|domain| domain.tier).collect();
         tiers.dedup();
-        let all = match tiers.as_slice() {
-            [first, .., last] => weight_of_all(fading, *first, *last),
-            _ => 0.0,
-        };
-        let tiers = tiers
-            .into_iter()
-            .map(|tier| (tier, weight_of(fading, tier)));
+        let lowest = tiers.first().copied().unwrap_or_default();
+        let height = |tier: i64| tier - lowest;
+        let all = tiers
+            .last()
+            .map_or(0.0, |top| weight_of_all(fading, height(*top)));
+        // 0⁰ is 1.
+        let weight_of = |tier| fading.powf(height(tier) as f64);
+        let tiers = tiers.into_iter().map(|tier| (tier, weight_of(tier)));
         let mut score = Self {
             weight,
             tiers: tiers.collect(),

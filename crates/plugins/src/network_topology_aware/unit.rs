@@ -3,15 +3,16 @@
 use pumice_framework::points::CandidateScore;
 use pumice_model::{DomainIx, JobIx, JobUnit, NodeIx, State, TaskIx};
 
-/// The unit of a task, if its job asks.
+/// The smallest unit of a task that asks: its sub-job, or else its job.
 pub fn that_asks(state: &State, task: TaskIx) -> Option<JobUnit> {
     let task = state.task(task);
     let ix = task.job?;
-    let job = state.job(ix);
-    job.wants_topology().then(|| JobUnit {
-        job: ix,
-        sub_job: (!job.sub_jobs.is_empty()).then_some(task.sub_job),
-    })
+    let has_sub_jobs = !state.job(ix).sub_jobs.is_empty();
+    let sub_job = has_sub_jobs.then_some(task.sub_job);
+    let mut units = [sub_job, None]
+        .map(|sub_job| JobUnit { job: ix, sub_job })
+        .into_iter();
+    units.find(|unit| unit.request(state).is_some())
 }
 
 /// A unit as a part of the classes of its pods. An index that comes to mean another job brings the scores of
@@ -78,7 +79,8 @@ impl CandidateScore for Nearness {
         let is_shared = bases.iter().filter(|base| **base == best).count() > 1;
         let mut there: Vec<u32> = vec![0; network.domains().len()];
         for node in &placed {
-            there[own(*node).at()] += 1;
+            let around = network.of_node(*node).iter();
+            around.for_each(|domain| there[domain.at()] += 1);
         }
         let pods = self.unit.tasks(state).len().max(1) as f64;
         let share = |domain: DomainIx| f64::from(there[domain.at()]) / pods;
