@@ -11,8 +11,9 @@ use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     cluster, conf_text, evicting_conf_text, full_cluster, full_protected_cluster,
-    full_timed_cluster, full_tree_cluster, full_varied_cluster, moments, npu_cluster,
-    npu_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
+    full_timed_cluster, full_tree_cluster, full_varied_cluster, moments, network_cluster,
+    network_conf_text, npu_cluster, npu_conf_text, protecting_conf_text, timed_conf_text,
+    tree_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome};
 
@@ -21,6 +22,12 @@ const CASES: u64 = 2000;
 
 /// Clusters in which NPUs decide.
 const NPU_CASES: u64 = 1500;
+
+/// Clusters in which HyperNodes decide.
+const NETWORK_CASES: u64 = 600;
+
+/// Others of them that told the two apart once.
+const NETWORK_FOUND: &[u64] = &[5137, 6407];
 
 /// Full clusters, for whose pods others are evicted.
 const EVICTING_CASES: u64 = 1000;
@@ -220,6 +227,23 @@ fn npus_are_given_out_as_by_the_naive_loop() {
     }
     // The cases are not trivial.
     assert!(holders > cases, "{holders} pods were given devices");
+    assert!(pipelined > cases / 30, "{pipelined} pipelined");
+}
+
+#[test]
+fn places_in_the_network_are_given_out_as_by_the_naive_loop() {
+    let (mut binds, mut pipelined) = (0, 0);
+    let seeds = run::seeds(0, NETWORK_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds.chain(NETWORK_FOUND.iter().copied()) {
+        let cycles = 1 + 2 * u32::from(seed % 3 == 0);
+        let text = network_conf_text(seed);
+        let outcome = check_under(&text, seed, &network_cluster(seed), cycles);
+        binds += outcome.binds.len() as u64;
+        pipelined += outcome.pipelined.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > 3 * cases, "{binds} binds");
     assert!(pipelined > cases / 30, "{pipelined} pipelined");
 }
 

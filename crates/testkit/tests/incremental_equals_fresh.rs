@@ -17,7 +17,7 @@ use pumice_model::object::{
     QueueObject, SubGroupPolicy,
 };
 use pumice_model::{Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep};
-use pumice_testkit::generate::{Changing, conf_text, npu_conf_text};
+use pumice_testkit::generate::{Changing, conf_text, network_conf_text, npu_conf_text};
 
 /// Small clusters, and steps of each.
 const CASES: u64 = 400;
@@ -618,6 +618,18 @@ fn so_does_one_that_hands_out_npus() {
             _ => Sleep::Sound,
         };
         follow_under(seed, Changing::npus(seed), STEPS, sleep, conf)
+    });
+}
+
+#[test]
+fn so_does_one_whose_hyper_nodes_change() {
+    follow_all(run::seeds(0, CASES / 4), |seed| {
+        let sleep = match seed % 2 {
+            0 => Sleep::Checked,
+            _ => Sleep::Sound,
+        };
+        let conf = |_| network_conf_text(seed);
+        follow_under(seed, Changing::network(seed), STEPS, sleep, conf)
     });
 }
 

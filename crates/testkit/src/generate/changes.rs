@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Gates, GroupObject, GroupStatus, NamespaceObject, NodeObject, Pairs, PodObject, PodPhase,
-    QueueObject, QueueState,
+    Gates, GroupObject, GroupStatus, HyperNodeObject, NamespaceObject, NodeObject, Pairs,
+    PodObject, PodPhase, QueueObject, QueueState,
 };
 
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
-use super::{Theme, groups, mindcluster, nodes, objects, pairs, pods};
+use super::{Theme, groups, mindcluster, network, nodes, objects, pairs, pods};
 use crate::naive::successor;
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
@@ -44,6 +44,7 @@ enum Kind {
     Attachment,
     Budget,
     NamespaceQuota,
+    HyperNode,
     /// What a ConfigMap tells of a node.
     Report,
     /// A ConfigMap with the device configuration.
@@ -73,6 +74,7 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::AttachmentApply(attachment) => (Kind::Attachment, attachment.name.clone()),
         Delta::BudgetApply(b) => (Kind::Budget, format!("{}/{}", b.namespace, b.name)),
         Delta::QuotaApply(q) => (Kind::NamespaceQuota, format!("{}/{}", q.namespace, q.name)),
+        Delta::HyperNodeApply(object) => (Kind::HyperNode, object.name.clone()),
         Delta::NodeReport { node, topic, .. } => (Kind::Report, format!("{topic} of {node}")),
         Delta::DeviceConfig {
             namespace, name, ..
@@ -101,6 +103,7 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::AttachmentApply(attachment) => Delta::AttachmentDelete(attachment.name),
         Delta::BudgetApply(budget) => Delta::BudgetDelete(budget.namespace, budget.name),
         Delta::QuotaApply(quota) => Delta::QuotaDelete(quota.namespace, quota.name),
+        Delta::HyperNodeApply(object) => Delta::HyperNodeDelete(object.name),
         Delta::NodeReport { node, topic, .. } => Delta::NodeReport {
             node,
             topic,
@@ -132,6 +135,14 @@ impl Changing {
     pub fn npus(seed: u64) -> Self {
         let mut rng = Rng::new(seed, 25);
         let theme = Theme::of_npus(&mut rng);
+        Self::new(rng, theme)
+    }
+
+    /// A small one, like [`super::network_cluster`].
+    #[must_use]
+    pub fn network(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 31);
+        let theme = Theme::of_network(&mut rng);
         Self::new(rng, theme)
     }
 
@@ -241,6 +252,9 @@ impl Changing {
                 _ => self.serve(),
             };
         }
+        if self.theme.network && self.rng.one_in(4) {
+            return self.change_network();
+        }
         match self.rng.below(if self.theme.volumes { 26 } else { 22 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
@@ -273,6 +287,21 @@ impl Changing {
             9 => self.delete(Kind::Group),
             _ => self.delete(Kind::Pod),
         }
+    }
+
+    /// A HyperNode comes, changes or goes.
+    fn change_network(&mut self) -> Vec<Delta> {
+        if self.rng.one_in(4) {
+            return self.delete(Kind::HyperNode);
+        }
+        let known = self.objects.values().filter_map(|object| match object {
+            Delta::HyperNodeApply(object) => Some(HyperNodeObject::clone(object)),
+            _ => None,
+        });
+        let (known, nodes): (Vec<_>, _) = (known.collect(), self.nodes());
+        let changed = network::changed(&mut self.rng, &nodes, &known).into_iter();
+        let told = changed.map(|object| Delta::HyperNodeApply(Box::new(object)));
+        told.map(|delta| self.put(delta)).collect()
     }
 
     fn put(&mut self, object: Delta) -> Delta {
@@ -370,6 +399,7 @@ impl Changing {
         self.named += 1;
         let queues = self.queue_names();
         let mut group = groups::group(&mut self.rng, &self.theme, 100 + self.named, &queues);
+        network::ask(&mut self.rng, &self.theme, &mut group);
         let (nodes, mut all) = (self.nodes(), self.pods());
         if nodes.is_empty() {
             return Vec::new();
@@ -490,7 +520,12 @@ impl Changing {
             return Vec::new();
         };
         let mut group = GroupObject::clone(group);
-        let other = groups::group(&mut self.rng, &self.theme, 0, &queues);
+        let mut other = groups::group(&mut self.rng, &self.theme, 0, &queues);
+        network::ask(&mut self.rng, &self.theme, &mut other);
+        if self.theme.network && self.rng.one_in(4) {
+            group.topology = other.topology;
+            return vec![self.put(Delta::GroupApply(Box::new(group)))];
+        }
         match self.rng.below(8) {
             0 => group.queue = other.queue,
             1 => group.min_member = other.min_member,

@@ -59,13 +59,55 @@ pub fn conf_text(seed: u64) -> String {
     }
 }
 
+/// A plugin that few configurations have.
+struct Rare {
+    name: &'static str,
+    /// One in how many configurations has it.
+    odds: usize,
+    /// Its source of numbers.
+    stream: u64,
+    /// Writes its switches and arguments.
+    write: fn(&mut Rng, &mut String),
+}
+
+const RARE: &[Rare] = &[
+    Rare {
+        name: "nodegroup",
+        odds: 4,
+        stream: 14,
+        write: node_groups,
+    },
+    Rare {
+        name: "sla",
+        odds: 4,
+        stream: 16,
+        write: waiting_time,
+    },
+    Rare {
+        name: "resource-strategy-fit",
+        odds: 4,
+        stream: 18,
+        write: strategy_fit,
+    },
+    Rare {
+        name: "task-topology",
+        odds: 3,
+        stream: 38,
+        write: task_topology,
+    },
+    Rare {
+        name: NETWORK,
+        odds: 8,
+        stream: 41,
+        write: network,
+    },
+];
+
 fn random_conf(rng: &mut Rng) -> String {
     let hierarchy = rng.one_in(4);
     // Sources of their own: everything else is the same with and without these plugins.
-    let mut of_groups = Rng::new(rng.clone().next(), 14);
-    let mut of_waiting = Rng::new(rng.clone().next(), 16);
-    let mut of_strategy = Rng::new(rng.clone().next(), 18);
-    let mut of_topology = Rng::new(rng.clone().next(), 38);
+    let source = |rare: &'static Rare| (Rng::new(rng.clone().next(), rare.stream), rare);
+    let mut rare: Vec<(Rng, &Rare)> = RARE.iter().map(source).collect();
     let mut names: Vec<&str> = PLUGINS
         .iter()
         .copied()
@@ -81,17 +123,10 @@ fn random_conf(rng: &mut Rng) -> String {
     if rng.one_in(2) {
         rng.shuffle(&mut names);
     }
-    if of_groups.one_in(4) {
-        names.insert(of_groups.below(names.len() + 1), "nodegroup");
-    }
-    if of_waiting.one_in(4) {
-        names.insert(of_waiting.below(names.len() + 1), "sla");
-    }
-    if of_strategy.one_in(4) {
-        names.insert(of_strategy.below(names.len() + 1), "resource-strategy-fit");
-    }
-    if of_topology.one_in(3) {
-        names.insert(of_topology.below(names.len() + 1), "task-topology");
+    for (own, plugin) in &mut rare {
+        if own.one_in(plugin.odds) {
+            names.insert(own.below(names.len() + 1), plugin.name);
+        }
     }
     let mut text = format!("actions: \"{}\"\ntiers:\n", rng.pick(ACTIONS));
     let mut starts_tier = true;
@@ -103,21 +138,11 @@ fn random_conf(rng: &mut Rng) -> String {
         if name == "drf" && hierarchy {
             text.push_str("    enableHierarchy: true\n");
         }
-        if name == "nodegroup" {
-            node_groups(&mut of_groups, &mut text);
-            continue;
-        }
-        if name == "sla" {
-            waiting_time(&mut of_waiting, &mut text);
-            starts_tier = of_waiting.one_in(2);
-            continue;
-        }
-        if name == "resource-strategy-fit" {
-            strategy_fit(&mut of_strategy, &mut text);
-            continue;
-        }
-        if name == "task-topology" {
-            task_topology(&mut of_topology, &mut text);
+        if let Some((own, plugin)) = rare.iter_mut().find(|(_, it)| it.name == name) {
+            (plugin.write)(own, &mut text);
+            if name == "sla" {
+                starts_tier = own.one_in(2);
+            }
             continue;
         }
         for (key, plugins) in SWITCHES {
@@ -153,6 +178,75 @@ pub fn npu_conf_text(seed: u64) -> String {
     }
     init_params(&mut rng, &mut text);
     text
+}
+
+/// A configuration in which the network counts for more than anything else.
+#[must_use]
+pub fn network_conf_text(seed: u64) -> String {
+    let mut rng = Rng::new(seed, 30);
+    let actions = match rng.one_in(4) {
+        true => rng.pick(ACTIONS),
+        false => "enqueue, allocate, backfill",
+    };
+    let mut text = format!("actions: \"{actions}\"\ntiers:\n- plugins:\n");
+    for plugin in [
+        "priority",
+        "gang",
+        "predicates",
+        "proportion",
+        "nodeorder",
+        "binpack",
+    ] {
+        let odds = if plugin == "gang" { 12 } else { 3 };
+        if !rng.one_in(odds) {
+            let _ = writeln!(text, "  - name: {plugin}");
+        }
+    }
+    if !rng.one_in(4) {
+        let _ = writeln!(text, "  - name: {NETWORK}");
+        network(&mut rng, &mut text);
+    }
+    text
+}
+
+const NETWORK: &str = "network-topology-aware";
+
+/// Switches and arguments of `network-topology-aware`.
+fn network(rng: &mut Rng, text: &mut String) {
+    for key in [
+        "enabledHyperNodeOrder",
+        "enableNodeOrder",
+        "enabledHyperNodeGradient",
+    ] {
+        if rng.one_in(10) {
+            let _ = writeln!(text, "    {key}: false");
+        }
+    }
+    let mut lines = String::new();
+    for (odds, key, values) in [
+        (3, "weight", &["0", "1", "10", "-3"] as &[&str]),
+        (4, "hypernode.binpack.cpu", &["0", "2", "5", "-1"]),
+        (4, "hypernode.binpack.memory", &["0", "3", "-1"]),
+        (
+            4,
+            "hypernode.binpack.resources",
+            &["nvidia.com/gpu", "'nvidia.com/gpu, pods'", "pods"],
+        ),
+        (4, "hypernode.binpack.resources.pods", &["0", "2", "-1"]),
+        (4, "hypernode.binpack.normal-pod.enable", &["true", "false"]),
+        (
+            3,
+            "hypernode.binpack.normal-pod.fading",
+            &["0", "0.5", "1", "2", "-1"],
+        ),
+    ] {
+        if rng.one_in(odds) {
+            let _ = write!(lines, "\n      {key}: {}", rng.pick(values));
+        }
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(text, "    arguments:{lines}");
+    }
 }
 
 /// Of `init-params`: one in how many configurations has it, key, values.

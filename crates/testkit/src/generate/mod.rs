@@ -15,6 +15,7 @@ mod constraints;
 mod devices;
 mod groups;
 mod mindcluster;
+mod network;
 mod nodes;
 mod npus;
 mod pods;
@@ -28,7 +29,7 @@ use pumice_model::delta::Delta;
 use pumice_model::object::{NodeObject, Pairs, PodObject};
 
 pub use changes::Changing;
-pub use conf::{conf_text, npu_conf_text};
+pub use conf::{conf_text, network_conf_text, npu_conf_text};
 pub use mindcluster::check_code;
 use rng::Rng;
 pub use victims::{
@@ -66,6 +67,14 @@ pub fn npu_cluster(seed: u64) -> Vec<Delta> {
     objects(&mut rng, &theme)
 }
 
+/// A small cluster in which HyperNodes decide more than anything else; otherwise as [`cluster`].
+#[must_use]
+pub fn network_cluster(seed: u64) -> Vec<Delta> {
+    let mut rng = Rng::new(seed, 26);
+    let theme = Theme::of_network(&mut rng);
+    objects(&mut rng, &theme)
+}
+
 fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     let mut nodes = nodes::nodes(rng, theme);
     let queues = groups::queues(rng, theme);
@@ -91,6 +100,13 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
         theme,
         &mut nodes,
         &mut pods,
+    ));
+    let mut of_network = Rng::new(rng.clone().next(), 27);
+    all.extend(network::furnish(
+        &mut of_network,
+        theme,
+        &nodes,
+        &mut groups,
     ));
     all.extend(
         nodes
@@ -136,6 +152,8 @@ struct Theme {
     devices: bool,
     /// NPUs of MindCluster.
     mindcluster: bool,
+    /// HyperNodes, and jobs that ask for a place among them.
+    network: bool,
     /// Types of NPUs of HAMi.
     npus: Vec<usize>,
     /// Most pods are of the same size and unconstrained.
@@ -170,6 +188,7 @@ impl Theme {
             devices: Rng::new(rng.clone().next(), 11).one_in(3),
             npus: Vec::new(),
             mindcluster: false,
+            network: Rng::new(rng.clone().next(), 40).one_in(16),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
@@ -197,6 +216,25 @@ impl Theme {
             odd: false,
             uniform: true,
             ..Self::new(rng)
+        }
+    }
+
+    /// Few things besides the network decide.
+    fn of_network(rng: &mut Rng) -> Self {
+        let theme = Self::new(rng);
+        Self {
+            network: true,
+            taints: rng.one_in(12),
+            node_affinity: rng.one_in(12),
+            pod_affinity: rng.one_in(8),
+            spread: rng.one_in(8),
+            ports: rng.one_in(12),
+            volumes: rng.one_in(12),
+            devices: rng.one_in(12),
+            sub_groups: rng.one_in(2),
+            uniform: rng.one_in(2),
+            tight: rng.one_in(6),
+            ..theme
         }
     }
 

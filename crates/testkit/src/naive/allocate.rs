@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_model::object::{Gates, GroupPhase};
 
 use super::Cycle;
-use super::place::{Reach, commit, place};
-use super::state::{Status, SubJob, foreign_gate};
+use super::network::{self, DomainNodes};
+use super::place::{Reach, commit, place_in};
+use super::state::{Status, SubJob, World, foreign_gate};
 use super::{gates, newcomers, order, queue_share};
 
 /// What is left to try of a job: UIDs of its tasks by sub-job, and which sub-jobs come first
@@ -36,10 +37,14 @@ pub fn run(cycle: &mut Cycle) {
         };
         queues.entry(queue.clone()).or_default().remove(&job);
         let sheet = sheets.entry(job.clone()).or_default();
-        let placed = if cycle.world.jobs[&job].group.sub_groups.is_empty() {
-            allocate_plain_job(cycle, &job, sheet)
+        let group = &cycle.world.jobs[&job].group;
+        let placed = if group.wants_topology() {
+            allocate_in_network(cycle, &job, sheet)
+        } else if group.sub_groups.is_empty() {
+            allocate_plain_job(cycle, &job, sheet, None).is_some()
         } else {
-            allocate_job_with_sub_groups(cycle, &job, sheet)
+            let cluster = cycle.world.network.cluster().clone();
+            allocate_job_with_sub_groups(cycle, &job, sheet, &cluster)
         };
         if placed && gates::job_ready(cycle, &job) {
             commit(cycle, &job);
@@ -73,7 +78,8 @@ fn collect(cycle: &mut Cycle) -> BTreeMap<String, Worksheet> {
             }
             job.group.status.phase = GroupPhase::Inqueue;
         }
-        if job.group.wants_topology() || gates::invalid_reason(cycle, &key).is_some() {
+        if network::asks_in_vain(&cycle.world, &key) || gates::invalid_reason(cycle, &key).is_some()
+        {
             continue;
         }
         let sheet = worksheet(cycle, &key);
@@ -122,22 +128,61 @@ fn sub_job_order(cycle: &Cycle, job: &str, sheet: &Worksheet, l: &SubJob, r: &Su
     by_need.then_with(|| order::sub_jobs(cycle, job, l, r))
 }
 
-/// One round of a job without sub-groups; says whether what was placed is to be kept.
-fn allocate_plain_job(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
-    let Some(sub_job) = sheet.tasks.keys().next().cloned() else {
-        return false;
-    };
+/// One round of a job that asks for a place in the network, or one of whose sub-jobs does (spec/08 §5):
+/// says whether what was placed is to be kept.
+fn allocate_in_network(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
+    let plain = cycle.world.jobs[job].group.sub_groups.is_empty();
+    for tier in network::candidates(cycle, job) {
+        let mut waiting: Option<(World, Worksheet)> = None;
+        for domain in tier {
+            let before = cycle.world.clone();
+            let mut rest = sheet.clone();
+            cycle.failed.retain(|(other, _, _)| other != job);
+            let placed = match plain {
+                true => allocate_plain_job(cycle, job, &mut rest, Some(&domain)) > Some(0),
+                false => allocate_job_with_sub_groups(cycle, job, &mut rest, &domain),
+            };
+            if placed && gates::job_ready(cycle, job) {
+                *sheet = rest;
+                return true;
+            }
+            let world = std::mem::replace(&mut cycle.world, before);
+            if placed && waiting.is_none() {
+                waiting = Some((world, rest));
+            }
+        }
+        if let Some((world, rest)) = waiting {
+            (cycle.world, *sheet) = (world, rest);
+            return true;
+        }
+    }
+    false
+}
+
+/// One round of a job without sub-groups; gives the number placed when they are to be kept.
+fn allocate_plain_job(
+    cycle: &mut Cycle,
+    job: &str,
+    sheet: &mut Worksheet,
+    domain: Option<&DomainNodes>,
+) -> Option<u32> {
+    let sub_job = sheet.tasks.keys().next().cloned()?;
     let mut tasks = sheet.tasks.remove(&sub_job).unwrap_or_default();
-    let placed = allocate_tasks(cycle, job, &sub_job, &mut tasks);
+    let placed = allocate_tasks(cycle, job, &sub_job, &mut tasks, domain);
     if !tasks.is_empty() {
         sheet.tasks.insert(sub_job, tasks);
     }
-    placed.is_some()
+    placed
 }
 
-/// One round of a job with sub-groups (spec/01 §6.2.3) within the whole cluster. Best-effort
-/// members that no sub-job placed for itself come last, while the job is not ready.
-fn allocate_job_with_sub_groups(cycle: &mut Cycle, job: &str, sheet: &mut Worksheet) -> bool {
+/// One round of a job with sub-groups (spec/01 §6.2.3) within a domain. Best-effort members that no
+/// sub-job placed for itself come last, while the job is not ready.
+fn allocate_job_with_sub_groups(
+    cycle: &mut Cycle,
+    job: &str,
+    sheet: &mut Worksheet,
+    domain: &DomainNodes,
+) -> bool {
     let before = cycle.world.clone();
     cycle.failed.retain(|(other, _, _)| other != job);
     let mut rest = sheet.clone();
@@ -148,7 +193,7 @@ fn allocate_job_with_sub_groups(cycle: &mut Cycle, job: &str, sheet: &mut Worksh
     } {
         let mut tasks = rest.tasks.remove(&sub_job).unwrap_or_default();
         cycle.failed.retain(|key| key.0 != job || key.1 != sub_job);
-        match allocate_tasks(cycle, job, &sub_job, &mut tasks) {
+        match allocate_sub_job(cycle, job, &sub_job, &mut tasks, domain) {
             Some(number) if number > 0 => placed += number,
             _ => continue,
         }
@@ -163,8 +208,7 @@ fn allocate_job_with_sub_groups(cycle: &mut Cycle, job: &str, sheet: &mut Worksh
     while !gates::job_ready(cycle, job)
         && let Some(uid) = order::take_first_task(cycle, &mut extra)
     {
-        let sub_job = cycle.world.tasks[&uid].sub_job.clone();
-        try_task(cycle, job, &sub_job, &uid, &mut placed);
+        try_last(cycle, job, &uid, &mut placed, domain);
     }
     let keep = placed > 0 && (gates::job_ready(cycle, job) || gates::job_pipelined(cycle, job));
     if keep {
@@ -175,26 +219,78 @@ fn allocate_job_with_sub_groups(cycle: &mut Cycle, job: &str, sheet: &mut Worksh
     keep
 }
 
-/// Places tasks of one sub-job until it is ready (spec/01 §6.2.4). Gives the number placed when
+/// Tries a best-effort member in the candidates of its sub-job.
+fn try_last(cycle: &mut Cycle, job: &str, uid: &str, placed: &mut u32, within: &DomainNodes) {
+    let sub_job = cycle.world.tasks[uid].sub_job.clone();
+    let (failed, known) = (cycle.failed.clone(), *placed);
+    for domain in network::of_member(cycle, job, &sub_job, within).concat() {
+        cycle.failed.clone_from(&failed);
+        try_task(cycle, job, &sub_job, uid, placed, Some(&domain));
+        if *placed > known {
+            return;
+        }
+    }
+}
+
+/// Places tasks of one sub-job in the first of its candidates where it becomes ready; of a tier in
+/// which it only becomes pipelined, in the first such one.
+fn allocate_sub_job(
+    cycle: &mut Cycle,
+    job: &str,
+    sub_job: &SubJob,
+    tasks: &mut Vec<String>,
+    within: &DomainNodes,
+) -> Option<u32> {
+    for tier in network::of_member(cycle, job, sub_job, within) {
+        let mut waiting: Option<(World, Vec<String>, u32)> = None;
+        for domain in tier {
+            let before = cycle.world.clone();
+            let mut rest = tasks.clone();
+            cycle.failed.retain(|key| key.0 != job || key.1 != *sub_job);
+            let placed = allocate_tasks(cycle, job, sub_job, &mut rest, Some(&domain));
+            let placed = placed.filter(|placed| *placed > 0);
+            if placed.is_some() && gates::sub_job_ready(cycle, job, sub_job) {
+                *tasks = rest;
+                return placed;
+            }
+            let world = std::mem::replace(&mut cycle.world, before);
+            if let (Some(placed), true) = (placed, waiting.is_none()) {
+                waiting = Some((world, rest, placed));
+            }
+        }
+        if let Some((world, rest, placed)) = waiting {
+            (cycle.world, *tasks) = (world, rest);
+            return Some(placed);
+        }
+    }
+    // What came of a search in vain says nothing of a later one.
+    if network::asks(&cycle.world, job, sub_job) {
+        cycle.failed.retain(|key| key.0 != job || key.1 != *sub_job);
+    }
+    None
+}
+
+/// Places tasks of one sub-job on nodes of the domain until it is ready (spec/01 §6.2.4). Gives the number placed when
 /// they are to be kept; else the world is as it was. The tasks tried leave the list.
 fn allocate_tasks(
     cycle: &mut Cycle,
     job: &str,
     sub_job: &SubJob,
     tasks: &mut Vec<String>,
+    domain: Option<&DomainNodes>,
 ) -> Option<u32> {
     let before = cycle.world.clone();
     let mut placed = 0;
     let mut goes_on = true;
     while goes_on && let Some(uid) = order::take_first_task(cycle, tasks) {
-        goes_on = try_task(cycle, job, sub_job, &uid, &mut placed);
+        goes_on = try_task(cycle, job, sub_job, &uid, &mut placed, domain);
     }
     let mut extra = best_effort(cycle, job, Some(sub_job));
     while goes_on
         && !gates::sub_job_ready(cycle, job, sub_job)
         && let Some(uid) = order::take_first_task(cycle, &mut extra)
     {
-        goes_on = try_task(cycle, job, sub_job, &uid, &mut placed);
+        goes_on = try_task(cycle, job, sub_job, &uid, &mut placed, domain);
     }
     let ready = gates::sub_job_ready(cycle, job, sub_job);
     if ready || gates::sub_job_pipelined(cycle, job, sub_job) {
@@ -217,7 +313,14 @@ fn best_effort(cycle: &Cycle, job: &str, sub_job: Option<&SubJob>) -> Vec<String
 }
 
 /// Tries one task; says whether to go on with the next one.
-fn try_task(cycle: &mut Cycle, job: &str, sub_job: &SubJob, uid: &str, placed: &mut u32) -> bool {
+fn try_task(
+    cycle: &mut Cycle,
+    job: &str,
+    sub_job: &SubJob,
+    uid: &str,
+    placed: &mut u32,
+    domain: Option<&DomainNodes>,
+) -> bool {
     let task = cycle.world.tasks[uid].clone();
     let role = &task.pod.role;
     if !queue_share::allocatable(cycle, &cycle.world.jobs[job].queue, &task)
@@ -228,7 +331,7 @@ fn try_task(cycle: &mut Cycle, job: &str, sub_job: &SubJob, uid: &str, placed: &
         return true;
     }
     let before = cycle.world.clone();
-    if place(cycle, uid, Reach::Future) {
+    if place_in(cycle, uid, Reach::Future, domain) {
         if !queue_share::within_limits(cycle, &before.jobs[job].queue, uid) {
             cycle.world = before;
             return true;

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use pumice_model::object::{Gates, GroupPhase};
 
 use super::Cycle;
-use super::place::{Reach, commit, place};
+use super::place::{Reach, commit, place_in};
 use super::state::Status;
-use super::{gates, order, queue_share};
+use super::{gates, network, order, queue_share};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
     let mut left: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
         let pending = job.group.status.phase == GroupPhase::Pending;
-        let valid = gates::invalid_reason(cycle, key).is_none();
-        if !pending && valid && !job.group.wants_topology() && !candidates(cycle, key).is_empty() {
+        let valid = gates::invalid_reason(cycle, key).is_none()
+            && !network::asks_in_vain(&cycle.world, key);
+        if !pending && valid && !candidates(cycle, key).is_empty() {
             left.entry(job.queue.clone()).or_default().push(key.clone());
         }
     }
@@ -44,7 +45,7 @@ fn fill(cycle: &mut Cycle, job: &str) {
     while let Some(uid) = order::take_first_task(cycle, &mut uids) {
         let without = cycle.world.clone();
         let queue = &without.jobs[job].queue;
-        if !queue_share::within_limits(cycle, queue, &uid) || !place(cycle, &uid, Reach::Idle) {
+        if !queue_share::within_limits(cycle, queue, &uid) || !fill_one(cycle, job, &uid) {
             continue;
         }
         if !queue_share::within_limits(cycle, queue, &uid) {
@@ -56,4 +57,18 @@ fn fill(cycle: &mut Cycle, job: &str) {
     if !gates::job_ready(cycle, job) {
         cycle.world = before;
     }
+}
+
+/// Places a pod on the best node of the first of its candidates that has one.
+fn fill_one(cycle: &mut Cycle, job: &str, uid: &str) -> bool {
+    let sub_job = cycle.world.tasks[uid].sub_job.clone();
+    for domain in network::candidates(cycle, job).into_iter().flatten() {
+        let within = network::of_member(cycle, job, &sub_job, &domain);
+        for domain in within.into_iter().flatten() {
+            if place_in(cycle, uid, Reach::Idle, Some(&domain)) {
+                return true;
+            }
+        }
+    }
+    false
 }

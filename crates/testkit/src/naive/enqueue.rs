@@ -7,14 +7,14 @@ use pumice_model::object::GroupPhase;
 
 use super::Cycle;
 use super::state::{Res, Status};
-use super::{capacity, devices, gates, order, queue_share, victims, waiting_time};
+use super::{capacity, devices, gates, network, order, queue_share, victims, waiting_time};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, job) in cycle.world.session_jobs() {
         // What cannot be placed at all shall not reserve anything.
-        let placeable = !job.group.wants_topology() && !unserved(cycle, key);
+        let placeable = !network::asks_in_vain(&cycle.world, key) && !unserved(cycle, key);
         if job.group.status.phase == GroupPhase::Pending && placeable {
             let jobs = waiting.entry(job.queue.clone()).or_default();
             jobs.push(key.clone());

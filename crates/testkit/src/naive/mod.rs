@@ -18,6 +18,7 @@ mod enqueue;
 mod filters;
 mod gates;
 mod hdrf;
+mod network;
 mod newcomers;
 mod node_groups;
 mod order;
@@ -45,6 +46,7 @@ use pumice_conf::{Config, PluginConf};
 use pumice_model::delta::Delta;
 use pumice_model::object::{Pairs, PodObject, PodPhase};
 
+pub use network::{DomainNodes, DomainTree};
 use state::{Status, SubJob, World};
 pub use tdm::TIME_ZONES;
 

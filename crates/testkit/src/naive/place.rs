@@ -5,6 +5,7 @@ use pumice_model::object::NodeObject;
 use super::Cycle;
 use super::devices::{self, View};
 use super::filters::Filters;
+use super::network::DomainNodes;
 use super::node_groups;
 use super::queue_share;
 use super::scores;
@@ -64,8 +65,13 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The best node for the task and whether its request fits what is idle there.
-fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
+/// The best node for the task, of a domain or of all, and whether its request fits what is idle there.
+fn choose(
+    cycle: &Cycle,
+    task: &Task,
+    reach: Reach,
+    domain: Option<&DomainNodes>,
+) -> Option<(String, bool)> {
     let world = &cycle.world;
     let later = world.later();
     let room = Room::new(cycle, &later, task);
@@ -73,6 +79,7 @@ fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
         .nodes
         .values()
         .map(|node| &**node)
+        .filter(|node| domain.is_none_or(|domain| domain.nodes.contains(&node.name)))
         .filter(|node| room.later(node))
         .collect();
     let is_idle = |node: &&NodeObject| room.now(node);
@@ -94,7 +101,12 @@ fn choose(cycle: &Cycle, task: &Task, reach: Reach) -> Option<(String, bool)> {
 
 /// Places the task, if any node takes it; says whether one did.
 pub fn place(cycle: &mut Cycle, uid: &str, reach: Reach) -> bool {
-    let Some((node, idle)) = choose(cycle, &cycle.world.tasks[uid], reach) else {
+    place_in(cycle, uid, reach, None)
+}
+
+/// Likewise on a node of the domain, where there is one.
+pub fn place_in(cycle: &mut Cycle, uid: &str, reach: Reach, domain: Option<&DomainNodes>) -> bool {
+    let Some((node, idle)) = choose(cycle, &cycle.world.tasks[uid], reach, domain) else {
         return false;
     };
     put(cycle, uid, &node, idle);

@@ -8,7 +8,7 @@ use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 use super::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
-use super::{affinity, node_groups, spread, strategy_fit, task_topology, tdm};
+use super::{affinity, network, node_groups, spread, strategy_fit, task_topology, tdm};
 
 const GPU: &str = "nvidia.com/gpu";
 const MIB: i64 = 1024 * 1024;
@@ -20,8 +20,13 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
         .plugins()
         .filter(|plugin| plugin.enabled.node_order)
         .collect();
-    for plugin in asked.iter().filter(|plugin| plugin.name == "nodeorder") {
-        for (sum, score) in whole.iter_mut().zip(nodeorder(cycle, plugin, task, nodes)) {
+    for plugin in &asked {
+        let scores = match plugin.name.as_str() {
+            "nodeorder" => nodeorder(cycle, plugin, task, nodes),
+            "network-topology-aware" => network::node_scores(cycle, plugin, task, nodes),
+            _ => continue,
+        };
+        for (sum, score) in whole.iter_mut().zip(scores) {
             *sum += score;
         }
     }

@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    Amounts, BudgetObject, Gates, GroupCondition, GroupObject, NodeObject, NodeUsage, Pairs,
-    PodObject, PriorityClassObject, QueueObject, Selector, SelectorOp, WorkloadObject,
+    Amounts, BudgetObject, Gates, GroupCondition, GroupObject, HyperNodeObject, NodeObject,
+    NodeUsage, Pairs, PodObject, PriorityClassObject, QueueObject, Selector, SelectorOp,
+    WorkloadObject,
 };
 
 use super::START_S;
 use super::devices;
+use super::network::DomainTree;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
 use super::volumes::{self, Storage};
 
@@ -211,6 +213,10 @@ pub struct World {
     pub relieved_s: Option<i64>,
     /// Priority classes by name.
     pub classes: BTreeMap<String, PriorityClassObject>,
+    /// HyperNodes by name, as they were last read.
+    pub hyper_nodes: BTreeMap<String, HyperNodeObject>,
+    /// What they make of the nodes.
+    pub network: Rc<DomainTree>,
     /// What all nodes offer together.
     pub total: Res,
     /// UIDs of the tasks that have a node, by node.
@@ -298,6 +304,7 @@ impl World {
             add(&mut total, &world.capacity(node));
         }
         world.total = total;
+        world.network = Rc::new(DomainTree::of(&world.hyper_nodes, &world.nodes));
         for object in objects {
             if let Delta::GroupApply(group) = object {
                 world.add_job(GroupObject::clone(group), default_queue);
@@ -337,6 +344,10 @@ impl World {
             }
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
+            Delta::HyperNodeApply(object) => {
+                self.hyper_nodes
+                    .insert(object.name.clone(), HyperNodeObject::clone(object));
+            }
             Delta::BudgetApply(budget) => self.budgets.push(BudgetObject::clone(budget)),
             Delta::PriorityClassApply(class) => {
                 self.classes.insert(class.name.clone(), class.clone());

@@ -1,0 +1,140 @@
+//! Parts of the network a unit is tried in, one after the other (spec/08 §3, §4).
+
+mod scores;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use pumice_model::object::TopologyRequest;
+
+pub use scores::{domain_score, node_scores};
+pub use tree::{DomainNodes, DomainTree};
+
+use super::Cycle;
+use super::gates;
+use super::state::{Status, SubJob, Task, World};
+
+/// What the job asks for itself, or for one of its sub-jobs.
+fn request<'a>(
+    world: &'a World,
+    job: &str,
+    sub_job: Option<&SubJob>,
+) -> Option<&'a TopologyRequest> {
+    let group = &world.jobs[job].group;
+    let policy = sub_job.and_then(|sub_job| sub_job.policy);
+    match policy {
+        Some(at) => group.sub_groups[at].topology.as_ref(),
+        None => group.topology.as_ref(),
+    }
+}
+
+/// The sub-job asks for something.
+pub fn asks(world: &World, job: &str, sub_job: &SubJob) -> bool {
+    request(world, job, Some(sub_job)).is_some()
+}
+
+/// Some unit of the job asks for a tier that is nowhere, so all of it waits.
+pub fn asks_in_vain(world: &World, job: &str) -> bool {
+    let group = &world.jobs[job].group;
+    let of_policies = group.sub_groups.iter().map(|policy| &policy.topology);
+    let mut requests = of_policies.chain([&group.topology]).flatten();
+    requests.any(|request| world.network.highest_tier(request).is_none())
+}
+
+/// Tasks of the job, or of one of its sub-jobs.
+fn tasks<'a>(world: &'a World, job: &str, sub_job: Option<&SubJob>) -> Vec<&'a Task> {
+    match sub_job {
+        Some(sub_job) => gates::sub_job_tasks(world, job, sub_job),
+        None => world.tasks_of(job),
+    }
+}
+
+/// The node a task has a place on, if the node is known.
+fn place<'a>(world: &World, task: &'a Task) -> Option<&'a String> {
+    let placed = matches!(
+        task.status,
+        Status::Allocated | Status::Pipelined | Status::Binding | Status::Bound | Status::Running
+    );
+    let node = task.node.as_ref().filter(|_| placed);
+    node.filter(|node| world.nodes.contains_key(*node))
+}
+
+/// Nodes of the placed tasks of a unit.
+fn places(world: &World, job: &str, sub_job: Option<&SubJob>) -> BTreeSet<String> {
+    let tasks = tasks(world, job, sub_job).into_iter();
+    tasks
+        .filter_map(|task| place(world, task).cloned())
+        .collect()
+}
+
+/// Candidates of a job, tier by tier.
+pub fn candidates(cycle: &Cycle, job: &str) -> Vec<Vec<DomainNodes>> {
+    let tree = &cycle.world.network;
+    let Some(request) = request(&cycle.world, job, None) else {
+        return vec![vec![tree.cluster().clone()]];
+    };
+    let highest = tree.highest_tier(request);
+    highest.map_or_else(Vec::new, |highest| {
+        in_order(cycle, (job, None), highest, tree.cluster())
+    })
+}
+
+/// Candidates of a sub-job within the domain its job is in, tier by tier.
+fn candidates_within(
+    cycle: &Cycle,
+    job: &str,
+    sub_job: &SubJob,
+    within: &DomainNodes,
+) -> Vec<Vec<DomainNodes>> {
+    let world = &cycle.world;
+    let highest = match request(world, job, Some(sub_job)) {
+        None => return vec![vec![within.clone()]],
+        // What is within the domain of the job is of an allowed tier for the job, too.
+        Some(request) => world.network.highest_tier(request),
+    };
+    highest.map_or_else(Vec::new, |highest| {
+        in_order(cycle, (job, Some(sub_job)), highest, within)
+    })
+}
+
+/// Candidates of a member of the job: those of its sub-job, or the domain itself where the job has none.
+pub fn of_member(
+    cycle: &Cycle,
+    job: &str,
+    sub_job: &SubJob,
+    within: &DomainNodes,
+) -> Vec<Vec<DomainNodes>> {
+    match cycle.world.jobs[job].group.sub_groups.is_empty() {
+        true => vec![vec![within.clone()]],
+        false => candidates_within(cycle, job, sub_job, within),
+    }
+}
+
+fn in_order(
+    cycle: &Cycle,
+    (job, sub_job): (&str, Option<&SubJob>),
+    highest: i64,
+    within: &DomainNodes,
+) -> Vec<Vec<DomainNodes>> {
+    let placed = places(&cycle.world, job, sub_job);
+    let domains = cycle.world.network.domains.iter();
+    let will_do = domains.filter(|domain| {
+        domain.tier <= highest
+            && !domain.nodes.is_empty()
+            && within.has_all(&domain.nodes)
+            && domain.has_all(&placed)
+    });
+    let mut scored: Vec<(f64, &DomainNodes)> = will_do
+        .map(|domain| (domain_score(cycle, job, sub_job, domain), domain))
+        .collect();
+    // They are in the order of their names.
+    scored.sort_by(|(left, l), (right, r)| l.tier.cmp(&r.tier).then(right.total_cmp(left)));
+    let mut tiers: Vec<Vec<DomainNodes>> = Vec::new();
+    for (_, domain) in scored {
+        match tiers.last_mut() {
+            Some(tier) if tier[0].tier == domain.tier => tier.push(domain.clone()),
+            _ => tiers.push(vec![domain.clone()]),
+        }
+    }
+    tiers
+}
