@@ -13,7 +13,7 @@ impl Engine {
     pub(crate) fn renew_notes(
         &mut self,
         looked_at: Vec<JobIx>,
-        notes: FxHashMap<JobIx, JobNote>,
+        mut notes: FxHashMap<JobIx, JobNote>,
     ) -> Vec<(JobIx, Option<JobNote>)> {
         if self.sleepers.has_slept() {
             let one = |ix: JobIx| (ix, self.notes.remove(&ix));
@@ -23,11 +23,22 @@ impl Engine {
                 if let Some(note) = note
                     && self.sleepers.bed(*ix) != Bed::None
                 {
-                    self.notes.insert(*ix, note.clone());
+                    if let Some(new) = notes.get_mut(ix) {
+                        keep_words(note, new);
+                    } else {
+                        self.notes.insert(*ix, note.clone());
+                    }
                 }
             }
             self.notes.extend(notes);
             return old;
+        }
+        for (ix, new) in &mut notes {
+            if let Some(old) = self.notes.get(ix)
+                && self.sleepers.bed(*ix) != Bed::None
+            {
+                keep_words(old, new);
+            }
         }
         let mut old = std::mem::replace(&mut self.notes, notes);
         let noted: Vec<JobIx> = self.notes.keys().copied().collect();
@@ -35,5 +46,18 @@ impl Engine {
             noted.into_iter().map(|ix| (ix, old.remove(&ix))).collect();
         all.extend(old.into_iter().map(|(ix, note)| (ix, Some(note))));
         all
+    }
+}
+
+/// Of jobs that sleep and wait for the same one has a turn in an action that evicts: of the others its last
+/// word stands.
+fn keep_words(old: &JobNote, new: &mut JobNote) {
+    let said = std::mem::replace(&mut new.nobody_goes, old.nobody_goes.clone());
+    for word in said {
+        let mut known = new.nobody_goes.iter_mut();
+        match known.find(|old| (old.purpose, old.action) == (word.purpose, word.action)) {
+            Some(old) => *old = word,
+            None => new.nobody_goes.push(word),
+        }
     }
 }
