@@ -1,12 +1,22 @@
 //! Many storms at once: `cargo run --release -p pumice-sim --example faults -- 100000`, from seed 0
-//! or from the one given as second argument, each without and with evictions. Prints the first broken invariant of each thread, with
+//! or from the one given as second argument, each without and with evictions, and with
+//! plugins that want pods gone. Prints the first broken invariant of each thread, with
 //! its seed and everything that had happened, and ends with 1 if there is one.
 
 use std::process::ExitCode;
 
 use pumice_conf::Config;
 use pumice_sim::faults::evictions::EVICTING;
+use pumice_sim::faults::shuffles::configuration;
 use pumice_sim::faults::{CONFIGURATION, run};
+
+fn parse(text: &str) -> Option<Config> {
+    pumice_conf::parse(text, &pumice_engine::REGISTRY).config
+}
+
+fn shuffling(seed: u64) -> Option<Config> {
+    parse(&configuration(seed))
+}
 
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u64>());
@@ -15,7 +25,6 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let first = first.unwrap_or(0);
-    let parse = |text| pumice_conf::parse(text, &pumice_engine::REGISTRY).config;
     let (Some(plain), Some(evicting)) = (parse(CONFIGURATION), parse(EVICTING)) else {
         eprintln!("the configuration is not valid");
         return ExitCode::from(2);
@@ -26,8 +35,13 @@ fn main() -> ExitCode {
         let seeds = |at: u64| (first + at..first + count).step_by(threads as usize);
         let storm = |at| {
             scope.spawn(move || {
-                let mut runs = seeds(at).flat_map(|seed| both.map(|which| (seed, which)));
-                runs.find_map(|(seed, (what, config))| Some((what, run(config, seed).err()?)))
+                let shuffled = |seed| Some(("with shuffle, ", shuffling(seed)?));
+                seeds(at).find_map(|seed| {
+                    let shuffled = shuffled(seed);
+                    let shuffled = shuffled.as_ref().map(|(what, config)| (*what, config));
+                    let mut all = both.into_iter().chain(shuffled);
+                    all.find_map(|(what, config)| Some((what, run(config, seed).err()?)))
+                })
             })
         };
         let threads: Vec<_> = (0..threads).map(storm).collect();

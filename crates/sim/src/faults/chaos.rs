@@ -7,6 +7,7 @@ use super::evictions::CLASSES;
 use super::objects::{group, node, pod, queue};
 use super::oracle::MAX_STEP_MS;
 use super::server::{KINDS, Template, key};
+use super::shuffles;
 
 /// Most gangs a simulation makes.
 const MAX_GANGS: u64 = 10;
@@ -23,8 +24,11 @@ impl Simulation {
             } else {
                 0
             };
-            self.server
-                .put_node(node(&format!("n{at}"), cpu_milli, cards));
+            let mut node = node(&format!("n{at}"), cpu_milli, cards);
+            if self.shuffles {
+                node = shuffles::in_zone(rng, node);
+            }
+            self.server.put_node(node);
         }
         self.server.put_queue(queue("root", 0));
         self.server.put_queue(queue("default", 0));
@@ -61,6 +65,9 @@ impl Simulation {
 
     /// Users at work.
     pub(super) fn churn(&mut self) {
+        if self.shuffles && self.chance.percent(60) {
+            self.measure_node();
+        }
         match self.chance.below(100) {
             0..12 => self.new_gang(),
             12..15 => self.new_bare_pod(),
@@ -126,15 +133,22 @@ impl Simulation {
             true => rng.pick(&CLASSES).map_or("", |(class, _)| *class),
             false => "",
         };
-        let gang = GroupObject {
+        let mut gang = GroupObject {
             priority_class: class.to_owned(),
             ..group(&name, min as i32, queue)
         };
+        let mut member = pod("", Some(&name), cpu_milli, card_mib);
+        if self.shuffles {
+            shuffles::mark(rng, &mut gang, &mut member);
+        }
         if !late_group {
             self.server.put_group(gang.clone());
         }
         for at in 0..size {
-            let pod = pod(&format!("{name}-{at}"), Some(&name), cpu_milli, card_mib);
+            let pod = PodObject {
+                name: format!("{name}-{at}"),
+                ..member.clone()
+            };
             self.server.add_template(Template {
                 pod,
                 replaced: true,

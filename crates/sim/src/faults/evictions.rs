@@ -97,6 +97,9 @@ pub fn check_decisions(engine: &Engine, decisions: &Decisions) -> Result<(), Bro
         if state.spared(eviction.task).is_some() {
             return broken(format!("{victim_key} is evicted although it is spared"));
         }
+        if state.is_protected_by_mark(eviction.task) || state.task(eviction.task).critical {
+            return broken(format!("{victim_key} is evicted although it is protected"));
+        }
         let Some(for_job) = eviction.by else {
             check_shuffled(state, eviction)?;
             continue;
@@ -220,9 +223,6 @@ fn check_shuffled(state: &State, eviction: &Eviction) -> Result<(), Broken> {
     }
     if eviction.from != TaskStatus::Running {
         return broken(format!("{key} is shuffled, and was {:?}", eviction.from));
-    }
-    if state.is_protected_by_mark(eviction.task) {
-        return broken(format!("{key} is shuffled, and marked as not preemptable"));
     }
     let job = state.task(eviction.task).job;
     let stays = job.map(|job| (job, i64::from(state.job(job).min_available)));

@@ -25,6 +25,7 @@ pub mod process;
 mod rng;
 pub mod server;
 mod settled;
+pub mod shuffles;
 pub mod watch;
 mod writers;
 
@@ -91,8 +92,10 @@ impl fmt::Display for BrokenInvariant {
 pub struct Summary {
     /// Pods bound.
     pub binds: u32,
-    /// Pods evicted for others.
+    /// Pods evicted.
     pub evictions: u32,
+    /// Pods evicted for nobody.
+    pub shuffled: u32,
     /// Processes started.
     pub processes: u32,
     /// Everything that happened.
@@ -137,8 +140,10 @@ pub struct Simulation {
     bare: u64,
     identities: u32,
     binds: u32,
-    /// Some may be evicted for others.
+    /// Some may be evicted.
     evicts: bool,
+    /// Plugins may want some gone.
+    shuffles: bool,
     /// What has landed of that.
     pub evicted: EvictionLog,
     gang_records: BTreeMap<String, GangRecord>,
@@ -149,6 +154,7 @@ impl Simulation {
     pub fn new(config: &Config, replicas: usize, seed: u64) -> Self {
         let mut server = VirtualServer::default();
         server.advance(START_MS);
+        let has_action = |name: &str| config.actions.iter().any(|action| action == name);
         let slot = |_| ProcessSlot {
             process: None,
             start_ms: 0,
@@ -170,7 +176,8 @@ impl Simulation {
             bare: 0,
             identities: 0,
             binds: 0,
-            evicts: config.actions.iter().any(|action| action == "preempt"),
+            evicts: has_action("preempt") || has_action("gangpreempt") || has_action("shuffle"),
+            shuffles: has_action("shuffle"),
             evicted: EvictionLog::default(),
             gang_records: BTreeMap::new(),
         }
@@ -436,6 +443,7 @@ pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> 
     Ok(Summary {
         binds: simulation.binds,
         evictions: simulation.evicted.landed.values().sum(),
+        shuffled: simulation.evicted.landed.get("").copied().unwrap_or(0),
         processes: simulation.identities,
         history: simulation.history,
     })

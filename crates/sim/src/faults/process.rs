@@ -6,7 +6,7 @@ use pumice_conf::Config;
 use pumice_decider::{Clock, Decider, DeciderOptions, Effect, Sharding};
 use pumice_engine::{Decisions, Unobserved};
 use pumice_model::write::Write;
-use pumice_model::{TaskIx, TaskStatus};
+use pumice_model::{Delta, TaskIx, TaskStatus};
 
 use super::evictions;
 use super::lease::{Leadership, VirtualElector, VirtualLease};
@@ -19,6 +19,19 @@ use super::writers::{Around, Writers};
 
 /// How long a gang may stay bound in part.
 pub const GANG_DEADLINE_S: u64 = 20;
+
+/// From one look at what is measured to the next, milliseconds.
+const LOOK_EACH_MS: u64 = 2000;
+
+/// How much of nodes is used.
+fn measured(server: &VirtualServer) -> Vec<Delta> {
+    let known = server.usage.iter();
+    let deltas = known.map(|(node, usage)| Delta::NodeUsage {
+        node: node.clone(),
+        usage: Some(*usage),
+    });
+    deltas.collect()
+}
 
 /// A moment.
 struct At(u64);
@@ -41,6 +54,8 @@ pub struct Process {
     pub writers: Writers,
     /// The server does not answer it about the lease before then.
     pub lease_cut_until_ms: u64,
+    /// When it looks next at what is measured.
+    looks_ms: u64,
     /// May write.
     pub leads: bool,
     synced: bool,
@@ -85,6 +100,7 @@ impl Process {
             watches: Watches::default(),
             writers: Writers::default(),
             lease_cut_until_ms: 0,
+            looks_ms: now_ms,
             leads: false,
             synced: false,
         }
@@ -99,6 +115,10 @@ impl Process {
         let deltas = self.watches.receive(world.server, world.rng, world.lag);
         if !deltas.is_empty() {
             self.decider.apply(deltas);
+        }
+        if now_ms >= self.looks_ms {
+            self.looks_ms = now_ms + LOOK_EACH_MS;
+            self.decider.apply(measured(world.server));
         }
         if !self.synced {
             self.synced = true;
@@ -160,16 +180,19 @@ impl Process {
                     }
                     Write::Evict {
                         pod,
+                        reason,
                         beneficiary: None,
                         ..
-                    } => self.check_eviction(&pod.uid)?,
+                    } if *reason != "shuffle" => self.check_eviction(&pod.uid)?,
                     Write::Evict {
                         pod,
                         reason,
-                        beneficiary: Some(who),
+                        beneficiary,
                         ..
                     } => {
                         let (by, uid) = (self.elector.identity, &pod.uid);
+                        let who = beneficiary.as_ref();
+                        let who = who.map_or_else(|| "nobody".to_owned(), ToString::to_string);
                         world
                             .history
                             .push(format!("process {by} evicts {uid}: {reason} for {who}"));

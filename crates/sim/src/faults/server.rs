@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, QueueObject,
+    GroupObject, GroupStatus, NodeObject, NodeUsage, Pairs, PodObject, PodPhase, QueueObject,
 };
 
 /// What a watch follows on its own.
@@ -78,6 +78,8 @@ pub struct VirtualServer {
     pub pods: BTreeMap<String, PodObject>,
     /// Pods that somebody keeps making, by `namespace/name`.
     pub templates: BTreeMap<String, Template>,
+    /// How much of nodes is used, as it was measured last.
+    pub usage: BTreeMap<String, NodeUsage>,
     /// Everything that has happened.
     pub events: Vec<ServerEvent>,
     /// How much longer than a moment pods take to end, milliseconds.

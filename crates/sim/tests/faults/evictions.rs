@@ -7,7 +7,7 @@ use pumice_sim::faults::objects::{group, node, pod, queue};
 use pumice_sim::faults::server::Template;
 use pumice_sim::faults::{Simulation, run};
 
-use crate::evicting;
+use crate::{evicting, shuffling};
 
 /// Runs every second seed.
 fn storms(first: u64) {
@@ -34,6 +34,21 @@ fn no_invariant_breaks_in_the_first_half_of_the_storms_with_evictions() {
 #[test]
 fn no_invariant_breaks_in_the_second_half_of_the_storms_with_evictions() {
     storms(1);
+}
+
+#[test]
+fn no_invariant_breaks_in_storms_in_which_plugins_want_pods_gone() {
+    let mut evictions = 0;
+    for seed in 0..150 {
+        let config = shuffling(seed);
+        let summary = run(&config, seed).unwrap_or_else(|failure| panic!("{failure}"));
+        evictions += summary.shuffled;
+        if seed % 20 == 0 {
+            let again = run(&config, seed).expect("as before");
+            assert_eq!(summary, again, "seed {seed} is not repeated");
+        }
+    }
+    assert!(evictions > 40, "{evictions} pods shuffled");
 }
 
 /// Two nodes that four pods of low priority fill.

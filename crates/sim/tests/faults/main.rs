@@ -21,6 +21,11 @@ pub fn evicting() -> Config {
     parse(EVICTING)
 }
 
+/// One by seed with plugins that want pods gone.
+pub fn shuffling(seed: u64) -> Config {
+    parse(&pumice_sim::faults::shuffles::configuration(seed))
+}
+
 fn parse(text: &str) -> Config {
     let parsed = pumice_conf::parse(text, &pumice_engine::REGISTRY);
     parsed.config.expect("the configuration is valid")
