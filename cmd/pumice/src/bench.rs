@@ -3,9 +3,11 @@
 //! Only this tool measures time; tests never do. Figures are for one run on one machine: compare
 //! them within a run.
 
+mod changes;
 mod cluster;
 mod devices;
 mod evict;
+mod queues;
 mod scale;
 mod wake;
 
@@ -35,6 +37,8 @@ pub enum BenchCommand {
     Scale(ScaleArguments),
     /// What one change costs while many jobs wait for room
     Wake(wake::WakeArguments),
+    /// What one change costs in a tree of queues
+    Queues(queues::QueuesArguments),
     /// Evict pods of lower priority for gangs that wait
     Preempt(evict::EvictArguments),
     /// Evict pods of another queue for gangs that wait
@@ -184,6 +188,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<ExitCode> {
         }
         BenchCommand::Scale(arguments) => scale::run(arguments)?,
         BenchCommand::Wake(arguments) => wake::run(arguments)?,
+        BenchCommand::Queues(arguments) => queues::run(arguments)?,
         BenchCommand::Preempt(arguments) => evict::run(arguments, EvictFor::Priority)?,
         BenchCommand::Reclaim(arguments) => evict::run(arguments, EvictFor::Queue)?,
     }

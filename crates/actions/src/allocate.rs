@@ -74,7 +74,7 @@ pub fn run(session: &mut Session, kernel: &mut Kernel) {
 }
 
 fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
-    let mut jobs = ByQueue::default();
+    let mut jobs = ByQueue::new(session);
     for job in round {
         jobs.push(session, job);
     }

@@ -2,6 +2,7 @@
 //! because they take the kernel.
 
 use pumice_framework::plugins::Lasting;
+use pumice_framework::points::MovedQueues;
 use pumice_framework::sleep::{
     Bed, Minimum, PodClassIx, Sleep, SleepGroupIx, SleepGroups, SleepReason, SleepsFor, WakeMode,
     WantedPlaces,
@@ -51,7 +52,7 @@ impl WokenSleepers {
         if session.sleepers.mode() != WakeMode::Awake {
             return woken;
         }
-        if session.plugins.queue_order_is_entangled() {
+        if matches!(session.plugins.moved_by_placement(), MovedQueues::Any) {
             // The order of others depends on queues that take part in vain, too.
             let queues = session
                 .sleepers

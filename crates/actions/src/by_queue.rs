@@ -1,28 +1,69 @@
 //! Jobs by queue, both in live order: the frame of every action that goes through jobs.
 //!
-//! Under the queue hierarchy (spec/02 §5.1) the order of queues need not be transitive: a queue
-//! whose path is a prefix of another's is equal to it there, and creation and name decide. Then the
-//! queue in turn is defined by one pass in name order, in which the first one stays that no later
-//! one comes strictly before.
+//! What is placed in a queue may move others in their order ([`MovedQueues`]), and decides how the queue is
+//! kept whose turn it is: in a heap, as the winner of a [`Tournament`], or by a look at all. Under the queue
+//! hierarchy of drf (spec/02 §5.1) the order need not be transitive: a queue whose path is a prefix of
+//! another's is equal to it there, and creation and name decide. Then the queue in turn is defined by one
+//! pass in name order, in which the first one stays that no later one comes strictly before.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use pumice_framework::Session;
+use pumice_framework::points::{MovedQueues, QueueBranches};
 use pumice_model::{JobIx, QueueIx};
 
 use crate::heap::Heap;
+use crate::tournament::Tournament;
 
 /// Queues that still take part, each with its jobs.
-#[derive(Default)]
 pub struct ByQueue {
-    queues: Heap<QueueIx>,
-    /// In place of the heap, descending by name, when a placement in one queue may reorder others.
-    entangled: Vec<QueueIx>,
+    queues: QueuesInTurn,
     jobs: BTreeMap<QueueIx, Heap<JobIx>>,
 }
 
+/// Queues that wait for a turn.
+enum QueuesInTurn {
+    /// Those that wait keep their order.
+    Steady(Heap<QueueIx>),
+    /// Whole branches move; with the queue that had the last turn, for which something may have been placed.
+    Branches(Tournament, Option<QueueIx>),
+    /// Descending by name.
+    All(Vec<QueueIx>),
+}
+
+/// Where queues stand, while whole branches of them move.
+fn branches<'a>(session: &'a Session) -> Option<&'a dyn QueueBranches> {
+    match session.plugins.moved_by_placement() {
+        MovedQueues::Branches(branches) => Some(branches),
+        MovedQueues::Own | MovedQueues::Any => None,
+    }
+}
+
 impl ByQueue {
+    /// Without jobs, for an action that places something between turns.
+    pub fn new(session: &Session) -> Self {
+        let queues = match session.plugins.moved_by_placement() {
+            MovedQueues::Branches(tree) => {
+                QueuesInTurn::Branches(Tournament::new(tree.positions()), None)
+            }
+            MovedQueues::Own => QueuesInTurn::Steady(Heap::default()),
+            MovedQueues::Any => QueuesInTurn::All(Vec::new()),
+        };
+        let jobs = BTreeMap::new();
+        Self { queues, jobs }
+    }
+
+    /// Without jobs, where nothing is placed between turns.
+    pub fn while_nothing_is_placed(session: &Session) -> Self {
+        let queues = match session.plugins.moved_by_placement() {
+            MovedQueues::Own | MovedQueues::Branches(_) => QueuesInTurn::Steady(Heap::default()),
+            MovedQueues::Any => QueuesInTurn::All(Vec::new()),
+        };
+        let jobs = BTreeMap::new();
+        Self { queues, jobs }
+    }
+
     /// Adds a job, and its queue when it is the first one. A job without queue is left out.
     pub fn push(&mut self, session: &Session, job: JobIx) {
         let (state, plugins) = (&*session.state, &*session.plugins);
@@ -46,13 +87,25 @@ impl ByQueue {
     pub fn next_queue(&mut self, session: &Session) -> Option<QueueIx> {
         let (state, plugins) = (&*session.state, &*session.plugins);
         let order = |l, r| plugins.queue_order(state, l, r);
-        if !plugins.queue_order_is_entangled() {
-            return self.queues.pop(order);
+        match &mut self.queues {
+            QueuesInTurn::Steady(queues) => queues.pop(order),
+            QueuesInTurn::Branches(tournament, last) => {
+                let tree = branches(session)?;
+                if let Some(last) = last.take() {
+                    tournament.play_again(tree.branches(last).into_iter(), order);
+                }
+                let queue = tournament.winner()?;
+                tournament.seat(tree.position(queue), None, order);
+                *last = Some(queue);
+                Some(queue)
+            }
+            QueuesInTurn::All(queues) => {
+                // From the back, which is the first name. `min_by` keeps the earlier one of two equals.
+                let all = queues.iter().enumerate().rev();
+                let (at, _) = all.min_by(|(_, l), (_, r)| order(**l, **r))?;
+                Some(queues.remove(at))
+            }
         }
-        // From the back, which is the first name. `min_by` keeps the earlier one of two equals.
-        let all = self.entangled.iter().enumerate().rev();
-        let (at, _) = all.min_by(|(_, l), (_, r)| order(**l, **r))?;
-        Some(self.entangled.remove(at))
     }
 
     /// Takes the next job of a queue.
@@ -65,7 +118,7 @@ impl ByQueue {
 
     /// Takes all jobs of all queues.
     pub fn take_all(&mut self) -> Vec<JobIx> {
-        let jobs = std::mem::take(self).jobs.into_values();
+        let jobs = std::mem::take(&mut self.jobs).into_values();
         jobs.flat_map(|mut jobs| jobs.drain().collect::<Vec<JobIx>>())
             .collect()
     }
@@ -73,16 +126,20 @@ impl ByQueue {
     /// Lets a queue have another turn.
     pub fn put_back(&mut self, session: &Session, queue: QueueIx) {
         let (state, plugins) = (&*session.state, &*session.plugins);
-        if !plugins.queue_order_is_entangled() {
-            self.queues
-                .push(queue, |l, r| plugins.queue_order(state, l, r));
-            return;
+        let order = |l, r| plugins.queue_order(state, l, r);
+        match &mut self.queues {
+            QueuesInTurn::Steady(queues) => queues.push(queue, order),
+            QueuesInTurn::Branches(tournament, _) => {
+                if let Some(tree) = branches(session) {
+                    tournament.seat(tree.position(queue), Some(queue), order);
+                }
+            }
+            QueuesInTurn::All(queues) => {
+                let name = |queue: QueueIx| &state.queue(queue).object.name;
+                let at = queues.partition_point(|other| name(*other) > name(queue));
+                queues.insert(at, queue);
+            }
         }
-        let name = |queue: QueueIx| &state.queue(queue).object.name;
-        let at = self
-            .entangled
-            .partition_point(|other| name(*other) > name(queue));
-        self.entangled.insert(at, queue);
     }
 
     /// Takes all jobs a queue has left.

@@ -15,7 +15,7 @@ use crate::evict::Displaceable;
 /// Admits waiting jobs, one per queue and turn, as long as the plugins permit it. A job without
 /// `minResources` is admitted unasked.
 pub fn run(session: &mut Session) {
-    let mut jobs = ByQueue::default();
+    let mut jobs = ByQueue::while_nothing_is_placed(session);
     for job in session.awake_jobs() {
         let record = session.state.job(job);
         if let Some(why) = Skip::without_group(record) {

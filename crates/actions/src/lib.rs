@@ -28,6 +28,7 @@ pub mod reclaim;
 mod registry;
 pub mod shuffle;
 mod sub_jobs;
+mod tournament;
 mod worksheet;
 
 pub use asleep::put_to_bed;

@@ -10,8 +10,8 @@ use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, State, TaskIx};
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, CycleInfo, Plugin, Step};
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, NodeFilter, NodeScore,
-    QueueShare, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, MovedQueues, NodeFilter,
+    NodeScore, QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -216,10 +216,17 @@ impl Plugins {
         })
     }
 
-    /// Whether a placement in one queue may change the order of two others.
-    pub fn queue_order_is_entangled(&self) -> bool {
-        let mut orders = self.ask(&self.points.queue_order, |x| x.as_queue_order());
-        orders.any(|order| order.is_entangled())
+    /// Who moves in the order of queues when something is placed in one.
+    pub fn moved_by_placement(&self) -> MovedQueues<'_> {
+        let orders = self.ask(&self.points.queue_order, |x| x.as_queue_order());
+        let mut all = MovedQueues::Own;
+        for order in orders {
+            all = match (all, order.moved_by_placement()) {
+                (moved, MovedQueues::Own) | (MovedQueues::Own, moved) => moved,
+                _ => MovedQueues::Any,
+            };
+        }
+        all
     }
 
     /// TaskOrder, then the default order of spec/01 §5.2.

@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 
 use pumice_conf::{Arg, PluginConflict, PluginSpec};
 use pumice_framework::points::{
-    Admission, Allocatable, QueueDistance, QueueOrder, QueueViews, Reclaimer, Victims,
+    Admission, Allocatable, MovedQueues, QueueDistance, QueueOrder, QueueViews, Reclaimer, Victims,
 };
 use pumice_framework::{
     Bound, CycleInfo, Overrun, Overruns, Plugin, QueueFault, QueueShare, Refusal, Step, Vote,
@@ -353,12 +353,19 @@ impl QueueOrder for CapacityPlugin {
         let first = priority(right).cmp(&priority(left));
         first
             .then_with(|| inner(left).cmp(&inner(right)))
-            .then_with(|| self.compare(left, right))
+            .then_with(|| match inner(left) {
+                // Nothing is placed for them.
+                true => self.tree.rank(left).cmp(&self.tree.rank(right)),
+                false => self.compare(left, right),
+            })
     }
 
-    fn is_entangled(&self) -> bool {
+    fn moved_by_placement(&self) -> MovedQueues<'_> {
         // A placement moves the shares of ancestors, and with them all that is below.
-        self.hierarchy
+        match self.hierarchy {
+            true => MovedQueues::Branches(&self.tree),
+            false => MovedQueues::Own,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use pumice_conf::{PluginConflict, PluginSpec};
 use pumice_framework::points::victims::Purpose;
-use pumice_framework::points::{JobOrder, JobShares, QueueOrder, Reclaimer, Victims};
+use pumice_framework::points::{JobOrder, JobShares, MovedQueues, QueueOrder, Reclaimer, Victims};
 use pumice_framework::tiers::{VictimAnswer, Weight};
 use pumice_framework::{CycleInfo, Plugin, Refusal, Step};
 use pumice_model::object::QueueState;
@@ -226,9 +226,9 @@ impl QueueOrder for Drf {
         self.tree.compare(left, right)
     }
 
-    fn is_entangled(&self) -> bool {
+    fn moved_by_placement(&self) -> MovedQueues<'_> {
         // Shares of siblings depend on each other, up to the root.
-        true
+        MovedQueues::Any
     }
 }
 

@@ -3,6 +3,7 @@
 use pumice_conf::{
     ArgDefault, ArgKind, ArgSpec, CHART_CONF, Config, DEFAULT_CONF, ENABLE_KEYS, PluginConf,
 };
+use pumice_framework::points::MovedQueues;
 use pumice_framework::{Observer, ReasonTable, Stage};
 use pumice_model::State;
 use rustc_hash::FxHashSet;
@@ -110,14 +111,15 @@ tiers:
 
 #[test]
 fn enable_hierarchy_makes_drf_order_queues() {
-    for (switch, entangled) in [("false", false), ("true", true)] {
+    for (switch, any) in [("false", false), ("true", true)] {
         let text = format!(
             "actions: allocate\ntiers:\n- plugins:\n  - name: drf\n    enableHierarchy: {switch}\n"
         );
         let outcome = pumice_conf::parse(&text, &REGISTRY);
         let config = outcome.config.expect("a configuration");
         let plugins = build(&config, &mut ReasonTable::default());
-        assert_eq!(plugins.queue_order_is_entangled(), entangled, "{switch}");
+        let moved = plugins.moved_by_placement();
+        assert_eq!(matches!(moved, MovedQueues::Any), any, "{switch}");
     }
 }
 

@@ -8,6 +8,7 @@ use pumice_model::object::{
 };
 
 use super::evict::{EvictArguments, EvictFor};
+use super::queues::QueuesArguments;
 use super::wake::WakeArguments;
 use super::{BenchDevices, PlacementArguments, PodRule, devices};
 
@@ -287,6 +288,121 @@ pub fn build_occupied(arguments: &EvictArguments, what: EvictFor, mut apply: imp
             apply(Delta::PodApply(Box::new(pod)));
         }
     }
+}
+
+/// A tree of queues; all pods run in those that have no queue below them.
+pub struct QueueTreeCluster {
+    nodes: usize,
+    /// `root` and all others, those above before those below.
+    queues: Vec<QueueObject>,
+    /// Which have no queue below them.
+    leaves: Vec<usize>,
+    pods: usize,
+}
+
+impl QueueTreeCluster {
+    /// Pods of a job that runs.
+    const GANG: usize = 10;
+
+    /// As the arguments say.
+    pub fn new(arguments: &QueuesArguments) -> Self {
+        let children = arguments.children.max(1);
+        let named = |number: usize| match number {
+            0 => "root".to_owned(),
+            number => queue_name(number),
+        };
+        let queues = (0..=arguments.queues.max(1)).map(|number| QueueObject {
+            name: named(number),
+            parent: match number {
+                0 => String::new(),
+                number => named((number - 1) / children),
+            },
+            deserved: Self::deserved(number),
+            ..queue(number)
+        });
+        let leaf = |number: &usize| number * children + 1 > arguments.queues.max(1);
+        Self {
+            nodes: arguments.nodes.max(1),
+            queues: queues.collect(),
+            leaves: (1..=arguments.queues.max(1)).filter(leaf).collect(),
+            pods: arguments.pods,
+        }
+    }
+
+    fn deserved(number: usize) -> Vec<(String, i64)> {
+        let cores = 10 + (number % 7) as i64;
+        vec![("cpu".to_owned(), cores * 1000)]
+    }
+
+    /// The queues that have none below them, by number.
+    pub fn leaves(&self) -> &[usize] {
+        &self.leaves
+    }
+
+    /// Hands every object to `apply`.
+    pub fn build(&self, mut apply: impl FnMut(Delta)) {
+        for queue in &self.queues {
+            apply(Delta::QueueApply(Box::new(queue.clone())));
+        }
+        for number in 0..self.nodes {
+            apply(Delta::NodeApply(Box::new(node(number, 0))));
+        }
+        for number in 0..self.pods {
+            let (job, at) = (number / Self::GANG, number % Self::GANG);
+            let name = format!("old-{job:06}");
+            if at == 0 {
+                let mut group = running_group(name.clone(), Self::GANG / 2);
+                group.queue = self.queue_of(job);
+                apply(Delta::GroupApply(Box::new(group)));
+            }
+            let mut pod = member(&name, at, request(100, 128 * MIB));
+            pod.node = Some(node_name(number % self.nodes));
+            pod.phase = PodPhase::Running;
+            apply(Delta::PodApply(Box::new(pod)));
+        }
+    }
+
+    fn queue_of(&self, job: usize) -> String {
+        let leaf = self.leaves[job % self.leaves.len()];
+        self.queues[leaf].name.clone()
+    }
+
+    /// One pod less.
+    pub fn end(&self, number: usize) -> Delta {
+        Delta::PodDelete(format!("uid-old-{number:06}-worker-0"))
+    }
+
+    /// A job that waits.
+    pub fn job(&self, number: usize, gang: usize) -> Vec<Delta> {
+        let name = format!("new-{number:06}");
+        let mut group = running_group(name.clone(), gang);
+        group.status.phase = GroupPhase::Pending;
+        group.queue = self.queue_of(number);
+        let all = |amount: i64| amount * gang as i64;
+        group.min_resources = Some(vec![("cpu".to_owned(), all(100))]);
+        let pods = (0..gang).map(|at| member(&name, at, request(100, 128 * MIB)));
+        let pods = pods.map(|pod| Delta::PodApply(Box::new(pod)));
+        std::iter::once(Delta::GroupApply(Box::new(group)))
+            .chain(pods)
+            .collect()
+    }
+
+    /// A queue deserves something else.
+    pub fn queue_change(&self, number: usize) -> Delta {
+        let mut queue = self.queues[self.leaves[number % self.leaves.len()]].clone();
+        queue.deserved = Self::deserved(number + 3);
+        queue.deserved[0].1 += 500;
+        Delta::QueueApply(Box::new(queue))
+    }
+}
+
+/// A pod of a job.
+fn member(job: &str, at: usize, mut pod: PodObject) -> PodObject {
+    pod.name = format!("{job}-worker-{at}");
+    pod.uid = format!("uid-{}", pod.name);
+    pod.group = Some(job.to_owned());
+    pod.role = "worker".to_owned();
+    pod
 }
 
 /// A pod of another scheduler that runs.

@@ -6,9 +6,9 @@ use clap::Args;
 use pumice_conf::{Config, DEFAULT_CONF};
 use pumice_engine::Engine;
 use pumice_model::Delta;
-use serde::Serialize;
 
-use super::{Output, cluster};
+use super::changes::{ChangeRow, settle};
+use super::{Output, changes, cluster};
 use crate::check::{configuration, read};
 
 /// Arguments of `pumice bench wake`.
@@ -46,44 +46,16 @@ pub struct WakeArguments {
     pub output: Output,
 }
 
-/// What changes of one kind cost.
-#[derive(Serialize)]
-struct WakeRow {
-    change: &'static str,
-    changes: usize,
-    /// From the input to the decisions: microseconds, median and longest.
-    us: f64,
-    longest_us: f64,
-    /// Jobs tried per change, on average.
-    tried: f64,
-    placed: usize,
-}
-
 /// Runs the benchmark.
 pub fn run(arguments: &WakeArguments) -> anyhow::Result<()> {
     let config = match &arguments.config {
         Some(path) => configuration(&path.display().to_string(), &read(path)?)?,
         None => configuration("built-in configuration", DEFAULT_CONF.as_bytes())?,
     };
-    let rows = measure(arguments, &config);
-    if arguments.output == Output::Json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
-        return Ok(());
-    }
-    println!(
-        "{:<34}{:>9}{:>12}{:>12}{:>9}{:>9}",
-        "change", "changes", "µs", "longest µs", "tried", "placed"
-    );
-    for row in rows {
-        println!(
-            "{:<34}{:>9}{:>12.0}{:>12.0}{:>9.1}{:>9}",
-            row.change, row.changes, row.us, row.longest_us, row.tried, row.placed
-        );
-    }
-    Ok(())
+    changes::print(&measure(arguments, &config), arguments.output)
 }
 
-fn measure(arguments: &WakeArguments, config: &Config) -> Vec<WakeRow> {
+fn measure(arguments: &WakeArguments, config: &Config) -> Vec<ChangeRow> {
     let mut engine = Engine::new(config, "default");
     engine.set_full_check_interval_s((!arguments.all).then_some(i64::MAX));
     cluster::build_full(arguments, |delta| engine.apply(delta));
@@ -106,25 +78,7 @@ fn measure(arguments: &WakeArguments, config: &Config) -> Vec<WakeRow> {
             tried += decisions.tried;
             settle(&mut engine, now_s);
         }
-        times.sort_by(f64::total_cmp);
-        rows.push(WakeRow {
-            change,
-            changes: arguments.changes,
-            us: times.get(times.len() / 2).copied().unwrap_or(0.0),
-            longest_us: times.last().copied().unwrap_or(0.0),
-            tried: tried as f64 / arguments.changes.max(1) as f64,
-            placed,
-        });
+        rows.push(ChangeRow::new(change, times, tried, placed));
     }
     rows
-}
-
-/// Pods that were placed run, and nothing is left to decide.
-fn settle(engine: &mut Engine, now_s: i64) {
-    loop {
-        let decisions = engine.cycle(now_s);
-        if decisions.is_empty() {
-            return;
-        }
-    }
 }

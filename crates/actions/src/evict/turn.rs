@@ -52,7 +52,7 @@ pub struct StarvingJobs {
 impl StarvingJobs {
     /// All that take part.
     pub fn new(session: &mut Session, purpose: Purpose) -> Self {
-        let mut jobs = ByQueue::default();
+        let mut jobs = ByQueue::while_nothing_is_placed(session);
         let mut groups: FxHashMap<SleepGroupIx, Vec<JobIx>> = FxHashMap::default();
         let alike = !session.plugins.victims_depend_on_job(purpose);
         for job in session.state.waiting_jobs() {

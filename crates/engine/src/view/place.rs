@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use pumice_framework::points::MovedQueues;
 use pumice_model::resource::PODS;
 use pumice_model::{JobIx, QueueIx, TaskStatus};
 use serde::{Deserialize, Serialize};
@@ -152,7 +153,7 @@ impl Engine {
     /// Queues in their turn. Where their order is not transitive: by name. Jobs without one come last.
     fn in_turn(&self, queues: impl Iterator<Item = Option<QueueIx>>) -> Vec<Option<QueueIx>> {
         let name = |queue: QueueIx| &self.state.queue(queue).object.name;
-        let by_name = self.plugins.queue_order_is_entangled();
+        let by_name = matches!(self.plugins.moved_by_placement(), MovedQueues::Any);
         first_of(queues, usize::MAX, |l, r| match (l, r) {
             (Some(l), Some(r)) if by_name => name(l).cmp(name(r)),
             (Some(l), Some(r)) => self.plugins.queue_order(&self.state, l, r),

@@ -52,7 +52,7 @@ pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, Ke
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
 pub use network::DomainScore;
-pub use order::{JobOrder, QueueOrder, SubJobOrder, TaskOrder};
+pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};
 pub use score::{NodeScore, NodeScores, Normalised, StaticPart};

@@ -6,6 +6,7 @@
 //! the state and from what [`crate::Plugin::open`] and [`crate::Plugin::observe`] stored.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
@@ -27,11 +28,34 @@ pub trait QueueOrder {
     /// `Less`: `left` goes first.
     fn queue_order(&self, state: &State, left: QueueIx, right: QueueIx) -> Ordering;
 
-    /// Whether a placement in one queue may change the order of two others. Then queues are compared
-    /// anew for every turn instead of being kept in a heap.
-    fn is_entangled(&self) -> bool {
-        false
+    /// Who moves in this order when something is placed in a queue.
+    fn moved_by_placement(&self) -> MovedQueues<'_> {
+        MovedQueues::Own
     }
+}
+
+/// Which queues go earlier or later, compared with others, once something is placed in a queue. It decides
+/// how the queue is found whose turn it is.
+pub enum MovedQueues<'a> {
+    /// That queue alone.
+    Own,
+    /// That queue, and each branch it is in, as a whole. At every moment the order is transitive.
+    Branches(&'a dyn QueueBranches),
+    /// Any of them; the order need not even be transitive.
+    Any,
+}
+
+/// Queues as a tree, each branch of which is a range of positions.
+pub trait QueueBranches {
+    /// One more than the largest position.
+    fn positions(&self) -> usize;
+
+    /// The position of a queue.
+    fn position(&self, queue: QueueIx) -> usize;
+
+    /// The branches a queue is in: what is below it, and below each that is above it; from the smallest
+    /// to the largest, each at least the queue itself.
+    fn branches(&self, queue: QueueIx) -> Vec<Range<usize>>;
 }
 
 /// Order of tasks of a job.

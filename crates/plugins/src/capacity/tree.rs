@@ -12,7 +12,10 @@
 //! that is always there, and is held with everything below it. Without hierarchy every queue stands so,
 //! and none is held.
 
+use std::ops::Range;
+
 use pumice_framework::QueueFault;
+use pumice_framework::points::QueueBranches;
 use pumice_model::{QueueIx, State};
 
 /// Name of the root.
@@ -23,7 +26,8 @@ pub(super) const ROOT: &str = "root";
 pub(super) struct QueueTree {
     /// By queue index.
     places: Vec<Option<TreePlace>>,
-    /// Parents before children, children of the same parent by creation and name.
+    /// Parents before children and all that is below the one before, children of the same parent by creation
+    /// and name.
     top_down: Vec<QueueIx>,
     root: Option<QueueIx>,
 }
@@ -38,6 +42,8 @@ struct TreePlace {
     fault: Option<QueueFault>,
     /// Position by creation and name.
     rank: u32,
+    /// It and those below it, as positions in `top_down`.
+    branch: Range<usize>,
 }
 
 impl QueueTree {
@@ -83,8 +89,18 @@ impl QueueTree {
         let mut next: Vec<QueueIx> = tops.rev().copied().collect();
         while let Some(ix) = next.pop() {
             tree.settle(ix);
+            let at = tree.top_down.len();
+            tree.place_mut(ix).branch = at..at + 1;
             tree.top_down.push(ix);
             next.extend(tree.children(ix).iter().rev());
+        }
+        for at in (0..tree.top_down.len()).rev() {
+            let ix = tree.top_down[at];
+            let end = tree.branch(ix).end;
+            if let Some(parent) = tree.parent(ix) {
+                let branch = &mut tree.place_mut(parent).branch;
+                branch.end = branch.end.max(end);
+            }
         }
         tree
     }
@@ -138,6 +154,11 @@ impl QueueTree {
 
     fn place_mut(&mut self, ix: QueueIx) -> &mut TreePlace {
         self.places[ix.at()].get_or_insert_default()
+    }
+
+    /// A queue and all below it, as positions in [`QueueTree::top_down`].
+    fn branch(&self, ix: QueueIx) -> Range<usize> {
+        self.place(ix).map_or(0..1, |place| place.branch.clone())
     }
 
     /// Queues, parents before children.
@@ -234,5 +255,19 @@ impl QueueTree {
     /// Position by creation and name among all queues.
     pub fn rank(&self, ix: QueueIx) -> u32 {
         self.place(ix).map_or(0, |place| place.rank)
+    }
+}
+
+impl QueueBranches for QueueTree {
+    fn positions(&self) -> usize {
+        self.top_down.len()
+    }
+
+    fn position(&self, queue: QueueIx) -> usize {
+        self.branch(queue).start
+    }
+
+    fn branches(&self, queue: QueueIx) -> Vec<Range<usize>> {
+        self.path(queue).map(|above| self.branch(above)).collect()
     }
 }

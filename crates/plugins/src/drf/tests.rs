@@ -63,7 +63,7 @@ fn queues_are_ordered_only_with_hierarchy() {
     let tree = Drf::new(true);
     assert!(tree.as_job_order().is_some());
     let order = tree.as_queue_order();
-    assert!(order.is_some_and(|order| order.is_entangled()));
+    assert!(order.is_some_and(|order| matches!(order.moved_by_placement(), MovedQueues::Any)));
 }
 
 /// A node of 10 cores, 10 Gi and 100 pods; `a` runs 6 pods of 1 core and 1 Gi, `b` two, and wants one.

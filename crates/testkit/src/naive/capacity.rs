@@ -286,12 +286,14 @@ pub fn compare_queues(cycle: &Cycle, plugin: &PluginConf, l: &str, r: &str) -> O
         }
     };
     let by_share = tree.share(left).total_cmp(&tree.share(right));
-    priority(r)
+    let first = priority(r)
         .cmp(&priority(l))
-        .then(has_children(l).cmp(&has_children(r)))
-        .then(by_share)
-        .then(told)
-        .then(by_age)
+        .then(has_children(l).cmp(&has_children(r)));
+    if has_children(l) && has_children(r) {
+        let age = |name: &str| (tree.queue(name).created_s, tree.queue(name).name.clone());
+        return first.then(age(l).cmp(&age(r)));
+    }
+    first.then(by_share).then(told).then(by_age)
 }
 
 /// The limits of the queue and of all above it hold with the task, before it is placed or after.
