@@ -13,7 +13,7 @@ mod tries;
 use std::rc::Rc;
 
 use pumice_framework::{Choice, JobNote, Session, Unplaced};
-use pumice_model::{DomainIx, JobIx, JobUnit, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
 
 use crate::allocate::{Attempt, Worksheet, allocate_tasks, try_task};
 use crate::kernel::Kernel;
@@ -149,6 +149,119 @@ pub(crate) fn best_for(
         }
     }
     last
+}
+
+/// Where all waiting pods of a job may be placed at once if others are evicted (spec/08 §5.1): by tier, the
+/// widest first, domains that would hold them if nothing else were there.
+pub(crate) fn for_evictions(
+    session: &Session,
+    attempt: &Attempt,
+    tasks: &[TaskIx],
+) -> Vec<Vec<Attempt>> {
+    let state = &*session.state;
+    let unit = JobUnit {
+        job: attempt.job,
+        sub_job: None,
+    };
+    if unit.request(state).is_none() {
+        return vec![vec![attempt.clone()]];
+    }
+    let mut asked = ResVec::default();
+    for task in tasks {
+        asked.add_saturating(&state.shape(*task).request);
+    }
+    let network = state.network();
+    let mut found = candidates(state, unit, None);
+    found.retain(|domain| is_large_enough(state, *domain, &asked));
+    let same_tier = |l: &DomainIx, r: &DomainIx| network.domain(*l).tier == network.domain(*r).tier;
+    let mut left = session.plugins.most_domains_for_evictions();
+    let mut places = Vec::new();
+    for tier in found.chunk_by(same_tier).rev() {
+        let tier = &tier[..tier.len().min(left)];
+        left -= tier.len();
+        places.push(
+            tier.iter()
+                .map(|domain| within(state, attempt, *domain))
+                .collect(),
+        );
+    }
+    places
+}
+
+/// Whether a domain has so much in all, whoever holds it.
+fn is_large_enough(state: &State, domain: DomainIx, asked: &ResVec) -> bool {
+    let nodes = &state.network().domain(domain).nodes;
+    asked
+        .iter()
+        .filter(|(_, amount)| *amount > 0)
+        .all(|(resource, amount)| {
+            let Some(total) = state.nodes().total.column(resource) else {
+                return false;
+            };
+            let mut sum = 0_i64;
+            nodes.iter().any(|node| {
+                sum = sum.saturating_add(total[node.at()]);
+                sum >= amount
+            })
+        })
+}
+
+/// Places all of these pods of a job, each sub-job that asks for a domain within the first of its candidates
+/// that holds all of its pods. False: one found no place, or its queue may not take it; to be undone by the
+/// caller.
+pub(crate) fn place_all(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    tasks: &[TaskIx],
+) -> bool {
+    let record = session.state.job(attempt.job);
+    if !record.wants_topology() || record.sub_jobs.is_empty() {
+        return tasks
+            .iter()
+            .all(|task| place_one(session, kernel, attempt, *task));
+    }
+    let mut sub_jobs: Vec<u16> = Vec::new();
+    for task in tasks {
+        let sub_job = session.state.task(*task).sub_job;
+        if !sub_jobs.contains(&sub_job) {
+            sub_jobs.push(sub_job);
+        }
+    }
+    sub_jobs.into_iter().all(|sub_job| {
+        let state = &*session.state;
+        let unit = JobUnit {
+            job: attempt.job,
+            sub_job: Some(sub_job),
+        };
+        let is_mine = |task: &TaskIx| state.task(*task).sub_job == sub_job;
+        let mine: Vec<TaskIx> = tasks.iter().copied().filter(is_mine).collect();
+        let places: Vec<Attempt> = candidates(state, unit, attempt.within)
+            .into_iter()
+            .map(|domain| within(state, attempt, domain))
+            .collect();
+        let start = session.checkpoint();
+        places.iter().any(|place| {
+            session.undo_tries_to(start);
+            mine.iter()
+                .all(|task| place_one(session, kernel, place, *task))
+        })
+    })
+}
+
+fn place_one(session: &mut Session, kernel: &mut Kernel, attempt: &Attempt, task: TaskIx) -> bool {
+    let (state, plugins) = (&mut *session.state, &*session.plugins);
+    if plugins.allocatable(state, attempt.queue, task).is_err() {
+        return false;
+    }
+    let found = match &attempt.nodes {
+        None => kernel.best(state, plugins, task),
+        Some(nodes) => kernel.best_among(state, plugins, task, nodes),
+    };
+    let Ok(choice) = found else { return false };
+    session.place(task, choice);
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    plugins.within_limits(state, attempt.queue, task).is_ok()
 }
 
 /// Tries a unit in its candidates (spec/08 §5): what is left to do once it stands in one.

@@ -11,12 +11,13 @@ use crate::registry::ALLOW_WHOLE_BUNDLE;
 const GANG_PREEMPT: EvictionKind = EvictionKind {
     purpose: Purpose::Preempt,
     reason: "gangpreempt",
+    whole_gangs: true,
 };
 
 /// Goes through queues and their starving jobs.
 pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
     let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
-    let mut jobs = StarvingJobs::new(session, GANG_PREEMPT.purpose);
+    let mut jobs = StarvingJobs::new(session, &GANG_PREEMPT);
     while let Some(queue) = jobs.next_queue() {
         while let Some(job) = jobs.next_job(queue) {
             if session.work.is_full() {

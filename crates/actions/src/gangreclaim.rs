@@ -11,12 +11,13 @@ use crate::registry::ALLOW_WHOLE_BUNDLE;
 const GANG_RECLAIM: EvictionKind = EvictionKind {
     purpose: Purpose::Reclaim,
     reason: "gangreclaim",
+    whole_gangs: true,
 };
 
 /// Goes through queues and their starving jobs.
 pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
     let allow_whole = ALLOW_WHOLE_BUNDLE.read(arguments);
-    let mut jobs = StarvingJobs::new(session, GANG_RECLAIM.purpose);
+    let mut jobs = StarvingJobs::new(session, &GANG_RECLAIM);
     while let Some(queue) = jobs.next_queue() {
         if session.plugins.overused(session.state, queue) {
             continue;

@@ -10,11 +10,12 @@ use crate::kernel::Kernel;
 const PREEMPT: EvictionKind = EvictionKind {
     purpose: Purpose::Preempt,
     reason: "preempt",
+    whole_gangs: false,
 };
 
 /// Goes through queues, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let mut jobs = StarvingJobs::new(session, PREEMPT.purpose);
+    let mut jobs = StarvingJobs::new(session, &PREEMPT);
     let mut search = VictimSearch::default();
     while let Some(queue) = jobs.next_queue() {
         let had_turns = queue_turn(session, kernel, &mut search, &PREEMPT, &mut jobs, queue);

@@ -10,11 +10,12 @@ use crate::kernel::Kernel;
 const RECLAIM: EvictionKind = EvictionKind {
     purpose: Purpose::Reclaim,
     reason: "reclaim",
+    whole_gangs: false,
 };
 
 /// Goes through queues that are not overused, their starving jobs, and the pods of these.
 pub fn run(session: &mut Session, kernel: &mut Kernel) {
-    let mut jobs = StarvingJobs::new(session, RECLAIM.purpose);
+    let mut jobs = StarvingJobs::new(session, &RECLAIM);
     let mut search = VictimSearch::default();
     while let Some(queue) = jobs.next_queue() {
         if !session.plugins.overused(session.state, queue) {

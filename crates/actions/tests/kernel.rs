@@ -130,6 +130,10 @@ impl NodeFilter for PodLimit {
             }
         }
     }
+
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }
 
 impl NodeScores for Rules {
@@ -435,6 +439,24 @@ fn compare(
         );
     }
     assert_eq!(place(found), expected);
+
+    for node in &all {
+        // A kernel that knows nothing looks at a single node without an index.
+        let mut table = ReasonTable::default();
+        Rules::new(rules, &mut table);
+        let mut other = kernel.for_reasons(table);
+        let node = [NodeIx(*node)];
+        let found = other.places_among(state, plugins, task, &node, u64::MAX);
+        let of_index = kernel.places_among(state, plugins, task, &node, u64::MAX);
+        assert_eq!(found, of_index, "places on {node:?}");
+        let room = state.nodes().future_idle(CPU, node[0]).max(0);
+        let most = (room / state.shape(task).request.get(CPU)) as u64;
+        match judge(state, rules, task, node[0].at()) {
+            Judged::Now | Judged::Later => assert!((1..=most).contains(&found)),
+            Judged::Against(reasons) if reasons != ["crowded"] => assert_eq!(found, 0),
+            Judged::Against(_) => {}
+        }
+    }
 
     for node in all {
         let expected = best(state, rules, task, &[node]);

@@ -4,9 +4,9 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
-    JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NodeFilters,
-    NodeScores, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder,
-    VictimTasks, Victims,
+    EvictionDomains, JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers,
+    NodeFilters, NodeScores, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer,
+    SubJobOrder, TaskOrder, VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -116,6 +116,11 @@ pub trait Plugin {
 
     /// Which domain of the network is better.
     fn as_domain_score(&self) -> Option<&dyn DomainScore> {
+        None
+    }
+
+    /// How many domains are looked at when others are evicted.
+    fn as_eviction_domains(&self) -> Option<&dyn EvictionDomains> {
         None
     }
 

@@ -229,6 +229,13 @@ impl Plugins {
         all
     }
 
+    /// At most so many domains are looked at when others are evicted for a job that asks for one; 8 if no
+    /// plugin says.
+    pub fn most_domains_for_evictions(&self) -> usize {
+        let mut said = self.ask(&self.points.eviction_domains, |x| x.as_eviction_domains());
+        said.next().map_or(8, |domains| domains.most())
+    }
+
     /// TaskOrder, then the default order of spec/01 §5.2.
     pub fn task_order(&self, state: &State, left: TaskIx, right: TaskIx) -> Ordering {
         let answers = self

@@ -38,7 +38,7 @@ pub use ix::{
     AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobIx, NeedIx, NodeIx, QueueIx, RulesIx,
     ShapeIx, TaskIx,
 };
-pub use job::{Job, JobUnit, Origin};
+pub use job::{Job, JobUnit, Origin, SubJob};
 pub use network::{NetworkDomain, NetworkTree, TierProblem};
 pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;

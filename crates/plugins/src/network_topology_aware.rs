@@ -8,7 +8,7 @@ mod unit;
 use pumice_conf::{Arg, Arguments, PluginSpec, Text};
 use pumice_framework::Plugin;
 use pumice_framework::points::{
-    CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore,
+    CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, EvictionDomains,
 };
 use pumice_model::{DomainIx, ResVec, State, TaskIx};
 
@@ -60,7 +60,7 @@ const FADING: Arg<f64> = Arg::float(
 const MOST_DOMAINS: Arg<i64> = Arg::int(
     "hypernode.gradient.evict.max-hypernodes",
     8,
-    "Accepted and without effect: jobs that ask for a place in the network have nobody evicted.",
+    "At most so many domains are looked at when others are evicted for a gang that asks for one.",
 )
 .min(1)
 .or_default();
@@ -93,6 +93,8 @@ pub struct NetworkTopologyAware {
     fill: ResourceWeights,
     /// Weight of a tier relative to the one below, for pods that ask for nothing; `None`: no scores.
     fading: Option<f64>,
+    /// `hypernode.gradient.evict.max-hypernodes`.
+    most_for_evictions: usize,
 }
 
 impl NetworkTopologyAware {
@@ -108,6 +110,7 @@ impl NetworkTopologyAware {
             weight: WEIGHT.read(arguments),
             fill: ResourceWeights::read(arguments, &weights),
             fading: OTHERS.read(arguments).then(|| FADING.read(arguments)),
+            most_for_evictions: usize::try_from(MOST_DOMAINS.read(arguments)).unwrap_or(1),
         }
     }
 }
@@ -119,6 +122,10 @@ impl Plugin for NetworkTopologyAware {
 
     fn as_domain_score(&self) -> Option<&dyn DomainScore> {
         (self.weight != 0).then_some(self as &dyn DomainScore)
+    }
+
+    fn as_eviction_domains(&self) -> Option<&dyn EvictionDomains> {
+        Some(self)
     }
 
     fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
@@ -144,6 +151,12 @@ impl DomainScore for NetworkTopologyAware {
             (*part, used, sum(nodes.total.column(part.resource)))
         });
         fill::fill(parts) * 100.0 * self.weight as f64
+    }
+}
+
+impl EvictionDomains for NetworkTopologyAware {
+    fn most(&self) -> usize {
+        self.most_for_evictions
     }
 }
 

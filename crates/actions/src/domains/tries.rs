@@ -1,5 +1,6 @@
 //! What is found out of the candidates of a unit, and told if none holds it (spec/08 §7).
 
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 use pumice_framework::{JobNote, NearestDomain, NoDomain, Session, Unplaced};
@@ -7,7 +8,7 @@ use pumice_model::{DomainIx, JobUnit, ResVec, State, TaskIx, TaskStatus};
 use smallvec::SmallVec;
 
 use super::forget_tries;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, room_among};
 use crate::pod_classes::{PodsOfClass, pods_by_class};
 use crate::worksheet::placeable;
 
@@ -88,27 +89,52 @@ impl DomainTries {
         kernel: &mut Kernel,
         tier: &[DomainIx],
     ) -> Vec<DomainIx> {
-        let mut nearest: Option<NearestDomain> = None;
+        let mut nearest: Option<(u32, usize)> = None;
         let mut promising = Vec::new();
-        for domain in tier {
-            let holds = self.holds(session, kernel, *domain);
-            if holds >= self.lacks {
-                promising.push(*domain);
+        let bound = |(at, domain): (usize, &DomainIx)| (self.room(session.state, *domain), at);
+        let mut bounds: Vec<(u32, usize)> = tier.iter().enumerate().map(bound).collect();
+        bounds.sort_unstable_by_key(|(room, at)| (Reverse(*room), *at));
+        for (room, at) in bounds {
+            let is_outdone = |best: (u32, usize)| (Reverse(best.0), best.1) < (Reverse(room), at);
+            if room < self.lacks && nearest.is_some_and(is_outdone) {
+                break;
             }
-            if nearest.as_ref().is_none_or(|best| holds > best.holds) {
-                let domain = session.state.network().domain(*domain);
-                nearest = Some(NearestDomain {
-                    tier: domain.tier,
-                    name: domain.name.clone(),
-                    holds,
-                    placed: None,
-                });
+            let holds = self.holds(session, kernel, tier[at]);
+            if holds >= self.lacks {
+                promising.push(at);
+            }
+            if nearest.is_none_or(|best| (Reverse(holds), at) < (Reverse(best.0), best.1)) {
+                nearest = Some((holds, at));
             }
         }
+        promising.sort_unstable();
+        let mut promising: Vec<DomainIx> = promising.into_iter().map(|at| tier[at]).collect();
+        let network = session.state.network();
+        let nearest = nearest.map(|(holds, at)| NearestDomain {
+            tier: network.domain(tier[at]).tier,
+            name: network.domain(tier[at]).name.clone(),
+            holds,
+            placed: None,
+        });
         session.work.spend(self.unit.job, kernel.take_effort());
         self.nearest.extend(nearest);
         best_first(session, &self.asked, &mut promising);
         promising
+    }
+
+    /// For how many of the pods that it lacks a domain has room, whatever else they ask.
+    fn room(&self, state: &State, domain: DomainIx) -> u32 {
+        if self.classes.is_empty() {
+            return self.lacks;
+        }
+        let nodes = &state.network().domain(domain).nodes;
+        let lacks = u64::from(self.lacks);
+        let mut found = 0;
+        for pods in &self.classes {
+            let enough = (lacks - found).min(u64::from(pods.count));
+            found += room_among(state, pods.sample, nodes, enough).min(enough);
+        }
+        found as u32
     }
 
     /// How many of the pods that it lacks a domain has places for, at most.

@@ -5,13 +5,15 @@ use std::cmp::Reverse;
 
 use pumice_framework::points::Purpose;
 use pumice_framework::{BundleCounts, Hindrance, NobodyGoes, Session};
-use pumice_model::{JobIx, QueueIx, State, TaskIx, TaskStatus};
+use pumice_model::{DomainIx, JobIx, QueueIx, State, SubJob, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use super::candidates::{self, RankedVictim, Scope};
-use super::cost::Cost;
+use super::cost::{Cost, VictimRank};
 use super::sets::Beneficiary;
 use super::turn::{EvictionKind, commit_plan};
+use crate::allocate::Attempt;
+use crate::domains;
 use crate::kernel::Kernel;
 use crate::worksheet::TaskQueue;
 
@@ -23,13 +25,15 @@ struct Bundle {
     cost: Cost,
     /// Least name among them, to tell equals apart.
     name: String,
-    tasks: Vec<TaskIx>,
+    victims: Vec<RankedVictim>,
 }
 
 /// A job in search of room for all of its pods.
 struct WaitingGang {
     by: Beneficiary,
     tasks: Vec<TaskIx>,
+    /// What could go for it.
+    bundles: Vec<Bundle>,
 }
 
 /// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none; whether
@@ -55,53 +59,34 @@ pub fn gang_turn(
         return false;
     }
     let reason = what.reason;
-    let by = Beneficiary { job, queue, reason };
-    let gang = WaitingGang { by, tasks };
     let scope = Scope::of(session.state, what.purpose, queue, job, first);
-    let bundles = bundles(session, &scope, first, job, allow_whole);
-    let all: Vec<usize> = (0..bundles.len()).collect();
+    let gang = WaitingGang {
+        by: Beneficiary { job, queue, reason },
+        bundles: bundles(session, &scope, first, job, allow_whole),
+        tasks,
+    };
     let start = session.checkpoint();
     let gains = session.gains();
-    if bundles.is_empty() || !gang.fits(session, kernel, &bundles, &all) {
-        let placed = session.placed_since(start).len();
-        session.undo_tries_to(start);
-        session.work.spend(job, kernel.take_effort());
-        let counts = counts(session, &scope, first, job, allow_whole);
-        let why = Hindrance::Bundles(Box::new(counts));
-        note(session, what, (job, first), why, placed);
-        return false;
-    }
-    session.undo_tries_to(start);
-    // The fewest from the front that do: more never do worse.
-    let (mut too_few, mut enough) = (0, bundles.len());
-    while too_few + 1 < enough {
-        let middle = too_few.midpoint(enough);
-        let fits = gang.fits(session, kernel, &bundles, &all[..middle]);
-        session.undo_tries_to(start);
-        match fits {
-            true => enough = middle,
-            false => too_few = middle,
-        }
-    }
-    let mut chosen: Vec<usize> = (0..enough).collect();
-    // And of these each that it can do without is left out, the dearest first.
-    for at in (0..chosen.len()).rev() {
-        let mut without = chosen.clone();
-        without.remove(at);
-        if gang.fits(session, kernel, &bundles, &without) {
-            chosen = without;
-        }
-        session.undo_tries_to(start);
-    }
+    let found = gang.best_plan(session, kernel);
     session.forget_gains_since(gains);
-    let fits = gang.fits(session, kernel, &bundles, &chosen);
+    let fits = found.map(|plan| gang.fits(session, kernel, &plan.place, &plan.chosen));
     session.work.spend(job, kernel.take_effort());
-    if !fits || session.evicted_since(start).is_empty() {
-        session.undo_tries_to(start);
-        return false;
+    match fits {
+        Ok(true) if !session.evicted_since(start).is_empty() => {
+            commit_plan(session, job, start);
+            true
+        }
+        Ok(_) => {
+            session.undo_tries_to(start);
+            false
+        }
+        Err(placed) => {
+            let counts = counts(session, &scope, first, job, allow_whole);
+            let why = Hindrance::Bundles(Box::new(counts));
+            note(session, what, (job, first), why, placed);
+            false
+        }
     }
-    commit_plan(session, job, start);
-    true
 }
 
 /// The first pod for which nobody may be evicted, whoever is there.
@@ -160,7 +145,7 @@ fn counts(
     for bundle in bundles(session, scope, preemptor, own, true) {
         let sum = match (bundle.safe, allow_whole) {
             (true, _) => {
-                counts.spare += bundle.tasks.len();
+                counts.spare += bundle.victims.len();
                 None
             }
             (false, true) => Some(&mut counts.whole),
@@ -168,11 +153,11 @@ fn counts(
         };
         if let Some((gangs, pods)) = sum {
             *gangs += 1;
-            *pods += bundle.tasks.len();
+            *pods += bundle.victims.len();
         }
         if bundle.safe || allow_whole {
-            bundle.tasks.iter().for_each(|task| {
-                needed.remove(task);
+            bundle.victims.iter().for_each(|victim| {
+                needed.remove(&victim.task);
             });
         }
     }
@@ -184,31 +169,109 @@ fn counts(
     counts
 }
 
+/// Which bundles go, and where the pods are placed then.
+struct GangPlan {
+    place: Attempt,
+    chosen: Vec<usize>,
+}
+
 impl WaitingGang {
+    /// The plan that costs least among those of the widest domains in which there is one (spec/08 §5.1).
+    ///
+    /// # Errors
+    /// How many pods find places at most, if there is none.
+    fn best_plan(&self, session: &mut Session, kernel: &mut Kernel) -> Result<GangPlan, usize> {
+        let mut most_placed = 0;
+        if self.bundles.is_empty() {
+            return Err(0);
+        }
+        let whole = Attempt::anywhere(self.by.queue, self.by.job);
+        for tier in domains::for_evictions(session, &whole, &self.tasks) {
+            let mut cheapest: Option<(Cost, GangPlan)> = None;
+            for place in tier {
+                match self.plan_in(session, kernel, place) {
+                    Ok(plan) => {
+                        let cost = self.cost(&plan);
+                        if cheapest.as_ref().is_none_or(|(least, _)| cost < *least) {
+                            cheapest = Some((cost, plan));
+                        }
+                    }
+                    Err(placed) => most_placed = most_placed.max(placed),
+                }
+            }
+            if let Some((_, plan)) = cheapest {
+                return Ok(plan);
+            }
+        }
+        Err(most_placed)
+    }
+
+    /// The fewest bundles from the front after which all pods find places there, without each of these that
+    /// they can do without.
+    ///
+    /// # Errors
+    /// How many pods find places if all of them go.
+    fn plan_in(
+        &self,
+        session: &mut Session,
+        kernel: &mut Kernel,
+        place: Attempt,
+    ) -> Result<GangPlan, usize> {
+        let useful: Vec<usize> = (0..self.bundles.len())
+            .filter(|at| self.bundles[*at].has_pods_in(session.state, place.within))
+            .collect();
+        let start = session.checkpoint();
+        let mut try_with = |session: &mut Session, chosen: &[usize]| {
+            let fits = self.fits(session, kernel, &place, chosen);
+            let placed = session.placed_since(start).len();
+            session.undo_tries_to(start);
+            if fits { Ok(()) } else { Err(placed) }
+        };
+        try_with(session, &useful)?;
+        // More never do worse.
+        let (mut too_few, mut enough) = (0, useful.len());
+        while too_few + 1 < enough {
+            let middle = too_few.midpoint(enough);
+            match try_with(session, &useful[..middle]) {
+                Ok(()) => enough = middle,
+                Err(_) => too_few = middle,
+            }
+        }
+        let mut chosen = useful[..enough].to_vec();
+        for at in (0..chosen.len()).rev() {
+            let mut without = chosen.clone();
+            without.remove(at);
+            if try_with(session, &without).is_ok() {
+                chosen = without;
+            }
+        }
+        Ok(GangPlan { place, chosen })
+    }
+
+    fn cost(&self, plan: &GangPlan) -> Cost {
+        let victims = plan.chosen.iter().flat_map(|at| &self.bundles[*at].victims);
+        let mut ranks: Vec<VictimRank> = victims.map(|victim| victim.rank).collect();
+        ranks.sort_unstable();
+        Cost::of(ranks.into_iter())
+    }
+
     /// Evicts some bundles and places the pods; whether all that the job needs found places. To be
     /// undone by the caller.
     fn fits(
         &self,
         session: &mut Session,
         kernel: &mut Kernel,
-        bundles: &[Bundle],
+        place: &Attempt,
         chosen: &[usize],
     ) -> bool {
-        for victim in chosen.iter().flat_map(|at| &bundles[*at].tasks) {
+        for victim in chosen.iter().flat_map(|at| &self.bundles[*at].victims) {
             // Of a whole gang some may have gone by themselves.
-            if session.state.task(*victim).status != TaskStatus::Releasing {
-                session.evict(*victim, self.by.reason, self.by.job);
+            if session.state.task(victim.task).status != TaskStatus::Releasing {
+                session.evict(victim.task, self.by.reason, self.by.job);
             }
         }
-        for task in &self.tasks {
-            let allowed = session
-                .plugins
-                .allocatable(session.state, self.by.queue, *task);
-            let found = allowed
-                .ok()
-                .and_then(|()| kernel.best(session.state, session.plugins, *task).ok());
-            let Some(choice) = found else { return false };
-            session.place(*task, choice);
+        if !domains::place_all(session, kernel, place, &self.tasks) {
+            return false;
         }
         let (state, plugins) = (&*session.state, &*session.plugins);
         plugins.job_ready(state, self.by.job) || plugins.job_pipelined(state, self.by.job)
@@ -271,7 +334,7 @@ fn bundles(
     bundles
 }
 
-/// Of the candidates of a job, cheapest first, those beyond its minimum and that of their role.
+/// Of the candidates of a job, cheapest first, those beyond its minimum and those of their role and sub-job.
 fn spare(state: &State, ix: JobIx, victims: &[RankedVictim]) -> Vec<RankedVictim> {
     let job = state.job(ix);
     let mut spare = job.allocated_count().saturating_sub(job.min_available);
@@ -280,12 +343,23 @@ fn spare(state: &State, ix: JobIx, victims: &[RankedVictim]) -> Vec<RankedVictim
         let roles = job.roles.iter().filter(|role| role.min > 0);
         of_role.extend(roles.map(|role| (role.role, role.ready() - role.min)));
     }
+    let of_sub_job = |sub: &SubJob| {
+        let holds = |task: &&TaskIx| state.task(**task).status.is_allocated();
+        let beyond = sub.tasks.iter().filter(holds).count() as i32 - sub.min_available;
+        // One below its minimum does not run as a gang any more.
+        let is_gang = sub.policy.is_some() && beyond >= 0;
+        if is_gang { beyond } else { i32::MAX }
+    };
+    let mut of_sub_jobs: Vec<i32> = job.sub_jobs.iter().map(of_sub_job).collect();
     let mut is_spare = |victim: &RankedVictim| {
-        let of_role = of_role.get_mut(&state.task(victim.task).role);
-        let is_spare = spare > 0 && of_role.as_ref().is_none_or(|spare| **spare > 0);
+        let task = state.task(victim.task);
+        let of_role = of_role.get_mut(&task.role);
+        let of_sub_job = of_sub_jobs.get_mut(task.sub_job as usize);
+        let mut limits = of_role.into_iter().chain(of_sub_job).collect::<Vec<_>>();
+        let is_spare = spare > 0 && limits.iter().all(|spare| **spare > 0);
         if is_spare {
             spare -= 1;
-            of_role.into_iter().for_each(|spare| *spare -= 1);
+            limits.iter_mut().for_each(|spare| **spare -= 1);
         }
         is_spare
     };
@@ -306,7 +380,16 @@ impl Bundle {
             safe,
             cost: Cost::of(victims.iter().map(|victim| victim.rank)),
             name: name.unwrap_or_default(),
-            tasks: victims.iter().map(|victim| victim.task).collect(),
+            victims,
         }
+    }
+
+    /// Whether any of them is on a node of a domain; `None`: of the cluster.
+    fn has_pods_in(&self, state: &State, domain: Option<DomainIx>) -> bool {
+        let is_in = |victim: &RankedVictim| {
+            let node = state.task(victim.task).node;
+            domain.is_none_or(|domain| node.is_some_and(|node| state.network().holds(domain, node)))
+        };
+        self.victims.iter().any(is_in)
     }
 }

@@ -37,6 +37,8 @@ pub struct EvictionKind {
     pub purpose: Purpose,
     /// What victims are told.
     pub reason: &'static str,
+    /// All pods of a job are placed at once. Only then jobs take part that ask for a place in the network.
+    pub whole_gangs: bool,
 }
 
 /// Starving jobs by queue, both in the order that holds when the action begins: what goes changes shares, and
@@ -51,16 +53,16 @@ pub struct StarvingJobs {
 
 impl StarvingJobs {
     /// All that take part.
-    pub fn new(session: &mut Session, purpose: Purpose) -> Self {
+    pub fn new(session: &mut Session, what: &EvictionKind) -> Self {
         let mut jobs = ByQueue::while_nothing_is_placed(session);
         let mut groups: FxHashMap<SleepGroupIx, Vec<JobIx>> = FxHashMap::default();
-        let alike = !session.plugins.victims_depend_on_job(purpose);
+        let alike = !session.plugins.victims_depend_on_job(what.purpose);
         for job in session.state.waiting_jobs() {
             match session.sleepers.bed(job) {
                 Bed::Group(group) if alike && waits_for_places(session, group) => {
                     groups.entry(group).or_default().push(job);
                 }
-                _ if takes_part(session, job) => jobs.push(session, job),
+                _ if takes_part(session, what, job) => jobs.push(session, job),
                 _ => {}
             }
         }
@@ -71,7 +73,7 @@ impl StarvingJobs {
             members.sort_by(order);
             // Jobs of one group wait for the same, so all take part or none.
             if let Some(first) = members.pop()
-                && takes_part(session, first)
+                && takes_part(session, what, first)
             {
                 jobs.push(session, first);
                 followers.insert(first, members);
@@ -146,11 +148,11 @@ pub fn queue_turn(
 }
 
 /// Whether others may be evicted for a job (spec/07 §2.1).
-fn takes_part(session: &mut Session, ix: JobIx) -> bool {
+fn takes_part(session: &mut Session, what: &EvictionKind, ix: JobIx) -> bool {
     let job = session.state.job(ix);
     let has_group = Skip::without_group(job).is_none() && job.queue.is_some();
     has_group
-        && !job.wants_topology()
+        && (what.whole_gangs || !job.wants_topology())
         && session.plugins.job_valid(session.state, ix).is_ok()
         && session.plugins.job_starving(session.state, ix)
 }
@@ -321,7 +323,11 @@ pub fn place_within_job(
         session.work.spend(job, kernel.take_effort());
         if placed.is_err() || session.evicted_since(start).is_empty() {
             let obstacle = placed.err().map(|why| (task, why));
-            let what = EvictionKind { purpose, reason };
+            let what = EvictionKind {
+                purpose,
+                reason,
+                whole_gangs: false,
+            };
             undo_and_note(session, &mut search, &what, by, start, obstacle);
             return;
         }

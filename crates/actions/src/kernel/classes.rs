@@ -64,6 +64,8 @@ struct Record {
     signature: Rc<Signature>,
     prefiltered: Prefiltered,
     index: Option<KnownNodes>,
+    /// Nodes that were looked at without it.
+    looked_at: usize,
 }
 
 /// What is kept of a class about the nodes.
@@ -197,6 +199,7 @@ impl Classes {
             signature: signature.unwrap_or_else(|| self.unsigned.clone()),
             prefiltered: Prefiltered::Unknown,
             index: None,
+            looked_at: 0,
         });
         self.by_id.insert(id, class);
         class
@@ -271,6 +274,18 @@ impl Classes {
         self.bytes -= index.bytes();
         let epoch = state.volumes().epoch(record.key.volumes);
         Some(index).filter(|index| index.volumes_epoch() == epoch)
+    }
+
+    /// Whether so many nodes of all that there are may be looked at without an index: there is none, and it
+    /// would still cost more than all looks so far.
+    pub fn may_look_at(&mut self, class: ClassIx, nodes: usize, all: usize) -> bool {
+        let record = &mut self.records[class.at()];
+        let looked_at = record.looked_at + nodes;
+        if record.index.is_some() || looked_at > all / 4 {
+            return false;
+        }
+        record.looked_at = looked_at;
+        true
     }
 
     /// Keeps what is known of a class.

@@ -38,6 +38,7 @@ use classes::{ClassIx, Classes, KnownNodes, Prefiltered};
 use evaluate::{Block, ClassEvaluator};
 use index::ClassIndex;
 pub use places::PlaceCount;
+pub(crate) use places::room_among;
 pub use questions::{CanHelp, Candidate};
 use static_parts::StaticParts;
 

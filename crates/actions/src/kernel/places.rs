@@ -4,8 +4,9 @@ use pumice_framework::Plugins;
 use pumice_model::{NeedIx, NodeIx, Nodes, ResIx, ResVec, State, TaskIx};
 use smallvec::SmallVec;
 
-use super::Kernel;
+use super::cells::CellFilters;
 use super::index::ClassIndex;
+use super::{Description, Kernel};
 
 /// Places for pods of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,29 +61,64 @@ impl Kernel {
         nodes: &[NodeIx],
         enough: u64,
     ) -> u64 {
+        let class = self.class_of(state, plugins, task);
+        let all = state.nodes().len();
+        if self.classes.may_look_at(class, nodes.len(), all) {
+            if self.prefilter(state, plugins, class).is_err() {
+                return 0;
+            }
+            let described = self.describe(state, plugins, class);
+            return self.places_without_index(state, task, &described, nodes, enough);
+        }
         let has_volumes = state.task(task).volumes != NeedIx::NONE;
         let request = state.shapes().share(state.task(task).shape);
         let found = self.with_index(state, plugins, task, |index, state, _, _| {
             let lasts = index.is_lasting() && !has_volumes;
             let room = Room::new(state.nodes(), &request.request);
-            let mut found: u64 = 0;
-            for node in nodes {
-                let counts = match lasts {
-                    true => index.fits(*node),
-                    false => index.is_allowed(*node),
-                };
-                if counts {
-                    found = found.saturating_add(room.on(*node));
-                }
-                if found >= enough {
-                    break;
-                }
-            }
-            found
+            room.on_all(nodes, enough, |node| match lasts {
+                true => index.fits(node),
+                false => index.is_allowed(node),
+            })
         });
         self.effort += nodes.len() as u64;
         found.unwrap_or(0)
     }
+
+    fn places_without_index(
+        &mut self,
+        state: &State,
+        task: TaskIx,
+        described: &Description,
+        nodes: &[NodeIx],
+        enough: u64,
+    ) -> u64 {
+        self.effort += nodes.len() as u64;
+        let evaluator = &described.evaluator;
+        let has_volumes = state.task(task).volumes != NeedIx::NONE;
+        let lasts = evaluator.is_lasting() && !has_volumes;
+        let cells = described.cells.as_ref().filter(|cells| cells.is_lasting());
+        let (table, block) = (&mut self.reasons, &mut *self.scratch);
+        let request = state.shapes().share(state.task(task).shape);
+        let room = Room::new(state.nodes(), &request.request);
+        room.on_all(nodes, enough, |node| {
+            if !lasts {
+                return evaluator.static_part.verdict[node.at()].is_none();
+            }
+            let passes = |cells: &CellFilters| {
+                let cell = cells.layout.cell[node.at()] as usize;
+                cells.passes(cell).is_some()
+            };
+            evaluator.evaluate_roughly(state, table, node.at()..node.at() + 1, block);
+            block.verdict[0].fits() && cells.is_none_or(passes)
+        })
+    }
+}
+
+/// For how many pods with this request nodes have room, whatever else they ask, and no further than `enough`: never less than
+/// [`Kernel::places_among`] counts.
+pub(crate) fn room_among(state: &State, task: TaskIx, nodes: &[NodeIx], enough: u64) -> u64 {
+    let room = Room::new(state.nodes(), &state.shape(task).request);
+    room.on_all(nodes, enough, |_| true)
 }
 
 impl ClassIndex {
@@ -128,6 +164,20 @@ impl<'a> Room<'a> {
             nodes,
             asked: asked.collect(),
         }
+    }
+
+    /// On those that count, until there is enough.
+    fn on_all(&self, nodes: &[NodeIx], enough: u64, mut counts: impl FnMut(NodeIx) -> bool) -> u64 {
+        let mut found: u64 = 0;
+        for node in nodes {
+            if found >= enough {
+                break;
+            }
+            if counts(*node) {
+                found = found.saturating_add(self.on(*node));
+            }
+        }
+        found
     }
 
     fn on(&self, node: NodeIx) -> u64 {

@@ -7,6 +7,7 @@ use pumice_model::object::{
 };
 
 use crate::cluster::*;
+use crate::victims::{Plans, class, ranked};
 
 const CONF: &str = "actions: \"enqueue, allocate, backfill\"\n\
                     tiers: [{plugins: [{name: gang}, {name: predicates}, {name: network-topology-aware}]}]\n";
@@ -243,4 +244,90 @@ fn hyper_nodes_that_are_wrong_are_told_once_and_again_in_time() {
     assert_eq!(told, [("w", message)]);
     assert!(cluster.engine.reports(20).hyper_node_events.is_empty());
     assert_eq!(cluster.engine.reports(20_000).hyper_node_events.len(), 1);
+}
+
+const FOR_GANGS: &str = "actions: \"enqueue, allocate, gangpreempt, gangreclaim, preempt, reclaim\"\n\
+    tiers: [{plugins: [{name: priority}, {name: gang}, {name: conformance}, {name: predicates}, {name: network-topology-aware}]}]\n";
+
+/// Racks full of single pods of low priority, but for those cores.
+fn full_racks(conf: &str, idle: &[&str]) -> Cluster {
+    let mut all = racks(conf)
+        .with(class("low", 10))
+        .with(class("high", 100))
+        .group(ranked("low", group("old", 1)));
+    for node in ["a0", "a1", "b0", "b1", "c0", "c1"] {
+        for at in 0..2 {
+            let name = format!("{node}{at}");
+            if !idle.contains(&name.as_str()) {
+                all = all.pod(on(node, member("old", pod(&name, "1c"))));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn others_go_for_a_gang_where_the_fewest_have_to_within_one_domain() {
+    let plan = |idle: &[&str], pods: i32, topology| {
+        let new = ranked("high", asking("new", pods, topology));
+        let all = full_racks(FOR_GANGS, idle).group(new);
+        with_pods(all, "new", pods as usize).plan()
+    };
+    // Idle cores of other racks are of no use.
+    for tier in [1, 2] {
+        let found = plan(&["a00", "b00", "b11", "c00"], 3, hard(tier));
+        let (gone, placed_at) = found.split_at(found.len() - 3);
+        match tier {
+            1 => {
+                assert_eq!(gone.len(), 1, "{found:?}");
+                assert!(gone[0].starts_with("-b"), "{found:?}");
+                assert!(
+                    placed_at.iter().all(|line| line.contains("(b")),
+                    "{found:?}"
+                );
+            }
+            // Spine s has three idle cores, so nobody goes.
+            _ => assert_eq!(gone.len(), 0, "{found:?}"),
+        }
+    }
+    // A rack has room for four, and preempt and reclaim do nothing for such jobs.
+    assert_eq!(plan(&["a00"], 5, hard(1)), [""; 0]);
+    // Softly: anywhere.
+    let found = plan(&["a00"], 5, Some(TopologyRequest::Soft));
+    assert_eq!(found.iter().filter(|line| line.starts_with('-')).count(), 4);
+}
+
+#[test]
+fn at_most_so_many_domains_are_looked_at() {
+    let conf = FOR_GANGS.replace(
+        "network-topology-aware",
+        "network-topology-aware, arguments: {hypernode.gradient.evict.max-hypernodes: 1}",
+    );
+    for (conf, rack) in [(FOR_GANGS, "(b"), (conf.as_str(), "(a")] {
+        let new = ranked("high", asking("new", 3, hard(1)));
+        let all = full_racks(conf, &["b00"]).group(new);
+        let found = with_pods(all, "new", 3).plan();
+        let placed = found.iter().filter(|line| line.contains('('));
+        assert!(
+            placed.clone().count() == 3 && placed.clone().all(|line| line.contains(rack)),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn sub_groups_keep_their_domains_when_others_go_for_them() {
+    let new = GroupObject {
+        sub_groups: by_part(hard(1)),
+        ..ranked("high", asking("g", 4, hard(2)))
+    };
+    let mut all = parts(full_racks(FOR_GANGS, &[]).group(new), "2c");
+    let found = all.plan();
+    let placed: Vec<&String> = found.iter().filter(|line| line.starts_with('g')).collect();
+    assert_eq!((found.len(), placed.len()), (12, 4), "{found:?}");
+    for pair in placed.chunks(2) {
+        let rack = |line: &str| line.split('(').nth(1).and_then(|node| node.chars().next());
+        assert_eq!(rack(pair[0]), rack(pair[1]), "{found:?}");
+        assert_ne!(rack(pair[0]), Some('c'));
+    }
 }

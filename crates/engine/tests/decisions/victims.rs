@@ -3,7 +3,7 @@
 use pumice_model::Delta;
 use pumice_model::object::{
     GroupObject, GroupPhase, HostPort, NodeObject, PodObject, PodPhase, PreemptableMark,
-    PriorityClassObject,
+    PriorityClassObject, SubGroupPolicy,
 };
 
 use crate::cluster::*;
@@ -35,7 +35,7 @@ tiers:
   - name: predicates
 "#;
 
-fn class(name: &str, value: i32) -> Delta {
+pub fn class(name: &str, value: i32) -> Delta {
     Delta::PriorityClassApply(PriorityClassObject {
         name: name.to_owned(),
         value,
@@ -407,6 +407,40 @@ fn for_a_gang_the_cheapest_gang_goes_and_no_more_than_needed() {
         .pod(member("new", pod("new1", "3c")))
         .pod(member("new", pod("new2", "3c")));
     assert_eq!(all.plan(), ["-b-n3", "-b-n4", "new1 (n3)", "new2 (n4)"]);
+}
+
+#[test]
+fn a_sub_group_that_runs_whole_keeps_its_minimum() {
+    // Two pairs and one more pod: it alone can be spared, and later a pair that is broken anyway.
+    let policy = SubGroupPolicy {
+        name: "part".to_owned(),
+        match_label_keys: vec!["part".to_owned()],
+        size: 2,
+        min_groups: 1,
+        ..SubGroupPolicy::default()
+    };
+    let all = |parts: &[&str]| {
+        let mut all = cluster(&for_gangs(
+            "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n",
+        ))
+        .group(GroupObject {
+            sub_groups: vec![policy.clone()],
+            ..ranked("low", group("old", 2))
+        });
+        for (at, part) in parts.iter().enumerate() {
+            let old = PodObject {
+                labels: pairs(&[("part", part)]),
+                ..pod(&format!("old{at}"), "4c")
+            };
+            let name = format!("n{at}");
+            all = all.node(small(&name)).pod(on(&name, member("old", old)));
+        }
+        let all = all.group(ranked("high", group("new", 1)));
+        all.pod(member("new", pod("new", "4c"))).plan()
+    };
+    assert_eq!(all(&["a", "a", "b", "b", "b"]), ["-old2", "new (n2)"]);
+    assert_eq!(all(&["a", "a", "b", "b"]), [""; 0]);
+    assert_eq!(all(&["a", "a", "b"]), ["-old2", "new (n2)"]);
 }
 
 /// vGPUs under `preempt`.

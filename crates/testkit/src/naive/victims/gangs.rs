@@ -9,7 +9,7 @@ use super::candidates::{self, Price, is_starving, preemptors};
 use super::sets::{queue_takes, within_limits};
 use super::{Purpose, actions};
 use crate::naive::place::{Reach, place};
-use crate::naive::state::World;
+use crate::naive::state::{SubJob, World};
 use crate::naive::{Cycle, gates, order};
 
 /// Pods that go together.
@@ -160,12 +160,24 @@ fn of_job(
         let of_role = live.iter().filter(|task| task.pod.role == *role).count() as i64;
         spare_of_role.insert(role, of_role - i64::from(*min));
     }
+    // Sub-groups that run whole.
+    let mut spare_of_group: BTreeMap<&SubJob, i64> = BTreeMap::new();
+    for sub_job in live.iter().map(|task| &task.sub_job) {
+        let number = live.iter().filter(|task| task.sub_job == *sub_job).count() as i64;
+        let min = gates::sub_job_min(&world.jobs[other], sub_job);
+        if sub_job.policy.is_some() && number >= min {
+            spare_of_group.insert(sub_job, number - min);
+        }
+    }
     let mut bundles = Vec::new();
     for uid in &victims {
-        let role = spare_of_role.get_mut(world.tasks[uid].pod.role.as_str());
-        if spare > 0 && role.as_ref().is_none_or(|left| **left > 0) {
+        let task = &world.tasks[uid];
+        let role = spare_of_role.get_mut(task.pod.role.as_str());
+        let group = spare_of_group.get_mut(&task.sub_job);
+        let has_more = |left: &Option<&mut i64>| left.as_ref().is_none_or(|left| **left > 0);
+        if spare > 0 && has_more(&role) && has_more(&group) {
             spare -= 1;
-            if let Some(left) = role {
+            for left in role.into_iter().chain(group) {
                 *left -= 1;
             }
             bundles.push(bundle(false, vec![uid.clone()]));
