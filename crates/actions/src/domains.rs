@@ -170,13 +170,11 @@ pub(crate) fn for_evictions(
     for task in tasks {
         asked.add_saturating(&state.shape(*task).request);
     }
-    let network = state.network();
     let mut found = candidates(state, unit, None);
     found.retain(|domain| is_large_enough(state, *domain, &asked));
-    let same_tier = |l: &DomainIx, r: &DomainIx| network.domain(*l).tier == network.domain(*r).tier;
     let mut left = session.plugins.most_domains_for_evictions();
     let mut places = Vec::new();
-    for tier in found.chunk_by(same_tier).rev() {
+    for tier in found.chunk_by(same_tier(state)).rev() {
         let tier = &tier[..tier.len().min(left)];
         left -= tier.len();
         places.push(

@@ -173,6 +173,7 @@ impl Engine {
         let plugins = pumice_plugins::build(config, &mut reasons);
         let mut state = State::new(default_queue);
         state.set_device_settings(plugins.device_settings());
+        state.set_network_labels(plugins.network_labels());
         Self {
             state,
             actions: actions(config),
@@ -213,6 +214,7 @@ impl Engine {
         self.kernel = self.kernel.for_reasons(reasons);
         self.state
             .set_device_settings(self.plugins.device_settings());
+        self.state.set_network_labels(self.plugins.network_labels());
         self.configurations += 1;
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.

@@ -4,7 +4,7 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
-    EvictionDomains, JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers,
+    JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NetworkSettings,
     NodeFilters, NodeScores, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer,
     SubJobOrder, TaskOrder, VictimTasks, Victims,
 };
@@ -119,8 +119,8 @@ pub trait Plugin {
         None
     }
 
-    /// How many domains are looked at when others are evicted.
-    fn as_eviction_domains(&self) -> Option<&dyn EvictionDomains> {
+    /// What holds for the network as a whole.
+    fn as_network_settings(&self) -> Option<&dyn NetworkSettings> {
         None
     }
 

@@ -232,8 +232,15 @@ impl Plugins {
     /// At most so many domains are looked at when others are evicted for a job that asks for one; 8 if no
     /// plugin says.
     pub fn most_domains_for_evictions(&self) -> usize {
-        let mut said = self.ask(&self.points.eviction_domains, |x| x.as_eviction_domains());
-        said.next().map_or(8, |domains| domains.most())
+        let mut said = self.ask(&self.points.network_settings, |x| x.as_network_settings());
+        said.next()
+            .map_or(8, |settings| settings.most_for_evictions())
+    }
+
+    /// Keys of node labels that make domains of the network while there are no HyperNodes.
+    pub fn network_labels(&self) -> &[String] {
+        let mut said = self.ask(&self.points.network_settings, |x| x.as_network_settings());
+        said.next().map_or(&[], |settings| settings.labels())
     }
 
     /// TaskOrder, then the default order of spec/01 §5.2.

@@ -1,9 +1,10 @@
 //! The network as a tree of domains (spec/08 §2): what HyperNodes say, checked and resolved against the
-//! nodes there are.
+//! nodes there are. Without HyperNodes labels of nodes may say the same.
 //!
 //! The tree is made anew when a HyperNode changes, and when a node comes, goes or gets other labels.
 
 mod build;
+mod labels;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -33,7 +34,7 @@ pub fn name_pattern(text: &str) -> Result<Regex, String> {
 /// A set of nodes with a tier (spec/08 §1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkDomain {
-    /// Name of its HyperNode, or [`CLUSTER`].
+    /// Name of its HyperNode, label and values, or [`CLUSTER`].
     pub name: Box<str>,
     /// Lower is faster.
     pub tier: i64,
@@ -54,6 +55,8 @@ pub struct HyperNodeFault {
 #[derive(Default)]
 pub struct NetworkTree {
     objects: BTreeMap<String, HyperNodeObject>,
+    /// Keys of labels that make domains while there are no HyperNodes, lowest tier first.
+    labels: Vec<String>,
     /// By tier, then by name; the cluster is last.
     domains: Vec<NetworkDomain>,
     /// Of each node the domains it is in, in order.
@@ -174,6 +177,15 @@ impl NetworkTree {
         changed
     }
 
+    /// Takes the keys of labels that make domains while there are no HyperNodes, lowest tier first. Whether
+    /// they are others.
+    pub(crate) fn set_labels(&mut self, labels: &[String]) -> bool {
+        let changed = self.labels != labels;
+        self.labels = labels.to_vec();
+        self.is_built &= !changed;
+        changed
+    }
+
     /// A node has come or gone, or has other labels.
     pub(crate) fn forget_nodes(&mut self) {
         self.is_built = false;
@@ -184,7 +196,10 @@ impl NetworkTree {
         if self.is_built {
             return;
         }
-        let built = build::build(&self.objects, nodes);
+        let built = match self.objects.is_empty() {
+            true => build::build(&labels::hyper_nodes(&self.labels, nodes), nodes),
+            false => build::build(&self.objects, nodes),
+        };
         self.domains = built.domains;
         self.tiers = built.tiers;
         self.faults = built.faults;

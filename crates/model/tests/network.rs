@@ -287,3 +287,50 @@ fn patterns_match_anywhere_and_may_not_grow_without_bounds() {
     let large = name_pattern("(((a{1,200}){1,200}){1,200}){1,200}");
     assert!(large.is_err(), "too large once compiled");
 }
+
+#[test]
+fn labels_of_nodes_make_domains_as_long_as_there_are_no_hyper_nodes() {
+    let mut state = cluster(Vec::new());
+    let mut other = node("c1");
+    // The same rack in another room is another one; who has no rack is in a room only.
+    other.labels = vec![
+        ("rack".to_owned(), "a".to_owned()),
+        ("room".to_owned(), "2".to_owned()),
+    ];
+    state.apply(Delta::NodeApply(Box::new(other)));
+    let mut bare = node("d1");
+    bare.labels = vec![("room".to_owned(), "2".to_owned())];
+    state.apply(Delta::NodeApply(Box::new(bare)));
+    let keys = ["rack".to_owned(), "room".to_owned()];
+    state.set_network_labels(&keys);
+    state.seal();
+    assert_eq!(
+        domains(&state),
+        [
+            "rack=/a/1: a1 a2",
+            "rack=/b/1: b1 b2",
+            "rack=2/a/1: c1",
+            "room=2/2: c1 d1",
+            "<cluster-top-hypernode>/3: a1 a2 b1 b2 c1 d1",
+        ]
+    );
+    let named = |name: &str| TopologyRequest::Hard(HighestTier::Name(name.to_owned()));
+    assert_eq!(state.network().highest_tier(&named("rack")), Ok(1));
+    assert_eq!(state.network().highest_tier(&named("room")), Ok(2));
+    // Objects come before labels, and labels follow when there are none any more.
+    let only = hyper_node("only", 1, vec![Node("b2".to_owned())]);
+    state.apply(Delta::HyperNodeApply(Box::new(only)));
+    state.seal();
+    assert_eq!(domains(&state)[0], "only/1: b2");
+    state.apply(Delta::HyperNodeDelete("only".to_owned()));
+    state.seal();
+    assert_eq!(domains(&state).len(), 5);
+    let mut moved = node("a1");
+    moved.labels = vec![("rack".to_owned(), "b".to_owned())];
+    state.apply(Delta::NodeApply(Box::new(moved)));
+    state.seal();
+    assert_eq!(domains(&state)[1], "rack=/b/1: a1 b1 b2");
+    state.set_network_labels(&[]);
+    state.seal();
+    assert_eq!(domains(&state).len(), 1);
+}

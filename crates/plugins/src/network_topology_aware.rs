@@ -8,7 +8,7 @@ mod unit;
 use pumice_conf::{Arg, Arguments, PluginSpec, Text};
 use pumice_framework::Plugin;
 use pumice_framework::points::{
-    CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, EvictionDomains,
+    CandidateScore, CandidateScores, Class, ClassSignature, Counting, DomainScore, NetworkSettings,
 };
 use pumice_model::{DomainIx, ResVec, State, TaskIx};
 
@@ -64,6 +64,13 @@ const MOST_DOMAINS: Arg<i64> = Arg::int(
 )
 .min(1)
 .or_default();
+const LABELS: Arg<Text> = Arg::text(
+    "hypernode.labels",
+    "",
+    "Keys of node labels, separated by commas, the lowest tier first, that make domains as long as there are \
+     no HyperNodes: each value of the first is one of tier 1, each of the second of tier 2. Ours; Volcano \
+     does not know it.",
+);
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
@@ -78,6 +85,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         OTHERS.spec(),
         FADING.spec(),
         MOST_DOMAINS.spec(),
+        LABELS.spec(),
     ],
     ..PluginSpec::PLAIN
 };
@@ -95,6 +103,8 @@ pub struct NetworkTopologyAware {
     fading: Option<f64>,
     /// `hypernode.gradient.evict.max-hypernodes`.
     most_for_evictions: usize,
+    /// `hypernode.labels`.
+    labels: Vec<String>,
 }
 
 impl NetworkTopologyAware {
@@ -110,9 +120,21 @@ impl NetworkTopologyAware {
             weight: WEIGHT.read(arguments),
             fill: ResourceWeights::read(arguments, &weights),
             fading: OTHERS.read(arguments).then(|| FADING.read(arguments)),
+            labels: keys(LABELS.read(arguments)),
             most_for_evictions: usize::try_from(MOST_DOMAINS.read(arguments)).unwrap_or(1),
         }
     }
+}
+
+/// Keys separated by commas, in their order, each once.
+fn keys(text: &str) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for key in text.split(',').map(str::trim) {
+        if !key.is_empty() && !keys.iter().any(|known| known == key) {
+            keys.push(key.to_owned());
+        }
+    }
+    keys
 }
 
 impl Plugin for NetworkTopologyAware {
@@ -124,7 +146,7 @@ impl Plugin for NetworkTopologyAware {
         (self.weight != 0).then_some(self as &dyn DomainScore)
     }
 
-    fn as_eviction_domains(&self) -> Option<&dyn EvictionDomains> {
+    fn as_network_settings(&self) -> Option<&dyn NetworkSettings> {
         Some(self)
     }
 
@@ -154,9 +176,13 @@ impl DomainScore for NetworkTopologyAware {
     }
 }
 
-impl EvictionDomains for NetworkTopologyAware {
-    fn most(&self) -> usize {
+impl NetworkSettings for NetworkTopologyAware {
+    fn most_for_evictions(&self) -> usize {
         self.most_for_evictions
+    }
+
+    fn labels(&self) -> &[String] {
+        &self.labels
     }
 }
 

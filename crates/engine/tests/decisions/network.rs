@@ -331,3 +331,32 @@ fn sub_groups_keep_their_domains_when_others_go_for_them() {
         assert_ne!(rack(pair[0]), Some('c'));
     }
 }
+
+#[test]
+fn labels_do_without_hyper_nodes() {
+    let conf = CONF.replace(
+        "network-topology-aware",
+        "network-topology-aware, arguments: {hypernode.labels: \"rack, room\"}",
+    );
+    let mut all = Cluster::under(&conf);
+    for name in ["a0", "a1", "b0", "b1"] {
+        let mut node = node(name, "2c 8Gi pods=9");
+        node.labels = pairs(&[("rack", &name[..1]), ("room", "1")]);
+        all = all.node(node);
+    }
+    let by_name = TopologyRequest::Hard(HighestTier::Name("rack".to_owned()));
+    let all = all.group(asking("g", 3, Some(by_name)));
+    let mut all = with_pods(all, "g", 3).group(asking("wide", 3, hard(1)));
+    all = with_pods(all, "wide", 3).group(asking("wider", 3, hard(1)));
+    let mut all = with_pods(all, "wider", 3);
+    let binds = all.cycle();
+    let of = |name: &str| -> Vec<String> {
+        let mine = binds.iter().filter(|bind| bind.starts_with(name));
+        mine.cloned().collect()
+    };
+    assert_eq!((of("g").len(), racks_of(&of("g")).as_str()), (3, "a"));
+    assert_eq!((of("wide").len(), racks_of(&of("wide")).as_str()), (3, "b"));
+    let message =
+        "no network domain holds PodGroup ns/wider: tier 1: best domain rack=1/a holds 1 of 3";
+    assert_eq!(all.why("wider0"), ("Unschedulable", message.to_owned()));
+}

@@ -16,7 +16,7 @@ pub(super) struct Points {
     pub(super) task_order: PluginsOfPoint,
     pub(super) sub_job_order: PluginsOfPoint,
     pub(super) domain_score: PluginsOfPoint,
-    pub(super) eviction_domains: PluginsOfPoint,
+    pub(super) network_settings: PluginsOfPoint,
     pub(super) job_ready: PluginsOfPoint,
     pub(super) sub_job_ready: PluginsOfPoint,
     pub(super) job_pipelined: PluginsOfPoint,
@@ -43,7 +43,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// What only reports, validity, and ledgers have no switch.
+    /// What only reports, validity, ledgers and settings have no switch.
     pub(super) fn new(tiers: &[Vec<Member>]) -> Self {
         let who = |has: fn(&dyn Plugin) -> bool, is_on: fn(&Enabled) -> bool| {
             let members = tiers.iter().enumerate().flat_map(|(tier, members)| {
@@ -60,10 +60,7 @@ impl Points {
             task_order: who(|p| p.as_task_order().is_some(), |on| on.task_order),
             sub_job_order: who(|p| p.as_sub_job_order().is_some(), |on| on.sub_job_order),
             domain_score: who(|p| p.as_domain_score().is_some(), |on| on.hyper_node_order),
-            eviction_domains: who(
-                |p| p.as_eviction_domains().is_some(),
-                |on| on.hyper_node_gradient,
-            ),
+            network_settings: who(|p| p.as_network_settings().is_some(), |_| true),
             job_ready: who(|p| p.as_job_ready().is_some(), |on| on.job_ready),
             sub_job_ready: who(|p| p.as_job_ready().is_some(), |on| on.sub_job_ready),
             job_pipelined: who(|p| p.as_job_pipelined().is_some(), |on| on.job_pipelined),

@@ -51,7 +51,7 @@ pub use class::{Class, ClassKey, ClassSignature, Signature, StaticClass};
 pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};
-pub use network::{DomainScore, EvictionDomains};
+pub use network::{DomainScore, NetworkSettings};
 pub use order::{JobOrder, MovedQueues, QueueBranches, QueueOrder, SubJobOrder, TaskOrder};
 pub use queue::{Admission, Allocatable, Overused};
 pub use report::{JobShares, QueueShare, QueueViews};

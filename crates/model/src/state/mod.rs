@@ -174,6 +174,12 @@ impl State {
         &self.network
     }
 
+    /// Takes the keys of node labels that make domains while there are no HyperNodes, lowest tier first
+    /// (spec/08 §2.3).
+    pub fn set_network_labels(&mut self, labels: &[String]) {
+        self.generation += u64::from(self.network.set_labels(labels));
+    }
+
     /// Reservations of admitted jobs that have a queue, as of [`State::settle_books`].
     pub fn reserved(&self) -> &WideSum {
         &self.reserved
