@@ -33,7 +33,7 @@ const SINGLE: [&str; 10] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 28] = [
+const EMPTIED: [&str; 29] = [
     // First, since policies may refuse that the others are emptied.
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -61,6 +61,7 @@ const EMPTIED: [&str; 28] = [
     "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases",
     "/apis/scheduling.k8s.io/v1/priorityclasses",
     "/api/v1/resourcequotas",
+    "/apis/topology.volcano.sh/v1alpha1/hypernodes",
     "/api/v1/namespaces/mindx-dl/configmaps",
     "/api/v1/namespaces/kube-system/configmaps?labelSelector=mx-consumer-cim",
 ];

@@ -14,6 +14,7 @@ mod faults;
 mod flags;
 mod late_gangs;
 mod live;
+mod network;
 mod outages;
 mod placing;
 mod recovery;
