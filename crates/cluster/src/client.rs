@@ -141,7 +141,7 @@ pub async fn check(clients: &Clients) -> Result<Info, ConnectError> {
 
 /// A token file that ends with a newline, as editors write it, is no header value to the client,
 /// though every other client takes it.
-fn fix_token(config: &mut Config) {
+pub(crate) fn fix_token(config: &mut Config) {
     let Some(path) = &config.auth_info.token_file else {
         return;
     };

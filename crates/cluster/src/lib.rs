@@ -1,4 +1,4 @@
-//! Everything that talks to the API server: watches, effects, the lease.
+//! Everything that talks to the API server: watches, effects, the lease; and to who measures what nodes use.
 
 pub mod client;
 pub mod config_map;
@@ -6,6 +6,7 @@ pub mod contact;
 pub mod controllers;
 pub mod effects;
 pub mod lease;
+pub mod node_usage;
 mod plugin_progress;
 pub mod remote;
 pub mod ring;

@@ -156,6 +156,15 @@ impl Arg<f64> {
         Self::new(name, ArgKind::Float, ArgDefault::Float(default), doc)
     }
 
+    /// A number outside of `min` … `max` is warned about and counts as the default.
+    #[must_use]
+    pub const fn within_or_default(mut self, min: f64, max: f64) -> Self {
+        self.spec.min = Some(min);
+        self.spec.max = Some(max);
+        self.spec.out_of_range = OutOfRange::Default;
+        self
+    }
+
     /// A smaller number is warned about and counts as the default.
     #[must_use]
     pub const fn min_or_default(mut self, min: f64) -> Self {

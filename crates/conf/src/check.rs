@@ -6,14 +6,12 @@
 mod actions;
 mod exclusive;
 mod fields;
+mod metrics;
 mod plugins;
 mod values;
 
-use std::collections::BTreeMap;
-
 use crate::config::{Config, NamedArguments};
 use crate::diagnostic::Findings;
-use crate::duration::parse_go_duration;
 use crate::nearest::nearest;
 use crate::registry::Registry;
 use pumice_yaml::scalar::shorten;
@@ -22,18 +20,6 @@ use pumice_yaml::tree::{Data, YamlNode};
 use fields::{expect_text, fields, report_unknown, wrong_type};
 
 const TOP_KEYS: [&str; 4] = ["actions", "tiers", "configurations", "metrics"];
-
-/// Known keys of `metrics` (spec/01 §2.7).
-pub const METRIC_KEYS: [&str; 8] = [
-    "type",
-    "address",
-    "interval",
-    "tls.insecureSkipVerify",
-    "elasticsearch.index",
-    "elasticsearch.username",
-    "elasticsearch.password",
-    "elasticsearch.hostnameFieldName",
-];
 
 /// Checks one document.
 pub(crate) fn check(document: &YamlNode<'_>, registry: &Registry, found: &mut Findings) -> Config {
@@ -58,12 +44,14 @@ pub(crate) fn check(document: &YamlNode<'_>, registry: &Registry, found: &mut Fi
             }
             "tiers" => {
                 seen_tiers = true;
-                config.tiers = plugins::read_tiers(field.key, field.value, registry, found);
+                let measured = metrics::names_source(document);
+                config.tiers =
+                    plugins::read_tiers(field.key, field.value, registry, measured, found);
             }
             "configurations" => {
                 config.configurations = read_configurations(field.value, registry, found);
             }
-            "metrics" => config.metrics = read_metrics(field.value, found),
+            "metrics" => config.metrics = metrics::read(field.value, found),
             unknown => {
                 report_unknown(found, field.key, "", nearest(unknown, TOP_KEYS));
             }
@@ -171,37 +159,4 @@ fn read_configuration<'n, 'a>(
         },
         name_node,
     ))
-}
-
-fn read_metrics(node: &YamlNode<'_>, found: &mut Findings) -> BTreeMap<String, String> {
-    let Data::Map(_) = &node.data else {
-        if !node.is_null() {
-            let help = "write `type:`, `address:` and so on below `metrics:`";
-            wrong_type(found, node, "`metrics`", "a map", help);
-        }
-        return BTreeMap::new();
-    };
-    let mut metrics = BTreeMap::new();
-    for field in fields(node, found) {
-        if !METRIC_KEYS.contains(&field.name) {
-            report_unknown(
-                found,
-                field.key,
-                " of `metrics`",
-                nearest(field.name, METRIC_KEYS),
-            );
-        }
-        let what = format!("`{}`", shorten(field.name));
-        let Some(text) = expect_text(found, field.value, &what) else {
-            continue;
-        };
-        if field.name == "interval" && parse_go_duration(text).map_or(true, |nanos| nanos <= 0) {
-            let message = format!("`{}` is no positive duration; 30s is used", shorten(text));
-            found
-                .warn("W0404-bad-interval", field.value, message)
-                .help("write `30s` or `1m`");
-        }
-        metrics.insert(field.name.to_owned(), text.to_owned());
-    }
-    metrics
 }

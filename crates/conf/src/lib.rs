@@ -19,6 +19,7 @@ mod config;
 mod diagnostic;
 mod duration;
 mod file;
+mod metrics;
 mod nearest;
 mod registry;
 pub mod reload;
@@ -27,11 +28,13 @@ pub use arg::{
     AnyValue, Arg, ArgMap, ArgMaps, FormedText, GoDuration, OneOf, ReadArg, Text, TextMaps,
 };
 pub use arguments::{Arguments, Value};
-pub use check::METRIC_KEYS;
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
 pub use diagnostic::{Diagnostic, Severity};
 pub use duration::{DurationError, parse_go_duration};
 pub use file::{parse, parse_bytes, parse_node};
+pub use metrics::{
+    HttpSource, METRIC_KEYS, METRIC_TYPES, UsageSource, UsageSourceKind, usage_source,
+};
 pub use nearest::nearest;
 pub use registry::{
     ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, OutOfRange, PluginConflict,

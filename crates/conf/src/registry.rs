@@ -210,6 +210,8 @@ pub struct PluginSpec {
     pub conflicts: &'static [PluginConflict],
     /// What to tell people who leave it out.
     pub missed: Option<PluginMissed>,
+    /// It does nothing unless somebody measures what nodes use.
+    pub reads_usage: bool,
     /// False when Volcano has it and this version of Pumice does not.
     pub built: bool,
 }
@@ -223,6 +225,7 @@ impl PluginSpec {
         exclusive: &[],
         conflicts: &[],
         missed: None,
+        reads_usage: false,
         built: true,
     };
 }

@@ -11,7 +11,7 @@ use pumice_admin::conf_watch::{self, ReloadTimes};
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::config_map;
 use pumice_conf::reload::{self, Reload};
-use pumice_conf::{CONF_KEY, DEFAULT_CONF, Diagnostic};
+use pumice_conf::{CONF_KEY, Config, DEFAULT_CONF, Diagnostic, UsageSource, usage_source};
 use pumice_decider::{DeviceConfigPlace, device_config_place, report_places};
 use pumice_devices::ReportPlace;
 use pumice_engine::REGISTRY;
@@ -64,6 +64,16 @@ impl ConfProblem {
     }
 }
 
+/// A configuration as a page shows it: without a password.
+fn shown(config: &Config) -> serde_json::Value {
+    let mut json = serde_json::to_value(config).unwrap_or_default();
+    let password = json.pointer_mut("/metrics/elasticsearch.password");
+    password
+        .into_iter()
+        .for_each(|text| *text = "(hidden)".into());
+    json
+}
+
 fn brief(diagnostics: &[Diagnostic]) -> String {
     let all: Vec<String> = diagnostics.iter().map(Diagnostic::brief).collect();
     all.join("; ")
@@ -81,6 +91,8 @@ pub struct ConfFollower {
     pub devices: cell::Sender<DeviceConfigPlace>,
     /// ConfigMaps about the devices of nodes that the configuration in use has need of.
     pub reports: cell::Sender<Vec<ReportPlace>>,
+    /// Who measures what nodes use, in the configuration in use.
+    pub usage: cell::Sender<Option<UsageSource>>,
     /// For the probes.
     pub status: Arc<DaemonStatus>,
     /// For `/configz`.
@@ -180,9 +192,10 @@ impl ConfFollower {
                     tracing::warn!("{}", finding.render(&self.name));
                 }
                 tracing::info!(%hash, "configuration in use: {}", self.name);
-                let json = serde_json::to_value(&config).unwrap_or_default();
+                let json = shown(&config);
                 let (place, reports) = (device_config_place(&config), report_places(&config));
                 let text = String::from_utf8_lossy(bytes).into_owned();
+                let usage = usage_source(&config.metrics);
                 let command = DecideCommand::Configure { config, text };
                 if self.core.send(command).await.is_err() {
                     return None;
@@ -196,6 +209,11 @@ impl ConfFollower {
                 self.reports.send_if_modified(|known| {
                     let moved = *known != reports;
                     *known = reports;
+                    moved
+                });
+                self.usage.send_if_modified(|known| {
+                    let moved = *known != usage;
+                    *known = usage;
                     moved
                 });
                 self.used(hash, json, before.is_some());

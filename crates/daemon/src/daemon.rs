@@ -27,6 +27,7 @@ use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
 use crate::journal::Journal;
 use crate::node_reports;
+use crate::node_usage::UsageFollower;
 use crate::notices::{self, Notice, Notices};
 use crate::publish::{Meters, Out, Publisher};
 use crate::settings::DaemonSettings;
@@ -415,6 +416,17 @@ impl Daemon {
         let (reports, places) = cell::channel(Vec::new());
         let reads = self.clients.reads.clone();
         tokio::spawn(node_reports::follow(reads, places, core.clone()));
+        let (usage, source_of_usage) = cell::channel(None);
+        let usage_follower = UsageFollower {
+            api: self.clients.reads.clone(),
+            user_agent: PROGRAM.to_owned(),
+            source: source_of_usage,
+            core: core.clone(),
+            metrics: Arc::clone(&self.metrics),
+            notices: notices.clone(),
+            clock: self.clock,
+        };
+        tokio::spawn(usage_follower.run());
         let follower = ConfFollower {
             name: conf::name(source),
             strict: self
@@ -425,6 +437,7 @@ impl Daemon {
             core,
             devices,
             reports,
+            usage,
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             metrics: Arc::clone(&self.metrics),

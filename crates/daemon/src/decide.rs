@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
 use crate::publish::Publisher;
+use pumice_model::object::NodeUsage;
 use pumice_process::DaemonStatus;
 
 /// Most inputs applied before the next look at everything else.
@@ -71,6 +72,8 @@ pub enum DecideCommand {
         /// What is new.
         news: ReportNews,
     },
+    /// What was measured of the use of nodes, by name.
+    NodeUsage(Vec<(String, NodeUsage)>),
     /// Decide nothing any more. The answer comes after all outcomes sent before were taken in.
     Rest(oneshot::Sender<()>),
 }
@@ -247,6 +250,7 @@ impl DecideLoop {
             DecideCommand::NodeReports { place, news } => {
                 self.decider.set_node_reports(&place, news);
             }
+            DecideCommand::NodeUsage(measured) => self.decider.set_node_usage(measured),
             DecideCommand::Rest(reply) => {
                 self.decider.rest();
                 // What the outcomes before it asked for goes out before the answer.

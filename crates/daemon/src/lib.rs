@@ -22,6 +22,7 @@ mod dump;
 mod flags;
 mod journal;
 mod node_reports;
+mod node_usage;
 mod notices;
 mod publish;
 mod settings;

@@ -34,6 +34,8 @@ pub enum Topic {
     ConfigurationWarnings,
     /// Custom resource definitions are missing.
     MissingDefinitions,
+    /// The source of node usage tells nothing.
+    NoNodeUsage,
 }
 
 impl Topic {
@@ -42,7 +44,16 @@ impl Topic {
             Self::InvalidConfiguration => "InvalidConfiguration",
             Self::ConfigurationWarnings => "ConfigurationWarnings",
             Self::MissingDefinitions => "MissingDefinitions",
+            Self::NoNodeUsage => "NoNodeUsage",
         }
+    }
+
+    /// It is about the text of the configuration, which tells the UID of its ConfigMap.
+    fn is_of_configuration(self) -> bool {
+        matches!(
+            self,
+            Self::InvalidConfiguration | Self::ConfigurationWarnings
+        )
     }
 
     /// What is said when the matter is settled.
@@ -51,6 +62,10 @@ impl Topic {
             Self::InvalidConfiguration => Some(("ConfigurationInUse", "it is valid again")),
             Self::ConfigurationWarnings => None,
             Self::MissingDefinitions => Some(("DefinitionsInstalled", "they are installed now")),
+            Self::NoNodeUsage => Some((
+                "NodeUsageMeasured",
+                "the source of node usage answers again",
+            )),
         }
     }
 }
@@ -151,7 +166,7 @@ impl Notices {
     /// The objects an operator would look at.
     async fn owners(&self, topic: Topic, uid: &str) -> Vec<ObjectRef> {
         match &self.source {
-            ConfSource::ConfigMap(namespace, name) if topic != Topic::MissingDefinitions => {
+            ConfSource::ConfigMap(namespace, name) if topic.is_of_configuration() => {
                 vec![config_map(namespace, name, uid)]
             }
             source => self.own_pod(source).await,

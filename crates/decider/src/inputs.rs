@@ -4,7 +4,7 @@ use pumice_conf::Config;
 use pumice_controllers::shard::ShardView;
 use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
-use pumice_model::object::{NodeObject, Shard};
+use pumice_model::object::{NodeObject, NodeUsage, Shard};
 use pumice_model::{Delta, NoteAbout};
 
 use crate::node_reports::ReportNews;
@@ -51,6 +51,9 @@ impl Decider {
         }
         self.synced = true;
         self.changed = true;
+        // Nodes may have come after what was measured of them.
+        let measured = std::mem::take(&mut self.measured);
+        self.set_node_usage(measured);
     }
 
     /// Whether this replica may write at this moment.
@@ -124,6 +127,35 @@ impl Decider {
         }
         for delta in told.deltas {
             self.engine.apply(delta);
+        }
+        self.changed = true;
+    }
+
+    /// What was measured of the use of nodes, by name.
+    pub fn set_node_usage(&mut self, measured: Vec<(String, NodeUsage)>) {
+        let nodes = self.engine.state().nodes();
+        let is_known = |(node, _): &(String, NodeUsage)| nodes.find(node).is_some();
+        let is_known = measured.iter().any(is_known);
+        if let Some((name, _)) = measured.first().filter(|_| self.synced && !is_known) {
+            if !std::mem::replace(&mut self.measures_strangers, true) {
+                let count = measured.len();
+                let text = format!(
+                    "the source of node usage tells of {count} nodes by names that no node has, such as \
+                     {name}: it has to name nodes as the API server does"
+                );
+                self.log(LogLevel::Warning, text);
+            }
+        } else if is_known {
+            self.measures_strangers = false;
+        }
+        for (node, usage) in &measured {
+            self.engine.apply(Delta::NodeUsage {
+                node: node.clone(),
+                usage: Some(*usage),
+            });
+        }
+        if !self.synced {
+            self.measured = measured;
         }
         self.changed = true;
     }

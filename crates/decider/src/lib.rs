@@ -35,6 +35,7 @@ use pumice_conf::Config;
 use pumice_controllers::shard::ShardStatus;
 use pumice_engine::Engine;
 use pumice_model::Delta;
+use pumice_model::object::NodeUsage;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
@@ -100,6 +101,10 @@ pub struct Decider {
     device_config: (DeviceConfigPlace, bool),
     /// What ConfigMaps about nodes tell of.
     reports: NodeReports,
+    /// What was measured of nodes, until all are known.
+    measured: Vec<(String, NodeUsage)>,
+    /// What is measured is told by names that no node has, and that was said.
+    measures_strangers: bool,
     /// Every first list is complete.
     synced: bool,
     leader: bool,
@@ -140,6 +145,8 @@ impl Decider {
             configured: false,
             device_config: (None, true),
             reports: NodeReports::default(),
+            measured: Vec::new(),
+            measures_strangers: false,
             synced: false,
             leader: false,
             followed: true,

@@ -544,3 +544,41 @@ fn the_arguments_say_where_it_is_if_devices_are_shared_at_all() {
         assert_eq!(found, wanted);
     }
 }
+
+fn measured(node: &str) -> Vec<(String, NodeUsage)> {
+    let usage = NodeUsage {
+        cpu: 50_000,
+        memory: 50_000,
+        at_s: 100,
+    };
+    vec![(node.to_owned(), usage)]
+}
+
+#[test]
+fn what_was_measured_before_nodes_were_known_counts_once_they_are() {
+    let mut bench = Bench::new([]);
+    bench.decider.synced = false;
+    bench.decider.set_node_usage(measured("n1"));
+    bench.apply(node("n1", 2000));
+    bench.decider.set_synced();
+    let nodes = bench.decider.engine.state().nodes();
+    let n1 = nodes.find("n1").expect("a node");
+    assert!(nodes.usage(n1).is_some());
+}
+
+#[test]
+fn a_source_that_names_no_node_is_told_of_once() {
+    let mut bench = Bench::new([node("n1", 2000)]);
+    let mut logged = |name: &str| {
+        bench.decider.set_node_usage(measured(name));
+        let effects = bench.decider.take_effects();
+        let logs = effects
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Log(_)));
+        logs.count()
+    };
+    assert_eq!(logged("10.0.0.1:9100"), 1);
+    assert_eq!(logged("10.0.0.1:9100"), 0);
+    assert_eq!(logged("n1"), 0);
+    assert_eq!(logged("10.0.0.1:9100"), 1);
+}

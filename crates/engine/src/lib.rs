@@ -441,7 +441,7 @@ impl Engine {
         let release_s = self.state.next_release_s().into_iter();
         let due_s = [self.report_log.due_s(), self.partial.setbacks.next_s];
         let others_s = [
-            self.plugins.wake_at_s(),
+            self.plugins_wake_at_s(),
             self.sleepers.check_due_s(),
             self.nominations.next_s(),
         ];
@@ -450,9 +450,10 @@ impl Engine {
     }
 
     /// When a cycle may decide something although nothing happens, because a plugin's answers change
-    /// with time. Seconds since the epoch.
+    /// with time, or what was measured of a node becomes old. Seconds since the epoch.
     pub fn plugins_wake_at_s(&self) -> Option<i64> {
-        self.plugins.wake_at_s()
+        let old_s = self.state.nodes().usage_old_from_s();
+        old_s.into_iter().chain(self.plugins.wake_at_s()).min()
     }
 
     /// Runs one cycle at `now_s` (seconds since the epoch).
@@ -464,6 +465,7 @@ impl Engine {
     pub fn cycle_observed(&mut self, now_s: i64, observer: &mut dyn Observer) -> Decisions {
         self.now_s = now_s;
         self.state.release_holds(now_s);
+        self.state.forget_old_usage(now_s);
         let is_due = |at_s: Option<i64>| at_s.is_some_and(|at_s| at_s <= now_s);
         let time_matters = is_due(self.plugins.wake_at_s());
         let check_due = is_due(self.sleepers.check_due_s());

@@ -25,6 +25,7 @@ mod device;
 mod group;
 mod hyper_node;
 mod image;
+mod measured;
 mod meta;
 mod node;
 mod pod;
@@ -45,6 +46,9 @@ pub use claim::{
 };
 pub use group::pod_group;
 pub use hyper_node::hyper_node;
+pub use measured::{
+    Measured, UsageNews, node_usages, of_custom_metrics, of_elasticsearch, of_prometheus,
+};
 pub use node::node;
 pub use pod::{Options, pod};
 pub use problem::ObjectProblem;

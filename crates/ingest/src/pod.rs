@@ -85,6 +85,8 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
     out.request = request.amounts;
     out.nonzero_cpu_milli = request.nonzero_cpu_milli;
     out.nonzero_memory_bytes = request.nonzero_memory_bytes;
+    out.burst_cpu_milli = request::burst(spec, "cpu", |amount| amount.milli_ceil());
+    out.burst_memory_bytes = request::burst(spec, "memory", |amount| amount.whole_ceil());
     problems.or(out)
 }
 

@@ -9,10 +9,13 @@
 //!
 //! Sums are exact; rounding to stored units happens once, at the end.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{
     Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements,
 };
-use pumice_api::quantity::Quantity;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as WireQuantity;
+use pumice_api::quantity::{self, Quantity};
 use pumice_api::request::{Exact, Needs, add, is_pod_level, max_with};
 use pumice_model::object::Amounts;
 use pumice_model::resource::MAX_AMOUNT;
@@ -61,6 +64,26 @@ pub(crate) fn request<'a>(
         nonzero_cpu_milli: nonzero("cpu").milli_ceil().min(MAX_AMOUNT),
         nonzero_memory_bytes: nonzero("memory").whole_ceil().min(MAX_AMOUNT),
     }
+}
+
+/// By how much limits of containers and sidecars are above what they ask for. What cannot be read counts as
+/// nothing here: reading the request tells of it.
+pub(crate) fn burst(spec: &PodSpec, name: &str, stored: impl Fn(Quantity) -> i64) -> i64 {
+    let init = spec.init_containers.iter().flatten();
+    let sidecars = init.filter(|container| container.restart_policy.as_deref() == Some("Always"));
+    let all = spec.containers.iter().chain(sidecars);
+    let amount = |amounts: Option<&BTreeMap<String, WireQuantity>>| {
+        let text = &amounts?.get(name)?.0;
+        Some(stored(quantity::parse(text).ok()?))
+    };
+    let above = all.filter_map(|container| {
+        let resources = container.resources.as_ref()?;
+        let limit = amount(resources.limits.as_ref())?;
+        // The API server sets a missing request to the limit.
+        let request = amount(resources.requests.as_ref()).unwrap_or(limit);
+        Some(limit.saturating_sub(request).max(0))
+    });
+    above.fold(0, i64::saturating_add).min(MAX_AMOUNT)
 }
 
 fn read_needs<'a>(

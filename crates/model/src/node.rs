@@ -131,6 +131,8 @@ pub struct Nodes {
     pub devices: Vec<NodeDevices>,
     usage: Vec<Option<NodeUsage>>,
     usage_epoch: u64,
+    /// No usage is old before that, seconds since the epoch; none where nothing is known.
+    usage_old_from_s: Option<i64>,
     ports: Vec<Held<HostPort>>,
     attached: Vec<Attached>,
     tasks: Vec<Vec<TaskIx>>,
@@ -230,8 +232,33 @@ impl Nodes {
         }
         self.usage[node.at()] = usage;
         self.usage_epoch += 1;
+        let old_from_s = usage.map(|usage| usage.is_old_from_s());
+        let all = self.usage_old_from_s.into_iter().chain(old_from_s);
+        self.usage_old_from_s = all.min();
         self.touch(node);
         true
+    }
+
+    /// When some usage may become old, seconds since the epoch.
+    pub fn usage_old_from_s(&self) -> Option<i64> {
+        self.usage_old_from_s
+    }
+
+    /// Forgets what is old at `now_s`, seconds since the epoch; whether anything was.
+    pub(crate) fn forget_old_usage(&mut self, now_s: i64) -> bool {
+        if self.usage_old_from_s.is_none_or(|old_s| old_s > now_s) {
+            return false;
+        }
+        let old_from_s = |usage: Option<NodeUsage>| usage.map(|usage| usage.is_old_from_s());
+        let mut forgot = false;
+        for at in 0..self.usage.len() {
+            if old_from_s(self.usage[at]).is_some_and(|old_s| old_s <= now_s) {
+                forgot |= self.set_usage(NodeIx(at as u32), None);
+            }
+        }
+        let known = self.usage.iter().copied();
+        self.usage_old_from_s = known.filter_map(old_from_s).min();
+        forgot
     }
 
     /// Changes whenever a node appears, goes, or changes in more than its load.

@@ -43,6 +43,14 @@ pub struct NodeUsage {
     pub at_s: i64,
 }
 
+impl NodeUsage {
+    /// From when on it is too old to say anything, seconds since the epoch (spec/02 §21.1).
+    pub fn is_old_from_s(&self) -> i64 {
+        const LASTS_S: i64 = 300;
+        self.at_s.saturating_add(LASTS_S + 1)
+    }
+}
+
 /// A node, from `v1/Node` and its annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -390,6 +398,11 @@ pub struct PodObject {
     pub nonzero_cpu_milli: i64,
     /// memory in bytes, with 200 MiB for every container without a memory request.
     pub nonzero_memory_bytes: i64,
+    /// cpu in milli-cores by which limits of containers and sidecars are above their requests; a container
+    /// without a limit adds nothing.
+    pub burst_cpu_milli: i64,
+    /// Likewise memory in bytes.
+    pub burst_memory_bytes: i64,
     /// Host ports of containers and sidecars.
     pub host_ports: Vec<HostPort>,
     /// Images of init containers, containers and image volumes, with tag.

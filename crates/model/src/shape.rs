@@ -91,6 +91,10 @@ pub struct Shape {
     pub nonzero_cpu_milli: i64,
     /// memory in bytes with defaults for containers without a request.
     pub nonzero_memory_bytes: i64,
+    /// cpu in milli-cores by which limits are above requests.
+    pub burst_cpu_milli: i64,
+    /// memory in bytes by which limits are above requests.
+    pub burst_memory_bytes: i64,
     /// Host ports.
     pub ports: Vec<HostPort>,
     /// Rules.
@@ -211,6 +215,8 @@ impl Shapes {
             uncounted,
             nonzero_cpu_milli: pod.nonzero_cpu_milli,
             nonzero_memory_bytes: pod.nonzero_memory_bytes,
+            burst_cpu_milli: pod.burst_cpu_milli,
+            burst_memory_bytes: pod.burst_memory_bytes,
             ports: pod.host_ports.clone(),
             rules: RulesIx(rules),
         };

@@ -4,7 +4,7 @@
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota · tdm
-//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm
+//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage
 //!   nodes of a job    task-topology · network-topology-aware
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -44,8 +44,9 @@ pub mod sla;
 pub mod task_topology;
 pub mod tdm;
 mod topology_spread;
+pub mod usage;
 
-use pumice_conf::{Config, PluginConf};
+use pumice_conf::{Arguments, Config, PluginConf, Value};
 use pumice_devices::Settings;
 use pumice_framework::plugins::Member;
 use pumice_framework::{Plugin, Plugins, ReasonTable};
@@ -84,21 +85,31 @@ pub fn device_settings(conf: &Config) -> Settings {
 fn make(conf: &Config, plugin: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
     let entry = registry::find(&plugin.name)?;
     let build = entry.build?;
-    let beside = entry
-        .configuration
-        .and_then(|name| conf.configuration(name));
-    let Some(beside) = beside else {
-        return Some(build(plugin, reasons));
-    };
-    let is_own = |name: &str| entry.spec.args.iter().any(|arg| arg.name == name);
-    let beside = beside.iter().filter(|(name, _)| !is_own(name));
-    let own = plugin.arguments.iter().chain(beside);
-    let arguments = own.map(|(name, value)| (name.to_owned(), value.clone()));
     let plugin = PluginConf {
-        arguments: arguments.collect(),
+        arguments: arguments_of(entry, plugin, conf),
         ..plugin.clone()
     };
     Some(build(&plugin, reasons))
+}
+
+/// What a plugin reads: its own arguments, those of the entry of `configurations` that it has, and how often
+/// nodes are measured as `metrics.interval`.
+fn arguments_of(entry: &PluginEntry, plugin: &PluginConf, conf: &Config) -> Arguments {
+    let beside = entry
+        .configuration
+        .and_then(|name| conf.configuration(name));
+    let is_own = |name: &str| entry.spec.args.iter().any(|arg| arg.name == name);
+    let beside = beside.into_iter().flat_map(Arguments::iter);
+    let beside = beside.filter(|(name, _)| !is_own(name));
+    let own = plugin.arguments.iter().chain(beside);
+    let arguments = own.map(|(name, value)| (name.to_owned(), value.clone()));
+    let interval = conf
+        .metrics
+        .get("interval")
+        .filter(|_| entry.spec.reads_usage);
+    let interval =
+        interval.map(|text| (usage::INTERVAL.name().to_owned(), Value::Str(text.clone())));
+    arguments.chain(interval).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, gang, network_topology_aware, nodegroup,
     nodeorder, overcommit, pdb, predicates, priority, proportion, rescheduling,
-    resource_strategy_fit, resourcequota, sla, task_topology, tdm,
+    resource_strategy_fit, resourcequota, sla, task_topology, tdm, usage,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -117,7 +117,7 @@ const LIST: [PluginEntry; 24] = [
     PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
     task_topology::ENTRY,
     network_topology_aware::ENTRY,
-    PluginEntry::not_built("usage", "Scores and filters nodes by their measured usage."),
+    usage::ENTRY,
     rescheduling::ENTRY,
     cdp::ENTRY,
     PluginEntry::not_built("extender", "Asks an HTTP service."),

@@ -24,9 +24,6 @@ use crate::period::{self, Period};
 use crate::registry::PluginEntry;
 use utilisation::{DIMENSIONS, Dimensions, Utilisation};
 
-/// Usage that was measured longer ago does not count.
-pub(crate) const STALE_S: i64 = 300;
-
 const INTERVAL: Arg<FormedText> =
     Arg::formed("interval", PERIOD_FORM, "5m", "How often pods are evicted.");
 const METRICS_PERIOD: Arg<FormedText> = Arg::formed(
@@ -115,6 +112,7 @@ pub const SPEC: PluginSpec = PluginSpec {
     name: "rescheduling",
     summary: "Evicts pods from nodes that are used much where others are used little.",
     args: &[INTERVAL.spec(), METRICS_PERIOD.spec(), STRATEGIES.spec()],
+    reads_usage: true,
     ..PluginSpec::PLAIN
 };
 
@@ -291,7 +289,7 @@ impl Rescheduling {
         let nodes = state.nodes().indices();
         let measured = nodes.filter_map(|node| {
             let usage = state.nodes().usage(node)?;
-            let is_fresh = usage.at_s >= self.now_s.saturating_sub(STALE_S)
+            let is_fresh = usage.is_old_from_s() > self.now_s
                 && self
                     .evicted_s
                     .is_none_or(|evicted_s| usage.at_s > evicted_s);

@@ -323,6 +323,16 @@ impl Metrics {
         set(&self.families.config_warnings, &[], count as f64);
     }
 
+    /// Whether the source of node usage answered last, or there is none.
+    pub fn usage_source_up(&self, up: bool) {
+        set(&self.families.usage_source_up, &[], f64::from(u8::from(up)));
+    }
+
+    /// Of how many nodes it told.
+    pub fn usage_nodes(&self, count: usize) {
+        set(&self.families.usage_nodes, &[], count as f64);
+    }
+
     /// The hash of the configuration in use; it replaces the one before.
     pub fn config_in_use(&self, hash: &str) {
         self.families.config_info.reset();

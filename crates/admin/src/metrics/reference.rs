@@ -285,6 +285,10 @@ families! {
         "1 when the configuration last read is in use, 0 when it was rejected.";
     config_warnings: gauge "pumice_config_warnings" []
         "Warnings about the configuration in use.";
+    usage_source_up: gauge "pumice_node_usage_source_up" []
+        "1 when the source of node usage answered last, or none is configured; 0 when it did not.";
+    usage_nodes: gauge "pumice_node_usage_nodes" []
+        "Nodes whose use the source told when it answered last.";
     config_info: gauge "pumice_config_info" ["hash"]
         "Always 1; the label is the hash of the configuration in use.";
     config_reloads: counter "pumice_config_reloads_total" ["result"]

@@ -26,6 +26,7 @@ pub(super) fn read_tiers(
     key: &YamlNode<'_>,
     value: &YamlNode<'_>,
     registry: &Registry,
+    measured: bool,
     found: &mut Findings,
 ) -> Vec<Tier> {
     let tiers = match &value.data {
@@ -53,8 +54,22 @@ pub(super) fn read_tiers(
     for plugin in registry.plugins {
         check_conflicts(plugin, &listed, found);
         check_missed(key, plugin, &listed, found);
+        if let Some(place) = listed.names.get(plugin.name)
+            && plugin.reads_usage
+            && !measured
+        {
+            report_unmeasured(*place, plugin.name, found);
+        }
     }
     read
+}
+
+/// Warns of a plugin that does nothing.
+fn report_unmeasured(place: TextRange, name: &str, found: &mut Findings) {
+    let message = format!("`{name}` does nothing: nobody measures what nodes use");
+    found
+        .warn("W0112-no-usage", place, message)
+        .help("name a source in `metrics`, such as `type: prometheus` with its `address`");
 }
 
 /// Warns that no plugin takes part in any decision.

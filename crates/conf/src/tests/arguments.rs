@@ -313,14 +313,15 @@ fn metrics_take_any_scalar_as_its_text() {
     let text = "actions: allocate\n\
                 tiers: [{plugins: [{name: gang}]}]\n\
                 metrics: {type: prometheus, interval: 30s, \
-                          tls.insecureSkipVerify: true, address: 017}\n";
+                          tls.insecureSkipVerify: true, address: http://p:9090, elasticsearch.index: 017}\n";
     let metrics = clean(text).metrics;
     let pairs: Vec<_> = metrics
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()))
         .collect();
     let expected = [
-        ("address", "017"),
+        ("address", "http://p:9090"),
+        ("elasticsearch.index", "017"),
         ("interval", "30s"),
         ("tls.insecureSkipVerify", "true"),
         ("type", "prometheus"),

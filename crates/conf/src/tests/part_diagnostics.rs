@@ -308,6 +308,34 @@ fn problems_of_metrics_are_reported() {
               |            ^
         "#]],
     );
+    for (metrics, expected) in [
+        (
+            "{type: promotheus}",
+            "E0405-unknown-source]: `promotheus` is no source",
+        ),
+        (
+            "{type: prometheus}",
+            "E0406-no-address]: the source has no `address`",
+        ),
+        (
+            "{type: elasticsearch, address: db:9200}",
+            "E0407-bad-address]: `db:9200` is no URL",
+        ),
+        (
+            "{type: prometheus, address: \"http:///x\"}",
+            "E0407-bad-address]: `http:///x` names no host",
+        ),
+        (
+            "{type: prometheus, address: \"http://me:pw@h\"}",
+            "has a user in it",
+        ),
+        ("{type: prometheus_adaptor}", ""),
+        ("{type: prometheus, address: \"https://h:9090/x\"}", ""),
+    ] {
+        let told = render(&format!("{ACTIONS}{TIERS}metrics: {metrics}\n"));
+        assert_eq!(told.is_empty(), expected.is_empty(), "{metrics}: {told}");
+        assert!(told.contains(expected), "{metrics}: {told}");
+    }
     check(
         &format!("{ACTIONS}{TIERS}configurations: {{}}\nmetrics: []\n"),
         expect![[r#"

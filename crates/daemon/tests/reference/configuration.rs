@@ -21,7 +21,7 @@ fn the_page_of_the_configuration_is_what_the_lists_say() {
         | `actions` | names of actions, separated by commas; they run in this order |\n\
         | `tiers` | a list of `plugins`; earlier tiers, and within a tier earlier plugins, decide first |\n\
         | `configurations` | arguments of actions: a list of `name` and `arguments` |\n\
-        | `metrics` | source of node usage; no plugin that is built reads it yet |\n";
+        | `metrics` | [who measures what nodes use](#keys-of-metrics) |\n";
     let _ = write!(
         page,
         "\nWithout a file:\n\n```yaml\n{DEFAULT_CONF}```\n\n\
@@ -30,9 +30,10 @@ fn the_page_of_the_configuration_is_what_the_lists_say() {
     actions(&mut page);
     plugins(&mut page);
     switches(&mut page);
-    page += "\n## Keys of `metrics`\n\n";
-    let keys: Vec<String> = METRIC_KEYS.iter().map(|key| code(key)).collect();
-    let _ = writeln!(page, "{}", keys.join(", "));
+    page += "\n## Keys of `metrics`\n\n| key | what it does |\n|---|---|\n";
+    for (key, doc) in METRIC_KEYS {
+        let _ = writeln!(page, "| {} | {doc} |", code(key));
+    }
     hold("docs/reference/configuration.md", &page);
 }
 

@@ -118,7 +118,7 @@ fn schema() -> Value {
     let names = names.join("|");
     let metrics: Map<String, Value> = METRIC_KEYS
         .iter()
-        .map(|key| {
+        .map(|(key, _)| {
             (
                 (*key).to_owned(),
                 json!({"type": ["string", "number", "boolean"]}),
@@ -246,7 +246,7 @@ fn the_schema_accepts_what_a_strict_check_accepts() {
         with("name: proportion")
             + "configurations:\n- name: init-params\n  arguments: {anything: [1]}\n",
         with("name: proportion")
-            + "metrics: {type: prometheus, interval: 30s, tls.insecureSkipVerify: true}\n",
+            + "metrics: {type: prometheus, address: http://p:9090, interval: 30s, tls.insecureSkipVerify: true}\n",
         with("name: binpakc"),
         with("name: capacity"),
         with("names: binpack"),

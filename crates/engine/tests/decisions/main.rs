@@ -24,6 +24,7 @@ mod reports;
 mod shuffle;
 mod sleep;
 mod ties;
+mod usage;
 mod victims;
 mod victims_told;
 mod views;

@@ -105,6 +105,12 @@ impl State {
         self.generation += u64::from(is_new);
     }
 
+    /// Measurements that are old at `now_s`, seconds since the epoch, say nothing any more.
+    pub fn forget_old_usage(&mut self, now_s: i64) {
+        let forgot = self.nodes.forget_old_usage(now_s);
+        self.generation += u64::from(forgot);
+    }
+
     fn apply_priority_class(&mut self, class: PriorityClassObject) {
         let name = class.name.clone();
         if self.priority_classes.insert(name.clone(), class.clone()) != Some(class) {

@@ -182,6 +182,8 @@ impl State {
             request: self.request(shape),
             nonzero_cpu_milli: shape.nonzero_cpu_milli,
             nonzero_memory_bytes: shape.nonzero_memory_bytes,
+            burst_cpu_milli: shape.burst_cpu_milli,
+            burst_memory_bytes: shape.burst_memory_bytes,
             host_ports: shape.ports.clone(),
             images: rules.images.clone(),
             container_count: rules.container_count,

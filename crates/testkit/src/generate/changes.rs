@@ -51,6 +51,8 @@ enum Kind {
     DeviceConfig,
     /// The one controller that makes PodGroups.
     GroupController,
+    /// What was measured of a node, which is there.
+    Usage,
 }
 
 fn identity(object: &Delta) -> Option<(Kind, String)> {
@@ -80,6 +82,7 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
             namespace, name, ..
         } => (Kind::DeviceConfig, format!("{namespace}/{name}")),
         Delta::GroupController(Some(_)) => (Kind::GroupController, String::new()),
+        Delta::NodeUsage { node, .. } => (Kind::Usage, node.clone()),
         _ => return None,
     })
 }
@@ -116,6 +119,7 @@ fn deletion(object: &Delta) -> Option<Delta> {
             name,
             text: None,
         },
+        Delta::NodeUsage { node, .. } => Delta::NodeUsage { node, usage: None },
         _ => return None,
     })
 }
@@ -246,6 +250,9 @@ impl Changing {
 
     /// Something happens; what is told about it.
     pub fn step(&mut self) -> Vec<Delta> {
+        if let Some(told) = self.change_usage() {
+            return told;
+        }
         if self.theme.mindcluster && self.rng.one_in(3) {
             return match self.rng.below(3) {
                 0 => self.change_report(),
@@ -275,6 +282,9 @@ impl Changing {
 
     /// Likewise, but only pods and PodGroups come, change and go.
     pub fn calm_step(&mut self) -> Vec<Delta> {
+        if let Some(told) = self.change_usage() {
+            return told;
+        }
         if self.theme.mindcluster && self.rng.one_in(4) {
             return self.serve();
         }
@@ -312,6 +322,10 @@ impl Changing {
     }
 
     fn remove(&mut self, kind: Kind, name: &str) -> Vec<Delta> {
+        if kind == Kind::Node {
+            // It takes along what was measured of it.
+            self.objects.remove(&(Kind::Usage, name.to_owned()));
+        }
         let object = self.objects.remove(&(kind, name.to_owned()));
         object.as_ref().and_then(deletion).into_iter().collect()
     }
@@ -452,6 +466,25 @@ impl Changing {
     }
 
     /// A pod of another scheduler appears, on a node.
+    /// Now and then: some nodes are measured, or one is not any more.
+    fn change_usage(&mut self) -> Option<Vec<Delta>> {
+        // A source of its own: everything else is the same with and without it.
+        let mut own = Rng::new(self.rng.clone().next(), 43);
+        if !own.one_in(8) {
+            return None;
+        }
+        self.rng.next();
+        if own.one_in(5) {
+            return Some(self.delete(Kind::Usage));
+        }
+        let nodes = self.nodes();
+        let nodes = nodes
+            .into_iter()
+            .map(|node| Delta::NodeApply(Box::new(node)));
+        let measured = super::usage(&mut own, &nodes.collect::<Vec<_>>());
+        Some(measured.into_iter().map(|usage| self.put(usage)).collect())
+    }
+
     fn new_bound_pod(&mut self) -> Vec<Delta> {
         self.named += 1;
         let (nodes, known) = (self.nodes(), self.pods());

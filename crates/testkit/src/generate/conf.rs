@@ -96,6 +96,12 @@ const RARE: &[Rare] = &[
         write: task_topology,
     },
     Rare {
+        name: "usage",
+        odds: 4,
+        stream: 39,
+        write: usage,
+    },
+    Rare {
         name: NETWORK,
         odds: 8,
         stream: 41,
@@ -154,6 +160,9 @@ fn random_conf(rng: &mut Rng) -> String {
         }
         arguments(rng, name, &mut text);
         starts_tier = rng.one_in(3);
+    }
+    if let Some((own, _)) = rare.iter_mut().find(|(_, it)| it.name == "usage") {
+        metrics(own, &mut text);
     }
     text
 }
@@ -294,6 +303,51 @@ fn node_groups(rng: &mut Rng, text: &mut String) {
     let (strict, ordered) = (rng.one_in(2), rng.one_in(2));
     let _ = writeln!(text, "    arguments:\n      strict: {strict}");
     let _ = writeln!(text, "      enablePreferredOrder: {ordered}");
+}
+
+/// Of `usage`: one in how many configurations has it, key, values.
+const USAGE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
+    (3, "usage.weight", &["0", "1", "20", "-1"]),
+    (4, "cpu.weight", &["0", "3"]),
+    (4, "memory.weight", &["0", "2"]),
+    (
+        6,
+        "thresholds",
+        &["{cpu: 50}", "{mem: 50, cpu: 101}", "{cpu: 100, mem: 100}"],
+    ),
+    (4, "estimator.request_ratio", &["0", "1", "0.35", "2"]),
+    (3, "estimator.burst_ratio", &["1", "0.3"]),
+    (4, "estimator.risk_threshold", &["0", "0.3", "1"]),
+    (4, "estimator.risk_factor", &["1", "2.5", "0.5"]),
+];
+
+/// Switches and arguments of `usage`.
+pub(super) fn usage(rng: &mut Rng, text: &mut String) {
+    for key in ["enablePredicate", "enableNodeOrder"] {
+        if rng.one_in(8) {
+            let _ = writeln!(text, "    {key}: false");
+        }
+    }
+    let mut lines = String::new();
+    for (odds, key, values) in USAGE_ARGUMENTS {
+        if rng.one_in(*odds) {
+            let _ = writeln!(lines, "      {key}: {}", rng.pick(values));
+        }
+    }
+    if !lines.is_empty() {
+        let _ = write!(text, "    arguments:\n{lines}");
+    }
+}
+
+/// How often nodes are measured.
+pub(super) fn metrics(rng: &mut Rng, text: &mut String) {
+    if rng.one_in(2) {
+        let interval = rng.pick(&["10s", "1m", "1500ms"]);
+        let _ = writeln!(
+            text,
+            "metrics: {{type: prometheus_adaptor, interval: {interval}}}"
+        );
+    }
 }
 
 /// Switches and argument of `task-topology`.

@@ -26,7 +26,9 @@ mod tests;
 mod victims;
 
 use pumice_model::delta::Delta;
-use pumice_model::object::{NodeObject, Pairs, PodObject};
+use pumice_model::object::{NodeObject, NodeUsage, Pairs, PodObject};
+
+use crate::naive::START_S;
 
 pub use changes::Changing;
 pub use conf::{conf_text, network_conf_text, npu_conf_text};
@@ -128,7 +130,32 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
         all.push(Delta::GroupController(Some("ns/controller".to_owned())));
     }
     rng.shuffle(&mut all);
+    let measured = usage(&mut Rng::new(rng.clone().next(), 41), &all);
+    all.extend(measured);
     all
+}
+
+/// What was measured of some nodes, which are known by then.
+fn usage(rng: &mut Rng, objects: &[Delta]) -> Vec<Delta> {
+    let nodes = objects.iter().filter_map(|object| match object {
+        Delta::NodeApply(node) => Some(&node.name),
+        _ => None,
+    });
+    let mut measured = Vec::new();
+    for node in nodes {
+        let usage = NodeUsage {
+            cpu: rng.pick(&[0, 10_000, 20_000, 45_000, 61_234, 80_000, 80_000, 80_001]),
+            memory: rng.pick(&[0, 10_000, 20_000, 45_000, 61_234, 80_000, 80_000, 90_000]),
+            at_s: START_S - rng.pick(&[0, 0, 5, 60, 290, 295, 299, 300, 301]),
+        };
+        if !rng.one_in(4) {
+            measured.push(Delta::NodeUsage {
+                node: node.clone(),
+                usage: Some(usage),
+            });
+        }
+    }
+    measured
 }
 
 /// Which features a cluster has.

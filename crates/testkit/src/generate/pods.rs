@@ -4,6 +4,8 @@ use pumice_model::object::{
     Amounts, Gates, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase,
 };
 
+use crate::naive::START_S;
+
 use super::constraints::constrain;
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
@@ -148,6 +150,7 @@ fn vary(rng: &mut Rng, theme: &Theme, pod: &mut PodObject, role: &str, index: us
     }
     pod.labels.sort();
     strategy(&mut Rng::new(rng.clone().next(), 19), pod);
+    load(&mut Rng::new(rng.clone().next(), 42), pod);
     pod.created_s = rng.pick(&[0, 10, 20]);
     if rng.one_in(if theme.sub_groups { 3 } else { 6 }) {
         pod.priority = rng.pick(&[0, 1, 5]);
@@ -157,6 +160,16 @@ fn vary(rng: &mut Rng, theme: &Theme, pod: &mut PodObject, role: &str, index: us
     }
     if theme.best_effort && rng.one_in(4) {
         request(pod, 0, 0, 0);
+    }
+}
+
+/// Since when it is there, had it started, and limits.
+fn load(rng: &mut Rng, pod: &mut PodObject) {
+    let ago_s = rng.pick(&[None, Some(0), Some(10), Some(30), Some(90), Some(400)]);
+    pod.scheduled_s = ago_s.map(|ago_s| START_S - ago_s);
+    if rng.one_in(3) {
+        pod.burst_cpu_milli = rng.pick(&[500, 4000]);
+        pod.burst_memory_bytes = rng.pick(&[0, 1024 * MIB]);
     }
 }
 

@@ -99,6 +99,16 @@ static REGISTRY: Registry = Registry {
                 Arg::any("proportional", "").spec(),
             ],
         ),
+        plugin(
+            "usage",
+            &[
+                int("usage.weight"),
+                int("cpu.weight"),
+                int("memory.weight"),
+                Arg::any("thresholds", "").spec(),
+                Arg::float("estimator.*", 0.0, "").spec(),
+            ],
+        ),
         plugin("task-topology", &[int("task-topology.weight")]),
         plugin(
             "network-topology-aware",
@@ -172,6 +182,7 @@ fn identity(object: &Delta) -> String {
             namespace, name, ..
         } => format!("config map {namespace}/{name}"),
         Delta::NodeReport { node, topic, .. } => format!("{topic} of {node}"),
+        Delta::NodeUsage { node, .. } => format!("usage of {node}"),
         Delta::GroupController(_) => "controller of PodGroups".to_owned(),
         Delta::BudgetApply(budget) => format!("budget {}/{}", budget.namespace, budget.name),
         Delta::QuotaApply(quota) => format!("quota {}/{}", quota.namespace, quota.name),

@@ -35,6 +35,7 @@ mod task_topology;
 mod tdm;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod victims;
 pub mod volumes;
 mod waiting_time;

@@ -12,6 +12,7 @@ use super::scores;
 use super::state::{Status, Task, World, fits};
 use super::strategy_fit;
 use super::tdm;
+use super::usage;
 use super::volumes;
 
 /// Which nodes are considered.
@@ -50,6 +51,7 @@ impl<'a> Room<'a> {
             && self.filters_later.pass(node)
             && node_groups::pass(cycle, task, node)
             && tdm::pass(cycle, task, node)
+            && usage::pass(cycle, node)
             && strategy_fit::pass(cycle, task, node, &idle)
             && devices::choose(cycle, task, node, View::Future).is_some()
     }

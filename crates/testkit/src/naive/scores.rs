@@ -8,7 +8,7 @@ use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 use super::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
-use super::{affinity, network, node_groups, spread, strategy_fit, task_topology, tdm};
+use super::{affinity, network, node_groups, spread, strategy_fit, task_topology, tdm, usage};
 
 const GPU: &str = "nvidia.com/gpu";
 const MIB: i64 = 1024 * 1024;
@@ -40,6 +40,7 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
         for (sum, node) in fractions.iter_mut().zip(nodes) {
             *sum += match plugin.name.as_str() {
                 "binpack" => binpack(&cycle.world, &plugin.arguments, task, node),
+                "usage" => usage::score(cycle, plugin, node),
                 "tdm" => tdm::score(cycle, plugin, task, node),
                 "nodegroup" => node_groups::score(cycle, plugin, task, node),
                 "resource-strategy-fit" => strategy_fit::score(&cycle.world, plugin, task, node),

@@ -74,6 +74,11 @@ const REMOVALS: &[(&str, Removal)] = &[
     ("disks", Pod(|pod| pod.disks.clear())),
     ("gates", Pod(|pod| pod.gates = Gates::None)),
     ("controllers", Pod(|pod| pod.controlled = false)),
+    ("starts", Pod(|pod| pod.scheduled_s = None)),
+    (
+        "limits",
+        Pod(|pod| (pod.burst_cpu_milli, pod.burst_memory_bytes) = (0, 0)),
+    ),
     ("roles", Pod(|pod| pod.role.clear())),
     ("task priorities", Pod(|pod| pod.priority = 1)),
     ("deletion", Pod(|pod| pod.deleting = false)),
@@ -149,6 +154,7 @@ const PLUGINS: &[&str] = &[
     "sla",
     "resource-strategy-fit",
     "task-topology",
+    "usage",
 ];
 
 const ARGUMENTS: &[(&str, &str, Value)] = &[
@@ -174,6 +180,10 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     ("resource-strategy-fit", "sra", Value::Null),
     ("resource-strategy-fit", "proportional", Value::Null),
     ("task-topology", "task-topology.weight", Value::Int(0)),
+    ("usage", "usage.weight", Value::Int(0)),
+    ("usage", "thresholds", Value::Null),
+    ("usage", "estimator.request_ratio", Value::Float(0.7)),
+    ("usage", "estimator.burst_ratio", Value::Float(0.0)),
     ("binpack", "binpack.resources", Value::Str(String::new())),
     (
         "predicates",

@@ -8,6 +8,7 @@ use pumice_model::object::{
     GroupObject, NodeObject, NodeUsage, PodObject, PodPhase, PreemptableMark,
 };
 
+use super::super::conf;
 use super::super::rng::Rng;
 use super::Entry;
 use crate::naive::{Moment, START_S, TIME_ZONES};
@@ -57,7 +58,7 @@ pub const ACTIONS: &[&str] = &[
     "enqueue, allocate, preempt, backfill",
 ];
 
-/// Arguments of `tdm` and `rescheduling`.
+/// Arguments of `tdm` and `rescheduling`; `usage` beside them.
 pub fn argue(rng: &mut Rng, text: &mut String) {
     let entry = "  - name: tdm\n";
     if let Some(at) = text.find(entry) {
@@ -68,6 +69,12 @@ pub fn argue(rng: &mut Rng, text: &mut String) {
         && !rng.one_in(12)
     {
         text.insert_str(at + entry.len(), &strategies(rng));
+    }
+    let mut own = Rng::new(rng.clone().next(), 40);
+    if own.one_in(3) {
+        text.push_str("  - name: usage\n");
+        conf::usage(&mut own, text);
+        conf::metrics(&mut own, text);
     }
 }
 
