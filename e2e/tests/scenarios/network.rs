@@ -67,6 +67,36 @@ fn nodes_of(lab: &LabGuard, prefix: &str) -> Result<Vec<String>> {
     Ok(nodes)
 }
 
+/// A node of the rack is repaired: what is made again waits for it.
+fn repair(lab: &LabGuard, scheduler: &Scheduler) -> Result<()> {
+    let cordon = |on: bool| json!({"spec": {"unschedulable": on}});
+    let node = "/api/v1/nodes/n-0";
+    lab.rest().patch(node, &cordon(true))?;
+    for pod in lab
+        .bound("train-")?
+        .into_iter()
+        .filter(|(_, node)| node == "n-0")
+    {
+        let name = pod.0.trim_start_matches("default/").to_owned();
+        lab.delete(&format!("{PODS}/{name}"))?;
+    }
+    pods(lab, "train", 5..8)?;
+    // One core of n-2 is left; two pods wait.
+    wait_bound(lab, scheduler, "train-", 4)?;
+    std::thread::sleep(QUIET);
+    ensure!(
+        nodes_of(lab, "train-")? == ["n-1", "n-2"],
+        "on other nodes during the repair"
+    );
+    lab.rest().patch(node, &cordon(false))?;
+    wait_running(lab, scheduler, "train-", 6)?;
+    ensure!(
+        nodes_of(lab, "train-")? == ["n-0", "n-1", "n-2"],
+        "it left its rack after the repair"
+    );
+    Ok(())
+}
+
 #[test]
 fn a_gang_keeps_to_its_domain_through_changes_of_hyper_nodes_repair_and_restart() -> Result<()> {
     let lab = Lab::take()?;
@@ -115,32 +145,7 @@ fn a_gang_keeps_to_its_domain_through_changes_of_hyper_nodes_repair_and_restart(
         "the rack has three nodes"
     );
 
-    // A node is repaired: what is made again waits for it.
-    let cordon = |on: bool| json!({"spec": {"unschedulable": on}});
-    let node = "/api/v1/nodes/n-0";
-    lab.rest().patch(node, &cordon(true))?;
-    for pod in lab
-        .bound("train-")?
-        .into_iter()
-        .filter(|(_, node)| node == "n-0")
-    {
-        let name = pod.0.trim_start_matches("default/").to_owned();
-        lab.delete(&format!("{PODS}/{name}"))?;
-    }
-    pods(&lab, "train", 5..8)?;
-    // One core of n-2 is left; two pods wait.
-    wait_bound(&lab, &scheduler, "train-", 4)?;
-    std::thread::sleep(QUIET);
-    ensure!(
-        nodes_of(&lab, "train-")? == ["n-1", "n-2"],
-        "on other nodes during the repair"
-    );
-    lab.rest().patch(node, &cordon(false))?;
-    wait_running(&lab, &scheduler, "train-", 6)?;
-    ensure!(
-        nodes_of(&lab, "train-")? == ["n-0", "n-1", "n-2"],
-        "it left its rack after the repair"
-    );
+    repair(&lab, &scheduler)?;
 
     // What it is placed on is no rack any more: it gets nothing. Without any HyperNode there is nothing to keep to.
     lab.delete(&format!("{HYPER_NODES}/rack-a"))?;
