@@ -38,7 +38,7 @@ pub enum BenchCommand {
     /// What one change costs while many jobs wait for room
     Wake(wake::WakeArguments),
     /// What one change costs in a tree of queues
-    Queues(queues::QueuesArguments),
+    Queues(queues::QueueTreeArguments),
     /// Evict pods of lower priority for gangs that wait
     Preempt(evict::EvictArguments),
     /// Evict pods of another queue for gangs that wait

@@ -8,7 +8,7 @@ use pumice_model::object::{
 };
 
 use super::evict::{EvictArguments, EvictFor};
-use super::queues::QueuesArguments;
+use super::queues::QueueTreeArguments;
 use super::wake::WakeArguments;
 use super::{BenchDevices, PlacementArguments, PodRule, devices};
 
@@ -305,7 +305,7 @@ impl QueueTreeCluster {
     const GANG: usize = 10;
 
     /// As the arguments say.
-    pub fn new(arguments: &QueuesArguments) -> Self {
+    pub fn new(arguments: &QueueTreeArguments) -> Self {
         let children = arguments.children.max(1);
         let named = |number: usize| match number {
             0 => "root".to_owned(),

@@ -28,7 +28,7 @@ tiers:
 
 /// Arguments of `pumice bench queues`.
 #[derive(Args, Clone)]
-pub struct QueuesArguments {
+pub struct QueueTreeArguments {
     /// Nodes
     #[arg(long, default_value_t = 1000)]
     pub nodes: usize,
@@ -53,7 +53,7 @@ pub struct QueuesArguments {
 }
 
 /// Runs the benchmark.
-pub fn run(arguments: &QueuesArguments) -> anyhow::Result<()> {
+pub fn run(arguments: &QueueTreeArguments) -> anyhow::Result<()> {
     let config = match &arguments.config {
         Some(path) => configuration(&path.display().to_string(), &read(path)?)?,
         None => configuration("configuration of the benchmark", CONF.as_bytes())?,
