@@ -59,6 +59,16 @@ impl Nominations {
         if !self.ended.is_empty() {
             self.ended.remove(&ix);
         }
+        let is_read = |known: &Nomination| known.turn.is_none();
+        let is_other = |known: &Nomination| named != Some(known.node.as_str());
+        if self
+            .standing
+            .get(&ix)
+            .is_some_and(|known| is_read(known) && is_other(known))
+        {
+            // Whoever wrote it has taken it back, or moved it.
+            self.standing.remove(&ix);
+        }
         let Some(node) = named else { return };
         let waits = task.ours && task.status.is_undecided();
         if waits && !self.standing.contains_key(&ix) {

@@ -530,3 +530,33 @@ fn whoever_is_protected_is_not_counted_behind_a_tier_without_a_word() {
     // The queue has one core more than it deserves, and the critical pod would be the first to go.
     assert_eq!(all.plan(), ["-b", "new (n1)"]);
 }
+
+#[test]
+fn a_nomination_that_is_read_stands_from_then_on_until_whoever_wrote_it_takes_it_back() {
+    let nominated = |node: Option<&str>| PodObject {
+        nominated_node: node.map(str::to_owned),
+        ..member("new", pod("new", "4c"))
+    };
+    let going = PodObject {
+        deleting: true,
+        ..on("n1", pod("old", "4c"))
+    };
+    let mut all = Cluster::under(PREEMPT)
+        .node(small("n1"))
+        .node(small("n2"))
+        .pod(going)
+        .pod(on("n2", pod("other", "4c")))
+        .group(group("new", 1))
+        .pod(nominated(Some("n1")));
+    let now_s = 1_000_000;
+    let of = |all: &Cluster| {
+        let task = all.engine.state().task_by_uid("new").expect("it is there");
+        all.engine.nominated_node(task).is_some()
+    };
+    for after_s in [0, 599] {
+        all.engine.cycle(now_s + after_s);
+        assert!(of(&all), "after {after_s} s");
+    }
+    all.apply(Delta::PodApply(Box::new(nominated(None))));
+    assert!(!of(&all));
+}
