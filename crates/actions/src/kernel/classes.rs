@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block_index::BlockIndex;
 use super::index::ClassIndex;
+use super::nearest::Nearest;
 
 /// Bytes of class indexes kept. Classes for which there is no room get an index of blocks where that will
 /// do; if it is too much all the same, those not asked for longest are dropped.
@@ -63,6 +64,8 @@ struct Record {
     key: ClassKey,
     signature: Rc<Signature>,
     prefiltered: Prefiltered,
+    /// The nearest miss, as of a cycle: whether the index is kept makes no difference to what is told.
+    nearest: Option<(u64, Nearest)>,
     index: Option<KnownNodes>,
     /// Nodes that were looked at without it.
     looked_at: usize,
@@ -198,6 +201,7 @@ impl Classes {
             key,
             signature: signature.unwrap_or_else(|| self.unsigned.clone()),
             prefiltered: Prefiltered::Unknown,
+            nearest: None,
             index: None,
             looked_at: 0,
         });
@@ -264,6 +268,11 @@ impl Classes {
     /// What the filters say of it before they look at any node.
     pub fn prefiltered(&mut self, class: ClassIx) -> &mut Prefiltered {
         &mut self.records[class.at()].prefiltered
+    }
+
+    /// The nearest miss that was found last, and in which cycle.
+    pub fn nearest(&mut self, class: ClassIx) -> &mut Option<(u64, Nearest)> {
+        &mut self.records[class.at()].nearest
     }
 
     /// What is known of it, out of the record: to be put back with [`Classes::put_index`]. None if that is

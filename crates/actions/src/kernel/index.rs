@@ -31,7 +31,6 @@ pub struct ClassIndex {
     future: Option<Ranking>,
     parts: Option<Parts>,
     cursor: u64,
-    nearest: Option<(u64, Nearest)>,
     /// When it was last asked, in questions.
     pub last_used: u64,
     /// Units of work since they were last taken.
@@ -76,7 +75,6 @@ impl ClassIndex {
             counts: Vec::new(),
             parts,
             cursor: 0,
-            nearest: None,
             last_used: 0,
             effort: 0,
             volumes_epoch: 0,
@@ -378,8 +376,14 @@ impl ClassIndex {
         self.evaluator.static_part.verdict[node.at()].is_none()
     }
 
-    /// Why no node fits. `cycle` limits how often the nearest miss is looked for.
-    pub fn explain(&mut self, state: &State, table: &mut ReasonTable, cycle: u64) -> FitError {
+    /// Why no node fits. The nearest miss is looked for once a cycle: what is `known` of it, and since which.
+    pub fn explain(
+        &self,
+        state: &State,
+        table: &mut ReasonTable,
+        known: &mut Option<(u64, Nearest)>,
+        cycle: u64,
+    ) -> FitError {
         let counts = match &self.cells {
             None => self
                 .counts
@@ -390,11 +394,11 @@ impl ClassIndex {
                 .collect(),
             Some(_) => self.count_with_pods(table),
         };
-        let nearest = match &self.nearest {
+        let nearest = match known {
             Some((at, nearest)) if *at == cycle => nearest.clone(),
             _ => {
                 let nearest = nearest(&self.evaluator, &self.verdict, state.nodes());
-                self.nearest = Some((cycle, nearest.clone()));
+                *known = Some((cycle, nearest.clone()));
                 nearest
             }
         };

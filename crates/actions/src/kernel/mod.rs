@@ -271,7 +271,10 @@ impl Kernel {
         index.catch_up(state, &mut self.reasons, &mut self.scratch);
         let answer = match index.best(state) {
             Some(choice) => Ok(choice),
-            None => Err(index.explain(state, &mut self.reasons, self.cycle)),
+            None => {
+                let known = self.classes.nearest(class);
+                Err(index.explain(state, &mut self.reasons, known, self.cycle))
+            }
         };
         if !only_once || answer.is_err() {
             self.keep(state, class, index);
