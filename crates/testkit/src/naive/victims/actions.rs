@@ -8,7 +8,7 @@ use pumice_model::object::GroupPhase;
 use super::answers::{evict, may_reclaim};
 use super::candidates::{self, is_starving, preemptors, takes_part};
 use super::promises::promise;
-use super::sets::{Offer, all_still_fit, cheapest, queue_takes, within_limits};
+use super::sets::{Offer, cheapest, placed_anew, queue_takes, within_limits};
 use super::{Purpose, gangs};
 use crate::naive::place::{Reach, commit, place};
 use crate::naive::state::{Eviction, Status};
@@ -183,10 +183,12 @@ fn prune(cycle: &mut Cycle, job: &str, plan: &mut Plan) {
         if let Some(task) = cycle.world.tasks.get_mut(&uid) {
             task.status = status;
         }
-        if all_still_fit(cycle, &plan.placed) {
-            plan.evicted.retain(|(other, _)| *other != uid);
-        } else {
-            evict(&mut cycle.world, &uid);
+        match placed_anew(cycle, &plan.placed) {
+            Some(world) => {
+                cycle.world = world;
+                plan.evicted.retain(|(other, _)| *other != uid);
+            }
+            None => evict(&mut cycle.world, &uid),
         }
     }
 }

@@ -160,26 +160,25 @@ fn sets_of(number: usize, size: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// The placed tasks still fit where they are, all of them together.
-pub fn all_still_fit(cycle: &Cycle, placed: &[String]) -> bool {
-    placed.iter().all(|uid| {
-        let task = &cycle.world.tasks[uid];
-        let (Some(name), held) = (task.node.clone(), task.held.clone()) else {
-            return false;
-        };
-        let Some(node) = cycle.world.nodes.get(&name).cloned() else {
-            return false;
-        };
-        let mut world = cycle.world.clone();
+/// The world in which the placed tasks are placed anew where they are, one after the other. `None`: one does
+/// not fit.
+pub fn placed_anew(cycle: &Cycle, placed: &[String]) -> Option<World> {
+    let mut world = cycle.world.clone();
+    for uid in placed {
         world.set_node(uid, None);
         if let Some(task) = world.tasks.get_mut(uid) {
             task.status = Status::Pending;
             task.held = None;
         }
-        let mut without = with_world(cycle, world);
-        let task = without.world.tasks[uid].clone();
-        queue_takes(&without, &task)
-            && fit(&mut without, uid, &node)
-            && without.world.tasks[uid].held == held
-    })
+    }
+    let mut anew = with_world(cycle, world);
+    for uid in placed {
+        let name = cycle.world.tasks[uid].node.as_ref()?;
+        let node = cycle.world.nodes.get(name)?.clone();
+        let task = anew.world.tasks[uid].clone();
+        if !queue_takes(&anew, &task) || !fit(&mut anew, uid, &node) {
+            return None;
+        }
+    }
+    Some(anew.world)
 }
