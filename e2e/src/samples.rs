@@ -40,6 +40,8 @@ pub struct Sample {
     pub evicts: bool,
     /// A ResourceQuota has a say. What it says is in use no controller of the lab keeps up to date.
     pub has_quota: bool,
+    /// What is measured of nodes has a say, which nobody in the lab measures.
+    pub is_measured: bool,
 }
 
 /// Names of all samples.
@@ -82,9 +84,8 @@ impl Sample {
                 object["metadata"]["name"].as_str().unwrap_or_default()
             )
         };
-        let has_quota = objects
-            .iter()
-            .any(|object| object["kind"] == "ResourceQuota");
+        let has_any = |kind: &str| objects.iter().any(|object| object["kind"] == kind);
+        let (has_quota, is_measured) = (has_any("ResourceQuota"), has_any("NodeMetrics"));
         let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
         let leaving = objects.iter().filter(is_leaving).map(key).collect();
         objects.retain(is_created);
@@ -103,6 +104,7 @@ impl Sample {
             binds: binds(&report)?,
             evicts: evictions.is_some_and(|all| !all.is_empty()),
             has_quota,
+            is_measured,
         })
     }
 }
