@@ -143,19 +143,19 @@ impl Trial<'_, '_> {
         fits
     }
 
-    /// The cheapest set of a size: sets in the order of their cost, which is that of their positions,
-    /// the dearest first.
+    /// The cheapest set of a size: sets in the order of their cost, the dearest member first, and those
+    /// of one cost by their positions.
     fn cheapest_of(&mut self, size: usize) -> Option<Vec<usize>> {
-        let count = self.victims.len();
-        if size > count {
+        if size > self.victims.len() {
             return None;
         }
+        let ranks = Ranks::of(self.victims.iter().map(|victim| victim.rank));
         let mut set: Vec<usize> = (0..size).collect();
         loop {
             if self.fits_without(&set) {
                 return Some(set);
             }
-            if !advance(&mut set, count) {
+            if !ranks.advance(&mut set) {
                 return None;
             }
         }
@@ -196,15 +196,76 @@ pub fn place_for(
     choice.ok()
 }
 
-/// The next set of the same size among `count`, in ascending order of the largest position, then the
+/// Positions of victims that cost the same: from the first up to that behind the last.
+struct Ranks {
+    of_position: Vec<(usize, usize)>,
+}
+
+impl Ranks {
+    /// Of victims with these ranks, the cheapest first.
+    fn of<R: PartialEq>(ranks: impl Iterator<Item = R>) -> Self {
+        let ranks: Vec<R> = ranks.collect();
+        let mut of_position = Vec::with_capacity(ranks.len());
+        for equal in ranks.chunk_by(|one, next| one == next) {
+            let first = of_position.len();
+            of_position.resize(first + equal.len(), (first, first + equal.len()));
+        }
+        Self { of_position }
+    }
+
+    /// The next set of the same size: of the same cost, if there is one, or else of the next.
+    fn advance(&self, set: &mut [usize]) -> bool {
+        let mut from = 0;
+        while from < set.len() {
+            let (first, end) = self.of_position[set[from]];
+            let equal = set[from..].iter().take_while(|at| **at < end).count();
+            if advance(&mut set[from..from + equal], first, end) {
+                self.begin_again(&mut set[..from], 0);
+                return true;
+            }
+            from += equal;
+        }
+        for at in 0..set.len() {
+            let mut next = self.of_position[set[at]].1;
+            while let Some(&(first, end)) = self.of_position.get(next) {
+                let above = &set[at + 1..];
+                if above.first().is_some_and(|above| *above < first) {
+                    break;
+                }
+                let as_dear = above.iter().take_while(|above| **above < end).count();
+                // The cheapest ones go below it.
+                let position = first.max(at);
+                if position + 1 + as_dear <= end {
+                    (0..at).for_each(|low| set[low] = low);
+                    set[at] = position;
+                    self.begin_again(set, at + 1);
+                    return true;
+                }
+                next = end;
+            }
+        }
+        false
+    }
+
+    /// Takes the first positions of the same ranks from a place in the set on.
+    fn begin_again(&self, set: &mut [usize], from: usize) {
+        for at in from..set.len() {
+            let (first, _) = self.of_position[set[at]];
+            let behind = at.checked_sub(1).map_or(0, |before| set[before] + 1);
+            set[at] = first.max(behind);
+        }
+    }
+}
+
+/// The next set of the same size from `first` up to `end`, in ascending order of the largest position, then the
 /// next one.
-fn advance(set: &mut [usize], count: usize) -> bool {
+fn advance(set: &mut [usize], first: usize, end: usize) -> bool {
     for at in 0..set.len() {
-        let limit = set.get(at + 1).copied().unwrap_or(count);
+        let limit = set.get(at + 1).copied().unwrap_or(end);
         if set[at] + 1 < limit {
             set[at] += 1;
             for (low, position) in set[..at].iter_mut().enumerate() {
-                *position = low;
+                *position = first + low;
             }
             return true;
         }
@@ -214,23 +275,38 @@ fn advance(set: &mut [usize], count: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::advance;
+    use super::Ranks;
+
+    /// All sets of a size in the order in which they are tried, victims being of these ranks.
+    fn in_turn(ranks: &[u32], size: usize) -> Vec<Vec<usize>> {
+        let order = Ranks::of(ranks.iter());
+        let mut sets = vec![(0..size).collect::<Vec<_>>()];
+        let mut set = sets[0].clone();
+        while order.advance(&mut set) {
+            sets.push(set.clone());
+        }
+        sets
+    }
 
     #[test]
-    fn sets_come_in_the_order_of_their_dearest_members() {
-        for count in 1..7usize {
-            for size in 1..=count {
-                let mut sets = vec![(0..size).collect::<Vec<_>>()];
-                let mut set = sets[0].clone();
-                while advance(&mut set, count) {
-                    sets.push(set.clone());
+    fn sets_come_in_the_order_of_their_dearest_members_and_equal_ones_by_position() {
+        for count in 1..8usize {
+            // Each bit says whether a victim is dearer than the one before it.
+            for steps in 0u32..1 << (count - 1) {
+                let rank = |at: usize| (steps & ((1 << at) - 1)).count_ones();
+                let ranks: Vec<u32> = (0..count).map(rank).collect();
+                for size in 1..=count {
+                    let mut all: Vec<Vec<usize>> = (0u32..1 << count)
+                        .filter(|bits| bits.count_ones() as usize == size)
+                        .map(|bits| (0..count).filter(|at| bits & (1 << at) != 0).collect())
+                        .collect();
+                    all.sort_by_key(|set| {
+                        let cost: Vec<u32> = set.iter().rev().map(|at| ranks[*at]).collect();
+                        let positions: Vec<usize> = set.iter().rev().copied().collect();
+                        (cost, positions)
+                    });
+                    assert_eq!(in_turn(&ranks, size), all, "{ranks:?}");
                 }
-                let mut all: Vec<Vec<usize>> = (0u32..1 << count)
-                    .filter(|bits| bits.count_ones() as usize == size)
-                    .map(|bits| (0..count).filter(|at| bits & (1 << at) != 0).collect())
-                    .collect();
-                all.sort_by(|l, r| l.iter().rev().cmp(r.iter().rev()));
-                assert_eq!(sets, all);
             }
         }
     }
