@@ -204,7 +204,7 @@ impl CandidateScores for NetworkTopologyAware {
             return;
         }
         if let Some(unit) = unit::of_text(class.signature.of(SPEC.name)) {
-            scores.push(Box::new(Nearness::new(unit, self.weight)));
+            scores.push(Box::new(Nearness::new(state, unit, self.weight)));
             return;
         }
         let parts = self.fill.parts(state, &class.shape.request);
