@@ -75,8 +75,8 @@ fn decided_anew(
         let pod = selecting_pod(&format!("{how}-{n}"));
         lab.rest().create(PODS, &pod)?;
     }
-    scheduler.eventually(LIMIT, "Bindings are under way", || {
-        Ok((proxy.hits() > before).then_some(()))
+    scheduler.eventually(LIMIT, "all three Bindings are under way", || {
+        Ok((proxy.hits() >= before + 3).then_some(()))
     })?;
     let recalled = scheduler
         .metric("pumice_bind_recalled_total")?
