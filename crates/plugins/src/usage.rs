@@ -52,12 +52,7 @@ pub const SPEC: PluginSpec = PluginSpec {
         WEIGHT_CPU.spec(),
         WEIGHT_MEMORY.spec(),
         THRESHOLDS.spec(),
-        estimate::REQUEST_RATIO.spec(),
-        estimate::BURST_RATIO.spec(),
-        estimate::RISK_THRESHOLD.spec(),
-        estimate::RISK_FACTOR.spec(),
-        estimate::BEST_EFFORT_CPU.spec(),
-        estimate::BEST_EFFORT_MEMORY.spec(),
+        estimate::ESTIMATOR.spec(),
     ],
     reads_usage: true,
     ..PluginSpec::PLAIN

@@ -30,20 +30,23 @@ pub(super) fn read(node: &YamlNode<'_>, found: &mut Findings) -> BTreeMap<String
         return BTreeMap::new();
     };
     let mut metrics = BTreeMap::new();
-    let fields = fields(node, found);
-    for field in &fields {
-        if !metric_keys().any(|key| key == field.name) {
-            let near = nearest(field.name, metric_keys());
+    let given = settings(node, found);
+    for (name, field) in &given {
+        if !metric_keys().any(|key| key == name) {
+            let near = nearest(name, metric_keys());
             report_unknown(found, field.key, " of `metrics`", near);
         }
-        let what = format!("`{}`", shorten(field.name));
+        let what = format!("`{}`", shorten(name));
         let Some(text) = expect_text(found, field.value, &what) else {
             continue;
         };
         check_value(field, text, found);
-        metrics.insert(field.name.to_owned(), text.to_owned());
+        metrics.insert(name.clone(), text.to_owned());
     }
-    let named = |key: &str| fields.iter().find(|field| field.name == key);
+    let named = |key: &str| {
+        let mut given = given.iter();
+        given.find(|(name, _)| name == key).map(|(_, field)| field)
+    };
     let kind = named("type").filter(|kind| {
         let text = kind.value.text();
         text.is_some_and(|text| text == METRIC_TYPES[0] || text == METRIC_TYPES[2])
@@ -58,6 +61,23 @@ pub(super) fn read(node: &YamlNode<'_>, found: &mut Findings) -> BTreeMap<String
             .help("write `address: http://prometheus.monitoring:9090`");
     }
     metrics
+}
+
+/// What the map says, by the whole name: `tls: {caFile: …}` says what `tls.caFile: …` does.
+fn settings<'n, 'a>(node: &'n YamlNode<'a>, found: &mut Findings) -> Vec<(String, Field<'n, 'a>)> {
+    let mut all = Vec::new();
+    for field in fields(node, found) {
+        let prefix = format!("{}.", field.name);
+        let is_section = metric_keys().any(|key| key.starts_with(&prefix));
+        match &field.value.data {
+            Data::Map(_) if is_section => {
+                let inner = fields(field.value, found).into_iter();
+                all.extend(inner.map(|one| (prefix.clone() + one.name, one)));
+            }
+            _ => all.push((field.name.to_owned(), field)),
+        }
+    }
+    all
 }
 
 fn check_value(field: &Field<'_, '_>, text: &str, found: &mut Findings) {

@@ -309,6 +309,20 @@ fn the_first_configuration_with_a_name_wins() {
 }
 
 #[test]
+fn metrics_may_be_written_in_sections() {
+    let text = "actions: allocate\n\
+                tiers: [{plugins: [{name: gang}]}]\n\
+                metrics: {type: elasticsearch, address: http://e:9200, \
+                          tls: {insecureSkipVerify: false}, elasticsearch: {index: usage-*, username: me}}\n";
+    let metrics = clean(text).metrics;
+    let given = |key: &str| metrics.get(key).map(String::as_str);
+    assert_eq!(given("tls.insecureSkipVerify"), Some("false"));
+    assert_eq!(given("elasticsearch.index"), Some("usage-*"));
+    assert_eq!(given("elasticsearch.username"), Some("me"));
+    assert_eq!(metrics.len(), 5);
+}
+
+#[test]
 fn metrics_take_any_scalar_as_its_text() {
     let text = "actions: allocate\n\
                 tiers: [{plugins: [{name: gang}]}]\n\

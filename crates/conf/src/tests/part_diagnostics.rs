@@ -308,6 +308,27 @@ fn problems_of_metrics_are_reported() {
               |            ^
         "#]],
     );
+    check(
+        &format!("{ACTIONS}{TIERS}configurations: {{}}\nmetrics: []\n"),
+        expect![[r#"
+            error[E0013-wrong-type]: `configurations` must be a list, not a map
+             --> conf:3:17
+              |
+            3 | configurations: {}
+              |                 ^
+              = help: write `- name: allocate` and its `arguments` below `configurations:`
+            error[E0013-wrong-type]: `metrics` must be a map, not a list
+             --> conf:4:10
+              |
+            4 | metrics: []
+              |          ^
+              = help: write `type:`, `address:` and so on below `metrics:`
+        "#]],
+    );
+}
+
+#[test]
+fn what_metrics_name_is_checked() {
     for (metrics, expected) in [
         (
             "{type: promotheus}",
@@ -329,6 +350,11 @@ fn problems_of_metrics_are_reported() {
             "{type: prometheus, address: \"http://me:pw@h\"}",
             "has a user in it",
         ),
+        (
+            "{type: prometheus_adaptor, tls: {caFiel: x}}",
+            "unknown key `caFiel` of `metrics`; it has no effect",
+        ),
+        ("{type: prometheus_adaptor, tls: x}", "unknown key `tls`"),
         ("{type: prometheus_adaptor}", ""),
         ("{type: prometheus, address: \"https://h:9090/x\"}", ""),
     ] {
@@ -336,23 +362,6 @@ fn problems_of_metrics_are_reported() {
         assert_eq!(told.is_empty(), expected.is_empty(), "{metrics}: {told}");
         assert!(told.contains(expected), "{metrics}: {told}");
     }
-    check(
-        &format!("{ACTIONS}{TIERS}configurations: {{}}\nmetrics: []\n"),
-        expect![[r#"
-            error[E0013-wrong-type]: `configurations` must be a list, not a map
-             --> conf:3:17
-              |
-            3 | configurations: {}
-              |                 ^
-              = help: write `- name: allocate` and its `arguments` below `configurations:`
-            error[E0013-wrong-type]: `metrics` must be a map, not a list
-             --> conf:4:10
-              |
-            4 | metrics: []
-              |          ^
-              = help: write `type:`, `address:` and so on below `metrics:`
-        "#]],
-    );
 }
 
 #[test]

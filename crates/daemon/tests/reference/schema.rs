@@ -116,15 +116,6 @@ fn schema() -> Value {
     }
     let names: Vec<&str> = actions().map(|action| action.name).collect();
     let names = names.join("|");
-    let metrics: Map<String, Value> = METRIC_KEYS
-        .iter()
-        .map(|(key, _)| {
-            (
-                (*key).to_owned(),
-                json!({"type": ["string", "number", "boolean"]}),
-            )
-        })
-        .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "volcano-scheduler.conf, as Pumice reads it",
@@ -163,9 +154,25 @@ fn schema() -> Value {
                     "allOf": by_name(actions().map(|action| (action.name, arguments(action.args, &[])))),
                 },
             },
-            "metrics": {"type": "object", "additionalProperties": false, "properties": metrics},
+            "metrics": {"type": "object", "additionalProperties": false, "properties": metrics()},
         },
     })
+}
+
+/// The keys of `metrics`; what stands before a dot may be a map of what stands behind it.
+fn metrics() -> Map<String, Value> {
+    let text = || json!({"type": ["string", "number", "boolean"]});
+    let mut metrics: Map<String, Value> = Map::new();
+    for (key, _) in METRIC_KEYS {
+        metrics.insert(key.to_owned(), text());
+        if let Some((section, rest)) = key.split_once('.') {
+            let section = metrics.entry(section).or_insert_with(
+                || json!({"type": "object", "additionalProperties": false, "properties": {}}),
+            );
+            section["properties"][rest] = text();
+        }
+    }
+    metrics
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How much of a node is used, with what its newest pods will use (spec/02 §21.2).
 
-use pumice_conf::{Arg, Arguments, FormedText, GoDuration, TextForm};
+use pumice_conf::{Arg, ArgMap, Arguments, FormedText, GoDuration, TextForm};
 use pumice_model::resource::{CPU, MEMORY};
 use pumice_model::{NodeIx, State, Task, TaskIx, TaskStatus};
 
@@ -14,32 +14,32 @@ const NO_AMOUNT: &str = "is no amount";
 /// How often nodes are measured, of the map `metrics`.
 pub const INTERVAL: Arg<GoDuration> = Arg::duration("metrics.interval", "");
 
-pub const REQUEST_RATIO: Arg<f64> = Arg::float(
-    "estimator.request_ratio",
+const REQUEST_RATIO: Arg<f64> = Arg::float(
+    "request_ratio",
     0.7,
     "How much of its request a pod that is not measured yet is taken to use.",
 )
 .within_or_default(0.0, 1.0);
-pub const BURST_RATIO: Arg<f64> = Arg::float(
-    "estimator.burst_ratio",
+const BURST_RATIO: Arg<f64> = Arg::float(
+    "burst_ratio",
     0.0,
     "How much it is taken to use of what its limit is above its request.",
 )
 .within_or_default(0.0, 1.0);
-pub const RISK_THRESHOLD: Arg<f64> = Arg::float(
-    "estimator.risk_threshold",
+const RISK_THRESHOLD: Arg<f64> = Arg::float(
+    "risk_threshold",
     0.6,
-    "From this load of the node on, `estimator.risk_factor` counts.",
+    "From this load of the node on, `risk_factor` counts.",
 )
 .within_or_default(0.0, 1.0);
-pub const RISK_FACTOR: Arg<f64> = Arg::float(
-    "estimator.risk_factor",
+const RISK_FACTOR: Arg<f64> = Arg::float(
+    "risk_factor",
     1.2,
     "By how much more a pod is taken to use on a loaded node.",
 )
 .min_or_default(1.0);
-pub const BEST_EFFORT_CPU: Arg<FormedText> = Arg::formed(
-    "estimator.be_cpu",
+const BEST_EFFORT_CPU: Arg<FormedText> = Arg::formed(
+    "be_cpu",
     TextForm {
         phrase: "an amount of cpu",
         example: "250m",
@@ -48,8 +48,8 @@ pub const BEST_EFFORT_CPU: Arg<FormedText> = Arg::formed(
     "250m",
     "What a pod without requests is taken to use; a number without a unit is milli-cores.",
 );
-pub const BEST_EFFORT_MEMORY: Arg<FormedText> = Arg::formed(
-    "estimator.be_mem",
+const BEST_EFFORT_MEMORY: Arg<FormedText> = Arg::formed(
+    "be_mem",
     TextForm {
         phrase: "an amount of memory",
         example: "200Mi",
@@ -57,6 +57,19 @@ pub const BEST_EFFORT_MEMORY: Arg<FormedText> = Arg::formed(
     },
     "200Mi",
     "Likewise of memory; a number without a unit is MiB.",
+);
+/// How much pods that are not measured yet are taken to use.
+pub const ESTIMATOR: Arg<ArgMap> = Arg::map(
+    "estimator",
+    &[
+        REQUEST_RATIO.spec(),
+        BURST_RATIO.spec(),
+        RISK_THRESHOLD.spec(),
+        RISK_FACTOR.spec(),
+        BEST_EFFORT_CPU.spec(),
+        BEST_EFFORT_MEMORY.spec(),
+    ],
+    "How much pods that are not measured yet are taken to use.",
 );
 
 /// Milli-cores.
@@ -101,15 +114,16 @@ impl LoadEstimator {
     pub fn new(arguments: &Arguments, cpu: i64, memory: i64) -> Self {
         let interval_ns = INTERVAL.read(arguments).filter(|nanos| *nanos > 0);
         let interval_ns = interval_ns.unwrap_or(INTERVAL_NS);
+        let own = ESTIMATOR.read(arguments);
         Self {
             weights: [cpu as f64, memory as f64],
-            request_ratio: REQUEST_RATIO.read(arguments),
-            burst_ratio: BURST_RATIO.read(arguments),
-            risk_threshold: RISK_THRESHOLD.read(arguments),
-            risk_factor: RISK_FACTOR.read(arguments),
+            request_ratio: REQUEST_RATIO.read(&own),
+            burst_ratio: BURST_RATIO.read(&own),
+            risk_threshold: RISK_THRESHOLD.read(&own),
+            risk_factor: RISK_FACTOR.read(&own),
             best_effort: [
-                cpu_milli(BEST_EFFORT_CPU.read(arguments)).unwrap_or(0),
-                memory_bytes(BEST_EFFORT_MEMORY.read(arguments)).unwrap_or(0),
+                cpu_milli(BEST_EFFORT_CPU.read(&own)).unwrap_or(0),
+                memory_bytes(BEST_EFFORT_MEMORY.read(&own)).unwrap_or(0),
             ],
             interval_s: interval_ns.div_euclid(NANOS_PER_S)
                 + i64::from(interval_ns.rem_euclid(NANOS_PER_S) > 0),

@@ -89,21 +89,21 @@ fn calm_nodes_score_higher_and_pods_that_are_not_measured_count_by_their_request
         // From a load of 0.6 on pods are taken to use a fifth more.
         ("", vec![bound(four())], 700, 600, 96.25),
         (
-            "estimator.risk_threshold: 0.66",
+            "estimator: {risk_threshold: 0.66}",
             vec![bound(four())],
             700,
             600,
             109.375,
         ),
         (
-            "estimator.risk_factor: 1",
+            "estimator: {risk_factor: 1}",
             vec![bound(four())],
             700,
             600,
             109.375,
         ),
         (
-            "estimator.request_ratio: 1",
+            "estimator: {request_ratio: 1}",
             vec![bound(four())],
             300,
             400,
@@ -117,7 +117,7 @@ fn calm_nodes_score_higher_and_pods_that_are_not_measured_count_by_their_request
         ("", vec![bound(pod("new", "16c 64Gi"))], 700, 600, 0.0),
         // A quarter of a core and 256Mi without a request.
         (
-            "estimator.be_cpu: 400m, estimator.be_mem: 1Gi",
+            "estimator: {be_cpu: 400m, be_mem: 1Gi}",
             vec![bound(pod("new", ""))],
             0,
             0,
@@ -185,13 +185,13 @@ fn what_a_limit_is_above_the_request_counts_by_the_burst_ratio() {
     // Of 4 cores and 4 more: 2.8, 2.8 + 2, 2.8 + 4 which is the limit.
     let cases: [(&str, i64, f64); 4] = [
         ("", 4, 2.8),
-        ("estimator.burst_ratio: 0.5", 4, 4.8),
+        ("estimator: {burst_ratio: 0.5}", 4, 4.8),
         (
-            "estimator.burst_ratio: 1, estimator.request_ratio: 1, estimator.risk_factor: 2",
+            "estimator: {burst_ratio: 1, request_ratio: 1, risk_factor: 2}",
             4,
             8.0,
         ),
-        ("estimator.burst_ratio: 1", 0, 2.8),
+        ("estimator: {burst_ratio: 1}", 0, 2.8),
     ];
     for (arguments, cores, cpu) in cases {
         let arguments = format!(
@@ -260,13 +260,13 @@ fn nothing_is_said_of_a_node_that_is_not_measured_or_was_long_ago() {
 #[test]
 fn arguments_are_checked_with_their_place() {
     let text = "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: usage\n    arguments:\n      \
-                estimator.be_cpu: much\n      estimator.be_mem: 1Ei\n      estimator.request_ratio: 1.5\n";
+                estimator:\n        be_cpu: much\n        be_mem: 1Ei\n        request_ratio: 1.5\n";
     let found = pumice_conf::parse(text, &REGISTRY).diagnostics;
     let told: Vec<String> = found.iter().map(|one| one.brief()).collect();
     for (line, what) in [
-        (6, "is no amount"),
         (7, "is no amount"),
-        (8, "1.5"),
+        (8, "is no amount"),
+        (9, "1.5"),
         (4, "does nothing"),
     ] {
         let place = format!("line {line},");

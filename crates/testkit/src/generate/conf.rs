@@ -315,10 +315,18 @@ const USAGE_ARGUMENTS: &[(usize, &str, &[&str])] = &[
         "thresholds",
         &["{cpu: 50}", "{mem: 50, cpu: 101}", "{cpu: 100, mem: 100}"],
     ),
-    (4, "estimator.request_ratio", &["0", "1", "0.35", "2"]),
-    (3, "estimator.burst_ratio", &["1", "0.3"]),
-    (4, "estimator.risk_threshold", &["0", "0.3", "1"]),
-    (4, "estimator.risk_factor", &["1", "2.5", "0.5"]),
+    (
+        1,
+        "estimator",
+        &[
+            "{burst_ratio: 1}",
+            "{request_ratio: 0.35, risk_threshold: 0.3}",
+            "{burst_ratio: 0.3, risk_factor: 2.5}",
+            "{request_ratio: 2, risk_threshold: 0, risk_factor: 1, burst_ratio: 1}",
+            "{request_ratio: 1, risk_threshold: 1, risk_factor: 0.5}",
+            "{request_ratio: 0, burst_ratio: 1}",
+        ],
+    ),
 ];
 
 /// Switches and arguments of `usage`.

@@ -87,10 +87,11 @@ pub fn score(cycle: &Cycle, plugin: &PluginConf, node: &NodeObject) -> f64 {
         };
         (of(0) + of(1)) / (weights[0] + weights[1]) as f64
     };
-    let request_ratio = within(arguments, "estimator.request_ratio", 0.0..=1.0, 0.7);
-    let burst_ratio = within(arguments, "estimator.burst_ratio", 0.0..=1.0, 0.0);
-    let threshold = within(arguments, "estimator.risk_threshold", 0.0..=1.0, 0.6);
-    let factor = within(arguments, "estimator.risk_factor", 1.0..=f64::MAX, 1.2);
+    let estimator = arguments.map("estimator");
+    let request_ratio = within(&estimator, "request_ratio", 0.0..=1.0, 0.7);
+    let burst_ratio = within(&estimator, "burst_ratio", 0.0..=1.0, 0.0);
+    let threshold = within(&estimator, "risk_threshold", 0.0..=1.0, 0.6);
+    let factor = within(&estimator, "risk_factor", 1.0..=f64::MAX, 1.2);
     for task in cycle.world.tasks_on(&node.name) {
         let counts = task.status.is_allocated() && !is_measured(cycle, task, usage.at_s);
         if !counts {

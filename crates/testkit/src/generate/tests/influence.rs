@@ -182,8 +182,7 @@ const ARGUMENTS: &[(&str, &str, Value)] = &[
     ("task-topology", "task-topology.weight", Value::Int(0)),
     ("usage", "usage.weight", Value::Int(0)),
     ("usage", "thresholds", Value::Null),
-    ("usage", "estimator.request_ratio", Value::Float(0.7)),
-    ("usage", "estimator.burst_ratio", Value::Float(0.0)),
+    ("usage", "estimator", Value::Null),
     ("binpack", "binpack.resources", Value::Str(String::new())),
     (
         "predicates",
