@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::samples::Sample;
-use crate::{Cluster, Identity, Kubelet, NodeShape, Options, Rest, create_nodes, eventually};
+use crate::{
+    Cluster, Identity, Kubelet, NodeShape, Options, Rest, create_nodes, eventually, is_status,
+};
 
 /// How long cleaning up may take.
 const CLEAN: Duration = Duration::from_secs(60);
@@ -33,7 +35,7 @@ const SINGLE: [&str; 10] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 29] = [
+const EMPTIED: [&str; 34] = [
     // First, since policies may refuse that the others are emptied.
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -52,6 +54,10 @@ const EMPTIED: [&str; 29] = [
     "/api/v1/pods",
     "/apis/scheduling.volcano.sh/v1beta1/queues",
     "/api/v1/nodes",
+    "/apis/resource.k8s.io/v1/resourceclaims",
+    "/apis/resource.k8s.io/v1/resourceclaimtemplates",
+    "/apis/resource.k8s.io/v1/resourceslices",
+    "/apis/resource.k8s.io/v1/deviceclasses",
     "/api/v1/persistentvolumeclaims",
     "/api/v1/persistentvolumes",
     "/apis/storage.k8s.io/v1/storageclasses",
@@ -62,6 +68,7 @@ const EMPTIED: [&str; 29] = [
     "/apis/scheduling.k8s.io/v1/priorityclasses",
     "/api/v1/resourcequotas",
     "/apis/topology.volcano.sh/v1alpha1/hypernodes",
+    "/apis/nodeinfo.volcano.sh/v1alpha1/numatopologies",
     "/api/v1/namespaces/mindx-dl/configmaps",
     "/api/v1/namespaces/kube-system/configmaps?labelSelector=mx-consumer-cim",
 ];
@@ -145,7 +152,15 @@ impl Lab {
                         continue;
                     }
                     left += 1;
-                    rest.delete_now(&path_of(path, &object))?;
+                    let path = path_of(path, &object);
+                    if object["metadata"]["finalizers"].is_array() {
+                        // Whoever would take it off is not there.
+                        let done = rest.patch(&path, &json!({"metadata": {"finalizers": null}}));
+                        if done.as_ref().is_err_and(|error| !is_status(error, 404)) {
+                            done?;
+                        }
+                    }
+                    rest.delete_now(&path)?;
                 }
             }
             Ok((left == 0).then_some(()))

@@ -42,6 +42,8 @@ pub struct Sample {
     pub has_quota: bool,
     /// What is measured of nodes has a say, which nobody in the lab measures.
     pub is_measured: bool,
+    /// Resource claims are made from templates, which no controller of the lab does.
+    pub has_claim_templates: bool,
 }
 
 /// Names of all samples.
@@ -86,6 +88,7 @@ impl Sample {
         };
         let has_any = |kind: &str| objects.iter().any(|object| object["kind"] == kind);
         let (has_quota, is_measured) = (has_any("ResourceQuota"), has_any("NodeMetrics"));
+        let has_claim_templates = has_any("ResourceClaimTemplate");
         let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
         let leaving = objects.iter().filter(is_leaving).map(key).collect();
         objects.retain(is_created);
@@ -105,6 +108,7 @@ impl Sample {
             evicts: evictions.is_some_and(|all| !all.is_empty()),
             has_quota,
             is_measured,
+            has_claim_templates,
         })
     }
 }

@@ -244,12 +244,54 @@ impl Quantity {
         }
     }
 
+    /// The difference, at most what 128 bits of billionths hold.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            nano: self.nano.saturating_sub(other.nano),
+        }
+    }
+
+    /// How many steps of a size reach at least this far; 0 for a size that is not positive.
+    pub fn steps_of(self, size: Self) -> i64 {
+        match size.nano > 0 && self.nano > 0 {
+            true => i64::try_from((self.nano - 1) / size.nano + 1).unwrap_or(i64::MAX),
+            false => 0,
+        }
+    }
+
+    /// The whole number it is, if it is one that 64 bits hold.
+    pub fn as_whole(self) -> Option<i64> {
+        match self.nano % NANO {
+            0 => i64::try_from(self.nano / NANO).ok(),
+            _ => None,
+        }
+    }
+
+    /// About so much.
+    pub fn approximate(self) -> f64 {
+        self.nano as f64 / NANO as f64
+    }
+
     /// The product with a count, at most what 128 bits of billionths hold.
     #[must_use]
     pub fn times(self, count: i64) -> Self {
         Self {
             nano: self.nano.saturating_mul(i128::from(count)),
         }
+    }
+}
+
+impl serde::Serialize for Quantity {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Quantity {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        parse(&text).map_err(serde::de::Error::custom)
     }
 }
 

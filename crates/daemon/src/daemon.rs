@@ -317,6 +317,7 @@ impl Daemon {
             ring: ring.transpose()?,
             workloads: settings.workloads,
             priority_class: settings.priority_classes,
+            numatopologies: settings.numatopologies,
             csi: scheduling.csi_storage,
             shard: sharded.then(|| scheduling.scheduler_sharding_name.clone()),
             group_controller: settings.group_controller.clone(),

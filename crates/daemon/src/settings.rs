@@ -47,6 +47,8 @@ pub struct DaemonSettings {
     pub workloads: bool,
     /// Watch priority classes.
     pub priority_classes: bool,
+    /// Watch Numatopologies (gate `ResourceTopology`).
+    pub numatopologies: bool,
     /// What the user should know; logged once.
     pub warnings: Vec<String>,
 }
@@ -77,6 +79,7 @@ impl DaemonSettings {
             group_controller: group_controller(&flags.ours.podgroup_controller_lease)?,
             workloads: gates.workloads,
             priority_classes: gates.priority_class && flags.scheduling.priority_class,
+            numatopologies: gates.numatopologies,
             flags,
             warnings,
         })
@@ -200,6 +203,7 @@ fn member(env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<ShardMe
 struct FeatureGates {
     workloads: bool,
     priority_class: bool,
+    numatopologies: bool,
 }
 
 impl FeatureGates {
@@ -207,12 +211,14 @@ impl FeatureGates {
         let mut gates = Self {
             workloads: true,
             priority_class: true,
+            numatopologies: true,
         };
         for entry in entries.iter().filter(|entry| !entry.trim().is_empty()) {
             let (name, on) = feature_gate(entry)?;
             match name {
                 "WorkLoadSupport" => gates.workloads = on,
                 "PriorityClass" => gates.priority_class = on,
+                "ResourceTopology" => gates.numatopologies = on,
                 other => warnings.push(format!("feature gate {other} has no effect")),
             }
         }

@@ -166,6 +166,7 @@ impl Decider {
             let node = self.engine.state().nodes().object(bind.node).name.clone();
             self.write(Write::Bind(BindRequest {
                 volumes: volume_work(&self.engine, &pod, &bind.volumes),
+                claims: bind.claims.clone(),
                 pod,
                 node,
                 devices: bind.devices.as_deref().cloned().unwrap_or_default(),

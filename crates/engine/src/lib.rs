@@ -482,6 +482,7 @@ impl Engine {
         observer.begin(Stage::Open);
         self.state.seal();
         self.release_kept();
+        self.state.settle_cpus();
         self.cycle += 1;
         let phase_changes = self.state.phase_changes();
         self.kernel.begin_cycle(&self.state);

@@ -10,7 +10,7 @@
 //! node, devices and volumes, was chosen before and is part of it ([`Choice`]).
 
 use pumice_devices::BindingAnnotations;
-use pumice_model::{JobIx, NodeIx, Placement, TaskIx, TaskStatus, VolumeStep};
+use pumice_model::{ClaimStep, JobIx, NodeIx, Placement, TaskIx, TaskStatus, VolumeStep};
 
 use crate::plugin::Step;
 use crate::session::Session;
@@ -66,6 +66,8 @@ pub struct Bind {
     pub node: NodeIx,
     /// What to write first, so that its claims become bound; then they have to be waited for.
     pub volumes: Vec<VolumeStep>,
+    /// What to write about its resource claims first.
+    pub claims: Vec<ClaimStep>,
     /// What it writes for its devices, if it has some.
     pub devices: Option<Box<BindingAnnotations>>,
 }
@@ -332,6 +334,11 @@ impl Session<'_> {
             self.state.note_device_warnings(task);
             devices = Some(Box::new(self.state.binding_annotations(task)));
         }
+        if !self.state.resource_claims().are_served(task) {
+            // Nobody looked at its claims (no filter does): it is not bound without its devices.
+            self.keep(task);
+            return;
+        }
         self.state.move_task(task, TaskStatus::Binding, Some(node));
         debug_assert_eq!(self.state.imbalance(node), None);
         let volumes = match self.plugins.volume_timeout_s() {
@@ -342,6 +349,7 @@ impl Session<'_> {
             task,
             node,
             volumes,
+            claims: self.state.resource_claims().steps(task),
             devices,
         });
         let Some(job) = self.state.task(task).job else {

@@ -22,12 +22,14 @@ mod allowance;
 mod amount;
 mod claim;
 mod device;
+mod device_claim;
 mod group;
 mod hyper_node;
 mod image;
 mod measured;
 mod meta;
 mod node;
+mod numa;
 mod pod;
 mod problem;
 mod queue;
@@ -44,12 +46,14 @@ pub use claim::{
     csi_driver, csi_node, csi_storage_capacity, ephemeral_claims, persistent_volume_claim,
     storage_class, volume_attachment,
 };
+pub use device_claim::{device_class, resource_claim, resource_claim_template, resource_slice};
 pub use group::pod_group;
 pub use hyper_node::hyper_node;
 pub use measured::{
     Measured, UsageNews, node_usages, of_custom_metrics, of_elasticsearch, of_prometheus,
 };
 pub use node::node;
+pub use numa::numatopology;
 pub use pod::{Options, pod};
 pub use problem::ObjectProblem;
 pub use queue::{namespace, priority_class, queue};

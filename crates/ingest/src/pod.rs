@@ -10,7 +10,7 @@ use pumice_model::object::{
 };
 
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::{affinity, device, image, meta, request, spread, volume};
+use crate::{affinity, device, device_claim, image, meta, numa, request, spread, volume};
 
 /// Scheduler of a pod that names none, as the API server sets it.
 const KUBERNETES_SCHEDULER: &str = "default-scheduler";
@@ -70,9 +70,11 @@ pub fn pod(pod: &Pod, options: &Options) -> Result<PodObject, Vec<ObjectProblem>
     out.told = told(pod);
     out.scheduled_s = scheduled_s(pod);
     out.annotations = meta::annotations(&pod.metadata, &options.annotations);
+    out.cpus = numa::cpu_request(pod, spec).map(Box::new);
     containers(&mut out, spec, &mut problems);
     device::fill_pod(&mut out, &pod.metadata, spec);
     volume::mounts(&mut out, spec);
+    out.resource_claims = device_claim::of_pod(pod);
     if let Some(wire) = &spec.affinity {
         affinity::fill(&mut out, wire, &mut problems);
     }

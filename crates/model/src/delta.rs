@@ -2,8 +2,9 @@
 
 use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
-    GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage, Pairs, PodObject,
-    PriorityClassObject, PvObject, QueueObject, QuotaObject, StorageClassObject, WorkloadObject,
+    DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage,
+    NumatopologyObject, Pairs, PodObject, PriorityClassObject, PvObject, QueueObject, QuotaObject,
+    ResourceClaimObject, SliceObject, StorageClassObject, WorkloadObject,
 };
 
 /// One change. `…Apply` adds or replaces the object with that identity.
@@ -135,6 +136,10 @@ pub enum Delta {
     HyperNodeApply(Box<HyperNodeObject>),
     /// A HyperNode is gone.
     HyperNodeDelete(String),
+    /// A Numatopology was added or changed (identity: name of the node, which need not be known).
+    NumatopologyApply(Box<NumatopologyObject>),
+    /// A Numatopology is gone.
+    NumatopologyDelete(String),
     /// A namespace was added or changed (identity: name).
     NamespaceApply(NamespaceObject),
     /// A namespace is gone.
@@ -179,6 +184,18 @@ pub enum Delta {
     AttachmentApply(Box<AttachmentObject>),
     /// A VolumeAttachment is gone.
     AttachmentDelete(String),
+    /// A ResourceClaim was added or changed (identity: namespace, name).
+    ResourceClaimApply(Box<ResourceClaimObject>),
+    /// A ResourceClaim is gone: namespace, name.
+    ResourceClaimDelete(String, String),
+    /// A ResourceSlice was added or changed (identity: name).
+    SliceApply(Box<SliceObject>),
+    /// A ResourceSlice is gone.
+    SliceDelete(String),
+    /// A DeviceClass was added or changed (identity: name).
+    DeviceClassApply(Box<DeviceClassObject>),
+    /// A DeviceClass is gone.
+    DeviceClassDelete(String),
 }
 
 impl Delta {
@@ -200,6 +217,8 @@ impl Delta {
                 | Self::QuotaApply(_)
                 | Self::QuotaDelete(..)
                 | Self::NodeUsage { .. }
+                | Self::NumatopologyApply(_)
+                | Self::NumatopologyDelete(_)
         )
     }
 }

@@ -85,6 +85,15 @@ impl NeedIx {
     pub const NONE: Self = Self(0);
 }
 
+/// Dense index of a [`crate::ResourceNeed`]; 0 belongs to pods without resource claims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceNeedIx(pub u32);
+
+impl ResourceNeedIx {
+    /// The pod has no resource claims.
+    pub const NONE: Self = Self(0);
+}
+
 /// Dense index of what a pod asks of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceRequestIx(pub u32);

@@ -5,7 +5,7 @@ use crate::ix::{JobIx, NodeIx, QueueIx, TaskIx};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PreemptableMark, TopologyRequest};
 use crate::resource::{ResVec, WideSum};
 use crate::state::State;
-use crate::task::{STATUSES, TaskStatus};
+use crate::task::{STATUSES, Task, TaskStatus};
 
 /// Where a job comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +112,12 @@ impl JobUnit {
             Some(Some(policy)) => group.sub_groups[policy as usize].topology.as_ref(),
             Some(None) | None => group.topology.as_ref(),
         }
+    }
+
+    /// Whether a task is one of its own.
+    pub fn holds(self, task: &Task) -> bool {
+        let is_of_sub_job = self.sub_job.is_none_or(|at| at == task.sub_job);
+        task.job == Some(self.job) && is_of_sub_job
     }
 
     /// The node of each placed pod, in order.

@@ -12,6 +12,7 @@
 //!
 //! Invariant: this crate knows no Kubernetes wire type, no clock, no plugin.
 
+pub mod claim;
 pub mod delta;
 pub mod device;
 pub mod domains;
@@ -20,23 +21,26 @@ pub mod ix;
 pub mod job;
 pub mod network;
 pub mod node;
+pub mod numa;
 pub mod object;
 pub mod queue;
 pub mod resource;
 pub mod selector;
 pub mod shape;
+mod stale;
 pub mod state;
 pub mod task;
 pub mod topology;
 pub mod volume;
 pub mod write;
 
+pub use claim::{ClaimStep, ResourceClaims, ResourceNeed};
 pub use delta::Delta;
 pub use device::{DeviceNote, NoteAbout};
 pub use intern::{Interner, Sym};
 pub use ix::{
-    AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobIx, NeedIx, NodeIx, QueueIx, RulesIx,
-    ShapeIx, TaskIx,
+    AppearanceIx, CounterIx, DeviceRequestIx, DomainIx, JobIx, NeedIx, NodeIx, QueueIx,
+    ResourceNeedIx, RulesIx, ShapeIx, TaskIx,
 };
 pub use job::{Job, JobUnit, Origin, SubJob};
 pub use network::{NetworkDomain, NetworkTree, TierProblem};

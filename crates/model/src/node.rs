@@ -8,7 +8,8 @@ use pumice_devices::{Load, NodeDevices};
 use rustc_hash::FxHashMap;
 
 use crate::ix::{NodeIx, TaskIx};
-use crate::object::{Disk, HostPort, NodeObject, NodeUsage, VolumeSource};
+use crate::numa::NodeCpus;
+use crate::object::{CpuRequest, Disk, HostPort, NodeObject, NodeUsage, VolumeSource};
 use crate::resource::{ResIx, ResVec};
 use crate::volume::{Attached, Held, OnNode};
 
@@ -130,6 +131,7 @@ pub struct Nodes {
     /// Shared devices.
     pub devices: Vec<NodeDevices>,
     usage: Vec<Option<NodeUsage>>,
+    cpus: Vec<Option<Box<NodeCpus>>>,
     usage_epoch: u64,
     /// No usage is old before that, seconds since the epoch; none where nothing is known.
     usage_old_from_s: Option<i64>,
@@ -220,6 +222,31 @@ impl Nodes {
         self.usage[node.at()]
     }
 
+    /// What the node tells of its CPUs, and who is about to have some.
+    pub fn cpus(&self, node: NodeIx) -> Option<&NodeCpus> {
+        self.cpus[node.at()].as_deref()
+    }
+
+    pub(crate) fn cpus_mut(&mut self, node: NodeIx) -> Option<&mut NodeCpus> {
+        self.cpus[node.at()].as_deref_mut()
+    }
+
+    /// Takes in what the node tells, with nobody on it.
+    pub(crate) fn set_cpus(&mut self, node: NodeIx, cpus: Option<NodeCpus>) {
+        self.cpus[node.at()] = cpus.map(Box::new);
+        self.touch(node);
+    }
+
+    /// Chooses CPUs anew for those who are there, in this order; whether others are free than before.
+    pub(crate) fn settle_cpus(&mut self, node: NodeIx, order: Vec<(TaskIx, &CpuRequest)>) -> bool {
+        let cpus = self.cpus[node.at()].as_deref_mut();
+        let changed = cpus.is_some_and(|cpus| cpus.settle(order));
+        if changed {
+            self.touch(node);
+        }
+        changed
+    }
+
     /// Changes whenever what was measured of some node changes.
     pub fn usage_epoch(&self) -> u64 {
         self.usage_epoch
@@ -305,6 +332,7 @@ impl Nodes {
         self.pod_count.push(0);
         self.releasing_count.push(0);
         self.usage.push(None);
+        self.cpus.push(None);
         self.ports.push(Held::default());
         self.attached.push(Attached::default());
         self.devices.push(NodeDevices::default());
@@ -425,6 +453,10 @@ impl Nodes {
         self.objects = order
             .iter()
             .map(|o| std::mem::take(&mut self.objects[take(o)]))
+            .collect();
+        self.cpus = order
+            .iter()
+            .map(|o| std::mem::take(&mut self.cpus[take(o)]))
             .collect();
         self.ports = order
             .iter()

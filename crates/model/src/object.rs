@@ -5,15 +5,25 @@
 //! milli-cores, `memory`, `ephemeral-storage` and `hugepages-*` in bytes, `pods` whole, every other
 //! resource in milli-units (see [`crate::resource::unit_of`]).
 
+mod claim;
 mod group;
 mod hyper_node;
+mod numa;
 mod volume;
 
+pub use claim::{
+    ClaimAllocation, DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice,
+    ResourceClaimObject, SliceObject,
+};
 pub use group::{
     GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NodeGroups, QueueObject,
     QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
+pub use numa::{
+    AskedPolicy, AssignedPod, CpuPlace, CpuRequest, MAX_CPU, MAX_NUMA_NODES, NumatopologyObject,
+    TopologyPolicy,
+};
 pub use volume::{
     AccessModes, AttachmentObject, ClaimObject, ClaimRef, CsiCapacityObject, CsiDriverObject,
     CsiNodeDriver, CsiNodeObject, Disk, PodClaim, PvObject, StorageClassObject, TopologyTerm,
@@ -435,12 +445,17 @@ pub struct PodObject {
     pub records: Pairs,
     /// Annotations that some plugin reads, as they are written.
     pub annotations: Pairs,
+    /// What it asks of CPUs for itself.
+    pub cpus: Option<Box<CpuRequest>>,
     /// Claims it mounts, each once, in the order of its volumes.
     pub claims: Vec<PodClaim>,
     /// In-line disks.
     pub disks: Vec<Disk>,
     /// In-line volumes that a CSI driver has taken over.
     pub inline_volumes: Vec<VolumeSource>,
+    /// Its resource claims, in the order of its spec.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub resource_claims: Vec<PodResourceClaim>,
     /// Reason and message of its condition `PodScheduled=False`, if it has one: why a scheduler
     /// last said it waits.
     pub told: Option<Box<(String, String)>>,

@@ -1,11 +1,13 @@
 //! A task: one pod as the scheduler sees it.
 
+use std::rc::Rc;
+
 use pumice_devices::Load;
 
 use crate::device::Holding;
 use crate::intern::Sym;
-use crate::ix::{AppearanceIx, DeviceRequestIx, JobIx, NeedIx, NodeIx, ShapeIx};
-use crate::object::{Gates, Pairs, PodObject, PodPhase, PreemptableMark};
+use crate::ix::{AppearanceIx, DeviceRequestIx, JobIx, NeedIx, NodeIx, ResourceNeedIx, ShapeIx};
+use crate::object::{CpuRequest, Gates, Pairs, PodObject, PodPhase, PreemptableMark};
 
 /// Where a task is in its life (spec/01 §3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -139,6 +141,8 @@ pub struct Task {
     pub controlled: bool,
     /// What it asks of its volumes.
     pub volumes: NeedIx,
+    /// What it asks of its resource claims.
+    pub resource_claims: ResourceNeedIx,
     /// What it asks of shared devices.
     pub demand: DeviceRequestIx,
     /// Annotations that tell what devices it holds.
@@ -147,6 +151,8 @@ pub struct Task {
     pub holding: Option<Box<Holding>>,
     /// Annotations that some plugin reads; most pods have none.
     pub annotations: Option<Box<Pairs>>,
+    /// What it asks of CPUs for itself.
+    pub cpus: Option<Rc<CpuRequest>>,
     /// What selectors see of it.
     pub appearance: AppearanceIx,
     /// Status.

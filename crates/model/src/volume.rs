@@ -23,7 +23,7 @@ mod users;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use slab::Slab;
 
 use crate::ix::{NeedIx, TaskIx};
@@ -32,12 +32,13 @@ use crate::object::{
     PvObject, StorageClassObject,
 };
 use crate::shape::Pool;
+use crate::stale::StaleEntries;
 
 pub use attached::OnNode;
 pub(crate) use attached::{Attached, Held};
 pub use matching::Conflicts;
 pub use need::{ClaimNeed, ExclusiveUse, OpenClaim, VolumeNeed};
-use reach::{ReachIx, ReachLimits, Reaches};
+pub(crate) use reach::{ReachIx, ReachLimits, Reaches};
 use users::TaskVolumes;
 pub use users::VolumePlan;
 
@@ -142,8 +143,7 @@ pub struct Volumes {
     reaches: Reaches,
     tasks: FxHashMap<TaskIx, TaskVolumes>,
     needs: Pool<VolumeNeed>,
-    stale: FxHashSet<ClaimIx>,
-    all_stale: bool,
+    stale: StaleEntries<ClaimIx>,
     objects_epoch: u64,
     free_epoch: u64,
 }
@@ -170,8 +170,7 @@ impl Default for Volumes {
             reaches: Reaches::default(),
             tasks: FxHashMap::default(),
             needs,
-            stale: FxHashSet::default(),
-            all_stale: false,
+            stale: StaleEntries::default(),
             objects_epoch: 0,
             free_epoch: 0,
         }

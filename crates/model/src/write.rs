@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pumice_devices::BindingAnnotations;
 
+use crate::claim::ClaimStep;
 use crate::object::{Amounts, GroupStatus};
 use crate::volume::VolumeStep;
 
@@ -84,6 +85,15 @@ pub struct BindRequest {
     pub devices: BindingAnnotations,
     /// What has to be done about its claims first; undone when the bind fails.
     pub volumes: Option<VolumeWork>,
+    /// What has to be written about its resource claims after that; undone when the bind fails.
+    pub claims: Vec<ClaimStep>,
+}
+
+impl BindRequest {
+    /// Something has to be written before the Binding.
+    pub fn has_steps(&self) -> bool {
+        self.volumes.is_some() || !self.claims.is_empty()
+    }
 }
 
 /// One write.

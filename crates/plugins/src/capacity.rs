@@ -43,11 +43,17 @@ const ANCESTOR_RECLAIM_LEVEL: Arg<i64> = Arg::int(
 )
 .min(0);
 
+const NO_CLAIMS: &str = "Accepted; no effect: claimed devices do not count against queues yet.";
+
 /// What the configuration may say.
 pub const SPEC: PluginSpec = PluginSpec {
     name: "capacity",
     summary: "Divides the cluster among queues by their deserved amounts, with enableHierarchy as a tree.",
-    args: &[ANCESTOR_RECLAIM_LEVEL.spec()],
+    args: &[
+        ANCESTOR_RECLAIM_LEVEL.spec(),
+        Arg::switch("capacity.DynamicResourceAllocationEnable", true, NO_CLAIMS).spec(),
+        Arg::switch("capacity.DRAConsumableCapacityEnable", true, NO_CLAIMS).spec(),
+    ],
     conflicts: &[PluginConflict {
         with: "proportion",
         when_on: None,

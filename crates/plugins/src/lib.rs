@@ -4,7 +4,7 @@
 //!   PLUGINS ───► pumice-conf checks the file ──► Config ──► build ──► Plugins
 //!                                                             │
 //!   order, votes      priority · gang · drf · proportion · capacity · overcommit · sla · resourcequota · tdm
-//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage
+//!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
@@ -28,6 +28,7 @@ mod inter_pod_affinity;
 pub mod network_topology_aware;
 pub mod nodegroup;
 pub mod nodeorder;
+pub mod numa_aware;
 pub mod overcommit;
 pub mod pdb;
 mod period;

@@ -1,9 +1,9 @@
 //! Plugin `predicates`: the Kubernetes filters (spec/02 §6).
 //!
 //! In the order of §6.3: pod count; node unschedulable, node affinity, taints (node objects only);
-//! host ports; volumes; then inter-pod affinity and topology spread, which have modules of their own.
-//! The switch of the DRA filter is accepted.
+//! host ports; volumes; resource claims; then inter-pod affinity and topology spread, which have modules of their own.
 
+mod claims;
 mod volumes;
 
 use std::ops::Range;
@@ -63,7 +63,13 @@ const BIND_TIMEOUT_S: Arg<i64> = Arg::int(
 )
 .min(0);
 
-const NOT_YET: &str = "Accepted; no effect until resource claims are supported.";
+const CLAIMS: Arg<bool> = filter(
+    "predicate.DynamicResourceAllocationEnable",
+    "Filter by resource claims, and write what they get before the pod is bound; when off, pods with \
+     resource claims wait.",
+);
+const NO_TIMEOUT: &str =
+    "Accepted without effect: the search for devices is bounded by steps, not by time.";
 const NO_SCORE: &str = "Accepted without effect: Kubernetes gate StorageCapacityScoring is off.";
 const NO_CACHE: &str =
     "Accepted without effect: verdicts are always shared between equal pods, exactly.";
@@ -81,12 +87,12 @@ pub const SPEC: PluginSpec = PluginSpec {
         LIMITS.spec(),
         ZONE.spec(),
         BINDING.spec(),
-        filter("predicate.DynamicResourceAllocationEnable", NOT_YET).spec(),
+        CLAIMS.spec(),
         Arg::switch("predicate.CacheEnable", false, NO_CACHE).spec(),
         BIND_TIMEOUT_S.spec(),
         Arg::int("volumebinding.weight", 1, NO_SCORE).spec(),
         Arg::any("volumebinding.shape", NO_SCORE).spec(),
-        Arg::int("dynamicresources.filterTimeoutSeconds", 10, NOT_YET)
+        Arg::int("dynamicresources.filterTimeoutSeconds", 10, NO_TIMEOUT)
             .min(0)
             .spec(),
     ],
@@ -106,9 +112,11 @@ pub struct Predicates {
     pod_affinity: bool,
     spread: bool,
     volumes: VolumeSwitches,
+    claims: bool,
     bind_timeout_s: i64,
     reasons: PredicateReasons,
     volume_reasons: VolumeReasons,
+    claim_reasons: claims::ClaimReasons,
     affinity_reasons: inter_pod_affinity::AffinityReasons,
     spread_reasons: topology_spread::SpreadReasons,
 }
@@ -151,9 +159,11 @@ impl Predicates {
                 zone: is_on(ZONE),
                 binding: is_on(BINDING),
             },
+            claims: is_on(CLAIMS),
             bind_timeout_s: BIND_TIMEOUT_S.read(arguments),
             reasons: PredicateReasons::new(table),
             volume_reasons: VolumeReasons::new(table),
+            claim_reasons: claims::ClaimReasons::new(table),
             affinity_reasons: inter_pod_affinity::AffinityReasons::new(table),
             spread_reasons: topology_spread::SpreadReasons::new(table),
         }
@@ -185,7 +195,8 @@ impl NodeFilters for Predicates {
             let text = "plugin NodeAffinity pre-predicates failed pod affinity terms conflict";
             return Some(text.to_owned());
         }
-        volumes::refusal(self.volumes, &class.volumes)
+        let volumes = volumes::refusal(self.volumes, &class.volumes);
+        volumes.or_else(|| claims::refusal(self.claims, class))
     }
 
     fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
@@ -228,6 +239,7 @@ impl NodeFilters for Predicates {
             state,
             class,
         ));
+        filters.extend(claims::filter(self.claim_reasons, class));
         filters
     }
 }

@@ -8,7 +8,7 @@ use pumice_framework::{Plugin, ReasonTable};
 use crate::deviceshare::DeviceShare;
 use crate::{
     binpack, capacity, cdp, conformance, deviceshare, drf, gang, network_topology_aware, nodegroup,
-    nodeorder, overcommit, pdb, predicates, priority, proportion, rescheduling,
+    nodeorder, numa_aware, overcommit, pdb, predicates, priority, proportion, rescheduling,
     resource_strategy_fit, resourcequota, sla, task_topology, tdm, usage,
 };
 
@@ -114,7 +114,7 @@ const LIST: [PluginEntry; 24] = [
     pdb::ENTRY,
     resourcequota::ENTRY,
     tdm::ENTRY,
-    PluginEntry::not_built("numa-aware", "Aligns cpus with NUMA nodes."),
+    numa_aware::ENTRY,
     task_topology::ENTRY,
     network_topology_aware::ENTRY,
     usage::ENTRY,

@@ -48,6 +48,9 @@ const QUANTITIES: [&str; 2] = ["capacity", "maximumVolumeSize"];
 /// resource can have this name.
 const COUNT: &str = "count";
 
+/// Of a Numatopology: a map of maps with a `capacity` that is a number.
+const NUMA_RESOURCES: &str = "numares";
+
 /// A node as JSON. Scalars are typed as the API machinery types them (YAML 1.1).
 pub fn to_json(node: &YamlNode) -> Value {
     value_of(node)
@@ -67,6 +70,8 @@ fn value_of(node: &YamlNode) -> Value {
                     quantities_of(&entry.value)
                 } else if QUANTITIES.contains(&key) {
                     quantity_of(&entry.value)
+                } else if key == NUMA_RESOURCES {
+                    fields_of(&entry.value, &|resource| fields_of(resource, &value_of))
                 } else {
                     value_of(&entry.value)
                 };
@@ -92,6 +97,17 @@ fn quantities_of(node: &YamlNode) -> Value {
         map.insert(key.to_owned(), value);
     }
     Value::Object(map)
+}
+
+/// A map whose values are read one way, whatever their names; what is no map as usual.
+fn fields_of(node: &YamlNode, read: &dyn Fn(&YamlNode) -> Value) -> Value {
+    let Some(entries) = node.entries() else {
+        return value_of(node);
+    };
+    let fields = entries.iter();
+    let fields =
+        fields.filter_map(|field| Some((field.key.text()?.to_owned(), read(&field.value))));
+    Value::Object(fields.collect())
 }
 
 fn quantity_of(node: &YamlNode) -> Value {

@@ -6,11 +6,14 @@ use k8s_openapi::api::core::v1::{
     ResourceQuota, Service,
 };
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::resource::v1::{
+    DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
+};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
-use pumice_api::{HyperNode, Job, NodeMetrics, NodeShard, PodGroup, Queue};
+use pumice_api::{HyperNode, Job, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue};
 use pumice_model::Delta;
 use pumice_yaml::tree;
 use serde::Deserialize;
@@ -60,8 +63,18 @@ pub enum Manifest {
     CsiStorageCapacity(Box<CSIStorageCapacity>),
     /// `storage.k8s.io/v1/VolumeAttachment`.
     VolumeAttachment(Box<VolumeAttachment>),
+    /// `resource.k8s.io/v1/ResourceClaim`.
+    ResourceClaim(Box<ResourceClaim>),
+    /// `resource.k8s.io/v1/ResourceClaimTemplate`.
+    ResourceClaimTemplate(Box<ResourceClaimTemplate>),
+    /// `resource.k8s.io/v1/DeviceClass`.
+    DeviceClass(Box<DeviceClass>),
+    /// `resource.k8s.io/v1/ResourceSlice`.
+    ResourceSlice(Box<ResourceSlice>),
     /// `topology.volcano.sh/v1alpha1/HyperNode`.
     HyperNode(Box<HyperNode>),
+    /// `nodeinfo.volcano.sh/v1alpha1/Numatopology`.
+    Numatopology(Box<Numatopology>),
     /// `shard.volcano.sh/v1alpha1/NodeShard`.
     NodeShard(Box<NodeShard>),
     /// `metrics.k8s.io/v1beta1/NodeMetrics`.
@@ -132,9 +145,24 @@ pub fn read(
         ("storage.k8s.io", "VolumeAttachment") => {
             Manifest::VolumeAttachment(Box::new(typed(node, unknown)?))
         }
+        ("resource.k8s.io", "ResourceClaim") => {
+            Manifest::ResourceClaim(Box::new(typed(node, unknown)?))
+        }
+        ("resource.k8s.io", "ResourceClaimTemplate") => {
+            Manifest::ResourceClaimTemplate(Box::new(typed(node, unknown)?))
+        }
+        ("resource.k8s.io", "DeviceClass") => {
+            Manifest::DeviceClass(Box::new(typed(node, unknown)?))
+        }
+        ("resource.k8s.io", "ResourceSlice") => {
+            Manifest::ResourceSlice(Box::new(typed(node, unknown)?))
+        }
         ("apps", "ReplicaSet") => Manifest::ReplicaSet(Box::new(typed(node, unknown)?)),
         ("topology.volcano.sh", "HyperNode") => {
             Manifest::HyperNode(Box::new(typed(node, unknown)?))
+        }
+        ("nodeinfo.volcano.sh", "Numatopology") => {
+            Manifest::Numatopology(Box::new(typed(node, unknown)?))
         }
         ("shard.volcano.sh", "NodeShard") => Manifest::NodeShard(Box::new(typed(node, unknown)?)),
         ("metrics.k8s.io", "NodeMetrics") => Manifest::NodeMetrics(Box::new(typed(node, unknown)?)),

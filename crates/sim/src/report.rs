@@ -8,7 +8,8 @@ use pumice_engine::waiting::Subject;
 use pumice_model::object::GroupPhase;
 use pumice_model::resource::display_amount;
 use pumice_model::{
-    Job, JobIx, NetworkDomain, NetworkTree, Queue, QueueIx, ResVec, TaskStatus, VolumeStep,
+    ClaimStep, Job, JobIx, NetworkDomain, NetworkTree, Queue, QueueIx, ResVec, TaskStatus,
+    VolumeStep,
 };
 use serde::Serialize;
 
@@ -24,9 +25,33 @@ pub struct BindLine {
     /// What happens to its open claims before that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<VolumeLine>,
+    /// What its resource claims get before that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimLine>,
     /// PodGroup of the pod, or the pod itself when it has none.
     #[serde(skip)]
     pub group: String,
+}
+
+/// What a resource claim of a pod that is bound gets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClaimLine {
+    /// `namespace/name` of the claim.
+    pub claim: String,
+    /// `driver/pool/device` of each device; none for a claim that has had its devices before.
+    pub devices: Vec<String>,
+}
+
+impl ClaimLine {
+    /// A step as a line.
+    pub fn of(step: &ClaimStep) -> Self {
+        let given = step.allocation.iter();
+        let devices = given.flat_map(|given| &given.devices.devices);
+        Self {
+            claim: format!("{}/{}", step.namespace, step.claim),
+            devices: devices.map(|device| device.key.to_string()).collect(),
+        }
+    }
 }
 
 /// What becomes of an open claim of a pod that is bound: one of both ways.

@@ -8,7 +8,7 @@ use pumice_model::object::Pairs;
 use pumice_model::{Delta, DeviceNote, NoteAbout, State, TaskIx};
 
 use crate::reader::{DeviceMap, InputObjects, InputSource};
-use crate::report::{BindLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
+use crate::report::{BindLine, ClaimLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
 use crate::world::World;
 
 /// Most cycles of a run to a fixed point. A run ends long before: every cycle but the last binds a
@@ -81,6 +81,7 @@ pub fn simulate(
     } else {
         world.make_all_job_pods(&settings.options);
     }
+    world.run_claims();
     for map in &input.device_maps {
         engine.apply(Delta::DeviceConfig {
             namespace: map.namespace.clone(),
@@ -109,7 +110,7 @@ pub fn simulate(
         if fixed_point {
             world.run_kubelet();
             world.run_controllers(&settings.options, now_s);
-            world.run_storage();
+            world.run_supplies();
         }
         let news = world.take_deltas();
         let wakes = engine.plugins_wake_at_s();
@@ -159,13 +160,20 @@ fn record(
             .map(|annotation| (annotation.key.to_string(), annotation.value.text(sent)))
             .collect();
         annotations.sort();
-        world.bind(&pod, &node, &bind.volumes, &annotations, now_s);
+        world.bind(
+            &pod,
+            &node,
+            (&bind.volumes, &bind.claims),
+            &annotations,
+            now_s,
+        );
         let group = group_of(state, bind.task);
         report.binds.push(BindLine {
             pod,
             node,
             annotations: annotations.into_iter().collect(),
             volumes: bind.volumes.iter().map(VolumeLine::of).collect(),
+            claims: bind.claims.iter().map(ClaimLine::of).collect(),
             group,
         });
     }

@@ -3,6 +3,7 @@
 mod admit;
 mod budgets;
 mod controllers;
+mod device_claims;
 mod jobs;
 mod references;
 mod restore;
@@ -16,7 +17,7 @@ use pumice_model::object::{
     GroupObject, GroupStatus, NodeObject, Pairs, PodObject, PodPhase, PriorityClassObject,
     QueueObject,
 };
-use pumice_model::{Delta, VolumeStep};
+use pumice_model::{ClaimStep, Delta, VolumeStep};
 
 use crate::device_plugin::answer_at_once;
 use crate::manifest::Manifest;
@@ -25,6 +26,7 @@ use crate::reader::{InputItem, InputSource};
 use crate::run::SimulationSettings;
 use budgets::Budgeted;
 use controllers::Controllers;
+use device_claims::DeviceClaims;
 use storage::Storage;
 
 /// All objects, and what has changed since the engine was last told.
@@ -40,6 +42,7 @@ pub struct World {
     deleted: BTreeSet<String>,
     budgets: BTreeMap<String, Budgeted>,
     storage: Storage,
+    device_claims: DeviceClaims,
     shards: Vec<NodeShardView>,
     priorities: BTreeMap<String, i32>,
     /// Value of the global default priority class.
@@ -167,6 +170,7 @@ impl World {
                 .map(|q| Delta::QueueApply(Box::new(q.clone()))),
         );
         first.extend(self.storage_deltas());
+        first.extend(self.claim_deltas());
         self.renew_budgets(true);
         first.append(&mut self.deltas);
         first.extend(
@@ -204,12 +208,16 @@ impl World {
         &mut self,
         pod: &str,
         node: &str,
-        volumes: &[VolumeStep],
+        (volumes, claims): (&[VolumeStep], &[ClaimStep]),
         annotations: &Pairs,
         now_s: i64,
     ) {
         for step in volumes {
             self.take_volume_step(step);
+        }
+        let uid = self.pods.get(pod).map(|pod| pod.uid.clone());
+        for step in claims {
+            self.take_claim_step(step, uid.as_deref().unwrap_or_default());
         }
         if let Some(pod) = self.pods.get_mut(pod) {
             pod.node = Some(node.to_owned());

@@ -12,8 +12,8 @@ use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
     cluster, conf_text, evicting_conf_text, full_cluster, full_protected_cluster,
     full_timed_cluster, full_tree_cluster, full_varied_cluster, moments, network_cluster,
-    network_conf_text, npu_cluster, npu_conf_text, protecting_conf_text, timed_conf_text,
-    tree_conf_text, wide_cluster,
+    network_conf_text, npu_cluster, npu_conf_text, numa_cluster, numa_conf_text,
+    protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome};
 
@@ -22,6 +22,9 @@ const CASES: u64 = 2000;
 
 /// Clusters in which NPUs decide.
 const NPU_CASES: u64 = 1500;
+
+/// Clusters whose nodes tell of their CPUs.
+const NUMA_CASES: u64 = 1000;
 
 /// Clusters in which HyperNodes decide.
 const NETWORK_CASES: u64 = 600;
@@ -228,6 +231,31 @@ fn npus_are_given_out_as_by_the_naive_loop() {
     // The cases are not trivial.
     assert!(holders > cases, "{holders} pods were given devices");
     assert!(pipelined > cases / 30, "{pipelined} pipelined");
+}
+
+#[test]
+fn cpus_of_numa_nodes_are_given_out_as_by_the_naive_loop() {
+    let (mut binds, mut decided) = (0, 0);
+    let seeds = run::seeds(0, NUMA_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = 1 + 2 * u32::from(seed % 3 == 0);
+        let (text, objects) = (numa_conf_text(seed), numa_cluster(seed));
+        let outcome = check_under(&text, seed, &objects, cycles);
+        let without = text.replace(
+            "  - name: numa-aware\n",
+            "  - name: numa-aware\n    enablePredicate: false\n",
+        );
+        if seed % 8 == 0 && !text.contains("enablePredicate: false") {
+            let config = run::config(&without);
+            let other = fast(&config, &objects, &mut naive::seconds(cycles));
+            decided += u64::from(other.binds != outcome.binds);
+        }
+        binds += outcome.binds.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > cases, "{binds} binds");
+    assert!(decided > cases / 40, "decided {decided} times");
 }
 
 #[test]

@@ -17,7 +17,9 @@ use pumice_model::object::{
     QueueObject, SubGroupPolicy,
 };
 use pumice_model::{Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep};
-use pumice_testkit::generate::{Changing, conf_text, network_conf_text, npu_conf_text};
+use pumice_testkit::generate::{
+    Changing, conf_text, network_conf_text, npu_conf_text, numa_conf_text,
+};
 
 /// Small clusters, and steps of each.
 const CASES: u64 = 400;
@@ -183,6 +185,14 @@ fn ledgers(state: &State) -> BTreeMap<String, Vec<String>> {
                     hold.certain,
                 );
                 lines.push(format!("{family} {pod} {what:?}"));
+            }
+        }
+        if let Some(cpus) = state.nodes().cpus(node) {
+            lines.push(format!("free {:?}", cpus.layout().numbers(cpus.free())));
+            for task in state.nodes().tasks(node) {
+                let expected = cpus.expected_of(*task);
+                let expected = expected.map(|of| cpus.layout().numbers(of));
+                lines.push(format!("{} has {expected:?}", state.task_key(*task)));
             }
         }
         lines.sort();
@@ -630,6 +640,18 @@ fn so_does_one_whose_hyper_nodes_change() {
         };
         let conf = |_| network_conf_text(seed);
         follow_under(seed, Changing::network(seed), STEPS, sleep, conf)
+    });
+}
+
+#[test]
+fn so_does_one_whose_nodes_tell_of_their_cpus() {
+    follow_all(run::seeds(0, CASES / 2), |seed| {
+        let sleep = match seed % 2 {
+            0 => Sleep::Checked,
+            _ => Sleep::Sound,
+        };
+        let conf = |_| numa_conf_text(4 * seed);
+        follow_under(seed, Changing::numas(seed), STEPS, sleep, conf)
     });
 }
 

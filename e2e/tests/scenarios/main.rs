@@ -2,6 +2,7 @@
 
 mod admission;
 mod bad_input;
+mod claims;
 mod configuration;
 mod controllers;
 mod definitions;

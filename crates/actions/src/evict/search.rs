@@ -16,8 +16,9 @@ use crate::kernel::Kernel;
 /// Tables of classes that are kept at a time: those asked for last.
 const TABLES: usize = 8;
 
-/// What tells tables apart: the class, with the serial of what it asks of volumes, and its signature.
-type TableKey = (ClassKey, u64, Signature);
+/// What tells tables apart: the class, with the serials of what it asks of volumes and claims, and its
+/// signature.
+type TableKey = (ClassKey, (u64, u64), Signature);
 
 /// Whom to evict where.
 pub struct Found {
@@ -301,7 +302,8 @@ impl ScopeNodes {
         let signature = plugins.signature(state, preemptor.task).unwrap_or_default();
         let class = ClassKey::of(state, preemptor.task);
         let volumes = state.volumes().serial(class.volumes);
-        let key = (class, volumes, signature);
+        let claims = state.resource_claims().serial(class.claims);
+        let key = (class, (volumes, claims), signature);
         if let Some(at) = self.tables.iter().position(|(known, _)| *known == key) {
             let table = self.tables.remove(at);
             self.tables.push(table);

@@ -8,6 +8,7 @@ use pumice_model::node::BLOCK;
 use pumice_model::{NodeIx, State};
 
 use super::ChosenNode;
+use super::classes::SuppliesEpoch;
 use super::evaluate::{Block, ClassEvaluator};
 use super::static_parts::StaticParts;
 use super::wide_max::{Keys, NOT_A_CANDIDATE, Ranked, WideMax};
@@ -34,8 +35,8 @@ pub struct BlockIndex {
     pub effort: u64,
     /// Units of work of catching up.
     spent: u64,
-    /// State of the cluster's storage it was made for.
-    pub volumes_epoch: u64,
+    /// State of the cluster's storage and claims it was made for.
+    pub supplies_epoch: SuppliesEpoch,
 }
 
 /// Candidates with room of one kind.
@@ -126,7 +127,7 @@ impl BlockIndex {
             last_used: 0,
             effort: 0,
             spent: 0,
-            volumes_epoch: 0,
+            supplies_epoch: SuppliesEpoch::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use pumice_framework::points::{ClassKey, Signature};
 use pumice_framework::{Class, Plugins};
 use pumice_model::AppearanceIx;
-use pumice_model::{DeviceRequestIx, NeedIx, State, TaskIx};
+use pumice_model::{DeviceRequestIx, NeedIx, ResourceNeedIx, State, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block_index::BlockIndex;
@@ -44,6 +44,8 @@ struct ClassId {
     signature: SignatureIx,
     /// Serial of what it asks of volumes.
     volumes: u64,
+    /// Serial of what it asks of its resource claims.
+    claims: u64,
     /// Serial of what it asks of devices.
     devices: u64,
 }
@@ -71,6 +73,15 @@ struct Record {
     looked_at: usize,
 }
 
+/// Of what volumes and devices of claims offer, as of when something is known: epochs of both.
+pub type SuppliesEpoch = (u64, u64);
+
+/// The epochs that matter to a class.
+fn epoch(state: &State, key: &ClassKey) -> SuppliesEpoch {
+    let volumes = state.volumes().epoch(key.volumes);
+    (volumes, state.resource_claims().epoch(key.claims))
+}
+
 /// What is kept of a class about the nodes.
 pub enum KnownNodes {
     /// Every node.
@@ -94,19 +105,19 @@ impl KnownNodes {
         }
     }
 
-    fn volumes_epoch(&self) -> u64 {
+    fn supplies_epoch(&self) -> SuppliesEpoch {
         match self {
-            Self::All(index) => index.volumes_epoch,
-            Self::Blocks(index) => index.volumes_epoch,
+            Self::All(index) => index.supplies_epoch,
+            Self::Blocks(index) => index.supplies_epoch,
         }
     }
 
-    fn used(&mut self, queries: u64, epoch: u64) {
-        let (last_used, volumes_epoch) = match self {
-            Self::All(index) => (&mut index.last_used, &mut index.volumes_epoch),
-            Self::Blocks(index) => (&mut index.last_used, &mut index.volumes_epoch),
+    fn used(&mut self, queries: u64, epoch: SuppliesEpoch) {
+        let (last_used, supplies_epoch) = match self {
+            Self::All(index) => (&mut index.last_used, &mut index.supplies_epoch),
+            Self::Blocks(index) => (&mut index.last_used, &mut index.supplies_epoch),
         };
-        (*last_used, *volumes_epoch) = (queries, epoch);
+        (*last_used, *supplies_epoch) = (queries, epoch);
     }
 }
 
@@ -177,6 +188,7 @@ impl Classes {
             appearance: key.appearance,
             signature: number,
             volumes: state.volumes().serial(key.volumes),
+            claims: state.resource_claims().serial(key.claims),
             devices: state.devices().serial(key.devices),
         };
         if let Some(last) = self.last
@@ -230,11 +242,13 @@ impl Classes {
         }
         let shapes: FxHashSet<u64> = state.shapes().serials_in_use().collect();
         let needs: FxHashSet<u64> = state.volumes().serials_in_use().collect();
+        let claims: FxHashSet<u64> = state.resource_claims().serials_in_use().collect();
         let demands: FxHashSet<u64> = state.devices().serials_in_use().collect();
         self.retain(|record| {
             let id = &record.id;
             shapes.contains(&id.shape)
                 && needs.contains(&id.volumes)
+                && claims.contains(&id.claims)
                 && demands.contains(&id.devices)
         });
         self.sweep_at = 2 * self.records.len() + SPARE_CLASSES;
@@ -281,8 +295,8 @@ impl Classes {
         let record = &mut self.records[class.at()];
         let index = record.index.take()?;
         self.bytes -= index.bytes();
-        let epoch = state.volumes().epoch(record.key.volumes);
-        Some(index).filter(|index| index.volumes_epoch() == epoch)
+        let epoch = epoch(state, &record.key);
+        Some(index).filter(|index| index.supplies_epoch() == epoch)
     }
 
     /// Whether so many nodes of all that there are may be looked at without an index: there is none, and it
@@ -301,7 +315,7 @@ impl Classes {
     pub fn put_index(&mut self, state: &State, class: ClassIx, mut index: KnownNodes) {
         let record = &mut self.records[class.at()];
         self.queries += 1;
-        index.used(self.queries, state.volumes().epoch(record.key.volumes));
+        index.used(self.queries, epoch(state, &record.key));
         self.bytes += index.bytes();
         record.index = Some(index);
         if self.bytes > self.budget {
@@ -358,6 +372,7 @@ impl Classes {
             || (key.volumes != NeedIx::NONE
                 && (state.volumes().uses(key.volumes) == 1
                     || state.volumes().is_volatile(key.volumes)))
+            || (key.claims != ResourceNeedIx::NONE && state.resource_claims().uses(key.claims) == 1)
     }
 }
 

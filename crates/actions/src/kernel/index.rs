@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::ChosenNode;
 use super::block_index::BlockIndex;
 use super::cells::CellFilters;
+use super::classes::SuppliesEpoch;
 use super::evaluate::{Block, ClassEvaluator};
 use super::nearest::{Nearest, nearest};
 use super::ranking::Ranking;
@@ -35,8 +36,8 @@ pub struct ClassIndex {
     pub last_used: u64,
     /// Units of work since they were last taken.
     pub effort: u64,
-    /// State of the cluster's storage it was made for.
-    pub volumes_epoch: u64,
+    /// State of the cluster's storage and claims it was made for.
+    pub supplies_epoch: SuppliesEpoch,
 }
 
 /// Scores by node, kept when the final score depends on all candidates.
@@ -77,7 +78,7 @@ impl ClassIndex {
             cursor: 0,
             last_used: 0,
             effort: 0,
-            volumes_epoch: 0,
+            supplies_epoch: SuppliesEpoch::default(),
         };
         index.settle_cells();
         index

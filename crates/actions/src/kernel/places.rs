@@ -1,7 +1,7 @@
 //! How many pods of a class could be placed at once, at most.
 
 use pumice_framework::Plugins;
-use pumice_model::{NeedIx, NodeIx, Nodes, ResIx, ResVec, State, TaskIx};
+use pumice_model::{NeedIx, NodeIx, Nodes, ResIx, ResVec, ResourceNeedIx, State, TaskIx};
 use smallvec::SmallVec;
 
 use super::cells::CellFilters;
@@ -17,6 +17,12 @@ pub struct PlaceCount {
     pub spans_nodes: bool,
 }
 
+/// It asks for volumes, or has resource claims.
+fn has_supplies(state: &State, task: TaskIx) -> bool {
+    let task = state.task(task);
+    task.volumes != NeedIx::NONE || task.resource_claims != ResourceNeedIx::NONE
+}
+
 impl Kernel {
     /// Counts the places for pods like this one, what is being released included. Never too few: filters
     /// whose refusals do not last are left out, and so is what the pods would do to each other beyond the
@@ -25,8 +31,8 @@ impl Kernel {
         let class = self.class_of(state, plugins, task);
         let made = self.classes.make(state, class);
         let request = &made.shape.request;
-        if made.key.volumes != NeedIx::NONE {
-            // What a placement does to its volumes may help another.
+        if made.key.volumes != NeedIx::NONE || made.key.claims != ResourceNeedIx::NONE {
+            // What a placement does to its volumes or claims may help another.
             let signature = self.classes.signature(class);
             let static_part = self.static_part(state, plugins, &made, signature);
             self.effort += state.nodes().len() as u64;
@@ -70,10 +76,10 @@ impl Kernel {
             let described = self.describe(state, plugins, class);
             return self.places_without_index(state, task, &described, nodes, enough);
         }
-        let has_volumes = state.task(task).volumes != NeedIx::NONE;
+        let has_supplies = has_supplies(state, task);
         let request = state.shapes().share(state.task(task).shape);
         let found = self.with_index(state, plugins, task, |index, state, _, _| {
-            let lasts = index.is_lasting() && !has_volumes;
+            let lasts = index.is_lasting() && !has_supplies;
             let room = Room::new(state.nodes(), &request.request);
             room.on_all(nodes, enough, |node| match lasts {
                 true => index.fits(node),
@@ -94,8 +100,8 @@ impl Kernel {
     ) -> u64 {
         self.effort += nodes.len() as u64;
         let evaluator = &described.evaluator;
-        let has_volumes = state.task(task).volumes != NeedIx::NONE;
-        let lasts = evaluator.is_lasting() && !has_volumes;
+        let has_supplies = has_supplies(state, task);
+        let lasts = evaluator.is_lasting() && !has_supplies;
         let cells = described.cells.as_ref().filter(|cells| cells.is_lasting());
         let (table, block) = (&mut self.reasons, &mut *self.scratch);
         let request = state.shapes().share(state.task(task).shape);

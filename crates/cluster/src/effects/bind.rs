@@ -32,6 +32,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::backoff;
+use super::claims;
 use super::devices::guards::Pass;
 use super::devices::{Waits, lock};
 use super::gate::{BindLimiter, Permit};
@@ -114,20 +115,30 @@ impl<'a> BindInFlight<'a> {
     /// Why it is certain that the pod is not, and will not be, on the node through this bind.
     pub(super) async fn run(mut self) -> Result<(), FailedBind> {
         self.still_fits()?;
-        let Some(work) = &self.request.volumes else {
+        if !self.request.has_steps() {
             return self.among_others().await;
-        };
-        let shared = self.shared;
-        let done = volumes::run(shared, work).await;
-        let end = match done {
+        }
+        let (shared, request) = (self.shared, self.request);
+        let end = match self.prepared().await {
             Ok(()) => self.among_others().await,
             Err(problem) => Err((BindFailure::PreBind, problem)),
         };
         if end.is_err() {
             // A step that failed too: it may have been carried out though its answer was lost.
-            volumes::roll_back(shared, work).await;
+            claims::roll_back(shared, request).await;
+            if let Some(work) = &request.volumes {
+                volumes::roll_back(shared, work).await;
+            }
         }
         end
+    }
+
+    /// Does what comes before the Binding: volumes, then resource claims.
+    async fn prepared(&self) -> Result<(), String> {
+        if let Some(work) = &self.request.volumes {
+            volumes::run(self.shared, work).await?;
+        }
+        claims::run(self.shared, self.request).await
     }
 
     /// Binds when no pod is on its way that the device plugin could take for this one.

@@ -15,6 +15,7 @@
 
 pub(crate) mod backoff;
 mod bind;
+mod claims;
 mod coalesce;
 mod correlate;
 pub(crate) mod devices;
@@ -27,6 +28,7 @@ mod meter;
 mod options;
 mod queues;
 mod recall;
+mod rewrite;
 mod shared;
 mod status;
 mod status_body;
@@ -220,9 +222,9 @@ async fn try_again_after_outages(lanes: Arc<Lanes>) {
 /// than tasks that wait.
 async fn bind_all(lanes: Arc<Lanes>, mut queue: UnboundedReceiver<Queued>) {
     while let Some(queued) = queue.recv().await {
-        let ready = match queued.request.volumes {
-            None => ready(&lanes, &queued).await,
-            Some(_) => Ready::default(),
+        let ready = match queued.request.has_steps() {
+            false => ready(&lanes, &queued).await,
+            true => Ready::default(),
         };
         tokio::spawn(bind_one(Arc::clone(&lanes), queued, ready));
     }

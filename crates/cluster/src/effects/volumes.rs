@@ -1,22 +1,21 @@
 //! Claims of a pod before its Binding: volumes are claimed and nodes selected, then the claims must
 //! become bound (spec/02 §6.8, VolumeBinding: PreBind).
 //!
-//! Needs no more than `list` and `update` of volumes and claims, which is what Volcano's role grants:
-//! an object is read by a list of one and written whole, so that a write never undoes another one's.
+//! Needs no more than `list` and `update` of volumes and claims, which is what Volcano's role grants.
 //!
 //! When the bind fails a volume that nobody has bound yet is given free again. A selected node stays:
 //! the provisioner may be at work, and it alone takes the selection back.
 
 use std::sync::Arc;
 
-use http::Method;
 use pumice_model::VolumeStep;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::backoff;
-use super::http::{ApiCall, JSON, Reply};
-use super::shared::{Rate, WriterContext};
+use super::http::Reply;
+use super::rewrite::{change, read, same_claim, text};
+use super::shared::WriterContext;
 use super::{PodRef, VolumeWork, pod_path};
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -32,13 +31,15 @@ pub(super) async fn run(shared: &Arc<WriterContext>, work: &VolumeWork) -> Resul
     for step in &work.steps {
         let write = match step {
             VolumeStep::BindVolume { volume, .. } => {
-                change(shared, VOLUMES, volume, |found| claimed(found, step)).await
+                let object = (VOLUMES, volume.as_str(), "");
+                change(shared, object, |found| claimed(found, step)).await
             }
             VolumeStep::SelectNode {
                 namespace, claim, ..
             } => {
                 let path = claims_path(namespace);
-                change(shared, &path, claim, |found| selected(found, step)).await
+                let object = (path.as_str(), claim.as_str(), "");
+                change(shared, object, |found| selected(found, step)).await
             }
         };
         write.map_err(|problem| format!("binding volumes: claim {}: {problem}", name_of(step)))?;
@@ -52,7 +53,8 @@ pub(super) async fn roll_back(shared: &Arc<WriterContext>, work: &VolumeWork) {
         let VolumeStep::BindVolume { volume, .. } = step else {
             continue;
         };
-        let freed = change(shared, VOLUMES, volume, |found| Ok(freed(found, step))).await;
+        let object = (VOLUMES, volume.as_str(), "");
+        let freed = change(shared, object, |found| Ok(freed(found, step))).await;
         if let Err(problem) = freed {
             let claim = name_of(step);
             tracing::warn!("cannot free volume {volume} from claim {claim}: {problem}");
@@ -72,94 +74,6 @@ fn name_of(step: &VolumeStep) -> String {
 
 fn claims_path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/persistentvolumeclaims")
-}
-
-/// Reads an object and writes what `wanted` makes of it, until that has happened or nothing is left
-/// to do.
-async fn change(
-    shared: &Arc<WriterContext>,
-    path: &str,
-    name: &str,
-    wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
-) -> Result<(), String> {
-    let end = Instant::now() + shared.options.bind_timeout;
-    let mut tries = 0;
-    loop {
-        let text = match read(shared, path, name).await? {
-            Ok(found) => {
-                let found = found.ok_or("it does not exist any more")?;
-                let Some(new) = wanted(&found)? else {
-                    return Ok(());
-                };
-                let object = format!("{path}/{name}");
-                let call = ApiCall::with(Method::PUT, object, JSON, &new);
-                match write(shared, call).await? {
-                    None => return Ok(()),
-                    Some(text) => text,
-                }
-            }
-            Err(text) => text,
-        };
-        if Instant::now() >= end {
-            return Err(text);
-        }
-        tokio::time::sleep(backoff::pause(tries)).await;
-        tries += 1;
-    }
-}
-
-/// Writes once; the text of what may pass by itself.
-async fn write(shared: &Arc<WriterContext>, call: ApiCall) -> Result<Option<String>, String> {
-    let reply = {
-        // Never closed, so it is always a turn.
-        let _turn = shared.steps.acquire().await;
-        shared.write(Rate::Core, "pre_bind", call).await
-    };
-    match reply.map_err(|_| no_longer_leader())? {
-        Reply::Ok(_) => Ok(None),
-        reply => passing(reply).map(Some),
-    }
-}
-
-/// Reads one object through a list. `Ok(Err(…))` may pass by itself.
-async fn read(
-    shared: &Arc<WriterContext>,
-    path: &str,
-    name: &str,
-) -> Result<Result<Option<Value>, String>, String> {
-    let path = format!("{path}?fieldSelector=metadata.name%3D{name}");
-    let reply = {
-        let _turn = shared.steps.acquire().await;
-        let cleared = shared.clear_to_write(Rate::Core).await;
-        cleared.map_err(|_| no_longer_leader())?;
-        shared.read(path).await
-    };
-    let body = match reply {
-        Reply::Ok(body) => body,
-        reply => return passing(reply).map(Err),
-    };
-    match serde_json::from_slice::<Value>(&body) {
-        Ok(mut list) => Ok(Ok(list["items"].get_mut(0).map(Value::take))),
-        Err(error) => Ok(Err(format!("unreadable answer: {error}"))),
-    }
-}
-
-fn no_longer_leader() -> String {
-    "no longer the leader".to_owned()
-}
-
-/// The text of a failure that may pass by itself.
-///
-/// # Errors
-/// That of one that does not.
-fn passing(reply: Reply) -> Result<String, String> {
-    let text = reply.text();
-    match reply {
-        Reply::Refused(refusal) if !matches!(refusal.code, 401 | 408 | 409 | 429 | 500..) => {
-            Err(text)
-        }
-        _ => Ok(text),
-    }
 }
 
 /// The volume with the claim of a step; `None` when it has it.
@@ -249,17 +163,6 @@ fn whole(object: &Value, kind: &str) -> Value {
         new["metadata"]["annotations"] = json!({});
     }
     new
-}
-
-fn same_claim(claim: &Value, uid: &str) -> Result<(), String> {
-    match claim["metadata"]["uid"].as_str() {
-        Some(other) if other != uid => Err("it was made anew".to_owned()),
-        _ => Ok(()),
-    }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 fn is_bound(claim: &Value) -> bool {

@@ -8,13 +8,14 @@ use k8s_openapi::api::core::v1::{
     ResourceQuota, Service,
 };
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
-use pumice_api::{HyperNode, NodeShard, PodGroup, Queue};
+use pumice_api::{HyperNode, NodeShard, Numatopology, PodGroup, Queue};
 use pumice_ingest::ObjectProblem;
 use pumice_model::Delta;
 use serde::de::DeserializeOwned;
@@ -109,7 +110,7 @@ const fn kind<K: Wire>(need: Importance, when: fn(&WatchOptions) -> bool) -> Wat
 }
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 21] = [
+const KINDS: [WatchedKind; 25] = [
     kind::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     kind::<Pod>(Importance::Required, always),
@@ -129,7 +130,12 @@ const KINDS: [WatchedKind; 21] = [
     kind::<CSIStorageCapacity>(Importance::Optional, |options| options.csi),
     kind::<PodDisruptionBudget>(Importance::Optional, always),
     kind::<ResourceQuota>(Importance::Optional, always),
+    // Not served by a Kubernetes older than 1.34.
+    kind::<DeviceClass>(Importance::Custom, always),
+    kind::<ResourceSlice>(Importance::Custom, always),
+    kind::<ResourceClaim>(Importance::Custom, always),
     kind::<HyperNode>(Importance::Custom, always),
+    kind::<Numatopology>(Importance::Custom, |options| options.numatopologies),
     kind::<NodeShard>(Importance::Custom, |options| options.shard.is_some()),
 ];
 
@@ -144,7 +150,7 @@ pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = WatchedKind>
 
 /// Kinds without whose present state pods would be put where they must not go, or be counted
 /// wrongly. The others shape preferences, names and features.
-const PROTECTING: [&str; 9] = [
+const PROTECTING: [&str; 10] = [
     "Node",
     "Pod",
     "PodGroup",
@@ -153,6 +159,7 @@ const PROTECTING: [&str; 9] = [
     "PersistentVolumeClaim",
     "CSINode",
     "VolumeAttachment",
+    "ResourceClaim",
     "NodeShard",
 ];
 
@@ -325,10 +332,34 @@ wire!(
     |key| Delta::QuotaDelete(key.namespace, key.name)
 );
 wire!(
+    DeviceClass,
+    pumice_ingest::device_class,
+    |class| Delta::DeviceClassApply(Box::new(class)),
+    |key| Delta::DeviceClassDelete(key.name)
+);
+wire!(
+    ResourceSlice,
+    pumice_ingest::resource_slice,
+    |slice| Delta::SliceApply(Box::new(slice)),
+    |key| Delta::SliceDelete(key.name)
+);
+wire!(
+    ResourceClaim,
+    pumice_ingest::resource_claim,
+    |claim| Delta::ResourceClaimApply(Box::new(claim)),
+    |key| Delta::ResourceClaimDelete(key.namespace, key.name)
+);
+wire!(
     HyperNode,
     pumice_ingest::hyper_node,
     |hyper_node| Delta::HyperNodeApply(Box::new(hyper_node)),
     |key| Delta::HyperNodeDelete(key.name)
+);
+wire!(
+    Numatopology,
+    pumice_ingest::numatopology,
+    |object| Delta::NumatopologyApply(Box::new(object)),
+    |key| Delta::NumatopologyDelete(key.name)
 );
 workload!(Service, pumice_ingest::service);
 workload!(ReplicationController, pumice_ingest::replication_controller);
@@ -353,6 +384,7 @@ mod tests {
         let few = names(&WatchOptions {
             workloads: false,
             priority_class: false,
+            numatopologies: false,
             csi: false,
             ..WatchOptions::default()
         });
@@ -365,7 +397,8 @@ mod tests {
         ];
         let mut expected = vec!["Node", "Namespace", "Pod", "Queue", "PodGroup", "Service"];
         expected.extend(storage);
-        expected.extend(["PodDisruptionBudget", "ResourceQuota", "HyperNode"]);
+        expected.extend(["PodDisruptionBudget", "ResourceQuota"]);
+        expected.extend(["DeviceClass", "ResourceSlice", "ResourceClaim", "HyperNode"]);
         assert_eq!(few, expected);
     }
 

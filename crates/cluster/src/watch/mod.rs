@@ -97,6 +97,8 @@ pub struct WatchOptions {
     pub workloads: bool,
     /// Watch PriorityClasses (`--priority-class` and the gate `PriorityClass`).
     pub priority_class: bool,
+    /// Watch Numatopologies (gate `ResourceTopology`).
+    pub numatopologies: bool,
     /// Watch CSIDrivers and CSIStorageCapacities (`--csi-storage`).
     pub csi: bool,
     /// Name of the own NodeShard, in the modes hard and soft (`--scheduler-sharding-name`).
@@ -121,6 +123,7 @@ impl Default for WatchOptions {
             ring: None,
             workloads: true,
             priority_class: true,
+            numatopologies: true,
             csi: true,
             shard: None,
             group_controller: None,

@@ -63,13 +63,13 @@ fn entries_that_mean_nothing_are_ignored_with_a_warning() {
     let words = [
         "--node-selector=zone:a, pool:b ,broken,empty:",
         "--scheduler-sharding-mode=maybe",
-        "--feature-gates=CSIStorage=true,WorkLoadSupport=false",
+        "--feature-gates=CSIStorage=true,WorkLoadSupport=false,ResourceTopology=false",
     ];
     let settings = check(&words, &[]).expect("settings");
     let pairs = [("zone", "a"), ("pool", "b")].map(|(k, v)| (k.to_owned(), v.to_owned()));
     assert_eq!(settings.node_selector, pairs);
     assert_eq!(settings.sharding, Sharding::None);
-    assert!(!settings.workloads && settings.priority_classes);
+    assert!(!settings.workloads && settings.priority_classes && !settings.numatopologies);
     assert_eq!(settings.warnings.len(), 4, "{:?}", settings.warnings);
 }
 

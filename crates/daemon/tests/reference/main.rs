@@ -5,6 +5,7 @@
 mod configuration;
 mod flags;
 mod metrics;
+mod names;
 mod schema;
 
 use std::path::PathBuf;

@@ -155,6 +155,10 @@ impl Engine {
     /// Counts per reason over nodes, whether it could ever be otherwise, and the nearest miss.
     fn fit_text(&self, ix: TaskIx, error: &FitError) -> String {
         let mut text = error.text(&self.kernel.reasons);
+        let claims = self.state.resource_claims();
+        if let Some(why) = claims.why_not_served(ix, self.state.nodes()) {
+            text.push_str(&format!(" {why}"));
+        }
         if error.never && error.nodes > 0 {
             let why = self.excess(ix);
             let why = why.unwrap_or_else(|| NOT_EVEN_IDLE.to_owned());

@@ -174,7 +174,7 @@ pub fn queue(name: &str) -> QueueObject {
 /// Objects and the engine that knows them.
 pub struct Cluster {
     pub engine: Engine,
-    pods: BTreeMap<String, PodObject>,
+    pub pods: BTreeMap<String, PodObject>,
 }
 
 impl Cluster {

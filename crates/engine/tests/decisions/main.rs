@@ -4,6 +4,7 @@
 mod awaiting;
 mod bind_waits;
 mod bindings;
+mod claims;
 mod cluster;
 mod company;
 mod conditions;

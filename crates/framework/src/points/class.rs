@@ -13,7 +13,10 @@ use std::rc::Rc;
 
 use pumice_devices::DeviceRequest;
 use pumice_model::AppearanceIx;
-use pumice_model::{DeviceRequestIx, NeedIx, Rules, Shape, ShapeIx, State, TaskIx, VolumeNeed};
+use pumice_model::{
+    DeviceRequestIx, NeedIx, ResourceNeed, ResourceNeedIx, Rules, Shape, ShapeIx, State, TaskIx,
+    VolumeNeed,
+};
 
 /// What tells classes apart in every configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +27,8 @@ pub struct ClassKey {
     pub appearance: AppearanceIx,
     /// What it asks of its volumes.
     pub volumes: NeedIx,
+    /// What it asks of its resource claims.
+    pub claims: ResourceNeedIx,
     /// What it asks of devices.
     pub devices: DeviceRequestIx,
 }
@@ -37,6 +42,7 @@ impl ClassKey {
             shape: task.shape,
             appearance: task.appearance,
             volumes: task.volumes,
+            claims: task.resource_claims,
             devices: state.devices().judged_as(task.demand),
         }
     }
@@ -84,6 +90,8 @@ pub struct Class {
     pub rules: Rc<Rules>,
     /// What it asks of its volumes; nothing for most.
     pub volumes: Rc<VolumeNeed>,
+    /// What it asks of its resource claims; nothing for most.
+    pub claims: Rc<ResourceNeed>,
     /// What it asks of devices; nothing for most.
     pub devices: Rc<DeviceRequest>,
     /// What tells it apart besides.
@@ -101,11 +109,13 @@ impl Class {
         let shape = state.shapes().share(key.shape);
         let rules = state.shapes().rules(shape.rules).clone();
         let volumes = state.volumes().need(key.volumes).clone();
+        let claims = state.resource_claims().need(key.claims).clone();
         Self {
             key,
             shape,
             rules,
             volumes,
+            claims,
             devices: state.devices().demand(key.devices).clone(),
             signature,
         }

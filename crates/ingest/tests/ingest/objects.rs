@@ -2,8 +2,9 @@
 
 use pumice_ingest::{ObjectProblem, Options};
 use pumice_model::object::{
-    GroupObject, GroupPhase, HighestTier, HyperNodeMembers, PreemptableMark, QueueState,
-    Requirement, Selector, SelectorOp, Taint, TaintEffect, TopologyRequest, WorkloadObject,
+    AssignedPod, CpuPlace, GroupObject, GroupPhase, HighestTier, HyperNodeMembers,
+    NumatopologyObject, PreemptableMark, QueueState, Requirement, Selector, SelectorOp, Taint,
+    TaintEffect, TopologyPolicy, TopologyRequest, WorkloadObject,
 };
 use serde_json::{Value, json};
 
@@ -571,4 +572,77 @@ fn what_a_node_uses_is_read_as_a_part_of_what_it_has() {
     let found = metrics(json!({"usage": {"cpu": "much"}})).expect_err("no amounts");
     let paths: Vec<&str> = found.iter().map(|problem| &*problem.path).collect();
     assert_eq!(paths, ["usage.cpu", "usage.memory"]);
+}
+
+#[test]
+fn a_numatopology_is_read() {
+    let object = read!(
+        numatopology,
+        json!({
+            "metadata": {"name": "n1"},
+            "spec": {
+                "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": "restricted"},
+                "resReserved": {"cpu": "1500m", "memory": "lots"},
+                "numares": {"cpu": {"allocatable": "1-2, 8,3", "capacity": 4}},
+                "cpuDetail": {
+                    "2": {"numa": 1, "socket": 1, "core": 5},
+                    "10": {"numa": 1, "socket": 1, "core": 6},
+                    "1": {}},
+                "podAllocations": [{"uid": "u1", "namespace": "ns", "name": "p1",
+                    "containerAllocations": [
+                        {"name": "main", "allocations": {"cpu": "3", "memory": "1Gi"}}]}]}
+        })
+    );
+    let place = |cpu, numa, socket, core| CpuPlace {
+        cpu,
+        numa,
+        socket,
+        core,
+    };
+    let expected = NumatopologyObject {
+        node: "n1".to_owned(),
+        gives_cpus: true,
+        policy: TopologyPolicy::Restricted,
+        cpus: vec![place(1, 0, 0, 0), place(2, 1, 1, 5), place(10, 1, 1, 6)],
+        free: vec![1, 2, 8],
+        reserved: 2,
+        assigned: vec![AssignedPod {
+            uid: "u1".to_owned(),
+            namespace: "ns".to_owned(),
+            name: "p1".to_owned(),
+        }],
+    };
+    assert_eq!(object, Ok(expected));
+}
+
+#[test]
+fn a_numatopology_that_cannot_be_read_is_refused_with_all_its_problems() {
+    let nothing = read!(numatopology, json!({"metadata": {"name": "n1"}}));
+    let nothing = nothing.expect("it tells nothing");
+    assert!(!nothing.gives_cpus && nothing.cpus.is_empty());
+    let read = read!(
+        numatopology,
+        json!({
+            "metadata": {"name": "n1"},
+            "spec": {
+                "resReserved": {"cpu": "some"},
+                "numares": {"cpu": {"allocatable": "0-3,x,5-4,99999"}},
+                "cpuDetail": {"zero": {}, "1": {"numa": -1}},
+                "podAllocations": [{"name": "p1", "containerAllocations": [
+                    {"allocations": {"cpu": "1;2"}}]}]}
+        })
+    );
+    let problems = read.expect_err("it is nonsense");
+    let paths: Vec<&str> = problems.iter().map(|it| it.path.as_str()).collect();
+    let free = "spec.numares.cpu.allocatable";
+    let expected = [
+        "spec.cpuDetail.1.numa",
+        "spec.cpuDetail.zero",
+        free,
+        free,
+        free,
+        "spec.podAllocations[0].containerAllocations[0].allocations.cpu",
+        "spec.resReserved.cpu",
+    ];
+    assert_eq!(paths, expected);
 }

@@ -1,7 +1,9 @@
 //! Identity, state and containers of a pod.
 
 use pumice_ingest::Options;
-use pumice_model::object::{Gates, HostPort, PodPhase, PreemptableMark};
+use pumice_model::object::{
+    AskedPolicy, CpuRequest, Gates, HostPort, PodPhase, PreemptableMark, TopologyPolicy,
+};
 use serde_json::{Value, json};
 
 use super::{pairs, problems, read, read_spec, with_spec};
@@ -291,4 +293,74 @@ fn what_a_scheduler_said_about_a_waiting_pod_is_read() {
     assert_eq!(with(condition("False")), Some(told));
     assert_eq!(with(condition("True")), None);
     assert_eq!(with(json!([])), None);
+}
+
+#[test]
+fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
+    let cpus = |annotation: &str, init: Value, containers: Value, status: Value| {
+        let metadata = match annotation {
+            "" => json!({"name": "p"}),
+            policy => json!({"name": "p", "annotations": {
+                "volcano.sh/numa-topology-policy": policy}}),
+        };
+        let wire = json!({"metadata": metadata, "status": status,
+            "spec": {"initContainers": init, "containers": containers}});
+        let wire = serde_json::from_value(wire).expect("a Pod");
+        let read = pumice_ingest::pod(&wire, &Options::default());
+        read.expect("a pod").cpus.map(|cpus| *cpus)
+    };
+    let container = |cpu: &str, memory: &str| json!({"name": "c", "resources": {"limits": {"cpu": cpu, "memory": memory}}});
+    let asks = |policy: AskedPolicy, containers: &[u32]| {
+        Some(CpuRequest {
+            policy,
+            containers: containers.to_vec(),
+        })
+    };
+    let two = || json!([container("2", "1Gi"), container("500m", "1Gi")]);
+    let burstable = json!([{"name": "c", "resources": {
+        "requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}}]);
+    let only = |policy| AskedPolicy::Only(policy);
+    for (annotation, init, containers, status, expected) in [
+        (
+            "",
+            json!([]),
+            two(),
+            json!({}),
+            asks(AskedPolicy::Any, &[2, 0]),
+        ),
+        (
+            "none",
+            json!([]),
+            two(),
+            json!({}),
+            asks(AskedPolicy::Any, &[2, 0]),
+        ),
+        (
+            "single-numa-node",
+            json!([container("1", "1Gi")]),
+            two(),
+            json!({}),
+            asks(only(TopologyPolicy::SingleNumaNode), &[2, 0]),
+        ),
+        (
+            "numa",
+            json!([]),
+            json!([container("100m", "1Gi")]),
+            json!({}),
+            asks(AskedPolicy::Unknown("numa".to_owned()), &[0]),
+        ),
+        (
+            "",
+            json!([]),
+            json!([container("100m", "1Gi")]),
+            json!({}),
+            None,
+        ),
+        ("", json!([{"name": "i"}]), two(), json!({}), None),
+        ("restricted", json!([]), burstable, json!({}), None),
+        ("", json!([]), two(), json!({"qosClass": "Burstable"}), None),
+    ] {
+        let read = cpus(annotation, init, containers.clone(), status);
+        assert_eq!(read, expected, "{annotation} {containers}");
+    }
 }

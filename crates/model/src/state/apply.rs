@@ -5,7 +5,7 @@ use super::placement::NodeEntry;
 use super::{Hold, State};
 use crate::delta::Delta;
 use crate::intern::Sym;
-use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, TaskIx};
+use crate::ix::{DeviceRequestIx, NeedIx, QueueIx, ResourceNeedIx, TaskIx};
 use crate::job::Origin;
 use crate::object::{NodeObject, NodeUsage, Pairs, PodObject, PriorityClassObject, QueueObject};
 use crate::queue::Queue;
@@ -85,6 +85,8 @@ impl State {
                 let changed = self.network.remove(&name);
                 self.generation += u64::from(changed);
             }
+            Delta::NumatopologyApply(object) => self.set_numatopology(*object),
+            Delta::NumatopologyDelete(node) => self.forget_numatopology(&node),
             Delta::BudgetApply(_)
             | Delta::BudgetDelete(..)
             | Delta::QuotaApply(_)
@@ -128,8 +130,13 @@ impl State {
             self.network.forget_nodes();
         }
         let name = reads.then(|| node.name.clone());
+        let is_new = known.is_none() && self.numatopologies.contains_key(&node.name);
+        let tells_cpus = is_new.then(|| node.name.clone());
         if self.nodes.apply(node, allocatable, &oversubscription) {
             self.generation += 1;
+        }
+        if let Some(name) = tells_cpus {
+            self.read_cpus(&name);
         }
         if let Some(ix) = name.and_then(|name| self.nodes.find(&name)) {
             self.read_cards(ix);
@@ -195,7 +202,7 @@ impl State {
             if old.status == TaskStatus::Pipelined && task.status == TaskStatus::Pending {
                 (task.status, task.node) = (old.status, old.node);
             }
-            if same_pod(old, &task) && self.volumes.knows(ix, pod) {
+            if same_pod(old, &task) && self.knows_supplies(ix, pod) {
                 // What it was told decides nothing.
                 self.tasks[ix.at()].told = task.told;
                 self.release_shape(acquired.shape);
@@ -208,7 +215,7 @@ impl State {
             let is_plan = matches!(old.status, TaskStatus::Allocated | TaskStatus::Pipelined);
             let is_over = is_plan && old.status != task.status;
             let stays = old.node.is_some() && old.node == task.node && !is_over;
-            let retained = self.volumes.retain_claims(ix);
+            let retained = self.retain_supplies(ix);
             self.detach(ix);
             if stays {
                 task.holding = self.tasks[ix.at()].holding.take();
@@ -216,15 +223,10 @@ impl State {
             if task.status != TaskStatus::Pending {
                 self.holds.remove(&ix);
             }
-            task.volumes = self.task(ix).volumes;
-            if !self.volumes.knows(ix, pod) {
-                self.volumes.unregister(ix, task.volumes);
-                task.volumes = self.volumes.register(ix, pod);
-            }
+            self.learn_supplies(ix, pod, &mut task);
             self.tasks[ix.at()] = task;
             self.attach(ix);
-            let others = self.volumes.release_claims(ix, retained);
-            self.renew_needs(&others);
+            self.release_supplies(ix, retained);
             if let Some(job) = old_job.filter(|job| self.task(ix).job != Some(*job)) {
                 self.drop_job_if_empty(job);
             }
@@ -233,6 +235,7 @@ impl State {
             let ix = TaskIx(self.tasks.insert(task) as u32);
             self.task_by_uid.insert(uid, ix);
             self.tasks[ix.at()].volumes = self.volumes.register(ix, pod);
+            self.tasks[ix.at()].resource_claims = self.resource_claims.register(ix, pod);
             self.attach(ix);
         }
     }
@@ -269,9 +272,11 @@ impl State {
             owners,
             controlled: pod.controlled,
             volumes: NeedIx::NONE,
+            resource_claims: ResourceNeedIx::NONE,
             demand: DeviceRequestIx::NONE,
             records: None,
             holding: None,
+            cpus: pod.cpus.as_deref().map(|cpus| self.share_cpu_request(cpus)),
             annotations: (!pod.annotations.is_empty()).then(|| Box::new(pod.annotations.clone())),
             appearance,
             status: TaskStatus::of(pod),
@@ -365,6 +370,7 @@ impl State {
         self.evictions.remove(&ix);
         let task = self.tasks.remove(ix.at());
         self.volumes.unregister(ix, task.volumes);
+        self.resource_claims.unregister(ix, task.resource_claims);
         self.devices.pod_problems.remove(&ix);
         self.task_by_uid.remove(&task.uid);
         if let Some(job) = task.job {
@@ -474,7 +480,7 @@ fn same_pod(old: &Task, new: &Task) -> bool {
     (old.status, old.node, old.lost_node) == (new.status, new.node, new.lost_node)
         && (old.demand, &old.records) == (new.demand, &new.records)
         && (old.shape, old.appearance, old.job) == (new.shape, new.appearance, new.job)
-        && old.annotations == new.annotations
+        && (&old.annotations, &old.cpus) == (&new.annotations, &new.cpus)
         && (old.role, old.priority, old.gates) == (new.role, new.priority, new.gates)
         && (old.preemptable, old.ours, old.critical) == (new.preemptable, new.ours, new.critical)
         && (old.preempts, old.priority_class) == (new.preempts, new.priority_class)

@@ -100,6 +100,7 @@ impl State {
             }
             self.release_shape(acquired.shape);
             self.volumes.fill_in(*ix, &mut pod);
+            self.resource_claims.fill_in(*ix, &mut pod);
             self.apply_pod(&pod);
         }
     }

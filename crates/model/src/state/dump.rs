@@ -43,16 +43,7 @@ impl State {
         for hyper_node in self.network.objects() {
             out.push(Delta::HyperNodeApply(Box::new(hyper_node.clone())));
         }
-        for node in self.nodes.known() {
-            let usage = self
-                .nodes
-                .find(&node.name)
-                .and_then(|ix| self.nodes.usage(ix));
-            out.extend(usage.map(|usage| Delta::NodeUsage {
-                node: node.name.clone(),
-                usage: Some(usage),
-            }));
-        }
+        self.dump_told_of_nodes(&mut out);
         let mut queues: Vec<_> = self.queues.iter().map(|(_, queue)| &queue.object).collect();
         queues.sort_by_key(|queue| &queue.name);
         for queue in queues {
@@ -82,13 +73,37 @@ impl State {
             out.push(Delta::GroupApply(Box::new(group.clone())));
         }
         self.dump_allowances(&mut out);
-        self.volumes.dump(&mut out);
+        self.dump_supplies(&mut out);
         let mut tasks: Vec<TaskIx> = self.tasks().map(|(ix, _)| ix).collect();
         tasks.sort_by_key(|ix| &self.task(*ix).uid);
         for ix in tasks {
             self.dump_task(ix, &mut out);
         }
         out
+    }
+
+    /// What is told of nodes besides their objects.
+    fn dump_told_of_nodes(&self, out: &mut Vec<Delta>) {
+        let mut numatopologies: Vec<_> = self.numatopologies.values().collect();
+        numatopologies.sort_by_key(|object| &object.node);
+        for object in numatopologies {
+            out.push(Delta::NumatopologyApply(Box::new(object.clone())));
+        }
+        for node in self.nodes.known() {
+            let usage = self
+                .nodes
+                .find(&node.name)
+                .and_then(|ix| self.nodes.usage(ix));
+            out.extend(usage.map(|usage| Delta::NodeUsage {
+                node: node.name.clone(),
+                usage: Some(usage),
+            }));
+        }
+    }
+
+    fn dump_supplies(&self, out: &mut Vec<Delta>) {
+        self.volumes.dump(out);
+        self.resource_claims.dump(out);
     }
 
     fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {
@@ -100,6 +115,7 @@ impl State {
             (pod.phase, pod.deleting) = (phase(from), task.deleting);
         }
         self.volumes.fill_in(ix, &mut pod);
+        self.resource_claims.fill_in(ix, &mut pod);
         out.push(Delta::PodApply(Box::new(pod)));
         if task.status == TaskStatus::Binding
             && let Some(node) = self.node_name(task)
@@ -204,10 +220,12 @@ impl State {
                 false => task.records.as_deref().cloned().unwrap_or_default(),
             },
             annotations: task.annotations.as_deref().cloned().unwrap_or_default(),
-            // Filled in from the books of volumes.
+            cpus: task.cpus.as_deref().map(|cpus| Box::new(cpus.clone())),
+            // Filled in from the books of volumes and of resource claims.
             claims: Vec::new(),
             disks: Vec::new(),
             inline_volumes: Vec::new(),
+            resource_claims: Vec::new(),
         }
     }
 

@@ -41,7 +41,9 @@ impl State {
                 }
             }
         }
-        None
+        let cpus = self.nodes.cpus(node);
+        cpus.filter(|cpus| !cpus.is_balanced())
+            .map(|_| "a CPU is lost, or two tasks will have it".to_owned())
     }
 
     /// Whether what is in use of each card of a task is the sum of what tasks hold of it.

@@ -5,6 +5,8 @@ mod allowances;
 mod apply;
 mod awaiting;
 mod changes;
+mod claims;
+mod cpus;
 mod devices;
 mod dump;
 mod evictions;
@@ -17,17 +19,19 @@ mod sweep;
 mod volumes;
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 
+use crate::claim::ResourceClaims;
 use crate::device::DeviceTable;
 use crate::intern::{Interner, Sym};
 use crate::ix::{AppearanceIx, CounterIx, JobIx, QueueIx, RulesIx, TaskIx};
 use crate::job::{Job, Origin, RoleCount};
 use crate::network::NetworkTree;
 use crate::node::Nodes;
-use crate::object::{GroupPhase, GroupStatus, PriorityClassObject};
+use crate::object::{CpuRequest, GroupPhase, GroupStatus, NumatopologyObject, PriorityClassObject};
 use crate::queue::Queue;
 use crate::resource::{ResourceNames, WideSum};
 use crate::shape::{Shape, Shapes};
@@ -67,8 +71,16 @@ pub struct State {
     reserved: WideSum,
     /// Volumes and claims.
     volumes: Volumes,
+    resource_claims: ResourceClaims,
     /// What pods ask of shared devices.
     devices: DeviceTable,
+    /// What nodes tell of their CPUs, by node name.
+    numatopologies: FxHashMap<String, NumatopologyObject>,
+    /// CPUs of some node are to be chosen anew.
+    cpus_stale: bool,
+    /// What pods ask of CPUs for themselves.
+    cpu_requests: FxHashSet<Rc<CpuRequest>>,
+    cpu_requests_limit: usize,
     tasks: Slab<Task>,
     jobs: Slab<Job>,
     queues: Slab<Queue>,
@@ -90,6 +102,7 @@ pub struct State {
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
     queues_epoch: u64,
+    sub_jobs_epoch: u64,
     appearances_stale: bool,
     counts_stale: bool,
     generation: u64,
@@ -114,7 +127,12 @@ impl State {
             topology: Topology::default(),
             network: NetworkTree::default(),
             volumes: Volumes::default(),
+            resource_claims: ResourceClaims::default(),
             devices,
+            numatopologies: FxHashMap::default(),
+            cpus_stale: false,
+            cpu_requests: FxHashSet::default(),
+            cpu_requests_limit: 64,
             tasks: Slab::new(),
             jobs: Slab::new(),
             queues: Slab::new(),
@@ -135,6 +153,7 @@ impl State {
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
             queues_epoch: 0,
+            sub_jobs_epoch: 0,
             appearances_stale: false,
             counts_stale: false,
             generation: 0,
@@ -190,6 +209,11 @@ impl State {
         &self.volumes
     }
 
+    /// Resource claims, and the devices they are about.
+    pub fn resource_claims(&self) -> &ResourceClaims {
+        &self.resource_claims
+    }
+
     /// What pods ask of shared devices.
     pub fn devices(&self) -> &DeviceTable {
         &self.devices
@@ -203,6 +227,11 @@ impl State {
     /// Changes whenever a queue comes, changes or goes, its status aside.
     pub fn queues_epoch(&self) -> u64 {
         self.queues_epoch
+    }
+
+    /// Changes whenever a job is divided into sub-jobs anew, or is whole again.
+    pub fn sub_jobs_epoch(&self) -> u64 {
+        self.sub_jobs_epoch
     }
 
     /// Changes whenever something happened outside that may matter to any job, and not only to the

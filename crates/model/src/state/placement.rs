@@ -9,9 +9,11 @@
 //! and every step has its exact inverse.
 
 use super::State;
+use crate::claim::ClaimPlan;
 use crate::device::Holding;
-use crate::ix::{NeedIx, NodeIx, TaskIx};
+use crate::ix::{NeedIx, NodeIx, ResourceNeedIx, TaskIx};
 use crate::node::Burden;
+use crate::numa::CpuSet;
 use crate::shape::Shape;
 use crate::task::TaskStatus;
 use crate::topology::Stay;
@@ -24,6 +26,10 @@ pub struct Placement {
     pub devices: Option<Box<Holding>>,
     /// Volumes for its open claims.
     pub volumes: VolumePlan,
+    /// CPUs for itself, where nodes tell of theirs.
+    pub cpus: Option<Box<CpuSet>>,
+    /// Devices for its open resource claims.
+    pub claims: ClaimPlan,
 }
 
 /// How a task enters a node.
@@ -31,7 +37,11 @@ pub struct Placement {
 pub(super) struct NodeEntry {
     /// What was decided about its volumes.
     pub volumes: Option<VolumePlan>,
-    /// It was there before, with the same devices and volumes.
+    /// What was decided about its resource claims.
+    pub claims: Option<ClaimPlan>,
+    /// CPUs that were chosen for it.
+    pub cpus: Option<Box<CpuSet>>,
+    /// It was there before, with the same devices, volumes and CPUs.
     pub keeps: bool,
 }
 
@@ -48,7 +58,17 @@ impl State {
             true => self.choose_devices(ix, node, later),
             false => None,
         };
-        Placement { devices, volumes }
+        let claims = match self.task(ix).resource_claims {
+            ResourceNeedIx::NONE => ClaimPlan::default(),
+            need => self.resource_claims.plan(ix, need, &self.nodes, node),
+        };
+        let cpus = self.choose_cpus(ix, node);
+        Placement {
+            devices,
+            volumes,
+            claims,
+            cpus,
+        }
     }
 
     /// Places a pending task on a node, Allocated or Pipelined, with what was chosen for it there.
@@ -57,6 +77,8 @@ impl State {
         self.tasks[ix.at()].holding = placement.devices;
         let entry = NodeEntry {
             volumes: Some(placement.volumes),
+            cpus: placement.cpus,
+            claims: Some(placement.claims),
             keeps: false,
         };
         self.shift_task(ix, status, Some(node), entry);
@@ -72,8 +94,8 @@ impl State {
     pub fn restore(&mut self, ix: TaskIx, status: TaskStatus) {
         let node = self.task(ix).node;
         let entry = NodeEntry {
-            volumes: None,
             keeps: true,
+            ..NodeEntry::default()
         };
         self.shift_task(ix, status, node, entry);
     }
@@ -102,6 +124,9 @@ impl State {
         let same_place = old_node == node
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
+        if status == TaskStatus::Pending {
+            self.resource_claims.returns(ix);
+        }
         if !same_place {
             self.leave_node(ix, &shape, entry.keeps);
         }
@@ -142,8 +167,14 @@ impl State {
             self.tasks[moved.at()].node_slot = slot;
         }
         self.leave_devices(ix, load, node);
+        if !keeps {
+            self.leave_cpus(ix, node);
+        }
         if has_volumes && !keeps {
             self.leave_volumes(ix);
+        }
+        if self.task(ix).resource_claims != ResourceNeedIx::NONE && !keeps {
+            self.leave_claims(ix);
         }
     }
 
@@ -162,7 +193,13 @@ impl State {
         if has_volumes {
             self.note_release(ix);
         }
+        if self.task(ix).resource_claims != ResourceNeedIx::NONE && !entry.keeps {
+            self.enter_claims(ix, entry.claims);
+        }
         self.enter_devices(ix, load, node, entry.keeps);
+        if !entry.keeps {
+            self.enter_cpus(ix, node, entry.cpus);
+        }
         let volumes = has_volumes.then(|| self.volumes.burden(ix));
         let burden = burden(shape, volumes.as_deref());
         let slot = self.nodes.put(node, ix, load, &burden);

@@ -47,6 +47,7 @@ impl State {
             self.recount();
         }
         self.seal_volumes();
+        self.seal_claims();
         self.place_lost();
         if std::mem::take(&mut self.queues_stale) {
             self.reassign_queues();
@@ -54,6 +55,7 @@ impl State {
         for ix in std::mem::take(&mut self.sub_jobs_stale) {
             self.split_job(ix);
         }
+        self.settle_cpus();
         self.sweep_names(false);
     }
 
@@ -151,11 +153,13 @@ impl State {
             self.tasks[task.at()].sub_job = at;
         }
         self.jobs[ix.at()].sub_jobs = sub_jobs;
+        self.sub_jobs_epoch += 1;
         self.touch_job(ix);
     }
 
     /// The inverse of dividing: the job is whole.
     pub(super) fn merge_sub_jobs(&mut self, ix: JobIx) {
+        self.sub_jobs_epoch += 1;
         let job = &mut self.jobs[ix.at()];
         job.sub_jobs.clear();
         for task in &job.tasks {

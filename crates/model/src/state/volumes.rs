@@ -13,7 +13,7 @@ impl State {
         self.volumes.ignore_provisioners(names);
     }
 
-    /// Applies a change of a storage object; others are none of its business.
+    /// Applies a change of a storage object, or of one of resource.k8s.io.
     pub(super) fn apply_storage(&mut self, delta: Delta) {
         let volumes = &mut self.volumes;
         let changed = match delta {
@@ -31,7 +31,7 @@ impl State {
             Delta::CsiCapacityDelete(namespace, name) => volumes.delete_capacity(&namespace, &name),
             Delta::AttachmentApply(attachment) => volumes.apply_attachment(*attachment),
             Delta::AttachmentDelete(name) => volumes.delete_attachment(&name),
-            _ => false,
+            other => return self.apply_claims(other),
         };
         self.generation += u64::from(changed);
     }

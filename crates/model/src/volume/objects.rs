@@ -128,7 +128,7 @@ impl Volumes {
         if claim.object.is_none() && claim.users.is_empty() && claim.holders == 0 {
             let claim = self.claims.remove(ix.at());
             self.claim_by_key.remove(&claim.key);
-            self.stale.remove(&ix);
+            self.stale.remove(ix);
         }
     }
 
@@ -191,13 +191,13 @@ impl Volumes {
             return false;
         }
         self.classes.insert(name, object);
-        self.all_stale = true;
+        self.stale.all = true;
         self.changed()
     }
 
     pub(crate) fn delete_class(&mut self, name: &str) -> bool {
         let there = self.classes.remove(name).is_some();
-        self.all_stale |= there;
+        self.stale.all |= there;
         there && self.changed()
     }
 

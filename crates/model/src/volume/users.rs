@@ -321,22 +321,16 @@ impl Volumes {
 
     /// Whether [`Volumes::take_stale`] would name anybody.
     pub(crate) fn is_stale(&self) -> bool {
-        self.all_stale || !self.stale.is_empty()
+        !self.stale.is_empty()
     }
 
     /// Pods whose need or burden may have changed with the objects, in order.
     pub(crate) fn take_stale(&mut self) -> Vec<TaskIx> {
-        let mut tasks: Vec<TaskIx> = if std::mem::take(&mut self.all_stale) {
-            self.stale.clear();
-            self.tasks.keys().copied().collect()
-        } else {
-            let stale = std::mem::take(&mut self.stale).into_iter();
-            let known = stale.filter_map(|ix| self.claims.get(ix.at()));
-            known.flat_map(|claim| claim.users.clone()).collect()
+        let users = |ix: ClaimIx| {
+            let entry = self.claims.get(ix.at());
+            entry.map_or(&[][..], |entry| &entry.users[..])
         };
-        tasks.sort_unstable();
-        tasks.dedup();
-        tasks
+        self.stale.take_users(self.tasks.keys().copied(), users)
     }
 
     /// Brings what depends on node objects up to date.

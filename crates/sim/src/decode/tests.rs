@@ -93,6 +93,15 @@ fn quantities_written_as_numbers_stay_as_written() {
 }
 
 #[test]
+fn the_capacity_of_a_numa_resource_is_a_number() {
+    let text = "numares: {cpu: {allocatable: 0-3, capacity: 8}, memory: 5}\ncapacity: 8";
+    let expected = serde_json::json!({
+        "numares": {"cpu": {"allocatable": "0-3", "capacity": 8}, "memory": 5},
+        "capacity": "8"});
+    assert_eq!(to_json(&node(text)), expected);
+}
+
+#[test]
 fn scalars_have_the_types_of_yaml_1_1() {
     let json = to_json(&node(
         "{a: yes, b: 017, c: \"yes\", d: ~, e: 1.5, f: 2026-01-01}\n",

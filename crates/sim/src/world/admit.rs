@@ -152,22 +152,10 @@ impl World {
                 self.deltas
                     .push(Delta::NamespaceApply(ingest::namespace(&namespace)?));
             }
-            Manifest::Service(service) => {
-                self.deltas
-                    .push(Delta::WorkloadApply(ingest::service(&service)?));
-            }
-            Manifest::ReplicationController(controller) => {
-                let workload = ingest::replication_controller(&controller)?;
-                self.deltas.push(Delta::WorkloadApply(workload));
-            }
-            Manifest::ReplicaSet(set) => {
-                self.deltas
-                    .push(Delta::WorkloadApply(ingest::replica_set(&set)?));
-            }
-            Manifest::StatefulSet(set) => {
-                self.deltas
-                    .push(Delta::WorkloadApply(ingest::stateful_set(&set)?));
-            }
+            workload @ (Manifest::Service(_)
+            | Manifest::ReplicationController(_)
+            | Manifest::ReplicaSet(_)
+            | Manifest::StatefulSet(_)) => self.convert_workload(&workload)?,
             Manifest::PodDisruptionBudget(budget) => {
                 let object = ingest::pod_disruption_budget(&budget)?;
                 self.budgets.insert(key, Budgeted::new(&budget, object)?);
@@ -180,12 +168,15 @@ impl World {
                 let object = Box::new(ingest::hyper_node(&object)?);
                 self.deltas.push(Delta::HyperNodeApply(object));
             }
+            Manifest::Numatopology(object) => {
+                let object = Box::new(ingest::numatopology(&object)?);
+                self.deltas.push(Delta::NumatopologyApply(object));
+            }
             Manifest::NodeMetrics(metrics) => self.convert_metrics(&metrics, key, settings)?,
             Manifest::NodeShard(shard) => self.shards.push(NodeShardView::from(&*shard)),
             Manifest::State(dump) => {
-                for delta in dump.deltas {
-                    self.restore(delta, settings);
-                }
+                let deltas = dump.deltas.into_iter();
+                deltas.for_each(|delta| self.restore(delta, settings));
             }
             Manifest::Job(_) => {}
             storage => self.convert_storage(storage, key)?,
@@ -212,6 +203,18 @@ impl World {
         };
         let usage = Some(ingest::node_usage(metrics, object, settings.now_s)?);
         self.deltas.push(Delta::NodeUsage { node, usage });
+        Ok(())
+    }
+
+    fn convert_workload(&mut self, object: &Manifest) -> Admitted {
+        let workload = match object {
+            Manifest::Service(service) => ingest::service(service)?,
+            Manifest::ReplicationController(set) => ingest::replication_controller(set)?,
+            Manifest::ReplicaSet(set) => ingest::replica_set(set)?,
+            Manifest::StatefulSet(set) => ingest::stateful_set(set)?,
+            _ => return Ok(()),
+        };
+        self.deltas.push(Delta::WorkloadApply(workload));
         Ok(())
     }
 
@@ -244,7 +247,7 @@ impl World {
                 let attachment = Box::new(ingest::volume_attachment(&attachment)?);
                 self.deltas.push(Delta::AttachmentApply(attachment));
             }
-            _ => {}
+            claims => self.convert_claims(claims, key)?,
         }
         Ok(())
     }
@@ -273,6 +276,7 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::ReplicationController(o) => spaced("ReplicationController", &o.metadata),
         Manifest::ReplicaSet(o) => spaced("ReplicaSet", &o.metadata),
         Manifest::HyperNode(o) => plain("HyperNode", &o.metadata),
+        Manifest::Numatopology(o) => plain("Numatopology", &o.metadata),
         Manifest::NodeShard(o) => plain("NodeShard", &o.metadata),
         Manifest::NodeMetrics(o) => plain("NodeMetrics", &o.metadata),
         Manifest::StatefulSet(o) => spaced("StatefulSet", &o.metadata),
@@ -285,6 +289,10 @@ fn identity(object: &Manifest) -> (&'static str, String) {
         Manifest::CsiDriver(o) => plain("CSIDriver", &o.metadata),
         Manifest::CsiStorageCapacity(o) => spaced("CSIStorageCapacity", &o.metadata),
         Manifest::VolumeAttachment(o) => plain("VolumeAttachment", &o.metadata),
+        Manifest::ResourceClaim(o) => spaced("ResourceClaim", &o.metadata),
+        Manifest::ResourceClaimTemplate(o) => spaced("ResourceClaimTemplate", &o.metadata),
+        Manifest::DeviceClass(o) => plain("DeviceClass", &o.metadata),
+        Manifest::ResourceSlice(o) => plain("ResourceSlice", &o.metadata),
         Manifest::State(_) => ("PumiceState", String::new()),
     }
 }

@@ -12,13 +12,7 @@ impl World {
     pub(super) fn restore(&mut self, delta: Delta, settings: &SimulationSettings) {
         match delta {
             Delta::NodeApply(node) => self.restore_node(*node, settings),
-            Delta::PodApply(pod) => {
-                let key = format!("{}/{}", pod.namespace, pod.name);
-                if !self.uids.contains_key(&pod.uid) && !self.pods.contains_key(&key) {
-                    self.uids.insert(pod.uid.clone(), key.clone());
-                    self.pods.insert(key, *pod);
-                }
-            }
+            Delta::PodApply(pod) => self.restore_pod(*pod),
             // The virtual API server has accepted what was on its way.
             Delta::PodAssumed { uid, node, records } => {
                 if let Some(pod) = self.pod_of_uid(&uid) {
@@ -42,10 +36,6 @@ impl World {
                 self.know_priority(class);
                 self.deltas.push(delta);
             }
-            Delta::PvApply(_)
-            | Delta::PvcApply(_)
-            | Delta::StorageClassApply(_)
-            | Delta::CsiNodeApply(_) => self.restore_storage(delta),
             Delta::NamespaceApply(_)
             | Delta::WorkloadApply(_)
             | Delta::CsiDriverApply(_)
@@ -57,6 +47,7 @@ impl World {
             | Delta::BudgetApply(_)
             | Delta::QuotaApply(_)
             | Delta::HyperNodeApply(_)
+            | Delta::NumatopologyApply(_)
             | Delta::AttachmentApply(_) => self.deltas.push(delta),
             // A dump tells what is, not what went.
             Delta::NodeDelete(_)
@@ -79,7 +70,17 @@ impl World {
             | Delta::BudgetDelete(..)
             | Delta::QuotaDelete(..)
             | Delta::HyperNodeDelete(_)
+            | Delta::NumatopologyDelete(_)
             | Delta::AttachmentDelete(_) => {}
+            supplies => self.restore_supplies(supplies),
+        }
+    }
+
+    fn restore_pod(&mut self, pod: PodObject) {
+        let key = format!("{}/{}", pod.namespace, pod.name);
+        if !self.uids.contains_key(&pod.uid) && !self.pods.contains_key(&key) {
+            self.uids.insert(pod.uid.clone(), key.clone());
+            self.pods.insert(key, pod);
         }
     }
 
@@ -102,7 +103,7 @@ impl World {
         self.pods.get_mut(key)
     }
 
-    fn restore_storage(&mut self, delta: Delta) {
+    fn restore_supplies(&mut self, delta: Delta) {
         match delta {
             Delta::PvApply(volume) => {
                 let volumes = &mut self.storage.volumes;
@@ -119,6 +120,18 @@ impl World {
             Delta::CsiNodeApply(node) => {
                 let nodes = &mut self.storage.csi_nodes;
                 nodes.entry(node.name.clone()).or_insert(*node);
+            }
+            Delta::ResourceClaimApply(claim) => {
+                let key = format!("{}/{}", claim.namespace, claim.name);
+                self.device_claims.claims.entry(key).or_insert(*claim);
+            }
+            Delta::SliceApply(slice) => {
+                let slices = &mut self.device_claims.slices;
+                slices.entry(slice.name.clone()).or_insert(*slice);
+            }
+            Delta::DeviceClassApply(class) => {
+                let classes = &mut self.device_claims.classes;
+                classes.entry(class.name.clone()).or_insert(*class);
             }
             _ => {}
         }

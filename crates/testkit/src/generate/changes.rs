@@ -13,7 +13,7 @@ use pumice_model::object::{
 
 use super::nodes::{APPS, NAMESPACES};
 use super::rng::Rng;
-use super::{Theme, groups, mindcluster, network, nodes, objects, pairs, pods};
+use super::{Theme, groups, mindcluster, network, nodes, numa, objects, pairs, pods};
 use crate::naive::successor;
 
 /// The objects of a cluster, by kind and name, and what may happen to them.
@@ -45,6 +45,7 @@ enum Kind {
     Budget,
     NamespaceQuota,
     HyperNode,
+    Numatopology,
     /// What a ConfigMap tells of a node.
     Report,
     /// A ConfigMap with the device configuration.
@@ -77,6 +78,7 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::BudgetApply(b) => (Kind::Budget, format!("{}/{}", b.namespace, b.name)),
         Delta::QuotaApply(q) => (Kind::NamespaceQuota, format!("{}/{}", q.namespace, q.name)),
         Delta::HyperNodeApply(object) => (Kind::HyperNode, object.name.clone()),
+        Delta::NumatopologyApply(object) => (Kind::Numatopology, object.node.clone()),
         Delta::NodeReport { node, topic, .. } => (Kind::Report, format!("{topic} of {node}")),
         Delta::DeviceConfig {
             namespace, name, ..
@@ -107,6 +109,7 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::BudgetApply(budget) => Delta::BudgetDelete(budget.namespace, budget.name),
         Delta::QuotaApply(quota) => Delta::QuotaDelete(quota.namespace, quota.name),
         Delta::HyperNodeApply(object) => Delta::HyperNodeDelete(object.name),
+        Delta::NumatopologyApply(object) => Delta::NumatopologyDelete(object.node),
         Delta::NodeReport { node, topic, .. } => Delta::NodeReport {
             node,
             topic,
@@ -148,6 +151,19 @@ impl Changing {
         let mut rng = Rng::new(seed, 31);
         let theme = Theme::of_network(&mut rng);
         Self::new(rng, theme)
+    }
+
+    /// A small one, like [`super::numa_cluster`].
+    #[must_use]
+    pub fn numas(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 52);
+        let theme = Theme {
+            numa: true,
+            ..Theme::new(&mut rng)
+        };
+        let mut all = objects(&mut rng, &theme);
+        numa::furnish(&mut rng, &mut all);
+        Self::of(rng, theme, all)
     }
 
     /// A wide one, like [`super::wide_cluster`].
@@ -262,6 +278,9 @@ impl Changing {
         if self.theme.network && self.rng.one_in(4) {
             return self.change_network();
         }
+        if self.theme.numa && self.rng.one_in(3) {
+            return self.change_cpus();
+        }
         match self.rng.below(if self.theme.volumes { 26 } else { 22 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
@@ -288,6 +307,9 @@ impl Changing {
         if self.theme.mindcluster && self.rng.one_in(4) {
             return self.serve();
         }
+        if self.theme.numa && self.rng.one_in(3) {
+            return self.change_cpus();
+        }
         match self.rng.below(12) {
             0..=3 => self.change_pod(),
             4 | 5 => self.new_gang(),
@@ -296,6 +318,26 @@ impl Changing {
             8 => self.join_group(),
             9 => self.delete(Kind::Group),
             _ => self.delete(Kind::Pod),
+        }
+    }
+
+    /// A node tells of its CPUs, or not any more, or a pod asks for others.
+    fn change_cpus(&mut self) -> Vec<Delta> {
+        match self.rng.below(5) {
+            0 => self.delete(Kind::Numatopology),
+            1 | 2 => {
+                let request = numa::request(&mut self.rng).map(Box::new);
+                let pod = self.any(Kind::Pod);
+                let told = pod.and_then(|pod| self.write(&pod, |pod| pod.cpus = request));
+                told.into_iter().collect()
+            }
+            _ => {
+                let (node, pods) = (self.any(Kind::Node), self.pods());
+                let pods: Vec<&PodObject> = pods.iter().collect();
+                let told = node.map(|node| numa::numatopology(&mut self.rng, &node, &pods));
+                let told = told.map(|told| Delta::NumatopologyApply(Box::new(told)));
+                told.map(|told| self.put(told)).into_iter().collect()
+            }
         }
     }
 

@@ -18,6 +18,7 @@ mod mindcluster;
 mod network;
 mod nodes;
 mod npus;
+mod numa;
 mod pods;
 mod rng;
 mod storage;
@@ -33,6 +34,7 @@ use crate::naive::START_S;
 pub use changes::Changing;
 pub use conf::{conf_text, network_conf_text, npu_conf_text};
 pub use mindcluster::check_code;
+pub use numa::{numa_cluster, numa_conf_text};
 use rng::Rng;
 pub use victims::{
     cluster_of_cards, evicting_conf_text, full_cluster, full_protected_cluster, full_timed_cluster,
@@ -181,6 +183,8 @@ struct Theme {
     mindcluster: bool,
     /// HyperNodes, and jobs that ask for a place among them.
     network: bool,
+    /// Nodes tell of their CPUs.
+    numa: bool,
     /// Types of NPUs of HAMi.
     npus: Vec<usize>,
     /// Most pods are of the same size and unconstrained.
@@ -215,6 +219,7 @@ impl Theme {
             devices: Rng::new(rng.clone().next(), 11).one_in(3),
             npus: Vec::new(),
             mindcluster: false,
+            numa: false,
             network: Rng::new(rng.clone().next(), 40).one_in(16),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),

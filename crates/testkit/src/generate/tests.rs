@@ -106,7 +106,7 @@ static REGISTRY: Registry = Registry {
                 int("cpu.weight"),
                 int("memory.weight"),
                 Arg::any("thresholds", "").spec(),
-                Arg::float("estimator.*", 0.0, "").spec(),
+                Arg::any("estimator", "").spec(),
             ],
         ),
         plugin("task-topology", &[int("task-topology.weight")]),

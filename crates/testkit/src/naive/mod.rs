@@ -21,6 +21,7 @@ mod hdrf;
 mod network;
 mod newcomers;
 mod node_groups;
+mod numa;
 mod order;
 mod place;
 mod queue_share;
@@ -131,6 +132,7 @@ pub fn schedule_over(
     for (number, moment) in (0..).zip(moments) {
         moment.news.iter().for_each(|delta| world.take(delta));
         let before = moment.is_left_out.then(|| world.clone());
+        numa::settle(&mut world);
         let mut cycle = Cycle::new(config, world);
         cycle.now_s = moment.now_s;
         cycle.number = number;

@@ -7,6 +7,7 @@ use super::devices::{self, View};
 use super::filters::Filters;
 use super::network::DomainNodes;
 use super::node_groups;
+use super::numa;
 use super::queue_share;
 use super::scores;
 use super::state::{Status, Task, World, fits};
@@ -52,6 +53,7 @@ impl<'a> Room<'a> {
             && node_groups::pass(cycle, task, node)
             && tdm::pass(cycle, task, node)
             && usage::pass(cycle, node)
+            && numa::pass(cycle, task, node)
             && strategy_fit::pass(cycle, task, node, &idle)
             && devices::choose(cycle, task, node, View::Future).is_some()
     }
@@ -126,8 +128,10 @@ pub fn put(cycle: &mut Cycle, uid: &str, node: &str, idle: bool) {
     }
     let task = &cycle.world.tasks[uid];
     let view = if idle { View::Now } else { View::Future };
+    let cpus = numa::choose(&cycle.world, task, node);
     let cards = object.and_then(|object| devices::choose(cycle, task, &object, view));
     if let Some(task) = cycle.world.tasks.get_mut(uid) {
+        task.cpus = cpus;
         task.held = cards.map(|(held, _)| held).filter(|held| !held.is_empty());
     }
     cycle.world.placements += 1;

@@ -8,7 +8,9 @@ use pumice_model::object::{NodeObject, PodObject, TaintEffect};
 use super::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
-use super::{affinity, network, node_groups, spread, strategy_fit, task_topology, tdm, usage};
+use super::{
+    affinity, network, node_groups, numa, spread, strategy_fit, task_topology, tdm, usage,
+};
 
 const GPU: &str = "nvidia.com/gpu";
 const MIB: i64 = 1024 * 1024;
@@ -23,6 +25,7 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
     for plugin in &asked {
         let scores = match plugin.name.as_str() {
             "nodeorder" => nodeorder(cycle, plugin, task, nodes),
+            "numa-aware" => numa::scores(cycle, plugin, task, nodes),
             "network-topology-aware" => network::node_scores(cycle, plugin, task, nodes),
             _ => continue,
         };

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use pumice_model::delta::Delta;
 use pumice_model::object::{
     Amounts, BudgetObject, Gates, GroupCondition, GroupObject, HyperNodeObject, NodeObject,
-    NodeUsage, Pairs, PodObject, PriorityClassObject, QueueObject, Selector, SelectorOp,
-    WorkloadObject,
+    NodeUsage, NumatopologyObject, Pairs, PodObject, PriorityClassObject, QueueObject, Selector,
+    SelectorOp, WorkloadObject,
 };
 
 use super::START_S;
 use super::devices;
 use super::network::DomainTree;
+use super::numa::Cpus;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
 use super::volumes::{self, Storage};
 
@@ -80,6 +81,8 @@ pub struct Task {
     pub node: Option<String>,
     /// What it holds of shared devices, as its annotations say it.
     pub held: Option<Pairs>,
+    /// CPUs it is expected to have for itself on its node.
+    pub cpus: Cpus,
     /// Families of devices that are switched on.
     pub on: devices::On,
     /// When it was placed in this run, as a running number; 0 when it was not.
@@ -215,6 +218,8 @@ pub struct World {
     pub classes: BTreeMap<String, PriorityClassObject>,
     /// HyperNodes by name, as they were last read.
     pub hyper_nodes: BTreeMap<String, HyperNodeObject>,
+    /// What nodes tell of their CPUs, by node.
+    pub numatopologies: BTreeMap<String, Rc<NumatopologyObject>>,
     /// What they make of the nodes.
     pub network: Rc<DomainTree>,
     /// What all nodes offer together.
@@ -348,6 +353,10 @@ impl World {
                 self.hyper_nodes
                     .insert(object.name.clone(), HyperNodeObject::clone(object));
             }
+            Delta::NumatopologyApply(object) => {
+                let told = Rc::new(NumatopologyObject::clone(object));
+                self.numatopologies.insert(object.node.clone(), told);
+            }
             Delta::BudgetApply(budget) => self.budgets.push(BudgetObject::clone(budget)),
             Delta::PriorityClassApply(class) => {
                 self.classes.insert(class.name.clone(), class.clone());
@@ -411,6 +420,7 @@ impl World {
         let task = Task {
             node: None,
             held: devices::known(pod, &self.nodes),
+            cpus: Cpus::new(),
             on: self.on,
             pod: Rc::new(pod.clone()),
             job,

@@ -10,7 +10,7 @@ use super::{installed, read, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 19] = [
+const WRITES: [(&str, &str, &str); 25] = [
     ("", "events", "create"),
     ("", "events", "patch"),
     ("", "persistentvolumeclaims", "patch"),
@@ -23,6 +23,12 @@ const WRITES: [(&str, &str, &str); 19] = [
     ("", "pods/eviction", "create"),
     ("", "pods/status", "patch"),
     ("", "pods/status", "update"),
+    ("resource.k8s.io", "resourceclaims", "patch"),
+    ("resource.k8s.io", "resourceclaims", "update"),
+    ("resource.k8s.io", "resourceclaims/binding", "patch"),
+    ("resource.k8s.io", "resourceclaims/binding", "update"),
+    ("resource.k8s.io", "resourceclaims/status", "patch"),
+    ("resource.k8s.io", "resourceclaims/status", "update"),
     ("scheduling.volcano.sh", "podgroups", "patch"),
     ("scheduling.volcano.sh", "podgroups", "update"),
     ("scheduling.volcano.sh", "queues", "create"),
@@ -33,7 +39,7 @@ const WRITES: [(&str, &str, &str); 19] = [
 ];
 
 /// Everything it watches (spec/01 §1.11): group, resource.
-const WATCHED: [(&str, &str); 22] = [
+const WATCHED: [(&str, &str); 25] = [
     ("", "namespaces"),
     ("", "nodes"),
     ("", "persistentvolumeclaims"),
@@ -46,6 +52,9 @@ const WATCHED: [(&str, &str); 22] = [
     ("apps", "statefulsets"),
     ("nodeinfo.volcano.sh", "numatopologies"),
     ("policy", "poddisruptionbudgets"),
+    ("resource.k8s.io", "deviceclasses"),
+    ("resource.k8s.io", "resourceclaims"),
+    ("resource.k8s.io", "resourceslices"),
     ("scheduling.k8s.io", "priorityclasses"),
     ("scheduling.volcano.sh", "podgroups"),
     ("scheduling.volcano.sh", "queues"),

@@ -180,3 +180,16 @@ fn every_name_that_architecture_quotes_occurs_in_the_sources() {
         missing.join("\n")
     );
 }
+
+#[test]
+fn the_book_has_every_document() {
+    let listed = links(&read("docs/SUMMARY.md"));
+    let documents = files(&["md"]);
+    let documents = documents
+        .iter()
+        .filter_map(|file| file.strip_prefix("docs/"));
+    let left_out: Vec<&str> = documents
+        .filter(|file| *file != "SUMMARY.md" && !listed.iter().any(|one| one == file))
+        .collect();
+    assert_eq!(left_out, [""; 0], "not in docs/SUMMARY.md");
+}

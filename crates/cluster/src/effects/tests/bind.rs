@@ -1,7 +1,6 @@
 use tokio::time::Instant;
 
 use super::*;
-use crate::effects::BindFailure;
 use crate::lease::Term;
 use crate::scripted::client;
 
@@ -11,15 +10,6 @@ fn bound() -> Outcome {
     Outcome::Bound {
         pod: pod(),
         node: "n1".to_owned(),
-    }
-}
-
-fn failure(outcome: Outcome) -> (BindFailure, String) {
-    match outcome {
-        Outcome::BindFailed {
-            failure, message, ..
-        } => (failure, message),
-        other => panic!("{other:?} is no failed bind"),
     }
 }
 

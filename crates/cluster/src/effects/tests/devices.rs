@@ -3,7 +3,6 @@
 use pumice_devices::InFlightGuard;
 
 use super::*;
-use crate::effects::BindFailure;
 
 fn created() -> Answer {
     Answer::Json(201, json!({"kind": "Status", "status": "Success"}))
@@ -31,6 +30,7 @@ fn with(name: &str, node: &str, devices: BindingAnnotations) -> Write {
         node: node.to_owned(),
         devices,
         volumes: None,
+        claims: Vec::new(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod bind;
 mod bounds;
+mod claims;
 mod devices;
 mod event;
 mod evict;
@@ -26,7 +27,9 @@ use crate::{ObjectRef, PluginProgress};
 
 use super::shared::WriterContext;
 use super::verbs::{Target, WriteVerb};
-use super::{BindRequest, EffectOptions, Effects, Outcome, PodRef, Sight, Write, start};
+use super::{
+    BindFailure, BindRequest, EffectOptions, Effects, Outcome, PodRef, Sight, Write, start,
+};
 
 const POD: &str = "/api/v1/namespaces/ns/pods/p";
 
@@ -47,7 +50,33 @@ fn options() -> EffectOptions {
     }
 }
 
+/// How a bind failed, and what is said of it.
+fn failure(outcome: Outcome) -> (BindFailure, String) {
+    match outcome {
+        Outcome::BindFailed {
+            failure, message, ..
+        } => (failure, message),
+        other => panic!("{other:?} is no failed bind"),
+    }
+}
+
+/// What is said of a step before the Binding that failed.
+fn pre_bind_message(outcome: Outcome) -> String {
+    let (failure, message) = failure(outcome);
+    assert_eq!(failure, BindFailure::PreBind);
+    message
+}
+
 impl Bench {
+    /// Submits a write; what becomes of it, and what was written, in order.
+    async fn carry_out(&mut self, write: Write) -> (Outcome, Vec<String>) {
+        self.effects.submit(write);
+        let outcome = self.outcome().await;
+        let mut writes = self.server.lines();
+        writes.retain(|line| !line.starts_with("GET"));
+        (outcome, writes)
+    }
+
     async fn new(script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
         Self::with(script, options(), TermWatch::always()).await
     }
@@ -140,6 +169,7 @@ fn bind() -> Write {
             ..BindingAnnotations::default()
         },
         volumes: None,
+        claims: Vec::new(),
     })
 }
 

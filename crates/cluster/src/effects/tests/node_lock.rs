@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use pumice_devices::NodeLock;
 
 use super::*;
-use crate::effects::BindFailure;
 
 const KEY: &str = "hamivgpu";
 const NODE: &str = "/api/v1/nodes/n1";
@@ -97,15 +96,6 @@ fn steps(bench: &Bench) -> Vec<String> {
     bench.server.lines().into_iter().map(step).collect()
 }
 
-fn failed(outcome: Outcome) -> (BindFailure, String) {
-    match outcome {
-        Outcome::BindFailed {
-            failure, message, ..
-        } => (failure, message),
-        other => panic!("{other:?} is no failed bind"),
-    }
-}
-
 fn is_bound(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Bound { .. })
 }
@@ -176,7 +166,7 @@ async fn a_lock_that_stays_fails_the_bind_with_what_to_do() {
     let node = Node::locked(&now().to_string());
     let mut bench = bench(node.script(created)).await;
     bench.effects.submit(locking());
-    let (failure, message) = failed(bench.outcome().await);
+    let (failure, message) = failure(bench.outcome().await);
     assert_eq!(failure, BindFailure::PreBind);
     for part in ["node n1", KEY, "remove the annotation", "holds it since"] {
         assert!(message.contains(part), "{part} is not in: {message}");
@@ -189,7 +179,7 @@ async fn a_failed_bind_gives_the_lock_back_only_if_it_is_still_its_own() {
     let node = Node::default();
     let mut ours = bench(node.script(denied)).await;
     ours.effects.submit(locking());
-    assert_eq!(failed(ours.outcome().await).0, BindFailure::Denied);
+    assert_eq!(failure(ours.outcome().await).0, BindFailure::Denied);
     let wanted = ["GET n1", "PATCH n1", "POST binding", "GET n1", "PATCH n1"];
     assert_eq!(steps(&ours), wanted);
     assert_eq!(node.lock(), None);
@@ -206,7 +196,7 @@ async fn a_failed_bind_gives_the_lock_back_only_if_it_is_still_its_own() {
     };
     let mut bench = bench(script).await;
     bench.effects.submit(locking());
-    assert_eq!(failed(bench.outcome().await).0, BindFailure::Denied);
+    assert_eq!(failure(bench.outcome().await).0, BindFailure::Denied);
     assert_eq!(node.lock(), Some(theirs));
 }
 
@@ -268,7 +258,7 @@ async fn without_permission_the_bind_fails_and_names_the_rule() {
     for script in cases {
         let mut bench = bench(script).await;
         bench.effects.submit(locking());
-        let (failure, message) = failed(bench.outcome().await);
+        let (failure, message) = failure(bench.outcome().await);
         assert_eq!(failure, BindFailure::Denied);
         let rule = "grant get and patch on nodes of the core group";
         assert!(message.contains(rule), "{message}");

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::*;
-use crate::effects::BindFailure;
 
 /// What the API server has: pod to node.
 #[derive(Clone, Default)]
@@ -113,6 +112,7 @@ async fn what_is_told_is_what_the_api_server_has() {
             node: "n1".to_owned(),
             devices: BindingAnnotations::default(),
             volumes: None,
+            claims: Vec::new(),
         }));
         // Some are on another node already.
         if i % 10 == 0 {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use pumice_model::VolumeStep;
 
 use super::*;
-use crate::effects::{BindFailure, VolumeWork};
+use crate::effects::VolumeWork;
 
 const SELECTED: &str = "volume.kubernetes.io/selected-node";
 const COMPLETED: &str = "pv.kubernetes.io/bind-completed";
@@ -104,23 +104,9 @@ async fn run(world: World, step: VolumeStep) -> (Outcome, Value, Value, Vec<Stri
         steps: vec![step],
         timeout: Duration::from_millis(300),
     });
-    bench.effects.submit(Write::Bind(request));
-    let outcome = bench.outcome().await;
-    let mut writes = bench.server.lines();
-    writes.retain(|line| !line.starts_with("GET"));
+    let (outcome, writes) = bench.carry_out(Write::Bind(request)).await;
     let world = world.lock().unwrap();
     (outcome, world.volume.clone(), world.claim.clone(), writes)
-}
-
-fn message(outcome: Outcome) -> String {
-    match outcome {
-        Outcome::BindFailed {
-            failure: BindFailure::PreBind,
-            message,
-            ..
-        } => message,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[tokio::test]
@@ -168,7 +154,7 @@ async fn a_volume_that_somebody_else_has_taken_fails_the_bind_by_name() {
     world.volume["spec"]["claimRef"] = owner.clone();
     let (outcome, volume, _, writes) = run(world, binds_volume()).await;
     assert_eq!(
-        message(outcome),
+        pre_bind_message(outcome),
         "binding volumes: claim ns/data: volume v has been taken by ns/other"
     );
     assert_eq!(volume["spec"]["claimRef"], owner);
@@ -183,7 +169,7 @@ async fn a_claim_that_is_not_bound_in_time_fails_the_bind_and_frees_its_volume()
     };
     let (outcome, volume, _, writes) = run(world, binds_volume()).await;
     assert_eq!(
-        message(outcome),
+        pre_bind_message(outcome),
         "binding volumes: claim ns/data is not bound after 300ms"
     );
     assert!(volume["spec"]["claimRef"].is_null());
@@ -209,7 +195,7 @@ async fn a_claim_made_anew_or_on_its_way_to_another_node_fails_the_bind() {
     anew.claim["metadata"]["uid"] = json!("c2");
     let (outcome, ..) = run(anew, selects_node()).await;
     assert_eq!(
-        message(outcome),
+        pre_bind_message(outcome),
         "binding volumes: claim ns/data: it was made anew"
     );
     let mut elsewhere = World {
@@ -219,7 +205,7 @@ async fn a_claim_made_anew_or_on_its_way_to_another_node_fails_the_bind() {
     elsewhere.claim["metadata"]["annotations"] = json!({SELECTED: "n9"});
     let (outcome, ..) = run(elsewhere, selects_node()).await;
     assert_eq!(
-        message(outcome),
+        pre_bind_message(outcome),
         "binding volumes: claim ns/data: a volume is being provisioned for node n9"
     );
 }
@@ -249,6 +235,6 @@ async fn a_provisioner_that_gives_up_fails_the_bind_at_once() {
         timeout: Duration::from_secs(600),
     });
     bench.effects.submit(Write::Bind(request));
-    let message = message(bench.outcome().await);
+    let message = pre_bind_message(bench.outcome().await);
     assert_eq!(message, "provisioning failed for PVC \"ns/data\"");
 }

@@ -1,0 +1,73 @@
+//! How much of a device's capacity a request takes (consumable capacity).
+
+use std::collections::BTreeMap;
+
+use pumice_api::quantity::Quantity;
+
+use crate::device::{CapacityPolicy, DeviceCapacity, DraDevice};
+
+type CapacityAmounts = BTreeMap<String, Quantity>;
+
+/// What a request takes of each capacity of a device; `None` if the device cannot give it even if nobody
+/// else has any.
+pub fn consumption(device: &DraDevice, wanted: &CapacityAmounts) -> Option<CapacityAmounts> {
+    if wanted
+        .keys()
+        .any(|name| !device.capacity.contains_key(name))
+    {
+        return None;
+    }
+    let mut taken = CapacityAmounts::new();
+    for (name, capacity) in &device.capacity {
+        let amount = amount(capacity, wanted.get(name).copied());
+        if amount > capacity.value || violates(capacity.policy.as_ref(), amount) {
+            return None;
+        }
+        taken.insert(name.clone(), amount);
+    }
+    Some(taken)
+}
+
+/// Whether a device has room for what a request takes, besides what is taken already.
+pub fn has_room(device: &DraDevice, taken: &CapacityAmounts, more: &CapacityAmounts) -> bool {
+    device.capacity.iter().all(|(name, capacity)| {
+        let taken = taken.get(name).copied().unwrap_or_default();
+        taken.plus(more.get(name).copied().unwrap_or_default()) <= capacity.value
+    })
+}
+
+/// What is asked for, rounded up to what the policy allows; without a word its default, else everything.
+fn amount(capacity: &DeviceCapacity, wanted: Option<Quantity>) -> Quantity {
+    let policy = capacity.policy.as_ref();
+    let Some(wanted) = wanted else {
+        let default = policy.and_then(|policy| policy.default);
+        return default.unwrap_or(capacity.value);
+    };
+    let Some(policy) = policy else { return wanted };
+    if let Some(range) = &policy.range {
+        if wanted < range.min {
+            return range.min;
+        }
+        let Some(step) = range.step.filter(|step| *step > Quantity::default()) else {
+            return wanted;
+        };
+        let steps = wanted.minus(range.min).steps_of(step);
+        return range.min.plus(step.times(steps));
+    }
+    let mut values = policy.values.iter();
+    values
+        .find(|value| **value >= wanted)
+        .copied()
+        .unwrap_or(wanted)
+}
+
+fn violates(policy: Option<&CapacityPolicy>, amount: Quantity) -> bool {
+    let Some(policy) = policy else { return false };
+    if policy.default == Some(amount) {
+        return false;
+    }
+    if let Some(range) = &policy.range {
+        return range.max.is_some_and(|max| amount > max);
+    }
+    !policy.values.is_empty() && !policy.values.contains(&amount)
+}

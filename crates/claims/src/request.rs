@@ -1,0 +1,101 @@
+//! What a ResourceClaim asks for.
+
+use std::collections::BTreeMap;
+
+use pumice_api::quantity::Quantity;
+
+use crate::device::DeviceToleration;
+
+/// How many devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum DeviceCount {
+    /// So many.
+    Exactly(u64),
+    /// All that match, at least one.
+    All,
+}
+
+/// Devices of one kind: a request with `exactly`, or one alternative of `firstAvailable`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RequestedDevices {
+    /// Name of the alternative; empty where there is only one.
+    pub name: String,
+    /// DeviceClass.
+    pub class: String,
+    /// Further CEL expressions; all must hold.
+    pub selectors: Vec<String>,
+    /// How many.
+    pub count: DeviceCount,
+    /// `adminAccess`: devices that others have may be given as well.
+    pub admin_access: bool,
+    /// Taints that do not matter.
+    pub tolerations: Vec<DeviceToleration>,
+    /// How much of capacities, by name.
+    pub capacity: BTreeMap<String, Quantity>,
+}
+
+/// One request of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ClaimRequest {
+    /// Name.
+    pub name: String,
+    /// What would do, best first; one unless it has `firstAvailable`, none if neither is known.
+    pub choices: Vec<RequestedDevices>,
+}
+
+impl ClaimRequest {
+    /// Name of a choice in results: `request`, `request/alternative`.
+    pub fn name_of(&self, choice: usize) -> String {
+        match self.choices[choice].name.as_str() {
+            "" => self.name.clone(),
+            alternative => format!("{}/{alternative}", self.name),
+        }
+    }
+}
+
+/// What a constraint says of an attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum AttributeRule {
+    /// `matchAttribute`: all devices have the same value.
+    Same(String),
+    /// `distinctAttribute`: each device has a value of its own.
+    Distinct(String),
+    /// A rule that is not known.
+    Unknown,
+}
+
+/// A constraint over the devices of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ClaimConstraint {
+    /// Requests (`request`, `request/alternative`) it is about; empty for all.
+    pub requests: Vec<String>,
+    /// What it says.
+    pub rule: AttributeRule,
+}
+
+/// Configuration for a driver, handed on with the allocation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RequestConfig {
+    /// Requests it is about; empty for all.
+    pub requests: Vec<String>,
+    /// `opaque`, as JSON.
+    pub opaque: String,
+}
+
+/// `spec.devices` of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ClaimSpec {
+    /// Requests.
+    pub requests: Vec<ClaimRequest>,
+    /// Constraints.
+    pub constraints: Vec<ClaimConstraint>,
+    /// Configuration.
+    pub config: Vec<RequestConfig>,
+}

@@ -1,0 +1,141 @@
+//! CEL expressions that select devices (spec/09 §3).
+//!
+//! An expression sees one variable, `device`: its driver, its attributes and capacities by domain and name,
+//! and whether several claims may have it. Compiled once, evaluated once a device; nothing that an
+//! expression does reaches further than its own answer.
+
+mod cost;
+mod functions;
+mod values;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cel::{Context, Env, Program, Value};
+
+use crate::device::DraDevice;
+
+/// Longest expression (`CELSelectorExpressionMaxLength`).
+const MAX_LENGTH_BYTES: usize = 10 * 1024;
+
+/// Operators, calls, selections and brackets of one expression: what is deeper could not be evaluated
+/// within a stack.
+const MAX_OPERATORS: usize = 512;
+
+/// Whether a device passes selectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// All of them hold.
+    Yes,
+    /// One does not.
+    No,
+    /// One of them cannot be evaluated.
+    Fails,
+}
+
+/// Why an expression is of no use: compile time or, on one device, evaluation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectorError {
+    /// It is no expression, or one that would take too long.
+    Compile(String),
+    /// It fails on a device.
+    Evaluate(String),
+}
+
+impl fmt::Display for SelectorError {
+    /// `CEL compile error: …`, `CEL runtime error: …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compile(text) => write!(f, "CEL compile error: {text}"),
+            Self::Evaluate(text) => write!(f, "CEL runtime error: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for SelectorError {}
+
+/// A compiled expression.
+pub struct DeviceSelector {
+    program: Program,
+    env: Arc<Env>,
+}
+
+impl DeviceSelector {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// It is longer or would take longer than Kubernetes allows, or is no CEL.
+    pub fn compile(text: &str) -> Result<Self, SelectorError> {
+        let compile = SelectorError::Compile;
+        if text.len() > MAX_LENGTH_BYTES {
+            return Err(compile(format!("longer than {MAX_LENGTH_BYTES} bytes")));
+        }
+        if operators(text) > MAX_OPERATORS {
+            return Err(compile(format!("more than {MAX_OPERATORS} operators")));
+        }
+        let env = functions::environment();
+        let program = env.compile(text).map_err(|error| {
+            let text = error.to_string();
+            compile(text.lines().collect::<Vec<_>>().join(" "))
+        })?;
+        let cost = cost::estimate(program.expression());
+        if cost > cost::LIMIT {
+            let limit = cost::LIMIT;
+            return Err(compile(format!(
+                "it may take {cost} steps, more than {limit}"
+            )));
+        }
+        Ok(Self { program, env })
+    }
+
+    /// Whether the expression holds for a device.
+    ///
+    /// # Errors
+    /// It cannot be evaluated: an attribute that the device does not have, a value of another type.
+    pub fn holds(&self, driver: &str, device: &DraDevice) -> Result<bool, SelectorError> {
+        let mut context = Context::with_env(Arc::clone(&self.env));
+        context.add_variable_as_val("device", Box::new(values::view(driver, device)));
+        match self.program.execute(&context) {
+            Ok(Value::Bool(holds)) => Ok(holds),
+            Ok(_) => Err(SelectorError::Evaluate(
+                "the result is not true or false".to_owned(),
+            )),
+            Err(error) => Err(SelectorError::Evaluate(shortened(&error.to_string()))),
+        }
+    }
+}
+
+/// Values in messages of errors can be long.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 200;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// How many operators and brackets a text has outside of its strings.
+fn operators(text: &str) -> usize {
+    let mut quote = None;
+    let mut escaped = false;
+    let mut count = 0;
+    for c in text.chars() {
+        if let Some(end) = quote {
+            if escaped {
+                escaped = false;
+            } else if c == '\\' {
+                escaped = true;
+            } else if c == end {
+                quote = None;
+            }
+            continue;
+        }
+        match c {
+            '"' | '\'' => quote = Some(c),
+            '(' | '[' | '{' | '+' | '-' | '*' | '/' | '%' | '!' | '?' | '.' | '&' | '|' | '<'
+            | '>' | '=' => count += 1,
+            _ => {}
+        }
+    }
+    count
+}

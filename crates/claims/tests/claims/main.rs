@@ -1,0 +1,4 @@
+//! Devices for claims: expressions, and the search against an enumeration.
+
+mod enumeration;
+mod selectors;

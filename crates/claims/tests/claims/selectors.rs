@@ -1,0 +1,146 @@
+//! Expressions on devices, as the Kubernetes documentation has them.
+
+use std::collections::BTreeMap;
+
+use pumice_api::quantity;
+use pumice_claims::{Attribute, DeviceCapacity, DeviceSelector, DraDevice, SelectorError};
+
+fn gpu() -> DraDevice {
+    let capacity = |text: &str| DeviceCapacity {
+        value: quantity::parse(text).expect("a quantity"),
+        policy: None,
+    };
+    DraDevice {
+        name: "gpu-0".to_owned(),
+        attributes: BTreeMap::from([
+            ("model".to_owned(), Attribute::Text("a100".to_owned())),
+            ("index".to_owned(), Attribute::Int(3)),
+            ("ecc".to_owned(), Attribute::Bool(true)),
+            (
+                "driverVersion".to_owned(),
+                Attribute::Version("1.10.0".to_owned()),
+            ),
+            (
+                "other.org/zone".to_owned(),
+                Attribute::Text("z1".to_owned()),
+            ),
+        ]),
+        capacity: BTreeMap::from([("memory".to_owned(), capacity("40Gi"))]),
+        ..DraDevice::default()
+    }
+}
+
+fn holds(text: &str) -> Result<bool, SelectorError> {
+    DeviceSelector::compile(text)?.holds("gpu.example.com", &gpu())
+}
+
+#[test]
+fn what_the_documentation_shows_selects_devices() {
+    for (text, expected) in [
+        (r#"device.driver == "gpu.example.com""#, true),
+        (r#"device.driver == "x""#, false),
+        (
+            r#"device.attributes["gpu.example.com"].model == "a100""#,
+            true,
+        ),
+        (r#"device.attributes['gpu.example.com'].index > 2"#, true),
+        (r#"device.attributes["gpu.example.com"].ecc"#, true),
+        (r#"device.attributes["other.org"].zone == "z1""#, true),
+        (r#""model" in device.attributes["gpu.example.com"]"#, true),
+        (r#""model" in device.attributes["unknown.org"]"#, false),
+        (
+            r#"has(device.attributes["gpu.example.com"].nothing)"#,
+            false,
+        ),
+        (
+            r#"device.capacity["gpu.example.com"].memory.compareTo(quantity("10Gi")) >= 0"#,
+            true,
+        ),
+        (
+            r#"device.capacity["gpu.example.com"].memory.isLessThan(quantity("40Gi"))"#,
+            false,
+        ),
+        (
+            r#"device.capacity["gpu.example.com"].memory == quantity("40960Mi")"#,
+            true,
+        ),
+        (
+            r#"device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("1.9.9"))"#,
+            true,
+        ),
+        (
+            r#"device.attributes["gpu.example.com"].driverVersion.minor() == 10"#,
+            true,
+        ),
+        (
+            r#"cel.bind(gpu, device.attributes["gpu.example.com"], gpu.ecc && gpu.index == 3)"#,
+            true,
+        ),
+        (
+            r#"device.attributes["gpu.example.com"].model.startsWith("a")"#,
+            true,
+        ),
+        (
+            r#"device.attributes["gpu.example.com"].model.matches("^a[0-9]+$")"#,
+            true,
+        ),
+        (
+            r#"device.attributes["gpu.example.com"].?nothing.orValue("x") == "x""#,
+            true,
+        ),
+        ("device.allowMultipleAllocations", false),
+        (
+            r#"device.attributes["gpu.example.com"].model in ["h100", "a100"]"#,
+            true,
+        ),
+    ] {
+        assert_eq!(holds(text), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn what_fails_says_why() {
+    for (text, word) in [
+        ("device.driver ==", "CEL compile error"),
+        (r#"device.attributes["gpu.example.com"].nothing"#, "nothing"),
+        ("device.driver", "not true or false"),
+        (r#"unknown("x")"#, "unknown"),
+        (r#"quantity("much") == quantity("1")"#, "much"),
+        (r#"device.driver > 3"#, "CEL runtime error"),
+    ] {
+        let problem = holds(text).expect_err(text).to_string();
+        assert!(problem.contains(word), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn what_would_take_too_long_is_not_begun() {
+    let list = (0..200)
+        .map(|n| n.to_string())
+        .collect::<Vec<_>>()
+        .join(",");
+    let loops = |depth: usize| {
+        (0..depth).fold("true".to_owned(), |inner, at| {
+            format!("[{list}].all(x{at}, {inner})")
+        })
+    };
+    assert_eq!(holds(&loops(1)), Ok(true));
+    for text in [
+        loops(4),
+        // Twice as much with every name.
+        format!(
+            "cel.bind(a0, 'xxxxxxxx', {}size(a60) > 0{})",
+            (1..=60)
+                .map(|n| format!("cel.bind(a{n}, a{m} + a{m}, ", m = n - 1))
+                .collect::<String>(),
+            ")".repeat(60)
+        ),
+        format!("true{}", " && true".repeat(2000)),
+        format!("{}true", "!".repeat(5000)),
+        format!("{}true{}", "(".repeat(500), ")".repeat(500)),
+        "x".repeat(11_000),
+    ] {
+        let problem = holds(&text).expect_err("too long");
+        assert!(matches!(problem, SelectorError::Compile(_)), "{problem}");
+    }
+}

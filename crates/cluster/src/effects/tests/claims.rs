@@ -1,0 +1,178 @@
+//! Resource claims before a Binding, against an API server that keeps one.
+
+use std::sync::{Arc, Mutex};
+
+use pumice_claims::{AllocatedDevice, DeviceAllocation, DeviceKey};
+use pumice_model::ClaimStep;
+use pumice_model::object::{ClaimAllocation, NodeTerm};
+
+use super::*;
+
+const PROTECTION: &str = "resource.kubernetes.io/delete-protection";
+const CLAIM: &str = "PUT /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/gpu";
+
+/// A claim, and what the Binding says.
+struct World {
+    claim: Value,
+    binding: u16,
+    conflicts: u32,
+}
+
+impl World {
+    fn with(status: Value) -> Self {
+        Self {
+            claim: json!({
+                "metadata": {"name": "gpu", "namespace": "ns", "uid": "c1", "resourceVersion": "3"},
+                "spec": {"devices": {}},
+                "status": status,
+            }),
+            binding: 201,
+            conflicts: 0,
+        }
+    }
+
+    fn answer(&mut self, seen: &Seen) -> Answer {
+        let is_write = seen.method == "PUT";
+        if is_write && self.conflicts > 0 {
+            self.conflicts -= 1;
+            return Answer::refuse(409, "the object has been modified");
+        }
+        match &seen.path {
+            path if path.ends_with("/binding") => Answer::Json(self.binding, json!({})),
+            path if path.contains("/pods/") => Answer::Json(200, pod_json("u1", "")),
+            path => {
+                // The status is written by its subresource only, and nothing else is written there.
+                if is_write && path.ends_with("/status") {
+                    self.claim["status"] = seen.body["status"].clone();
+                } else if is_write {
+                    self.claim["metadata"] = seen.body["metadata"].clone();
+                }
+                Answer::Json(200, json!({"items": [self.claim]}))
+            }
+        }
+    }
+}
+
+fn step(allocates: bool) -> ClaimStep {
+    let device = AllocatedDevice {
+        request: "gpu".to_owned(),
+        key: DeviceKey {
+            driver: "d".to_owned(),
+            pool: "n1".to_owned(),
+            device: "g0".to_owned(),
+        },
+        ..AllocatedDevice::default()
+    };
+    let term = NodeTerm {
+        fields: vec![(true, "n1".to_owned())],
+        ..NodeTerm::default()
+    };
+    let allocation = ClaimAllocation {
+        devices: DeviceAllocation {
+            devices: vec![device],
+            config: Vec::new(),
+        },
+        nodes: Some(vec![term]),
+    };
+    ClaimStep {
+        namespace: "ns".to_owned(),
+        claim: "gpu".to_owned(),
+        claim_uid: "c1".to_owned(),
+        allocation: allocates.then(|| Box::new(allocation)),
+    }
+}
+
+fn given() -> Value {
+    json!({
+        "devices": {"results": [
+            {"request": "gpu", "driver": "d", "pool": "n1", "device": "g0"},
+        ]},
+        "nodeSelector": {"nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
+        ]},
+    })
+}
+
+fn user(uid: &str) -> Value {
+    json!({"resource": "pods", "name": "p", "uid": uid})
+}
+
+/// Binds the pod; what came of it, the claim after it, and the writes.
+async fn run(world: World, step: ClaimStep) -> (Outcome, Value, Vec<String>) {
+    let world = Arc::new(Mutex::new(world));
+    let script = Arc::clone(&world);
+    let mut bench = Bench::new(move |seen| script.lock().unwrap().answer(seen)).await;
+    let Write::Bind(mut request) = bind() else {
+        unreachable!("bind makes a bind");
+    };
+    request.claims = vec![step];
+    let (outcome, writes) = bench.carry_out(Write::Bind(request)).await;
+    let claim = world.lock().unwrap().claim.clone();
+    (outcome, claim, writes)
+}
+
+#[tokio::test]
+async fn a_claim_is_protected_allocated_and_reserved_before_the_binding() {
+    let mut world = World::with(Value::Null);
+    world.conflicts = 1;
+    let (outcome, claim, writes) = run(world, step(true)).await;
+    assert!(matches!(outcome, Outcome::Bound { .. }), "{outcome:?}");
+    assert_eq!(claim["metadata"]["finalizers"], json!([PROTECTION]));
+    assert_eq!(claim["status"]["allocation"], given());
+    assert_eq!(claim["status"]["reservedFor"], json!([user("u1")]));
+    let status = format!("{CLAIM}/status");
+    let binding = "POST /api/v1/namespaces/ns/pods/p/binding".to_owned();
+    assert_eq!(
+        writes,
+        [CLAIM.to_owned(), CLAIM.to_owned(), status, binding]
+    );
+}
+
+#[tokio::test]
+async fn a_claim_with_devices_lets_the_pod_in() {
+    let world = World::with(json!({"allocation": given(), "reservedFor": [user("u0")]}));
+    let (outcome, claim, writes) = run(world, step(false)).await;
+    assert!(matches!(outcome, Outcome::Bound { .. }), "{outcome:?}");
+    assert_eq!(
+        claim["status"]["reservedFor"],
+        json!([user("u0"), user("u1")])
+    );
+    assert_eq!(writes.len(), 2, "{writes:?}");
+}
+
+#[tokio::test]
+async fn what_a_bind_gave_is_given_back_when_it_fails() {
+    let mut world = World::with(Value::Null);
+    world.binding = 422;
+    let (outcome, claim, _) = run(world, step(true)).await;
+    assert!(matches!(outcome, Outcome::BindFailed { .. }), "{outcome:?}");
+    assert_eq!(claim["status"], json!({}));
+    assert_eq!(claim["metadata"]["finalizers"], json!([]));
+}
+
+#[tokio::test]
+async fn what_others_use_stays_when_a_bind_fails() {
+    let mut world = World::with(json!({"allocation": given(), "reservedFor": [user("u0")]}));
+    world.binding = 422;
+    let (outcome, claim, _) = run(world, step(true)).await;
+    assert!(matches!(outcome, Outcome::BindFailed { .. }), "{outcome:?}");
+    assert_eq!(claim["status"]["allocation"], given());
+    assert_eq!(claim["status"]["reservedFor"], json!([user("u0")]));
+}
+
+#[tokio::test]
+async fn what_another_one_wrote_meanwhile_ends_the_bind() {
+    let mut other = given();
+    other["devices"]["results"][0]["device"] = json!("g1");
+    let before = json!({"allocation": other, "reservedFor": [user("u0")]});
+    let (outcome, claim, _) = run(World::with(before.clone()), step(true)).await;
+    let text = pre_bind_message(outcome);
+    assert!(
+        text.contains("claim ns/gpu: it has been given other devices"),
+        "{text}"
+    );
+    assert_eq!(claim["status"], before);
+    let (outcome, _, _) = run(World::with(Value::Null), step(false)).await;
+    let text = pre_bind_message(outcome);
+    assert!(text.contains("its devices have been taken back"), "{text}");
+}

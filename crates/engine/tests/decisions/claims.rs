@@ -1,0 +1,495 @@
+//! Resource claims: who gets which devices, that nobody gets what others have, and why pods wait (spec/09).
+
+use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
+use pumice_model::object::{
+    DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
+    ResourceClaimObject, SliceObject,
+};
+use pumice_model::{ClaimStep, Delta};
+
+use crate::cluster::*;
+use crate::victims;
+
+const DRIVER: &str = "gpu.example.com";
+
+fn class(selector: &str) -> Delta {
+    Delta::DeviceClassApply(Box::new(DeviceClassObject {
+        name: "gpu".to_owned(),
+        selectors: vec![selector.to_owned()],
+        config: Vec::new(),
+    }))
+}
+
+/// A pool with these devices.
+fn slice(pool: &str, access: NodeAccess, devices: &[&str]) -> Delta {
+    let device = |name: &&str| PublishedDevice {
+        device: DraDevice {
+            name: (*name).to_owned(),
+            ..DraDevice::default()
+        },
+        access: NodeAccess::Nowhere,
+    };
+    Delta::SliceApply(Box::new(SliceObject {
+        name: format!("{pool}-slice"),
+        driver: DRIVER.to_owned(),
+        pool: pool.to_owned(),
+        generation: 1,
+        slice_count: 1,
+        access,
+        devices: devices.iter().map(device).collect(),
+        counters: Vec::new(),
+    }))
+}
+
+fn on_node(node: &str, devices: &[&str]) -> Delta {
+    slice(node, NodeAccess::Node(node.to_owned()), devices)
+}
+
+fn claim(name: &str, owner: &str, count: u64) -> ResourceClaimObject {
+    ResourceClaimObject {
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        uid: format!("uid-{name}"),
+        owner_uid: owner.to_owned(),
+        spec: ClaimSpec {
+            requests: vec![ClaimRequest {
+                name: "gpu".to_owned(),
+                choices: vec![RequestedDevices {
+                    name: String::new(),
+                    class: "gpu".to_owned(),
+                    selectors: Vec::new(),
+                    count: DeviceCount::Exactly(count),
+                    admin_access: false,
+                    tolerations: Vec::new(),
+                    capacity: Default::default(),
+                }],
+            }],
+            ..ClaimSpec::default()
+        },
+        ..ResourceClaimObject::default()
+    }
+}
+
+fn told(claim: ResourceClaimObject) -> Delta {
+    Delta::ResourceClaimApply(Box::new(claim))
+}
+
+/// The pod with a claim of its own, called like it.
+fn owning(pod: PodObject) -> PodObject {
+    let name = pod.name.clone();
+    naming(&name, Some("template"), pod)
+}
+
+/// The pod with a claim.
+fn naming(claim: &str, template: Option<&str>, pod: PodObject) -> PodObject {
+    PodObject {
+        resource_claims: vec![PodResourceClaim {
+            entry: "gpu".to_owned(),
+            claim: Some(claim.to_owned()),
+            template: template.map(str::to_owned),
+        }],
+        ..pod
+    }
+}
+
+/// Two nodes, of which the first has devices.
+fn cluster(devices: &[&str]) -> Cluster {
+    Cluster::new()
+        .node(node("n1", "8c 16Gi pods=9"))
+        .node(node("n2", "8c 16Gi pods=9"))
+        .with(class(&format!("device.driver == \"{DRIVER}\"")))
+        .with(on_node("n1", devices))
+}
+
+fn steps(cluster: &mut Cluster) -> Vec<ClaimStep> {
+    let decisions = cluster.decide();
+    decisions
+        .binds
+        .into_iter()
+        .flat_map(|bind| bind.claims)
+        .collect()
+}
+
+/// Devices of steps: `claim device …`.
+fn lines(steps: &[ClaimStep]) -> Vec<String> {
+    let line = |step: &ClaimStep| {
+        let given = step
+            .allocation
+            .iter()
+            .flat_map(|given| &given.devices.devices);
+        let devices = given.map(|device| format!(" {}", device.key.device));
+        format!("{}{}", step.claim, devices.collect::<String>())
+    };
+    steps.iter().map(line).collect()
+}
+
+/// Why the pod `p` waits, without the count of nodes.
+fn why(mut cluster: Cluster) -> String {
+    let binds = cluster.cycle();
+    assert!(
+        !binds.iter().any(|line| line.starts_with("p ")),
+        "{binds:?}"
+    );
+    let (_, message) = cluster.why("p");
+    let prefix = "0/2 nodes are unavailable: ";
+    message.strip_prefix(prefix).unwrap_or(&message).to_owned()
+}
+
+#[test]
+fn a_device_is_given_once_and_who_has_it_is_told() {
+    let mut cluster = cluster(&["g0"])
+        .with(told(claim("a", "a", 1)))
+        .with(told(claim("p", "p", 1)))
+        .pod(owning(pod("a", "1c")))
+        .pod(owning(pod("p", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    let (_, message) = cluster.why("p");
+    assert_eq!(
+        message,
+        "0/2 nodes are unavailable: 2 cannot allocate all claims. Claim ns/p, request gpu (1 of class \
+         gpu): n1/g0 allocated to claim ns/a."
+    );
+}
+
+#[test]
+fn a_binding_that_failed_gives_its_devices_back() {
+    let mut cluster = cluster(&["g0"])
+        .with(told(claim("a", "a", 1)))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    cluster.apply(Delta::BindTakenBack {
+        uid: "a".to_owned(),
+    });
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+}
+
+#[test]
+fn devices_that_may_have_been_written_stay_taken_when_the_pod_goes() {
+    let mut cluster = cluster(&["g0"])
+        .with(told(claim("a", "a", 1)))
+        .pod(owning(pod("a", "1c")));
+    assert_eq!(lines(&steps(&mut cluster)), ["a g0"]);
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    cluster.apply(told(claim("b", "b", 1)));
+    cluster.apply(Delta::PodApply(Box::new(owning(pod("b", "1c")))));
+    assert_eq!(steps(&mut cluster), []);
+    // Until its claim is gone.
+    cluster.apply(Delta::ResourceClaimDelete("ns".to_owned(), "a".to_owned()));
+    assert_eq!(lines(&steps(&mut cluster)), ["b g0"]);
+}
+
+#[test]
+fn a_gang_that_is_not_placed_leaves_its_devices_to_others() {
+    let mut cluster = cluster(&["g0", "g1"]).group(group("gang", 3));
+    for name in ["m0", "m1", "m2"] {
+        cluster.apply(told(claim(name, name, 1)));
+        let pod = member("gang", owning(pod(name, "1c")));
+        cluster.apply(Delta::PodApply(Box::new(pod)));
+    }
+    cluster.apply(told(claim("single", "single", 2)));
+    cluster.apply(Delta::PodApply(Box::new(owning(pod("single", "1c")))));
+    assert_eq!(lines(&steps(&mut cluster)), ["single g0 g1"]);
+}
+
+#[test]
+fn a_claim_that_pods_share_gets_its_devices_once_and_keeps_its_pods_to_their_node() {
+    let mut cluster = cluster(&["g0", "g1"])
+        .with(told(claim("shared", "", 1)))
+        .pod(naming("shared", None, pod("a", "1c")))
+        .pod(naming("shared", None, pod("b", "1c")));
+    let decisions = cluster.decide();
+    let given: Vec<_> = decisions
+        .binds
+        .iter()
+        .flat_map(|bind| bind.claims.clone())
+        .collect();
+    assert_eq!(lines(&given), ["shared g0", "shared g0"]);
+    assert_eq!(cluster.accept(&decisions), ["a n1", "b n1"]);
+}
+
+#[test]
+fn a_device_that_several_nodes_reach_is_given_once() {
+    let mut cluster = cluster(&[]).with(slice("net", NodeAccess::Everywhere, &["x0"]));
+    for name in ["a", "b"] {
+        cluster.apply(told(claim(name, name, 1)));
+        cluster.apply(Delta::PodApply(Box::new(owning(pod(name, "1c")))));
+    }
+    assert_eq!(lines(&steps(&mut cluster)), ["a x0"]);
+}
+
+#[test]
+fn what_keeps_a_pod_from_every_node_is_told() {
+    let waiting = || owning(pod("p", "1c"));
+    let base = || claim("p", "p", 1);
+    let dra = |text: &str| format!("plugin DynamicResources pre-predicates failed {text}");
+    let cases = [
+        (
+            cluster(&["g0"]).pod(waiting()),
+            dra("resourceclaim \"p\" not found"),
+        ),
+        (
+            cluster(&["g0"])
+                .pod(waiting())
+                .with(told(ResourceClaimObject {
+                    deleting: true,
+                    ..base()
+                })),
+            dra("resourceclaim \"p\" is being deleted"),
+        ),
+        (
+            cluster(&["g0"])
+                .pod(waiting())
+                .with(told(claim("p", "other", 1))),
+            dra("resourceclaim \"p\" was not made for this pod: it belongs to another owner"),
+        ),
+        (
+            cluster(&["g0"])
+                .pod(waiting())
+                .with(told(base()))
+                .with(Delta::DeviceClassDelete("gpu".to_owned())),
+            dra("claim ns/p, request gpu: device class gpu does not exist"),
+        ),
+    ];
+    for (cluster, expected) in cases {
+        let told = why(cluster);
+        assert!(told.contains(&expected), "{told}, not {expected}");
+    }
+}
+
+#[test]
+fn an_expression_that_fails_is_told_where_it_stands_and_holds_up_nobody_else() {
+    let mut cluster = cluster(&["g0"])
+        .with(class("device.attributes[\"x.org\"].model == \"a\""))
+        .with(told(claim("p", "p", 1)))
+        .pod(owning(pod("p", "1c")))
+        .pod(pod("plain", "1c"));
+    assert_eq!(cluster.cycle(), ["plain n1"]);
+    let (_, message) = cluster.why("p");
+    for part in [
+        "a device selector of the claims fails",
+        "class gpu: selector #0",
+        "model",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn nobody_is_bound_whose_claims_nobody_looks_at() {
+    for conf in [
+        "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n",
+        "actions: allocate\ntiers:\n- plugins:\n  - name: predicates\n    arguments:\n      \
+         predicate.DynamicResourceAllocationEnable: false\n",
+    ] {
+        let mut cluster = Cluster::under(conf)
+            .node(node("n1", "8c 16Gi pods=9"))
+            .with(class("true"))
+            .with(on_node("n1", &["g0"]))
+            .with(told(claim("p", "p", 2)))
+            .pod(owning(pod("p", "1c")));
+        assert_eq!(cluster.cycle(), Vec::<String>::new());
+    }
+}
+
+/// Numbers that look random, the same for a seed every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// A Binding on its way.
+struct OnTheWay {
+    pod: PodObject,
+    node: String,
+    step: ClaimStep,
+}
+
+/// What the API server has, and what is on its way to it.
+struct Server {
+    cluster: Cluster,
+    claims: Vec<ResourceClaimObject>,
+    ways: Vec<OnTheWay>,
+    made: usize,
+}
+
+impl Server {
+    fn new() -> Self {
+        let cluster =
+            cluster(&["g0", "g1", "g2"]).with(slice("net", NodeAccess::Everywhere, &["x0"]));
+        Self {
+            cluster,
+            claims: Vec::new(),
+            ways: Vec::new(),
+            made: 0,
+        }
+    }
+
+    fn add(&mut self, count: u64) {
+        let name = format!("p{}", self.made);
+        self.made += 1;
+        let made = claim(&name, &name, count);
+        self.claims.push(made.clone());
+        self.cluster.apply(told(made));
+        let pod = owning(pod(&name, "1c"));
+        self.cluster.apply(Delta::PodApply(Box::new(pod)));
+    }
+
+    fn decide(&mut self) {
+        let decisions = self.cluster.decide();
+        for bind in decisions.binds {
+            let state = self.cluster.engine.state();
+            let (key, node) = (
+                state.task_key(bind.task),
+                state.nodes().object(bind.node).name.clone(),
+            );
+            let pod = self.cluster.pods[&key].clone();
+            let step = bind.claims.first().expect("a step for its claim").clone();
+            self.ways.push(OnTheWay { pod, node, step });
+        }
+    }
+
+    /// A Binding ends: nothing was written, or all was, of which the claim is told first, last or never.
+    fn end(&mut self, at: usize, how: u64) {
+        let OnTheWay { pod, node, step } = self.ways.remove(at);
+        if how == 0 {
+            self.cluster.apply(Delta::BindTakenBack { uid: pod.uid });
+            return;
+        }
+        let found = self
+            .claims
+            .iter_mut()
+            .find(|claim| claim.name == step.claim);
+        let claim = found.expect("the claim of the pod");
+        if let Some(given) = step.allocation {
+            claim.allocation = Some(*given);
+        }
+        claim.is_protected = true;
+        claim.reserved_for = vec![pod.uid.clone()];
+        let news = told(claim.clone());
+        let bound = Delta::PodApply(Box::new(on(&node, pod)));
+        match how {
+            1 => [news, bound].map(|delta| self.cluster.apply(delta)).len(),
+            2 => [bound, news].map(|delta| self.cluster.apply(delta)).len(),
+            _ => [bound].map(|delta| self.cluster.apply(delta)).len(),
+        };
+    }
+
+    /// A pod that is bound goes, and later its claim.
+    fn remove(&mut self, at: usize) {
+        let claim = self.claims[at].clone();
+        if claim.allocation.is_none() {
+            return;
+        }
+        self.cluster.apply(Delta::PodDelete(claim.owner_uid));
+        self.decide();
+        self.check();
+        self.claims.remove(at);
+        self.cluster
+            .apply(Delta::ResourceClaimDelete(claim.namespace, claim.name));
+    }
+
+    /// No device is in two claims, those that are on their way included.
+    fn check(&self) {
+        let written = self
+            .claims
+            .iter()
+            .filter_map(|claim| Some((claim.name.as_str(), claim.allocation.as_ref()?)));
+        let on_their_way = self
+            .ways
+            .iter()
+            .filter_map(|way| Some((way.step.claim.as_str(), way.step.allocation.as_deref()?)));
+        let mut owners = std::collections::BTreeMap::new();
+        for (claim, given) in written.chain(on_their_way) {
+            for device in &given.devices.devices {
+                let owner = owners.insert(device.key.clone(), claim);
+                assert!(
+                    owner.is_none_or(|owner| owner == claim),
+                    "{} twice",
+                    device.key
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_device_is_given_twice_whatever_becomes_of_bindings_and_pods() {
+    for seed in 0..150 {
+        let mut dice = Dice(seed);
+        let mut server = Server::new();
+        for _ in 0..40 {
+            match dice.below(4) {
+                0 => server.add(1 + dice.below(2)),
+                1 => server.decide(),
+                2 if !server.ways.is_empty() => {
+                    let at = dice.below(server.ways.len() as u64) as usize;
+                    server.end(at, dice.below(4));
+                }
+                3 if !server.claims.is_empty() => {
+                    let at = dice.below(server.claims.len() as u64) as usize;
+                    server.remove(at);
+                }
+                _ => {}
+            }
+            server.check();
+        }
+    }
+}
+
+#[test]
+fn a_pod_that_waits_for_room_has_its_devices_already() {
+    let leaving = PodObject {
+        deleting: true,
+        ..on("n1", pod("leaving", "1c"))
+    };
+    let mut cluster = Cluster::under(NO_QUEUE_PLUGIN)
+        .node(node("n1", "1c 16Gi pods=9"))
+        .with(class("true"))
+        .with(on_node("n1", &["g0"]))
+        .pod(leaving)
+        .with(told(claim("p", "p", 1)))
+        .with(told(claim("q", "q", 1)))
+        .pod(owning(pod("p", "1c")))
+        .pod(PodObject {
+            created_s: 1_000,
+            ..owning(pod("q", "0c"))
+        });
+    assert_eq!(steps(&mut cluster), []);
+    let (_, message) = cluster.why("q");
+    assert!(
+        message.ends_with("n1/g0 allocated to claim ns/p."),
+        "{message}"
+    );
+    cluster.apply(Delta::PodDelete("leaving".to_owned()));
+    assert_eq!(lines(&steps(&mut cluster)), ["p g0"]);
+}
+
+#[test]
+fn nobody_goes_for_devices_that_his_claim_would_keep() {
+    let evicted = |preemptor: PodObject| {
+        let old = || owning(member("old", pod("old", "1c")));
+        let mut cluster = victims::cluster(victims::PREEMPT)
+            .node(node("n1", "1c 16Gi pods=9"))
+            .with(class("true"))
+            .with(on_node("n1", &["g0"]))
+            .with(told(claim("old", "old", 1)))
+            .with(told(claim("new", "new", 1)))
+            .group(victims::ranked("low", group("old", 1)))
+            .pod(old());
+        assert_eq!(lines(&steps(&mut cluster)), ["old g0"]);
+        let mut cluster = cluster
+            .pod(on("n1", old()))
+            .group(victims::ranked("high", group("new", 1)))
+            .pod(member("new", preemptor));
+        cluster.decide().evictions.len()
+    };
+    assert_eq!(evicted(pod("new", "1c")), 1);
+    assert_eq!(evicted(owning(pod("new", "1c"))), 0);
+}

@@ -1,0 +1,202 @@
+//! Claims of devices (dynamic resource allocation, spec/09): what there is, who has what,
+//! and what a placement gives.
+//!
+//! ```text
+//!  slices ─► Inventory ─► pools a node reaches ─┐
+//!  classes, claims ─► ResourceNeed of a pod ────┴► fits() on every node; plan() on the chosen one
+//!  a placement ─► GrantedClaim per open claim: its devices are taken at once
+//!                 undone with the placement; steps(): what to write before the Binding
+//! ```
+//!
+//! Pods without resource claims never come here.
+//!
+//! Invariant: devices that the ledger has for claims are those of their allocations, known from the API
+//! server or decided here, and a claim that was decided here keeps its devices until the API server tells
+//! of it or it is certain that nothing was written.
+
+mod dump;
+mod explain;
+mod filters;
+mod inventory;
+mod ledger;
+mod need;
+mod objects;
+mod search;
+mod users;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use slab::Slab;
+
+use crate::ix::{ResourceNeedIx, TaskIx};
+use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
+use crate::shape::Pool;
+use crate::stale::StaleEntries;
+use crate::volume::Reaches;
+
+use filters::DeviceFilters;
+use inventory::Inventory;
+use ledger::DeviceLedger;
+pub use need::{OpenResourceClaim, ResourceNeed};
+pub use pumice_claims::Misfit as DeviceMisfit;
+pub use search::ClaimMisfit;
+pub use users::ClaimPlan;
+use users::TaskClaims;
+
+/// Pods one claim may be reserved for (`ResourceClaimReservedForMaxSize`).
+const MAX_RESERVED: usize = 256;
+
+/// Dense index of a ResourceClaim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceClaimIx(u32);
+
+impl ResourceClaimIx {
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What has to be written about a ResourceClaim before the Binding of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimStep {
+    /// Namespace of the claim.
+    pub namespace: String,
+    /// Claim.
+    pub claim: String,
+    /// UID of the claim.
+    pub claim_uid: String,
+    /// What it gets; `None` when it has been allocated before, and the pod is only to be let in.
+    pub allocation: Option<Box<ClaimAllocation>>,
+}
+
+#[derive(Default)]
+struct ClaimEntry {
+    key: (String, String),
+    object: Option<ResourceClaimObject>,
+    /// Pods that name it.
+    users: Vec<TaskIx>,
+    /// How many of those on a node the scheduler has placed: the last of them takes the grant with it.
+    holders: u32,
+    /// What it was given here, as long as the API server does not tell.
+    granted: Option<Rc<ClaimAllocation>>,
+}
+
+/// All of it.
+pub struct ResourceClaims {
+    claims: Slab<ClaimEntry>,
+    by_key: FxHashMap<(String, String), ResourceClaimIx>,
+    classes: BTreeMap<String, DeviceClassObject>,
+    inventory: Inventory,
+    reaches: Reaches,
+    filters: DeviceFilters,
+    ledger: DeviceLedger,
+    tasks: FxHashMap<TaskIx, TaskClaims>,
+    needs: Pool<ResourceNeed>,
+    stale: StaleEntries<ResourceClaimIx>,
+    /// Changes of objects, and of what claims have outside of placements.
+    objects_epoch: u64,
+    /// Placements that took or gave back what several nodes reach.
+    wide_epoch: u64,
+}
+
+impl Default for ResourceClaims {
+    fn default() -> Self {
+        let mut needs = Pool::default();
+        // Index 0 is the need of pods without claims; it is never given back.
+        needs.acquire(ResourceNeed::default());
+        Self {
+            claims: Slab::new(),
+            by_key: FxHashMap::default(),
+            classes: BTreeMap::new(),
+            inventory: Inventory::default(),
+            reaches: Reaches::default(),
+            filters: DeviceFilters::default(),
+            ledger: DeviceLedger::default(),
+            tasks: FxHashMap::default(),
+            needs,
+            stale: StaleEntries::default(),
+            objects_epoch: 0,
+            wide_epoch: 0,
+        }
+    }
+}
+
+impl ResourceClaims {
+    /// A need in use.
+    pub fn need(&self, ix: ResourceNeedIx) -> &Rc<ResourceNeed> {
+        self.needs.get(ix.0)
+    }
+
+    /// Number of pods that have a need.
+    pub fn uses(&self, ix: ResourceNeedIx) -> u32 {
+        self.needs.uses(ix.0)
+    }
+
+    /// A number no other need has or had: indices are reused, serials are not.
+    pub fn serial(&self, ix: ResourceNeedIx) -> u64 {
+        self.needs.serial(ix.0)
+    }
+
+    /// Serials of the needs in use.
+    pub fn serials_in_use(&self) -> impl Iterator<Item = u64> {
+        self.needs.serials_in_use()
+    }
+
+    /// Changes whenever the verdict on a node may change for pods of this need although neither the need
+    /// nor what is on the node has changed.
+    pub fn epoch(&self, ix: ResourceNeedIx) -> u64 {
+        match ix == ResourceNeedIx::NONE {
+            true => 0,
+            false => self.objects_epoch + self.wide_epoch,
+        }
+    }
+
+    /// What has to be written before a pod is bound, in the order of its claims.
+    pub fn steps(&self, task: TaskIx) -> Vec<ClaimStep> {
+        let Some(pod) = self.tasks.get(&task) else {
+            return Vec::new();
+        };
+        let claims = pod.claims.iter().filter_map(|(ix, _)| *ix);
+        let entries = claims.map(|ix| &self.claims[ix.at()]);
+        entries.filter_map(|entry| entry.step(&pod.uid)).collect()
+    }
+
+    /// Whether every claim of a pod has its devices, so that the pod may be bound.
+    pub fn are_served(&self, task: TaskIx) -> bool {
+        let Some(pod) = self.tasks.get(&task) else {
+            return true;
+        };
+        pod.claims
+            .iter()
+            .all(|(ix, _)| ix.is_some_and(|ix| self.claims[ix.at()].allocation().is_some()))
+    }
+}
+
+impl ClaimEntry {
+    /// What it has: as the API server tells, or as was decided.
+    fn allocation(&self) -> Option<&ClaimAllocation> {
+        let told = self
+            .object
+            .as_ref()
+            .and_then(|object| object.allocation.as_ref());
+        told.or(self.granted.as_deref())
+    }
+
+    fn step(&self, pod_uid: &str) -> Option<ClaimStep> {
+        let object = self.object.as_ref()?;
+        let allocation = match &object.allocation {
+            Some(_) => None,
+            None => Some(Box::new(self.granted.as_deref()?.clone())),
+        };
+        let is_reserved = object.reserved_for.iter().any(|uid| uid == pod_uid);
+        let is_needed = allocation.is_some() || !is_reserved;
+        is_needed.then(|| ClaimStep {
+            namespace: self.key.0.clone(),
+            claim: self.key.1.clone(),
+            claim_uid: object.uid.clone(),
+            allocation,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! What a pod asks of its resource claims, resolved: the part of a pod's class that they decide.
+//!
+//! Two pods with equal needs are treated alike on every node. A claim that is the pod's own and has no
+//! devices yet shows what it asks for and not who it is.
+
+use pumice_claims::{ClaimSpec, DeviceCount, MAX_DEVICES_A_CLAIM};
+use rustc_hash::FxHashSet;
+
+use crate::ix::TaskIx;
+use crate::object::{NodeTerm, PodResourceClaim, ResourceClaimObject};
+
+use super::filters::FilterKey;
+use super::users::TaskClaims;
+use super::{MAX_RESERVED, ResourceClaimIx, ResourceClaims};
+
+/// What a pod asks of its resource claims.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ResourceNeed {
+    /// Why the pod is refused on every node.
+    pub refusal: Option<String>,
+    /// Nodes of each claim that has devices: any term must match.
+    pub pinned: Vec<Vec<NodeTerm>>,
+    /// Claims that are to get devices.
+    pub open: Vec<OpenResourceClaim>,
+}
+
+/// A claim that is to get devices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OpenResourceClaim {
+    /// Which of the pod's claims.
+    pub at: usize,
+    /// Which claim it is; `None` for one that is the pod's own.
+    pub identity: Option<ResourceClaimIx>,
+    /// What it asks for.
+    pub spec: ClaimSpec,
+    /// Number of the selectors of each choice of each request.
+    pub filters: Vec<Vec<u32>>,
+}
+
+impl ResourceClaims {
+    /// Resolves the claims of a pod as they are now.
+    pub(super) fn resolve(&mut self, task: TaskIx) -> ResourceNeed {
+        let mut need = ResourceNeed::default();
+        let Some(pod) = self.tasks.get(&task) else {
+            return need;
+        };
+        let claims = pod.claims.clone();
+        for (at, (ix, entry)) in claims.iter().enumerate() {
+            if let Err(text) = self.add_claim(task, at, *ix, entry, &mut need) {
+                need.refusal.get_or_insert(text);
+            }
+        }
+        if need.refusal.is_some() {
+            // What else it asks makes no difference.
+            (need.pinned, need.open) = Default::default();
+        }
+        need
+    }
+
+    fn add_claim(
+        &mut self,
+        task: TaskIx,
+        at: usize,
+        ix: Option<ResourceClaimIx>,
+        entry: &PodResourceClaim,
+        need: &mut ResourceNeed,
+    ) -> Result<(), String> {
+        let waits = || {
+            let name = &entry.entry;
+            format!("resourceclaim for pod.spec.resourceClaims entry {name:?} is not made yet")
+        };
+        let ix = ix.ok_or_else(waits)?;
+        let slot = &self.claims[ix.at()];
+        let name = &slot.key.1;
+        let missing = || format!("resourceclaim {name:?} not found");
+        let object = slot.object.as_ref().ok_or_else(missing)?;
+        if object.deleting {
+            return Err(format!("resourceclaim {name:?} is being deleted"));
+        }
+        let pod = self.tasks.get(&task).ok_or_else(missing)?;
+        if entry.template.is_some() && object.owner_uid != pod.uid {
+            return Err(format!(
+                "resourceclaim {name:?} was not made for this pod: it belongs to another owner"
+            ));
+        }
+        if let Some(allocation) = slot.allocation() {
+            if !self.may_use(ix, object, pod) {
+                return Err(format!("resourceclaim {name:?} in use"));
+            }
+            need.pinned.extend(allocation.nodes.clone());
+            return Ok(());
+        }
+        let spec = object.spec.clone();
+        let claim = format!("{}/{name}", slot.key.0);
+        let filters = self.filters_of(&claim, &spec)?;
+        need.open.push(OpenResourceClaim {
+            at,
+            identity: entry.template.is_none().then_some(ix),
+            spec,
+            filters,
+        });
+        Ok(())
+    }
+
+    /// It is reserved for the pod, or may be.
+    fn may_use(&self, ix: ResourceClaimIx, object: &ResourceClaimObject, pod: &TaskClaims) -> bool {
+        if object.reserved_for.contains(&pod.uid) || pod.holds {
+            return true;
+        }
+        let users = self.claims[ix.at()].users.iter();
+        let holding = users.filter_map(|user| self.tasks.get(user));
+        let holding = holding.filter(|user| user.holds).map(|user| &user.uid);
+        let all: FxHashSet<&String> = object.reserved_for.iter().chain(holding).collect();
+        all.len() < MAX_RESERVED
+    }
+
+    fn filters_of(&mut self, claim: &str, spec: &ClaimSpec) -> Result<Vec<Vec<u32>>, String> {
+        let mut least = 0;
+        let mut all = Vec::new();
+        for request in &spec.requests {
+            let name = &request.name;
+            let of = |text: &str| format!("claim {claim}, request {name}: {text}");
+            if request.choices.is_empty() {
+                return Err(of("unsupported request type"));
+            }
+            let mut filters = Vec::new();
+            for choice in &request.choices {
+                let class = self
+                    .classes
+                    .get(&choice.class)
+                    .ok_or_else(|| of(&format!("device class {} does not exist", choice.class)))?;
+                filters.push(self.filters.intern(FilterKey {
+                    class: choice.class.clone(),
+                    of_class: class.selectors.clone(),
+                    of_request: choice.selectors.clone(),
+                }));
+            }
+            all.push(filters);
+            let counts = request.choices.iter().map(|choice| match choice.count {
+                DeviceCount::Exactly(count) => count,
+                DeviceCount::All => 1,
+            });
+            least += counts.min().unwrap_or(0);
+        }
+        match least > MAX_DEVICES_A_CLAIM as u64 {
+            true => Err(format!(
+                "claim {claim}: number of requested devices {least} exceeds the claim limit of \
+                 {MAX_DEVICES_A_CLAIM}"
+            )),
+            false => Ok(all),
+        }
+    }
+}

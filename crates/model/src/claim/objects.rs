@@ -1,0 +1,115 @@
+//! Objects of resource.k8s.io as they come, change and go. Every method says whether anything changed.
+
+use crate::object::{DeviceClassObject, ResourceClaimObject, SliceObject};
+
+use super::{ClaimEntry, ResourceClaimIx, ResourceClaims};
+
+impl ResourceClaims {
+    fn changed(&mut self) -> bool {
+        self.objects_epoch += 1;
+        true
+    }
+
+    pub(crate) fn apply_slice(&mut self, slice: SliceObject) -> bool {
+        self.inventory.apply(slice) && self.changed()
+    }
+
+    pub(crate) fn delete_slice(&mut self, name: &str) -> bool {
+        self.inventory.remove(name) && self.changed()
+    }
+
+    pub(crate) fn apply_class(&mut self, object: DeviceClassObject) -> bool {
+        if self.classes.get(&object.name) == Some(&object) {
+            return false;
+        }
+        self.classes.insert(object.name.clone(), object);
+        self.stale.all = true;
+        self.changed()
+    }
+
+    pub(crate) fn delete_class(&mut self, name: &str) -> bool {
+        let there = self.classes.remove(name).is_some();
+        self.stale.all |= there;
+        there && self.changed()
+    }
+
+    /// The entry of a claim, made when missing.
+    pub(super) fn claim_entry(&mut self, namespace: &str, name: &str) -> ResourceClaimIx {
+        let key = (namespace.to_owned(), name.to_owned());
+        if let Some(&ix) = self.by_key.get(&key) {
+            return ix;
+        }
+        let claim = ClaimEntry {
+            key: key.clone(),
+            ..ClaimEntry::default()
+        };
+        let ix = ResourceClaimIx(self.claims.insert(claim) as u32);
+        self.by_key.insert(key, ix);
+        ix
+    }
+
+    /// Drops the entry of a claim that nobody knows or uses.
+    pub(super) fn drop_claim_if_unused(&mut self, ix: ResourceClaimIx) {
+        let claim = &self.claims[ix.at()];
+        let is_known = claim.object.is_some() || claim.granted.is_some();
+        if !is_known && claim.users.is_empty() && claim.holders == 0 {
+            let claim = self.claims.remove(ix.at());
+            self.by_key.remove(&claim.key);
+            self.stale.remove(ix);
+        }
+    }
+
+    pub(crate) fn apply_claim(&mut self, object: ResourceClaimObject) -> bool {
+        let ix = self.claim_entry(&object.namespace, &object.name);
+        let entry = &self.claims[ix.at()];
+        if entry.object.as_ref() == Some(&object) {
+            return false;
+        }
+        let replaced = entry
+            .object
+            .as_ref()
+            .is_some_and(|old| old.uid != object.uid);
+        // What nobody holds any more was kept because it may have been written; without the finalizer,
+        // which comes before the allocation and goes after it, it is not there.
+        let is_over = entry.holders == 0 && !object.is_protected;
+        let keeps_grant = object.allocation.is_none() && !replaced && !is_over;
+        self.change_claim(ix, |entry| {
+            entry.object = Some(object);
+            if !keeps_grant {
+                entry.granted = None;
+            }
+        });
+        self.stale.insert(ix);
+        self.changed()
+    }
+
+    pub(crate) fn delete_claim(&mut self, namespace: &str, name: &str) -> bool {
+        let key = (namespace.to_owned(), name.to_owned());
+        let Some(&ix) = self.by_key.get(&key) else {
+            return false;
+        };
+        if self.claims[ix.at()].object.is_none() {
+            return false;
+        }
+        self.change_claim(ix, |entry| (entry.object, entry.granted) = (None, None));
+        self.stale.insert(ix);
+        self.drop_claim_if_unused(ix);
+        self.changed()
+    }
+
+    /// Changes what a claim has, and the ledger with it.
+    pub(super) fn change_claim(
+        &mut self,
+        ix: ResourceClaimIx,
+        change: impl FnOnce(&mut ClaimEntry),
+    ) {
+        let entry = &mut self.claims[ix.at()];
+        if let Some(old) = entry.allocation() {
+            self.ledger.release(ix, &old.devices, &mut self.inventory);
+        }
+        change(entry);
+        if let Some(new) = entry.allocation() {
+            self.ledger.take(ix, &new.devices, &mut self.inventory);
+        }
+    }
+}

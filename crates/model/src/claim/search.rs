@@ -1,0 +1,180 @@
+//! Whether a node can serve the claims of a pod, with what, and if not why.
+
+use std::collections::BTreeMap;
+
+use pumice_claims::{
+    Books, ClaimWish, Counters, DeviceAllocation, GivenDevice, Match, Misfit, PoolOffer, Quantity,
+    allocate,
+};
+
+use crate::ix::NodeIx;
+use crate::node::Nodes;
+use crate::object::{ClaimAllocation, NodeTerm};
+use crate::selector::node_term_holds;
+
+use super::inventory::DeviceTerms;
+use super::{OpenResourceClaim, ResourceClaims, ResourceNeed};
+
+/// Why a node cannot serve the claims of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimMisfit {
+    /// A claim has devices that the node does not reach.
+    Elsewhere,
+    /// Not all claims can get devices there.
+    Devices(Misfit),
+}
+
+/// What the search sees of the books.
+struct BooksView<'a> {
+    claims: &'a ResourceClaims,
+    /// Counters in use, by pool of the offer.
+    counters: Vec<BTreeMap<String, Counters>>,
+}
+
+impl Books for BooksView<'_> {
+    fn is_taken(&self, device: u32) -> bool {
+        self.claims.ledger.holder(device).is_some()
+    }
+
+    fn consumed(&self, device: u32) -> Option<&BTreeMap<String, Quantity>> {
+        self.claims.ledger.consumed(device)
+    }
+
+    fn used_counters(&self, pool: u32, set: &str) -> Option<&Counters> {
+        self.counters.get(pool as usize)?.get(set)
+    }
+
+    fn matches(&self, filter: u32, device: u32) -> Match {
+        self.claims.filters.matches(filter, device)
+    }
+}
+
+impl ResourceClaims {
+    /// Whether a node can serve a need.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn fits(
+        &self,
+        need: &ResourceNeed,
+        nodes: &Nodes,
+        node: NodeIx,
+    ) -> Result<(), ClaimMisfit> {
+        let object = nodes.object(node);
+        for terms in &need.pinned {
+            if !terms.iter().any(|term| node_term_holds(term, object)) {
+                return Err(ClaimMisfit::Elsewhere);
+            }
+        }
+        match self.search(need, nodes, node) {
+            Ok(_) => Ok(()),
+            Err(misfit) => Err(ClaimMisfit::Devices(misfit)),
+        }
+    }
+
+    /// Devices for the open claims of a need on a node.
+    pub(super) fn search(
+        &self,
+        need: &ResourceNeed,
+        nodes: &Nodes,
+        node: NodeIx,
+    ) -> Result<Vec<Vec<GivenDevice>>, Misfit> {
+        if need.open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let offers = self.inventory.offers(nodes, node, &self.reaches);
+        let counters = offers.iter().map(|(key, offer)| match offer.counters {
+            [] => BTreeMap::new(),
+            _ => {
+                let devices = self.inventory.devices_of(key);
+                self.ledger.used_counters(devices, &self.inventory)
+            }
+        });
+        let books = BooksView {
+            claims: self,
+            counters: counters.collect(),
+        };
+        let pools: Vec<PoolOffer<'_>> = offers.into_iter().map(|(_, offer)| offer).collect();
+        let wishes: Vec<ClaimWish<'_>> = need.open.iter().map(wish).collect();
+        allocate(&wishes, &pools, &books)
+    }
+
+    /// What a claim gets, as it is written.
+    pub(super) fn allocation(
+        &self,
+        open: &OpenResourceClaim,
+        given: &[GivenDevice],
+        claim_uid: &str,
+        nodes: &Nodes,
+        node: NodeIx,
+    ) -> ClaimAllocation {
+        let config = |class: &str| {
+            let class = self.classes.get(class);
+            class.map_or(&[][..], |class| class.config.as_slice())
+        };
+        let key = |device: u32| self.inventory.key(device).clone();
+        let share = |at: usize| share_id(claim_uid, at);
+        let devices = DeviceAllocation::new(&wish(open), given, key, config, share);
+        let nodes = self.nodes_of(given, &nodes.object(node).name);
+        ClaimAllocation { devices, nodes }
+    }
+
+    /// From where all devices can be reached: the node alone if one of them is on it, otherwise what their
+    /// selectors say together.
+    fn nodes_of(&self, given: &[GivenDevice], node: &str) -> Option<Vec<NodeTerm>> {
+        let mut all = NodeTerm::default();
+        for given in given {
+            match self.inventory.terms(given.device) {
+                Some(DeviceTerms::Node) => {
+                    return Some(vec![NodeTerm {
+                        fields: vec![(true, node.to_owned())],
+                        ..NodeTerm::default()
+                    }]);
+                }
+                Some(DeviceTerms::Selected(terms)) => {
+                    // The API allows one term.
+                    for term in terms.iter().take(1) {
+                        let new = term.expressions.iter();
+                        let new = new.filter(|e| !all.expressions.contains(e)).cloned();
+                        let new: Vec<_> = new.collect();
+                        all.expressions.extend(new);
+                        let new = term.fields.iter().filter(|e| !all.fields.contains(e));
+                        let new: Vec<_> = new.cloned().collect();
+                        all.fields.extend(new);
+                    }
+                }
+                None => {}
+            }
+        }
+        let limits = !all.expressions.is_empty() || !all.fields.is_empty();
+        limits.then(|| vec![all])
+    }
+}
+
+fn wish(open: &OpenResourceClaim) -> ClaimWish<'_> {
+    ClaimWish {
+        spec: &open.spec,
+        filters: &open.filters,
+    }
+}
+
+/// The id of a part of a shared device: a UUID that the claim and the number of the part decide.
+fn share_id(claim_uid: &str, at: usize) -> String {
+    use std::hash::Hasher;
+    let half = |salt: u64| {
+        let mut hasher = rustc_hash::FxHasher::default();
+        hasher.write(claim_uid.as_bytes());
+        hasher.write_usize(at);
+        hasher.write_u64(salt);
+        hasher.finish()
+    };
+    let (high, low) = (half(1), half(2));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        low >> 52,
+        low & 0xffff_ffff_ffff
+    )
+}

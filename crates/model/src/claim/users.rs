@@ -1,0 +1,288 @@
+//! Which pods use which claims, and what a placement gives them.
+
+use std::rc::Rc;
+
+use crate::ix::{NodeIx, ResourceNeedIx, TaskIx};
+use crate::node::Nodes;
+use crate::object::{ClaimAllocation, PodObject, PodResourceClaim};
+
+use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
+
+/// What is known of the resource claims of one pod.
+pub(super) struct TaskClaims {
+    pub(super) uid: String,
+    /// Its claims, as far as they have names, in the order of its spec.
+    pub(super) claims: Vec<(Option<ResourceClaimIx>, PodResourceClaim)>,
+    /// What they ask for.
+    need: ResourceNeedIx,
+    /// The scheduler has placed it: it holds what was granted to its claims.
+    pub(super) holds: bool,
+    /// It is being replaced, and holds on.
+    keeps: bool,
+    /// What was decided is taken back, and nothing of it was written or can be.
+    returns: bool,
+}
+
+/// What a placement gives to claims that have nothing yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClaimPlan(pub(super) Vec<(ResourceClaimIx, Rc<ClaimAllocation>)>);
+
+impl ResourceClaims {
+    /// Whether a pod is known with exactly these claims.
+    pub(crate) fn knows(&self, task: TaskIx, pod: &PodObject) -> bool {
+        let Some(known) = self.tasks.get(&task) else {
+            return pod.resource_claims.is_empty();
+        };
+        known
+            .claims
+            .iter()
+            .map(|(_, claim)| claim)
+            .eq(&pod.resource_claims)
+    }
+
+    /// Takes in the claims of a pod that is on no node yet; its need, in use.
+    pub(crate) fn register(&mut self, task: TaskIx, pod: &PodObject) -> ResourceNeedIx {
+        if pod.resource_claims.is_empty() {
+            return ResourceNeedIx::NONE;
+        }
+        let mut claims = Vec::with_capacity(pod.resource_claims.len());
+        for claim in &pod.resource_claims {
+            let name = claim.claim.as_ref();
+            let ix = name.map(|name| self.claim_entry(&pod.namespace, name));
+            if let Some(ix) = ix {
+                self.claims[ix.at()].users.push(task);
+            }
+            claims.push((ix, claim.clone()));
+        }
+        let claims = TaskClaims {
+            uid: pod.uid.clone(),
+            claims,
+            need: ResourceNeedIx::NONE,
+            holds: false,
+            keeps: false,
+            returns: false,
+        };
+        self.tasks.insert(task, claims);
+        self.need_of(task)
+    }
+
+    /// Forgets the claims of a pod that is on no node, and gives its need back.
+    pub(crate) fn unregister(&mut self, task: TaskIx, need: ResourceNeedIx) {
+        let Some(pod) = self.tasks.remove(&task) else {
+            return;
+        };
+        self.give_back(need);
+        for ix in pod.claims.iter().filter_map(|(ix, _)| *ix) {
+            self.claims[ix.at()].users.retain(|user| *user != task);
+            self.drop_claim_if_unused(ix);
+        }
+    }
+
+    /// Gives one use of a need back.
+    pub(crate) fn give_back(&mut self, need: ResourceNeedIx) {
+        if need != ResourceNeedIx::NONE {
+            self.needs.release(need.0);
+        }
+    }
+
+    /// The need of a pod as things are now, with one use counted.
+    pub(crate) fn need_of(&mut self, task: TaskIx) -> ResourceNeedIx {
+        if !self.tasks.contains_key(&task) {
+            return ResourceNeedIx::NONE;
+        }
+        let need = self.resolve(task);
+        let need = ResourceNeedIx(self.needs.acquire(need).0);
+        if let Some(pod) = self.tasks.get_mut(&task) {
+            pod.need = need;
+        }
+        need
+    }
+
+    /// What a pod asks, as it was resolved last.
+    pub(super) fn resolved(&self, task: TaskIx) -> Option<&ResourceNeed> {
+        Some(self.needs.get(self.tasks.get(&task)?.need.0))
+    }
+
+    fn claims_of(&self, task: TaskIx) -> Vec<ResourceClaimIx> {
+        let pod = self.tasks.get(&task);
+        let claims = pod.into_iter().flat_map(|pod| &pod.claims);
+        claims.filter_map(|(ix, _)| *ix).collect()
+    }
+
+    /// Lets the claims of a pod keep what was granted while the pod leaves its node and comes back,
+    /// whatever its status is then.
+    pub(crate) fn retain(&mut self, task: TaskIx) -> Vec<ResourceClaimIx> {
+        let Some(pod) = self.tasks.get_mut(&task).filter(|pod| pod.holds) else {
+            return Vec::new();
+        };
+        pod.keeps = true;
+        let claims = self.claims_of(task);
+        for ix in &claims {
+            self.claims[ix.at()].holders += 1;
+        }
+        claims
+    }
+
+    /// The end of [`ResourceClaims::retain`]. Returns pods whose need may have changed.
+    pub(crate) fn release(&mut self, task: TaskIx, claims: Vec<ResourceClaimIx>) -> Vec<TaskIx> {
+        if let Some(pod) = self.tasks.get_mut(&task) {
+            pod.keeps = false;
+        }
+        let mut others = Vec::new();
+        for ix in claims {
+            others.extend(self.let_go(ix, false));
+            self.drop_claim_if_unused(ix);
+        }
+        others
+    }
+
+    /// What was decided for a pod is taken back before anything of it was written, or after that was
+    /// undone: its claims lose it with the pod's place.
+    pub(crate) fn returns(&mut self, task: TaskIx) {
+        if let Some(pod) = self.tasks.get_mut(&task) {
+            pod.returns = true;
+        }
+    }
+
+    /// A pod enters a node. With a plan the scheduler has chosen it: its claims get their devices.
+    /// Returns pods whose need may have changed.
+    pub(crate) fn enter(&mut self, task: TaskIx, plan: Option<ClaimPlan>) -> Vec<TaskIx> {
+        let claims = self.claims_of(task);
+        let decides = plan.is_some();
+        let mut others = Vec::new();
+        for (ix, granted) in plan.unwrap_or_default().0 {
+            if self.claims[ix.at()].allocation().is_some() {
+                continue;
+            }
+            self.note_wide(&granted);
+            self.change_claim(ix, |entry| entry.granted = Some(granted));
+            others.extend(&self.claims[ix.at()].users);
+        }
+        let Some(pod) = self.tasks.get_mut(&task) else {
+            return others;
+        };
+        pod.returns = false;
+        pod.holds = decides || pod.keeps;
+        if pod.holds {
+            for ix in &claims {
+                let entry = &mut self.claims[ix.at()];
+                entry.holders += 1;
+                if entry.holders as usize >= super::MAX_RESERVED {
+                    others.extend(&entry.users);
+                }
+            }
+        }
+        others.push(task);
+        others
+    }
+
+    /// A pod leaves its node; `undecided` if nobody was told that it was there. Returns pods whose need may
+    /// have changed.
+    pub(crate) fn leave(&mut self, task: TaskIx, undecided: bool) -> Vec<TaskIx> {
+        let Some(pod) = self.tasks.get_mut(&task) else {
+            return Vec::new();
+        };
+        let holds = std::mem::take(&mut pod.holds);
+        let returns = std::mem::take(&mut pod.returns) || undecided;
+        let mut others = vec![task];
+        if holds {
+            for ix in self.claims_of(task) {
+                others.extend(self.let_go(ix, returns));
+            }
+        }
+        others
+    }
+
+    /// One holder less; the last one takes the grant with it, if it certainly was not written.
+    fn let_go(&mut self, ix: ResourceClaimIx, returns: bool) -> Vec<TaskIx> {
+        let entry = &mut self.claims[ix.at()];
+        let was_full = entry.holders as usize >= super::MAX_RESERVED;
+        entry.holders -= 1;
+        let granted = entry.granted.clone();
+        let granted = granted.filter(|_| returns && entry.holders == 0);
+        let is_over = granted.is_some();
+        let users = match is_over || was_full {
+            true => entry.users.clone(),
+            false => Vec::new(),
+        };
+        if let Some(granted) = granted {
+            self.note_wide(&granted);
+            self.change_claim(ix, |entry| entry.granted = None);
+        }
+        users
+    }
+
+    /// What several nodes reach is taken or given back: they are all to be looked at again.
+    fn note_wide(&mut self, allocation: &ClaimAllocation) {
+        let mut devices = allocation.devices.devices.iter();
+        let is_wide = devices.any(|given| {
+            let number = self.inventory.number(&given.key);
+            !self.inventory.is_local(number)
+        });
+        self.wide_epoch += u64::from(is_wide);
+    }
+
+    /// Whether [`ResourceClaims::take_stale`] would name anybody.
+    pub(crate) fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    /// Pods whose need may have changed with the objects, in order.
+    pub(crate) fn take_stale(&mut self) -> Vec<TaskIx> {
+        let users = |ix: ResourceClaimIx| {
+            let entry = self.claims.get(ix.at());
+            entry.map_or(&[][..], |entry| &entry.users[..])
+        };
+        self.stale.take_users(self.tasks.keys().copied(), users)
+    }
+
+    /// Brings what depends on slices and node objects up to date.
+    pub(crate) fn seal(&mut self, nodes: &Nodes) {
+        if self.filters.are_too_many() {
+            self.filters = super::filters::DeviceFilters::default();
+            self.stale.all = true;
+            self.objects_epoch += 1;
+        }
+        if self.inventory.is_stale() {
+            for device in self.inventory.refresh(&mut self.reaches) {
+                self.filters.forget_device(device);
+            }
+        }
+        self.reaches.refresh(nodes);
+    }
+
+    /// Asks selectors that are new, and those of new devices. After needs are resolved.
+    pub(crate) fn ask_selectors(&mut self) {
+        self.filters.refresh(&self.inventory);
+    }
+
+    /// The plan of a pod for a node, if its claims can be served there.
+    pub(crate) fn plan(
+        &self,
+        task: TaskIx,
+        need: ResourceNeedIx,
+        nodes: &Nodes,
+        node: NodeIx,
+    ) -> ClaimPlan {
+        let Some(pod) = self.tasks.get(&task) else {
+            return ClaimPlan::default();
+        };
+        let need = self.needs.get(need.0);
+        let Ok(given) = self.search(need, nodes, node) else {
+            // Nothing is promised; who has no devices is not bound.
+            return ClaimPlan::default();
+        };
+        let mut plan = Vec::new();
+        for (open, given) in need.open.iter().zip(given) {
+            if let Some(ix) = pod.claims[open.at].0 {
+                let uid = self.claims[ix.at()]
+                    .object
+                    .as_ref()
+                    .map(|claim| claim.uid.as_str());
+                let made = self.allocation(open, &given, uid.unwrap_or_default(), nodes, node);
+                plan.push((ix, Rc::new(made)));
+            }
+        }
+        ClaimPlan(plan)
+    }
+}

@@ -1,0 +1,112 @@
+//! The compact form of what resource.k8s.io tells: claims of devices, classes and slices.
+
+use pumice_claims::{ClaimSpec, CounterSet, DeviceAllocation, DraDevice};
+
+use super::NodeTerm;
+
+/// From which nodes devices can be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum NodeAccess {
+    /// None that is known: nothing the API has today was set.
+    #[default]
+    Nowhere,
+    /// `nodeName`.
+    Node(String),
+    /// `allNodes`.
+    Everywhere,
+    /// `nodeSelector`: any term must match.
+    Selected(Vec<NodeTerm>),
+    /// `perDeviceNodeSelection`: each device says.
+    PerDevice,
+}
+
+/// A device in a slice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PublishedDevice {
+    /// The device.
+    pub device: DraDevice,
+    /// Where it can be reached, if the slice leaves that to its devices.
+    pub access: NodeAccess,
+}
+
+/// A ResourceSlice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SliceObject {
+    /// Name.
+    pub name: String,
+    /// DRA driver.
+    pub driver: String,
+    /// Name of the pool.
+    pub pool: String,
+    /// Generation of the pool that the slice belongs to.
+    pub generation: i64,
+    /// Slices the pool has in that generation.
+    pub slice_count: i64,
+    /// Where its devices can be reached.
+    pub access: NodeAccess,
+    /// Devices.
+    pub devices: Vec<PublishedDevice>,
+    /// `sharedCounters`.
+    pub counters: Vec<CounterSet>,
+}
+
+/// A DeviceClass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DeviceClassObject {
+    /// Name.
+    pub name: String,
+    /// CEL expressions; all must hold.
+    pub selectors: Vec<String>,
+    /// Configuration for drivers: `opaque` of each, as JSON.
+    pub config: Vec<String>,
+}
+
+/// `status.allocation` of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ClaimAllocation {
+    /// Devices and their configuration.
+    pub devices: DeviceAllocation,
+    /// `nodeSelector`: any term must match; `None` for every node.
+    pub nodes: Option<Vec<NodeTerm>>,
+}
+
+/// A ResourceClaim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ResourceClaimObject {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID; `namespace/name` where absent.
+    pub uid: String,
+    /// UID of the controlling owner, empty for none.
+    pub owner_uid: String,
+    /// What it asks for.
+    pub spec: ClaimSpec,
+    /// What it has got.
+    pub allocation: Option<ClaimAllocation>,
+    /// UIDs of `status.reservedFor`: who may use it.
+    pub reserved_for: Vec<String>,
+    /// The finalizer `resource.kubernetes.io/delete-protection` is there.
+    pub is_protected: bool,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
+}
+
+/// One entry of `spec.resourceClaims` of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PodResourceClaim {
+    /// Its name within the pod.
+    pub entry: String,
+    /// Name of the ResourceClaim in the pod's namespace; `None` while none was made from the template.
+    pub claim: Option<String>,
+    /// The ResourceClaimTemplate it is made from, if it is: it must be the pod's own then.
+    pub template: Option<String>,
+}

@@ -1,0 +1,95 @@
+//! The filter for resource claims, DynamicResources (spec/02 §6.7, §6.8, spec/09).
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use pumice_framework::points::{Class, NodeFilter};
+use pumice_framework::{ReasonId, ReasonKind, ReasonTable};
+use pumice_model::claim::{ClaimMisfit, DeviceMisfit};
+use pumice_model::{LoadMoment, NodeIx, ResourceNeed, ResourceNeedIx, State};
+
+/// Texts of spec/02 §6.7, and of what Kubernetes tells as an error.
+#[derive(Clone, Copy)]
+pub struct ClaimReasons {
+    elsewhere: ReasonId,
+    not_enough: ReasonId,
+    in_flux: ReasonId,
+    fails: ReasonId,
+    too_long: ReasonId,
+}
+
+impl ClaimReasons {
+    /// Interns the reasons.
+    pub fn new(table: &mut ReasonTable) -> Self {
+        let mut hard = |text| table.intern(text, ReasonKind::Unresolvable);
+        Self {
+            elsewhere: hard("resourceclaim not available on the node"),
+            not_enough: hard("cannot allocate all claims"),
+            in_flux: hard("cannot allocate all devices while a resource pool is being updated"),
+            fails: hard("a device selector of the claims fails"),
+            too_long: hard("gave up the search for devices"),
+        }
+    }
+
+    fn of(&self, misfit: &ClaimMisfit) -> ReasonId {
+        match misfit {
+            ClaimMisfit::Elsewhere => self.elsewhere,
+            ClaimMisfit::Devices(DeviceMisfit::NotEnough) => self.not_enough,
+            ClaimMisfit::Devices(DeviceMisfit::PoolInFlux) => self.in_flux,
+            ClaimMisfit::Devices(DeviceMisfit::SelectorFails { .. }) => self.fails,
+            ClaimMisfit::Devices(DeviceMisfit::TooLong) => self.too_long,
+        }
+    }
+}
+
+/// The first reason against pods of this need on every node. With the filter off nobody is bound whose
+/// claims nobody looks at.
+pub fn refusal(is_on: bool, class: &Class) -> Option<String> {
+    if class.key.claims == ResourceNeedIx::NONE {
+        return None;
+    }
+    let by = |text: &str| format!("plugin DynamicResources pre-predicates failed {text}");
+    if !is_on {
+        return Some(by(
+            "resource claims are switched off by predicate.DynamicResourceAllocationEnable",
+        ));
+    }
+    class.claims.refusal.as_deref().map(by)
+}
+
+/// The filter of a class, if it has resource claims.
+pub fn filter(reasons: ClaimReasons, class: &Class) -> Option<Box<dyn NodeFilter>> {
+    if class.key.claims == ResourceNeedIx::NONE {
+        return None;
+    }
+    let need = class.claims.clone();
+    Some(Box::new(ServedClaims { need, reasons }))
+}
+
+/// The claims have devices there, or can get them.
+struct ServedClaims {
+    need: Rc<ResourceNeed>,
+    reasons: ClaimReasons,
+}
+
+impl NodeFilter for ServedClaims {
+    fn before_static(&self) -> bool {
+        false
+    }
+
+    fn reject(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        _: LoadMoment,
+        out: &mut [Option<ReasonId>],
+    ) {
+        let claims = state.resource_claims();
+        for (node, out) in range.zip(out) {
+            let node = NodeIx(node as u32);
+            if let Err(misfit) = claims.fits(&self.need, state.nodes(), node) {
+                *out = Some(self.reasons.of(&misfit));
+            }
+        }
+    }
+}

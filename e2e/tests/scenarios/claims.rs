@@ -1,0 +1,141 @@
+//! Resource claims (spec/09) on a real API server. No driver and no kubelet looks at the devices; claims are
+//! given back as the controller of claims does it, by whoever tests.
+
+use anyhow::{Result, ensure};
+use http::Method;
+use pumice_e2e::{Lab, LabGuard, Scheduler, Setup};
+use serde_json::{Value, json};
+
+use crate::{LIMIT, PODS, QUIET, wait_bound, wait_running};
+
+const API: &str = "/apis/resource.k8s.io/v1";
+const CLAIMS: &str = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+const LARGE: &str = "device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0";
+
+/// Two large GPUs and a small one on the first node, and the class of all three.
+fn devices(lab: &LabGuard) -> Result<()> {
+    let gpu =
+        |name: &str, memory: &str| json!({"name": name, "capacity": {"memory": {"value": memory}}});
+    let slice = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+        "metadata": {"name": "n-0-gpus"},
+        "spec": {
+            "driver": "gpu.example.com", "nodeName": "n-0",
+            "pool": {"name": "n-0", "generation": 1, "resourceSliceCount": 1},
+            "devices": [gpu("gpu-0", "80Gi"), gpu("gpu-1", "24Gi"), gpu("gpu-2", "80Gi")],
+        },
+    });
+    lab.rest()
+        .create(&format!("{API}/resourceslices"), &slice)?;
+    let class = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]},
+    });
+    lab.rest().create(&format!("{API}/deviceclasses"), &class)?;
+    Ok(())
+}
+
+/// A claim of a GPU that an expression holds for, and a pod that uses it.
+fn pod_with_claim(lab: &LabGuard, name: &str, expression: &str) -> Result<()> {
+    let claim = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": {"devices": {"requests": [{
+            "name": "gpu",
+            "exactly": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": expression}}]},
+        }]}},
+    });
+    lab.rest().create(CLAIMS, &claim)?;
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "schedulerName": "volcano",
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
+            "containers": [{
+                "name": "main", "image": "example.com/none",
+                "resources": {"requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]},
+            }],
+        },
+    });
+    lab.rest().create(PODS, &pod)?;
+    Ok(())
+}
+
+/// The device that a claim has, and the pods it is reserved for.
+fn given(lab: &LabGuard, claim: &str) -> Result<(String, Vec<String>)> {
+    let claim = lab.rest().get(&format!("{CLAIMS}/{claim}"))?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let status = &claim["status"];
+    let users = status["reservedFor"].as_array().cloned();
+    let users = users.unwrap_or_default();
+    Ok((
+        text(&status["allocation"]["devices"]["results"][0]["device"]),
+        users.iter().map(|user| text(&user["name"])).collect(),
+    ))
+}
+
+/// Waits until the message of a pod that waits has a text.
+fn told(lab: &LabGuard, scheduler: &Scheduler, pod: &str, expected: &str) -> Result<()> {
+    scheduler.eventually(LIMIT, expected, || {
+        let pod = lab.rest().get(&format!("{PODS}/{pod}"))?;
+        let conditions = pod["status"]["conditions"].to_string();
+        Ok(conditions.contains(expected).then_some(()))
+    })
+}
+
+#[test]
+fn claims_get_devices_before_their_pods_are_bound_and_never_twice() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.nodes(2, "8", "64Gi")?;
+    devices(&lab)?;
+    let mut scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    pod_with_claim(&lab, "train-0", LARGE)?;
+    pod_with_claim(&lab, "train-1", LARGE)?;
+    wait_running(&lab, &scheduler, "train-", 2)?;
+    let on_first = lab.bound("train-")?.into_values().all(|node| node == "n-0");
+    ensure!(on_first, "the devices are on n-0");
+    let mut held = Vec::new();
+    for name in ["train-0", "train-1"] {
+        let (device, users) = given(&lab, name)?;
+        ensure!(users == [name], "{name} is used by {users:?}");
+        held.push(device);
+    }
+    held.sort();
+    ensure!(held == ["gpu-0", "gpu-2"], "given: {held:?}");
+
+    // Another process reads who has what, and an expression that fails keeps its own pod off, nobody else.
+    scheduler.process().kill();
+    let scheduler = Scheduler::start(lab.cluster(), &Setup::default())?;
+    pod_with_claim(&lab, "third-0", LARGE)?;
+    pod_with_claim(
+        &lab,
+        "wrong-0",
+        "device.attributes['gpu.example.com'].model == 'a'",
+    )?;
+    pod_with_claim(&lab, "small-0", "true")?;
+    wait_bound(&lab, &scheduler, "small-", 1)?;
+    ensure!(given(&lab, "small-0")?.0 == "gpu-1", "the one that is left");
+    told(
+        &lab,
+        &scheduler,
+        "third-0",
+        "allocated to claim default/train-0",
+    )?;
+    told(&lab, &scheduler, "wrong-0", "selector fails")?;
+    std::thread::sleep(QUIET);
+    let waiting = given(&lab, "third-0")?;
+    ensure!(waiting == (String::new(), Vec::new()), "it has {waiting:?}");
+
+    // A pod ends, and its claim is given back.
+    let (freed, _) = given(&lab, "train-0")?;
+    lab.delete(&format!("{PODS}/train-0"))?;
+    let mut claim = lab.rest().get(&format!("{CLAIMS}/train-0"))?;
+    claim["status"] = json!({});
+    let status = format!("{CLAIMS}/train-0/status");
+    lab.rest().call(Method::PUT, &status, Some(&claim))?;
+    wait_running(&lab, &scheduler, "third-", 1)?;
+    ensure!(given(&lab, "third-0")? == (freed, vec!["third-0".to_owned()]));
+    Ok(())
+}
