@@ -77,7 +77,7 @@ impl Engine {
         // Notes name nodes by index, which may mean other nodes now.
         let epochs = ClosedEpochs {
             nodes: self.state.nodes().static_epoch(),
-            queues: self.state.queues_epoch(),
+            queues: self.state.queue_tree_epoch(),
             network: self.state.network().epoch(),
         };
         let closed = self.closed_epoch.replace(epochs);

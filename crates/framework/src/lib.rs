@@ -46,7 +46,7 @@ pub use nobody_goes::{
 };
 pub use observer::{Observer, Stage, Unobserved};
 pub use outcome::{JobNote, NearestDomain, NoDomain, Skip, Unplaced};
-pub use plugin::{Changed, CycleInfo, Plugin, Step};
+pub use plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 pub use plugins::Plugins;
 pub use points::{Class, Invalid, QueueShare};
 pub use reason::{FitError, Reason, ReasonId, ReasonKind, ReasonTable, SetId};

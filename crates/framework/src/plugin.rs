@@ -25,8 +25,8 @@ pub struct Changed {
     /// Jobs that came, changed or went, by index, each once; some may be gone, and an index may mean
     /// another job now. `None`: any job.
     pub jobs: Option<Vec<JobIx>>,
-    /// Some queue came, changed or went, its status aside.
-    pub queues: bool,
+    /// Queues, their status aside.
+    pub queues: ChangedQueues,
     /// Some node came, changed or went. The load of nodes changes with jobs.
     pub nodes: bool,
 }
@@ -35,10 +35,24 @@ impl Default for Changed {
     fn default() -> Self {
         Self {
             jobs: None,
-            queues: true,
+            queues: ChangedQueues::Any,
             nodes: true,
         }
     }
+}
+
+/// Which queues have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangedQueues {
+    /// Some came, went or stands elsewhere in the tree: an index may mean another queue now.
+    Any,
+    /// The same queues are there; on these, by index, something else is written.
+    Rewritten(Vec<QueueIx>),
+}
+
+impl ChangedQueues {
+    /// Nothing has changed.
+    pub const NONE: Self = Self::Rewritten(Vec::new());
 }
 
 /// A step of a cycle, told at once to every plugin. What happens outside of cycles is told by

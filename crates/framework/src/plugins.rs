@@ -8,7 +8,7 @@ use pumice_devices::Settings;
 use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, State, TaskIx};
 
 use crate::observer::{Observer, Stage};
-use crate::plugin::{Changed, CycleInfo, Plugin, Step};
+use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
     CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, MovedQueues, NodeFilter,
     NodeScore, QueueShare, Signature, StaticClass, StaticPart,
@@ -70,8 +70,16 @@ pub struct Lasting {
 pub struct Plugins {
     tiers: Vec<Vec<Member>>,
     points: Points,
-    /// Epochs of nodes and queues when the plugins were opened last.
-    opened: Option<(u64, u64)>,
+    /// When the plugins were opened last.
+    opened: Option<OpenedEpochs>,
+}
+
+/// Epochs of the state.
+#[derive(Clone, Copy)]
+struct OpenedEpochs {
+    nodes: u64,
+    queues: u64,
+    queue_tree: u64,
 }
 
 impl Plugins {
@@ -136,13 +144,21 @@ impl Plugins {
 
     fn changed(&mut self, state: &mut State) -> Changed {
         let jobs = state.take_unobserved_jobs();
-        let epochs = (state.nodes().static_epoch(), state.queues_epoch());
+        let rewritten = state.take_rewritten_queues();
+        let epochs = OpenedEpochs {
+            nodes: state.nodes().static_epoch(),
+            queues: state.queues_epoch(),
+            queue_tree: state.queue_tree_epoch(),
+        };
         match self.opened.replace(epochs) {
             None => Changed::default(),
-            Some((nodes, queues)) => Changed {
+            Some(before) => Changed {
                 jobs,
-                nodes: nodes != epochs.0,
-                queues: queues != epochs.1,
+                nodes: before.nodes != epochs.nodes,
+                queues: match before.queue_tree == epochs.queue_tree {
+                    true => ChangedQueues::Rewritten(rewritten),
+                    false => ChangedQueues::Any,
+                },
             },
         }
     }
@@ -171,8 +187,7 @@ impl Plugins {
     /// What the owners of queues should know, by all plugins in their order; `None` while queues are not
     /// as they were when the last cycle began.
     pub fn queue_warnings(&self, state: &State) -> Option<BTreeMap<QueueIx, String>> {
-        let (_, queues) = self.opened?;
-        if queues != state.queues_epoch() {
+        if self.opened?.queues != state.queues_epoch() {
             return None;
         }
         let mut all: BTreeMap<QueueIx, String> = BTreeMap::new();

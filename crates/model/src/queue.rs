@@ -30,6 +30,7 @@ pub struct Queue {
     /// Number of jobs that name it.
     pub jobs: u32,
     pub(crate) changed: bool,
+    pub(crate) rewritten: bool,
 }
 
 impl Queue {

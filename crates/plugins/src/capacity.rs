@@ -23,7 +23,8 @@ use pumice_framework::points::{
     Admission, Allocatable, MovedQueues, QueueDistance, QueueOrder, QueueViews, Reclaimer, Victims,
 };
 use pumice_framework::{
-    Bound, CycleInfo, Overrun, Overruns, Plugin, QueueFault, QueueShare, Refusal, Step, Vote,
+    Bound, ChangedQueues, CycleInfo, Overrun, Overruns, Plugin, QueueFault, QueueShare, Refusal,
+    Step, Vote,
 };
 use pumice_model::resource::PODS;
 use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State, TaskIx};
@@ -31,7 +32,7 @@ use pumice_model::{JobIx, QueueIx, ResIx, ResVec, State, TaskIx};
 use crate::capability::held_besides;
 use crate::registry::PluginEntry;
 use crate::reservation;
-use entitlement::OwedAmounts;
+use entitlement::{Entitlements, OwedAmounts};
 use sums::TreeSums;
 use tree::QueueTree;
 
@@ -77,8 +78,7 @@ pub struct CapacityPlugin {
     /// `ancestorReclaimLevel`.
     levels: u32,
     tree: QueueTree,
-    entitlements: Vec<OwedAmounts>,
-    unknown: OwedAmounts,
+    entitlements: Entitlements,
     sums: TreeSums,
     /// By queue index.
     shares: Vec<f64>,
@@ -94,16 +94,14 @@ impl CapacityPlugin {
                 false => 0,
             },
             tree: QueueTree::default(),
-            entitlements: Vec::new(),
-            unknown: OwedAmounts::default(),
+            entitlements: Entitlements::default(),
             sums: TreeSums::default(),
             shares: Vec::new(),
         }
     }
 
-    /// Of a queue that came since the cycle began nothing is known: it has no limits and is owed nothing.
     fn of(&self, queue: QueueIx) -> &OwedAmounts {
-        self.entitlements.get(queue.at()).unwrap_or(&self.unknown)
+        self.entitlements.of(queue)
     }
 
     /// What a queue holds, with those below it.
@@ -118,16 +116,13 @@ impl CapacityPlugin {
     /// The shares of a queue and its ancestors, after their sums have changed.
     fn weigh(&mut self, queue: QueueIx) {
         for above in self.tree.path(queue) {
-            let share = self.entitlements[above.at()].share(self.sums.held(above));
-            self.shares[above.at()] = share;
+            self.shares[above.at()] = self.entitlements.of(above).share(self.sums.held(above));
         }
     }
 
     fn weigh_all(&mut self) {
-        let entitlements = self.entitlements.iter().enumerate();
-        let shares = entitlements
-            .map(|(at, own)| own.share(self.sums.held(QueueIx(at as u32))))
-            .collect();
+        let all = (0..self.tree.size()).map(|at| QueueIx(at as u32));
+        let shares = all.map(|ix| self.of(ix).share(self.held(ix))).collect();
         self.shares = shares;
     }
 
@@ -280,25 +275,30 @@ impl Plugin for CapacityPlugin {
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
         let changed = &cycle.changed;
-        if changed.queues {
-            self.tree = QueueTree::new(state, self.hierarchy);
-        }
-        if changed.queues || changed.nodes {
-            self.entitlements = entitlement::entitlements(state, &self.tree, self.hierarchy);
-        }
-        match &changed.jobs {
-            Some(jobs) if !changed.queues => {
-                let queues = self.sums.follow(state, &self.tree, jobs);
-                queues.into_iter().for_each(|queue| self.weigh(queue));
+        let is_flat = !self.hierarchy;
+        match (&changed.queues, &changed.jobs) {
+            (ChangedQueues::Rewritten(queues), Some(jobs)) => {
+                let moved = self.sums.follow(state, &self.tree, jobs);
+                moved.into_iter().for_each(|queue| self.weigh(queue));
+                if changed.nodes && is_flat {
+                    self.entitlements = Entitlements::new(state, &self.tree, is_flat);
+                    self.weigh_all();
+                } else {
+                    let owed = self.entitlements.revise(state, &self.tree, queues);
+                    owed.into_iter().for_each(|queue| self.weigh(queue));
+                }
             }
             _ => {
+                self.tree = QueueTree::new(state, self.hierarchy);
+                self.entitlements = Entitlements::new(state, &self.tree, is_flat);
                 self.sums = TreeSums::new(state, &self.tree);
                 self.weigh_all();
             }
         }
-        if changed.nodes {
-            self.weigh_all();
-        }
+        debug_assert!(
+            self.entitlements.are_of(state, &self.tree, is_flat),
+            "what queues are owed"
+        );
         debug_assert!(self.sums.are_of(state, &self.tree), "sums of queues");
     }
 
@@ -343,7 +343,7 @@ impl Plugin for CapacityPlugin {
                 fault => fault,
             };
             let mut said: Vec<String> = fault.iter().map(|fault| fault.text(state)).collect();
-            said.extend(self.of(*ix).warnings.iter().cloned());
+            said.extend(self.of(*ix).warnings().cloned());
             if !said.is_empty() {
                 warnings.push((*ix, said.join("; ")));
             }
@@ -460,7 +460,7 @@ impl Admission for CapacityPlugin {
 
 impl QueueViews for CapacityPlugin {
     fn queue_view(&self, state: &State, queue: QueueIx) -> Option<QueueShare> {
-        let own = self.entitlements.get(queue.at())?;
+        let own = self.entitlements.known(queue)?;
         let deserved = own.deserved.iter();
         let deserved = deserved.map(|(ix, amount)| (ix, amount as f64)).collect();
         let mut inqueue = ResVec::default();

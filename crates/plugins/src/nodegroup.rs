@@ -19,7 +19,9 @@ use pumice_framework::points::{
     ClassSignature, Counting, DomainFilter, DomainFilters, NodeFilters, NodeScore, NodeScores,
     StaticClass, StaticPart,
 };
-use pumice_framework::{Class, CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable};
+use pumice_framework::{
+    ChangedQueues, Class, CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable,
+};
 use pumice_model::object::{GroupLimits, NodeGroups, QueueObject};
 use pumice_model::selector::pair;
 use pumice_model::{JobIx, NodeIx, Queue, QueueIx, State, TaskIx};
@@ -224,13 +226,23 @@ impl Plugin for NodeGroup {
             None => self.follow(state, state.jobs().map(|(ix, _)| ix)),
         };
         self.revision += u64::from(moved);
-        if moved || cycle.changed.queues {
-            let mut signed = Vec::new();
-            for (ix, queue) in state.queues() {
-                signed.resize(signed.len().max(ix.at() + 1), String::new());
-                signed[ix.at()] = self.sign(state, queue);
+        match &cycle.changed.queues {
+            // What is written on a queue counts for those below it.
+            ChangedQueues::Rewritten(queues)
+                if !moved && (!self.hierarchy || queues.is_empty()) =>
+            {
+                for ix in queues {
+                    self.signed[ix.at()] = self.sign(state, state.queue(*ix));
+                }
             }
-            self.signed = signed;
+            _ => {
+                let mut signed = Vec::new();
+                for (ix, queue) in state.queues() {
+                    signed.resize(signed.len().max(ix.at() + 1), String::new());
+                    signed[ix.at()] = self.sign(state, queue);
+                }
+                self.signed = signed;
+            }
         }
     }
 }

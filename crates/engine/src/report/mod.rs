@@ -338,7 +338,7 @@ impl Engine {
         if job.queue.is_none() && job.status.phase != GroupPhase::Completed {
             return Some(GroupComplaint::NoQueue(
                 job.queue_name,
-                self.state.queues_epoch(),
+                self.state.queue_tree_epoch(),
             ));
         }
         let note = self.notes.get(&ix);

@@ -40,7 +40,7 @@ impl QueueTotals {
     /// Queues whose amounts are to be written, by index.
     pub fn report(&mut self, state: &mut State, now_s: i64) -> Vec<(QueueIx, Amounts)> {
         let changed = state.take_changed_queues();
-        if self.tree != Some(state.queues_epoch()) {
+        if self.tree != Some(state.queue_tree_epoch()) {
             self.rebuild(state);
         } else {
             changed.into_iter().for_each(|ix| self.follow(state, ix));
@@ -118,7 +118,7 @@ impl QueueTotals {
     }
 
     fn rebuild(&mut self, state: &State) {
-        self.tree = Some(state.queues_epoch());
+        self.tree = Some(state.queue_tree_epoch());
         self.parent = parents(state);
         self.own.clear();
         self.total.clear();

@@ -181,7 +181,7 @@ impl Engine {
                 which.and(Fingerprint::of(invalid.reason).with(&invalid.message))
             }
             // The nearest name is told too.
-            Skip::NoQueue => which.with(self.state.queues_epoch()),
+            Skip::NoQueue => which.with(self.state.queue_tree_epoch()),
             Skip::Overused(overruns) => which.with(overruns),
             Skip::Tier(problem) => which.with((problem, self.state.network().epoch())),
             Skip::NoGroup | Skip::AwaitsGroup | Skip::Postponed => which,

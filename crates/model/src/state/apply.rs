@@ -392,14 +392,17 @@ impl State {
             }
         }
         self.generation += 1;
-        self.queues_epoch += 1;
         let capability = self.resources.vector(&object.capability);
         let deserved = self.resources.vector(&object.deserved);
         let guarantee = self.resources.vector(&object.guarantee);
         if let Some(&ix) = self.queue_by_name.get(&name) {
             let queue = &mut self.queues[ix.at()];
+            let before = &queue.object;
+            let moves = before.parent != object.parent || before.created_s != object.created_s;
             (queue.object, queue.capability) = (object, capability);
             (queue.deserved, queue.guarantee) = (deserved, guarantee);
+            self.queue_is_rewritten(ix);
+            self.queue_tree_epoch += u64::from(moves);
             return;
         }
         let queue = Queue {
@@ -415,10 +418,13 @@ impl State {
             elastic: ResVec::default(),
             jobs: 0,
             changed: false,
+            rewritten: false,
         };
         let ix = QueueIx(self.queues.insert(queue) as u32);
         self.queue_by_name.insert(name, ix);
         self.touch_queue(ix);
+        self.queue_is_rewritten(ix);
+        self.queue_tree_epoch += 1;
         self.queues_stale = true;
     }
 
@@ -428,10 +434,12 @@ impl State {
         };
         self.generation += 1;
         self.queues_epoch += 1;
+        self.queue_tree_epoch += 1;
         for (_, job) in &mut self.jobs {
             job.queue = job.queue.filter(|queue| *queue != ix);
         }
         self.queues.remove(ix.at());
+        self.changes.forget_queue(ix);
         let name = self.names.intern(name);
         self.queue_by_name.remove(&name);
         self.queues_stale = true;

@@ -4,6 +4,8 @@
 //! * Jobs that may need a scheduler's attention are listed: [`State::waiting_jobs`].
 //! * Jobs that changed in any way since the last [`State::take_changed_jobs`], and likewise for those
 //!   who look at other times: [`State::take_unobserved_jobs`], [`State::take_roused_jobs`].
+//! * Queues likewise: [`State::take_changed_queues`] by what they hold, [`State::take_rewritten_queues`]
+//!   by what is written on them.
 //! * Sums over jobs that plugins read when a cycle opens follow the changed jobs:
 //!   [`State::settle_books`].
 
@@ -29,6 +31,14 @@ pub(crate) struct Changes {
     unsettled: Vec<JobIx>,
     waiting: Vec<JobIx>,
     queues: Vec<QueueIx>,
+    rewritten: Vec<QueueIx>,
+}
+
+impl Changes {
+    /// A queue is gone; its index may mean another soon, which then is listed itself.
+    pub(super) fn forget_queue(&mut self, ix: QueueIx) {
+        self.rewritten.retain(|listed| *listed != ix);
+    }
 }
 
 impl State {
@@ -113,6 +123,17 @@ impl State {
         changed.sort_unstable();
         changed.dedup();
         changed
+    }
+
+    /// Queues that came or on which something else is written since the last call, for plugins: by index,
+    /// each once.
+    pub fn take_rewritten_queues(&mut self) -> Vec<QueueIx> {
+        let mut rewritten = std::mem::take(&mut self.changes.rewritten);
+        rewritten.sort_unstable();
+        rewritten
+            .iter()
+            .for_each(|ix| self.queues[ix.at()].rewritten = false);
+        rewritten
     }
 
     /// Brings `reserved` and `elastic` of queues and cluster in step. A cycle begins with it.
@@ -216,6 +237,15 @@ impl State {
         let share = std::mem::take(&mut self.jobs[ix.at()].flags.share);
         if !self.queues_stale {
             self.enter_share(&share, -1);
+        }
+    }
+
+    /// Something else is written on a queue.
+    pub(super) fn queue_is_rewritten(&mut self, ix: QueueIx) {
+        self.queues_epoch += 1;
+        let queue = &mut self.queues[ix.at()];
+        if !std::mem::replace(&mut queue.rewritten, true) {
+            self.changes.rewritten.push(ix);
         }
     }
 

@@ -102,6 +102,7 @@ pub struct State {
     sub_jobs_stale: FxHashSet<JobIx>,
     queues_stale: bool,
     queues_epoch: u64,
+    queue_tree_epoch: u64,
     sub_jobs_epoch: u64,
     appearances_stale: bool,
     counts_stale: bool,
@@ -153,6 +154,7 @@ impl State {
             sub_jobs_stale: FxHashSet::default(),
             queues_stale: false,
             queues_epoch: 0,
+            queue_tree_epoch: 0,
             sub_jobs_epoch: 0,
             appearances_stale: false,
             counts_stale: false,
@@ -227,6 +229,11 @@ impl State {
     /// Changes whenever a queue comes, changes or goes, its status aside.
     pub fn queues_epoch(&self) -> u64 {
         self.queues_epoch
+    }
+
+    /// Changes whenever a queue comes or goes, gets another parent, or is another one of its name.
+    pub fn queue_tree_epoch(&self) -> u64 {
+        self.queue_tree_epoch
     }
 
     /// Changes whenever a job is divided into sub-jobs anew, or is whole again.

@@ -1,7 +1,10 @@
 //! What each queue may have and what it is owed (spec/02 §10.2), from what is written on the queues and,
 //! without hierarchy, from the size of the cluster.
 
+use std::collections::BTreeSet;
+
 use pumice_framework::Bound;
+use pumice_framework::points::QueueBranches;
 use pumice_model::resource::{PODS, ResVec, display_amount};
 use pumice_model::{QueueIx, ResIx, State};
 
@@ -22,12 +25,16 @@ pub(super) struct OwedAmounts {
     ceiling: Vec<Ceiling>,
     /// Of resources beyond those.
     rest: Ceiling,
+    /// What the guarantees of the queues right below it keep back.
+    kept: ResVec,
     /// What is written on the queue and does not count as it is written.
-    pub warnings: Vec<String>,
+    own_warnings: Vec<String>,
+    /// What those below it have together and it has not itself.
+    sum_warnings: Vec<String>,
 }
 
 /// The most a queue may have of one resource.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Ceiling {
     amount: i64,
     /// What sets it; none where it is that of the parent, which is asked itself.
@@ -55,8 +62,20 @@ impl OwedAmounts {
         Some((ceiling.amount, ceiling.bound?))
     }
 
+    /// Whether it may have as much of every resource, for the same reason.
+    fn is_limited_as(&self, other: &Self) -> bool {
+        let known = self.ceiling.len().max(other.ceiling.len());
+        let mut known = (0..known).map(|at| ResIx(at as u16));
+        self.rest == other.rest && known.all(|ix| self.ceiling_of(ix) == other.ceiling_of(ix))
+    }
+
     fn ceiling_of(&self, ix: ResIx) -> Ceiling {
         *self.ceiling.get(ix.0 as usize).unwrap_or(&self.rest)
+    }
+
+    /// What is written on it, or on those below it, and does not count as it is written.
+    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+        self.own_warnings.iter().chain(&self.sum_warnings)
     }
 
     /// What it deserves of a resource, if its amounts name that.
@@ -83,44 +102,209 @@ impl OwedAmounts {
     }
 }
 
-/// What every queue may have, by queue index.
-pub(super) fn entitlements(state: &State, tree: &QueueTree, hierarchy: bool) -> Vec<OwedAmounts> {
-    let mut all = vec![OwedAmounts::default(); tree.size()];
-    let whole = match hierarchy {
-        true => OwedAmounts::default(),
-        false => of_cluster(state),
-    };
-    let tops = tree.top_down().iter().copied();
-    let tops = tops.filter(|ix| tree.parent(*ix).is_none() && Some(*ix) != tree.root());
-    // Queues that are cut off keep nothing back from others.
-    let (cut_off, tops): (Vec<_>, Vec<_>) = tops.partition(|ix| tree.fault(*ix).is_some());
-    if let Some(root) = tree.root() {
-        let mut own = of_queue(state, root, &whole, &ResVec::default(), None);
-        let parent = &state.queue(root).object.parent;
-        if !parent.is_empty() && parent != ROOT {
-            own.warnings.push(format!(
-                "spec.parent \"{parent}\" of the root is not looked at; remove it"
+/// What every queue may have.
+///
+/// Other amounts on a queue change what it has itself; what those beside it have only if other amounts are
+/// guaranteed, and what those below it have only if it may have more or less than before.
+#[derive(Default)]
+pub(super) struct Entitlements {
+    /// By queue index.
+    all: Vec<OwedAmounts>,
+    /// The cluster, as a queue above those that have no other.
+    whole: OwedAmounts,
+    unknown: OwedAmounts,
+}
+
+impl Entitlements {
+    /// Of all queues; with `is_flat` nobody may have more than the cluster has, in a tree that is left to
+    /// the nodes.
+    pub fn new(state: &State, tree: &QueueTree, is_flat: bool) -> Self {
+        let mut new = Self {
+            all: vec![OwedAmounts::default(); tree.size()],
+            whole: match is_flat {
+                true => of_cluster(state),
+                false => OwedAmounts::default(),
+            },
+            unknown: OwedAmounts::default(),
+        };
+        new.whole.kept = new.kept(state, tree, None);
+        for ix in tree.top_down() {
+            new.redo(state, tree, *ix);
+            let kept = new.kept(state, tree, Some(*ix));
+            new.all[ix.at()].kept = kept;
+        }
+        for ix in tree.top_down() {
+            new.add_up(state, tree, *ix);
+        }
+        new
+    }
+
+    /// Something else is written on some queues of the same tree. Those that may have other amounts now.
+    pub fn revise(
+        &mut self,
+        state: &State,
+        tree: &QueueTree,
+        rewritten: &[QueueIx],
+    ) -> BTreeSet<QueueIx> {
+        // By place in the tree: those above come first.
+        let mut next = BTreeSet::new();
+        for ix in rewritten {
+            next.insert(tree.position(*ix));
+            let is_kept = self.of(*ix).guarantee == state.queue(*ix).guarantee;
+            if !is_kept && tree.is_beside_others(*ix) {
+                let beside = self.keep_anew(state, tree, tree.parent(*ix));
+                next.extend(beside.iter().map(|ix| tree.position(*ix)));
+            }
+        }
+        let (mut changed, mut sums) = (BTreeSet::new(), BTreeSet::new());
+        while let Some(place) = next.pop_first() {
+            let ix = tree.top_down()[place];
+            let before = std::mem::take(&mut self.all[ix.at()]);
+            self.redo(state, tree, ix);
+            let now = &mut self.all[ix.at()];
+            let may_have_other = !now.is_limited_as(&before);
+            (now.kept, now.sum_warnings) = (before.kept, before.sum_warnings);
+            if may_have_other {
+                self.keep_anew(state, tree, Some(ix));
+                next.extend(tree.children(ix).iter().map(|ix| tree.position(*ix)));
+            }
+            changed.insert(ix);
+            sums.extend([Some(ix), tree.parent(ix)].into_iter().flatten());
+        }
+        for ix in sums {
+            self.add_up(state, tree, ix);
+            changed.insert(ix);
+        }
+        changed
+    }
+
+    /// A queue that came since has no limits and is owed nothing.
+    pub fn of(&self, queue: QueueIx) -> &OwedAmounts {
+        self.known(queue).unwrap_or(&self.unknown)
+    }
+
+    /// The same where the queue was there.
+    pub fn known(&self, queue: QueueIx) -> Option<&OwedAmounts> {
+        self.all.get(queue.at())
+    }
+
+    /// Whether they are those of the state.
+    pub fn are_of(&self, state: &State, tree: &QueueTree, is_flat: bool) -> bool {
+        let fresh = Self::new(state, tree, is_flat);
+        tree.top_down().iter().all(|ix| {
+            let (mine, theirs) = (self.of(*ix), fresh.of(*ix));
+            mine.deserved == theirs.deserved
+                && mine.guarantee == theirs.guarantee
+                && mine.kept == theirs.kept
+                && mine.is_limited_as(theirs)
+                && mine.warnings().eq(theirs.warnings())
+        })
+    }
+
+    /// What of this is above queues with such a parent.
+    fn above(&self, parent: Option<QueueIx>) -> &OwedAmounts {
+        parent.map_or(&self.whole, |parent| &self.all[parent.at()])
+    }
+
+    /// What the queues right below one keep back by their guarantees.
+    fn kept(&self, state: &State, tree: &QueueTree, parent: Option<QueueIx>) -> ResVec {
+        let above = self.above(parent);
+        let mut kept = ResVec::default();
+        for ix in tree.right_below(parent) {
+            kept.add_saturating(&kept_for(&state.queue(*ix).guarantee, above));
+        }
+        kept
+    }
+
+    /// Keeps back what those right below one are guaranteed now; they, if it is not what it was.
+    fn keep_anew<'a>(
+        &mut self,
+        state: &State,
+        tree: &'a QueueTree,
+        parent: Option<QueueIx>,
+    ) -> &'a [QueueIx] {
+        let kept = self.kept(state, tree, parent);
+        let above = match parent {
+            Some(parent) => &mut self.all[parent.at()],
+            None => &mut self.whole,
+        };
+        match std::mem::replace(&mut above.kept, kept) == above.kept {
+            true => &[],
+            false => tree.right_below(parent),
+        }
+    }
+
+    /// Gives a queue its part of what those above it may have.
+    fn redo(&mut self, state: &State, tree: &QueueTree, ix: QueueIx) {
+        let parent = tree.parent(ix);
+        let above = self.above(parent);
+        let mut own = match tree.is_beside_others(ix) {
+            true => of_queue(state, ix, above, &above.kept, parent),
+            false => {
+                let kept = kept_for(&state.queue(ix).guarantee, above);
+                of_queue(state, ix, above, &kept, parent)
+            }
+        };
+        let written = &state.queue(ix).object.parent;
+        if tree.root() == Some(ix) && !written.is_empty() && written != ROOT {
+            own.own_warnings.push(format!(
+                "spec.parent \"{written}\" of the root is not looked at; remove it"
             ));
         }
-        all[root.at()] = own;
+        self.all[ix.at()] = own;
     }
-    divide(state, &tops, &whole, None, &mut all);
-    for ix in cut_off {
-        divide(state, &[ix], &whole, None, &mut all);
-    }
-    for ix in tree.top_down() {
-        let children = tree.children(*ix);
-        if !children.is_empty() {
-            let above = all[ix.at()].clone();
-            divide(state, children, &above, Some(*ix), &mut all);
+
+    /// What the queues below one are owed together: the root has just that, another one is told where it is
+    /// more than its own.
+    fn add_up(&mut self, state: &State, tree: &QueueTree, ix: QueueIx) {
+        if tree.is_leaf(ix) {
+            return;
+        }
+        let (mut deserved, mut guarantee) = (ResVec::default(), ResVec::default());
+        for child in tree.children(ix) {
+            deserved.add_saturating(&self.all[child.at()].deserved);
+            guarantee.add_saturating(&self.all[child.at()].guarantee);
+        }
+        let is_root = tree.root() == Some(ix);
+        let own = &mut self.all[ix.at()];
+        if is_root {
+            (own.deserved, own.guarantee) = (deserved.clone(), guarantee.clone());
+        }
+        let over = |sums: &ResVec, most: &dyn Fn(ResIx) -> i64| -> Vec<String> {
+            let over = sums.iter().filter(|(resource, sum)| *sum > most(*resource));
+            let told = over.map(|(resource, sum)| {
+                let name = state.resources().name(resource);
+                let most = display_amount(name, most(resource));
+                format!("{name} {} of {most}", display_amount(name, sum))
+            });
+            told.collect()
+        };
+        let over_guarantee = match is_root {
+            true => over(&guarantee, &|resource| own.ceiling(resource)),
+            false => over(&guarantee, &|resource| own.guarantee.get(resource)),
+        };
+        let over_deserved = over(&deserved, &|resource| match own.deserved.get(resource) {
+            _ if is_root => own.ceiling(resource),
+            // It says nothing of that resource.
+            0 => UNLIMITED,
+            deserved => deserved,
+        });
+        own.sum_warnings.clear();
+        if !over_guarantee.is_empty() {
+            own.sum_warnings.push(format!(
+                "what queues below it are guaranteed adds up to more than it has itself ({}): the surplus is \
+                 not kept back from queues beside it; raise its guarantee or lower theirs",
+                over_guarantee.join(", ")
+            ));
+        }
+        if !over_deserved.is_empty() {
+            own.sum_warnings.push(format!(
+                "what queues below it deserve adds up to more than it has itself ({}): they cannot all have \
+                 that at once; raise its deserved or lower theirs",
+                over_deserved.join(", ")
+            ));
         }
     }
-    for ix in tree.top_down() {
-        if !tree.is_leaf(*ix) {
-            add_up(state, *ix, tree, &mut all);
-        }
-    }
-    all
 }
 
 /// The whole cluster, as if it were a queue above those that have no other.
@@ -138,23 +322,6 @@ fn of_cluster(state: &State) -> OwedAmounts {
             .collect(),
         rest: ceiling(0),
         ..OwedAmounts::default()
-    }
-}
-
-/// Gives queues with the same parent their parts of what that may have.
-fn divide(
-    state: &State,
-    siblings: &[QueueIx],
-    above: &OwedAmounts,
-    parent: Option<QueueIx>,
-    all: &mut [OwedAmounts],
-) {
-    let mut kept = ResVec::default();
-    for ix in siblings {
-        kept.add_saturating(&kept_for(&state.queue(*ix).guarantee, above));
-    }
-    for ix in siblings {
-        all[ix.at()] = of_queue(state, *ix, above, &kept, parent);
     }
 }
 
@@ -205,7 +372,7 @@ fn of_queue(
         guarantee: queue.guarantee.clone(),
         ceiling: (0..known).map(|at| part(ResIx(at as u16))).collect(),
         rest: above.rest,
-        warnings: Vec::new(),
+        ..OwedAmounts::default()
     };
     if parent.is_some() {
         out.rest.bound = None;
@@ -234,7 +401,7 @@ fn of_queue(
             out.deserved.set(resource, amount);
         }
     }
-    out.warnings = warnings(state, ix, above, parent, &out);
+    out.own_warnings = warnings(state, ix, above, parent, &out);
     out
 }
 
@@ -291,52 +458,4 @@ fn warnings(
         }
     }
     warnings
-}
-
-/// What the queues below one are owed together: the root has just that, another one is told where it is
-/// more than its own.
-fn add_up(state: &State, ix: QueueIx, tree: &QueueTree, all: &mut [OwedAmounts]) {
-    let (mut deserved, mut guarantee) = (ResVec::default(), ResVec::default());
-    for child in tree.children(ix) {
-        deserved.add_saturating(&all[child.at()].deserved);
-        guarantee.add_saturating(&all[child.at()].guarantee);
-    }
-    let is_root = tree.root() == Some(ix);
-    let own = &mut all[ix.at()];
-    if is_root {
-        (own.deserved, own.guarantee) = (deserved.clone(), guarantee.clone());
-    }
-    let over = |sums: &ResVec, most: &dyn Fn(ResIx) -> i64| -> Vec<String> {
-        let over = sums.iter().filter(|(resource, sum)| *sum > most(*resource));
-        let told = over.map(|(resource, sum)| {
-            let name = state.resources().name(resource);
-            let most = display_amount(name, most(resource));
-            format!("{name} {} of {most}", display_amount(name, sum))
-        });
-        told.collect()
-    };
-    let over_guarantee = match is_root {
-        true => over(&guarantee, &|resource| own.ceiling(resource)),
-        false => over(&guarantee, &|resource| own.guarantee.get(resource)),
-    };
-    let over_deserved = over(&deserved, &|resource| match own.deserved.get(resource) {
-        _ if is_root => own.ceiling(resource),
-        // It says nothing of that resource.
-        0 => UNLIMITED,
-        deserved => deserved,
-    });
-    if !over_guarantee.is_empty() {
-        own.warnings.push(format!(
-            "what queues below it are guaranteed adds up to more than it has itself ({}): the surplus is \
-             not kept back from queues beside it; raise its guarantee or lower theirs",
-            over_guarantee.join(", ")
-        ));
-    }
-    if !over_deserved.is_empty() {
-        own.warnings.push(format!(
-            "what queues below it deserve adds up to more than it has itself ({}): they cannot all have \
-             that at once; raise its deserved or lower theirs",
-            over_deserved.join(", ")
-        ));
-    }
 }

@@ -281,7 +281,7 @@ fn an_admission_counts_for_all_ancestors_until_the_next_cycle() {
     assert_eq!(vote(&plugin), Vote::Reject);
     let mut cycle = CycleInfo::default();
     cycle.changed.jobs = Some(Vec::new());
-    (cycle.changed.queues, cycle.changed.nodes) = (false, false);
+    (cycle.changed.queues, cycle.changed.nodes) = (ChangedQueues::NONE, false);
     plugin.open(&state, &cycle);
     assert_eq!(vote(&plugin), Vote::Permit);
 }

@@ -29,6 +29,8 @@ pub(super) struct QueueTree {
     /// Parents before children and all that is below the one before, children of the same parent by creation
     /// and name.
     top_down: Vec<QueueIx>,
+    /// Queues right below the root that is always there, which share what the cluster has, by creation and name.
+    tops: Vec<QueueIx>,
     root: Option<QueueIx>,
 }
 
@@ -58,6 +60,7 @@ impl QueueTree {
         let mut tree = Self {
             places: Vec::new(),
             top_down: Vec::with_capacity(order.len()),
+            tops: Vec::new(),
             root: hierarchy.then(|| state.queue_by_name(ROOT)).flatten(),
         };
         tree.places.resize_with(size, || None);
@@ -94,6 +97,10 @@ impl QueueTree {
             tree.top_down.push(ix);
             next.extend(tree.children(ix).iter().rev());
         }
+        let tops = order.iter().copied();
+        tree.tops = tops
+            .filter(|ix| tree.parent(*ix).is_none() && tree.is_beside_others(*ix))
+            .collect();
         for at in (0..tree.top_down.len()).rev() {
             let ix = tree.top_down[at];
             let end = tree.branch(ix).end;
@@ -184,6 +191,17 @@ impl QueueTree {
     /// The queues right below, by creation and name.
     pub fn children(&self, ix: QueueIx) -> &[QueueIx] {
         self.place(ix).map_or(&[], |place| &place.children)
+    }
+
+    /// The queues right below one, or below the root that is always there.
+    pub fn right_below(&self, parent: Option<QueueIx>) -> &[QueueIx] {
+        parent.map_or(&self.tops, |parent| self.children(parent))
+    }
+
+    /// Whether it shares what is above it with those beside it: not the root, nor who is cut off.
+    pub fn is_beside_others(&self, ix: QueueIx) -> bool {
+        let is_top = self.parent(ix).is_none();
+        !is_top || (Some(ix) != self.root && self.fault(ix).is_none())
     }
 
     /// No queue is below it.

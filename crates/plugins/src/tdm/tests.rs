@@ -1,7 +1,7 @@
 //! The rules of spec/02 §14.
 
 use pumice_conf::Value;
-use pumice_framework::{Changed, Class};
+use pumice_framework::{Changed, ChangedQueues, Class};
 use pumice_model::object::{GroupObject, NodeObject, PodObject, PodPhase};
 
 use super::*;
@@ -40,7 +40,7 @@ fn reopen_at(plugin: &mut Tdm, state: &State, now_s: i64, pods: &[&str]) {
                 .filter_map(|name| state.task(task(state, name)).job)
                 .collect(),
         ),
-        queues: false,
+        queues: ChangedQueues::NONE,
         nodes: false,
     };
     plugin.open(state, &CycleInfo { now_s, changed });

@@ -39,7 +39,7 @@ fn held(plugin: &CapacityPlugin) -> Vec<ResVec> {
 fn cycle(state: &mut State) -> CycleInfo {
     let changed = Changed {
         jobs: state.take_unobserved_jobs(),
-        queues: false,
+        queues: ChangedQueues::Rewritten(state.take_rewritten_queues()),
         nodes: false,
     };
     CycleInfo {
@@ -116,6 +116,45 @@ fn a_cycle_looks_at_the_queues_of_jobs_that_changed() {
     let fresh = hierarchical(&state, 0);
     assert!(held(&plugin) == held(&fresh));
     assert!(shares(&plugin) == shares(&fresh));
+}
+
+#[test]
+fn other_amounts_on_a_queue_reach_those_they_count_for() {
+    let (cluster, leaves) = wide_tree();
+    let mut state = cluster.build();
+    let mut plugin = hierarchical(&state, 0);
+    state.take_rewritten_queues();
+    let leaf = leaves[5].as_str();
+    let parent = &leaf[..leaf.len() - 1];
+    let above = &parent[..parent.len() - 1];
+    let mut write = |name: &str, deserved: &str, guarantee: &str, capability: &str| {
+        let above = &name[..name.len() - 1];
+        let object = tree_queue(name, above, deserved, guarantee, capability);
+        state.apply(Delta::QueueApply(Box::new(object)));
+        let rewritten = state.take_rewritten_queues();
+        let owed = plugin.entitlements.revise(&state, &plugin.tree, &rewritten);
+        assert!(
+            plugin.entitlements.are_of(&state, &plugin.tree, false),
+            "{name}"
+        );
+        let mut names: Vec<&str> = owed
+            .iter()
+            .map(|ix| state.queue(*ix).object.name.as_str())
+            .collect();
+        names.sort_unstable();
+        names.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // What it deserves is its own, and part of a sum above it.
+    assert_eq!(write(leaf, "3c", "", ""), [parent, leaf]);
+    assert_eq!(write(leaf, "3c", "", ""), [] as [&str; 0]);
+    // What it is guaranteed is kept back from those beside it where somebody above has a limit.
+    let siblings: Vec<&str> = leaves[3..6].iter().map(String::as_str).collect();
+    let with_parent: Vec<&str> = [parent].into_iter().chain(siblings).collect();
+    assert_eq!(write(leaf, "3c", "1c", ""), with_parent);
+    // What it may have at most is that of those below it.
+    let family: Vec<&str> = [above].into_iter().chain(with_parent).collect();
+    assert_eq!(write(parent, "2c", "", "20c"), family);
+    assert_eq!(write(parent, "2c", "", "20c"), [] as [&str; 0]);
 }
 
 #[test]
