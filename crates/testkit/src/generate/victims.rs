@@ -142,11 +142,26 @@ pub fn full_varied_cluster(seed: u64) -> Vec<Delta> {
     filled(rng, &features)
 }
 
+/// How the cards of [`cluster_of_cards`] are handed out.
+#[derive(Clone, Copy, Debug)]
+pub enum CardShares {
+    /// vGPUs of every mode.
+    Vgpu,
+    /// By `volcano.sh/gpu-memory`.
+    GpuMemory,
+    /// Whole, by `volcano.sh/gpu-number`.
+    GpuNumber,
+}
+
 /// One or two nodes whose cards are all there is to fight for, up to seven pods of low priority on them, and
 /// `ns/new`, which waits and is of high priority.
 #[must_use]
-pub fn cluster_of_cards(seed: u64) -> Vec<Delta> {
-    cards::nodes_with_cards(&mut Rng::new(seed, 42))
+pub fn cluster_of_cards(seed: u64, shares: CardShares) -> Vec<Delta> {
+    match shares {
+        CardShares::Vgpu => cards::nodes_with_vgpus(&mut Rng::new(seed, 42)),
+        CardShares::GpuMemory => cards::nodes_with_gpus(&mut Rng::new(seed, 43), false),
+        CardShares::GpuNumber => cards::nodes_with_gpus(&mut Rng::new(seed, 44), true),
+    }
 }
 
 /// When the cycles of [`full_timed_cluster`] are, and what is measured in between.

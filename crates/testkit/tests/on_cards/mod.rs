@@ -6,23 +6,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_model::Delta;
 use pumice_model::object::PodObject;
-use pumice_testkit::generate::cluster_of_cards;
+use pumice_testkit::generate::{CardShares, cluster_of_cards};
 use pumice_testkit::naive::START_S;
 
 use crate::run;
 
 const CASES: u64 = 300;
 
-const PREEMPTING: &str = "\
-actions: \"allocate, preempt\"
-tiers:
-- plugins:
-  - name: priority
-  - name: predicates
-  - name: deviceshare
-    arguments:
-      deviceshare.VGPUEnable: true
-";
+/// Of cards that are known by index; they have less to tell apart.
+const GPU_CASES: u64 = 80;
+
+/// The configuration under which pods are evicted for others by priority.
+fn preempting(shares: CardShares) -> String {
+    let switch = match shares {
+        CardShares::Vgpu => "VGPUEnable",
+        CardShares::GpuMemory => "GPUSharingEnable",
+        CardShares::GpuNumber => "GPUNumberEnable",
+    };
+    format!(
+        "actions: \"allocate, preempt\"\ntiers:\n- plugins:\n  - name: priority\n  - name: predicates\n  \
+         - name: deviceshare\n    arguments:\n      deviceshare.{switch}: true\n"
+    )
+}
 
 const NEW: &str = "ns/new";
 
@@ -59,8 +64,8 @@ fn ranks(objects: &[Delta]) -> BTreeMap<&str, i32> {
 }
 
 /// The new pod is placed at once where there is this node alone, without these pods.
-fn fits(objects: &[Delta], node: &str, without: &BTreeSet<String>) -> bool {
-    let config = run::config(&PREEMPTING.replace(", preempt", ""));
+fn fits(shares: CardShares, objects: &[Delta], node: &str, without: &BTreeSet<String>) -> bool {
+    let config = run::config(&preempting(shares).replace(", preempt", ""));
     let stays = |object: &&Delta| match object {
         Delta::NodeApply(other) => other.name == node,
         Delta::PodApply(pod) => {
@@ -77,7 +82,11 @@ fn fits(objects: &[Delta], node: &str, without: &BTreeSet<String>) -> bool {
 }
 
 /// The cheapest set on a node without which the new pod fits there.
-fn cheapest(objects: &[Delta], node: &str) -> Option<(SetCost, BTreeSet<String>)> {
+fn cheapest(
+    shares: CardShares,
+    objects: &[Delta],
+    node: &str,
+) -> Option<(SetCost, BTreeSet<String>)> {
     let ranks = ranks(objects);
     let price = |pod: &&PodObject| {
         let group = pod.group.as_deref().expect("a group");
@@ -95,19 +104,33 @@ fn cheapest(objects: &[Delta], node: &str) -> Option<(SetCost, BTreeSet<String>)
         let mut prices: Vec<_> = chosen.iter().map(|at| price(&there[*at])).collect();
         prices.sort_by(|left, right| right.cmp(left));
         let places = chosen.iter().rev().copied().collect();
-        fits(objects, node, &names).then_some(((chosen.len(), prices, places), names))
+        fits(shares, objects, node, &names).then_some(((chosen.len(), prices, places), names))
     });
     offers.min()
 }
 
 #[test]
-fn the_fewest_and_cheapest_go_by_enumeration() {
-    let config = run::config(PREEMPTING);
+fn the_fewest_and_cheapest_with_vgpus_go_by_enumeration() {
+    by_enumeration(CardShares::Vgpu, CASES);
+}
+
+#[test]
+fn the_fewest_and_cheapest_that_share_gpus_by_memory_go_by_enumeration() {
+    by_enumeration(CardShares::GpuMemory, GPU_CASES);
+}
+
+#[test]
+fn the_fewest_and_cheapest_with_whole_gpus_go_by_enumeration() {
+    by_enumeration(CardShares::GpuNumber, GPU_CASES);
+}
+
+fn by_enumeration(shares: CardShares, cases: u64) {
+    let config = run::config(&preempting(shares));
     let (mut several, mut evictions) = (0, 0);
-    let seeds = run::seeds(0, CASES);
+    let seeds = run::seeds(0, cases);
     let cases = seeds.end - seeds.start;
     for seed in seeds {
-        let objects = cluster_of_cards(seed);
+        let objects = cluster_of_cards(seed, shares);
         let mut engine = run::engine(&config, &objects);
         let decisions = engine.cycle(START_S);
         let state = engine.state();
@@ -122,9 +145,9 @@ fn the_fewest_and_cheapest_go_by_enumeration() {
             .collect();
         let fits_now = nodes
             .iter()
-            .any(|node| fits(&objects, node, &BTreeSet::new()));
+            .any(|node| fits(shares, &objects, node, &BTreeSet::new()));
         let offers = nodes.iter().filter_map(|node| {
-            let ((number, prices, _), names) = cheapest(&objects, node)?;
+            let ((number, prices, _), names) = cheapest(shares, &objects, node)?;
             Some(((number, prices), *node, names))
         });
         let best = if fits_now { None } else { offers.min() };
