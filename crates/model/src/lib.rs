@@ -48,6 +48,6 @@ pub use node::{LoadMoment, Nodes};
 pub use queue::Queue;
 pub use resource::{ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};
-pub use state::{Placement, State};
+pub use state::{Placement, State, SupplyPlan};
 pub use task::{Task, TaskStatus};
 pub use volume::{VolumeNeed, VolumeStep, Volumes};

@@ -2,6 +2,7 @@
 //! read back from annotations once the cluster knows them.
 
 use pumice_devices::{AnnotationValue, BindingAnnotations, LedgerTime, Load, Settings, Tags};
+use std::borrow::Cow;
 
 use super::State;
 use crate::device::{DeviceNote, Holding, NoteAbout, QueueCharge, charge_of};
@@ -397,21 +398,21 @@ impl State {
     }
 
     /// What counts for the queue of a task.
-    pub fn charged(&self, ix: TaskIx) -> ResVec {
+    pub fn charged(&self, ix: TaskIx) -> Cow<'_, ResVec> {
         let task = self.task(ix);
         self.request_but(task, self.device_charge(task))
     }
 
     /// What counts for the queue of a task as long as it has no devices.
-    pub fn charged_before(&self, ix: TaskIx) -> ResVec {
+    pub fn charged_before(&self, ix: TaskIx) -> Cow<'_, ResVec> {
         let task = self.task(ix);
         self.request_but(task, self.devices.charge(task.demand))
     }
 
-    fn request_but(&self, task: &Task, instead: &[(ResIx, i64)]) -> ResVec {
-        let mut amounts = self.shapes.get(task.shape).request.clone();
+    fn request_but(&self, task: &Task, instead: &[(ResIx, i64)]) -> Cow<'_, ResVec> {
+        let mut amounts = Cow::Borrowed(&self.shapes.get(task.shape).request);
         for (resource, amount) in instead {
-            amounts.set(*resource, *amount);
+            amounts.to_mut().set(*resource, *amount);
         }
         amounts
     }

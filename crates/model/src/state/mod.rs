@@ -44,7 +44,7 @@ use changes::Changes;
 
 pub use allowances::KnownBudget;
 pub use hold::Hold;
-pub use placement::Placement;
+pub use placement::{Placement, SupplyPlan};
 pub use sweep::Footprint;
 
 /// The cluster.

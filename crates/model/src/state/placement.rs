@@ -24,6 +24,13 @@ use crate::volume::{OnNode, VolumePlan};
 pub struct Placement {
     /// Cards, if it asks for some and they are there.
     pub devices: Option<Box<Holding>>,
+    /// None for most: it asks for nothing of that.
+    pub supplies: Option<Box<SupplyPlan>>,
+}
+
+/// What few tasks take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SupplyPlan {
     /// Volumes for its open claims.
     pub volumes: VolumePlan,
     /// CPUs for itself, where nodes tell of theirs.
@@ -35,12 +42,8 @@ pub struct Placement {
 /// How a task enters a node.
 #[derive(Default)]
 pub(super) struct NodeEntry {
-    /// What was decided about its volumes.
-    pub volumes: Option<VolumePlan>,
-    /// What was decided about its resource claims.
-    pub claims: Option<ClaimPlan>,
-    /// CPUs that were chosen for it.
-    pub cpus: Option<Box<CpuSet>>,
+    /// What was decided about its volumes, resource claims and CPUs.
+    pub supplies: Option<Box<SupplyPlan>>,
     /// It was there before, with the same devices, volumes and CPUs.
     pub keeps: bool,
 }
@@ -49,26 +52,31 @@ impl State {
     /// Chooses devices and volumes for a task on a node: of what is there now, or, with `later`, once
     /// resources are released.
     pub fn choose_placement(&mut self, ix: TaskIx, node: NodeIx, later: bool) -> Placement {
-        let need = self.task(ix).volumes;
-        let volumes = match need == NeedIx::NONE {
-            true => VolumePlan::default(),
-            false => self.volumes.plan(ix, need, &self.nodes, node),
-        };
         let devices = match self.task(ix).involves_devices() {
             true => self.choose_devices(ix, node, later),
             false => None,
         };
-        let claims = match self.task(ix).resource_claims {
-            ResourceNeedIx::NONE => ClaimPlan::default(),
-            need => self.resource_claims.plan(ix, need, &self.nodes, node),
-        };
-        let cpus = self.choose_cpus(ix, node);
         Placement {
             devices,
-            volumes,
-            claims,
-            cpus,
+            supplies: self.choose_supplies(ix, node),
         }
+    }
+
+    fn choose_supplies(&self, ix: TaskIx, node: NodeIx) -> Option<Box<SupplyPlan>> {
+        let task = self.task(ix);
+        let (volumes, claims) = (task.volumes, task.resource_claims);
+        if volumes == NeedIx::NONE && claims == ResourceNeedIx::NONE && task.cpus.is_none() {
+            return None;
+        }
+        let mut plan = Box::<SupplyPlan>::default();
+        if volumes != NeedIx::NONE {
+            plan.volumes = self.volumes.plan(ix, volumes, &self.nodes, node);
+        }
+        if claims != ResourceNeedIx::NONE {
+            plan.claims = self.resource_claims.plan(ix, claims, &self.nodes, node);
+        }
+        plan.cpus = self.choose_cpus(ix, node);
+        Some(plan)
     }
 
     /// Places a pending task on a node, Allocated or Pipelined, with what was chosen for it there.
@@ -76,9 +84,7 @@ impl State {
     pub fn place(&mut self, ix: TaskIx, status: TaskStatus, node: NodeIx, placement: Placement) {
         self.tasks[ix.at()].holding = placement.devices;
         let entry = NodeEntry {
-            volumes: Some(placement.volumes),
-            cpus: placement.cpus,
-            claims: Some(placement.claims),
+            supplies: placement.supplies,
             keeps: false,
         };
         self.shift_task(ix, status, Some(node), entry);
@@ -124,7 +130,8 @@ impl State {
         let same_place = old_node == node
             && old_status.load() == status.load()
             && (old_status == TaskStatus::Releasing) == (status == TaskStatus::Releasing);
-        if status == TaskStatus::Pending {
+        let has_claims = self.task(ix).resource_claims != ResourceNeedIx::NONE;
+        if status == TaskStatus::Pending && has_claims {
             self.resource_claims.returns(ix);
         }
         if !same_place {
@@ -167,7 +174,7 @@ impl State {
             self.tasks[moved.at()].node_slot = slot;
         }
         self.leave_devices(ix, load, node);
-        if !keeps {
+        if !keeps && self.task(ix).cpus.is_some() {
             self.leave_cpus(ix, node);
         }
         if has_volumes && !keeps {
@@ -187,18 +194,24 @@ impl State {
         self.topology
             .shift(&self.names, shape.rules, task.appearance, stay, node, 1);
         let has_volumes = task.volumes != NeedIx::NONE;
+        let has_claims = task.resource_claims != ResourceNeedIx::NONE;
+        let has_cpus = task.cpus.is_some();
+        let (volumes, claims, cpus) = match entry.supplies {
+            Some(plan) => (Some(plan.volumes), Some(plan.claims), plan.cpus),
+            None => (None, None, None),
+        };
         if has_volumes && !entry.keeps {
-            self.enter_volumes(ix, entry.volumes);
+            self.enter_volumes(ix, volumes);
         }
         if has_volumes {
             self.note_release(ix);
         }
-        if self.task(ix).resource_claims != ResourceNeedIx::NONE && !entry.keeps {
-            self.enter_claims(ix, entry.claims);
+        if has_claims && !entry.keeps {
+            self.enter_claims(ix, claims);
         }
         self.enter_devices(ix, load, node, entry.keeps);
-        if !entry.keeps {
-            self.enter_cpus(ix, node, entry.cpus);
+        if has_cpus && !entry.keeps {
+            self.enter_cpus(ix, node, cpus);
         }
         let volumes = has_volumes.then(|| self.volumes.burden(ix));
         let burden = burden(shape, volumes.as_deref());

@@ -172,11 +172,11 @@ impl Tree {
             return;
         };
         let leaf = leaf as usize;
-        let request = &state.charged(task);
-        by(&mut self.leaves[leaf].held, request);
-        by(&mut self.held, request);
+        let request = state.charged(task);
+        by(&mut self.leaves[leaf].held, &request);
+        by(&mut self.held, &request);
         // With its devices it may count for more, or less, than it asked.
-        let mut more = request.clone();
+        let mut more = request.into_owned();
         more.sub(&state.charged_before(task));
         by(&mut self.leaves[leaf].request, &more);
         let demanding = self.find_demanding();
