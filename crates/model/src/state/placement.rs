@@ -65,17 +65,20 @@ impl State {
     fn choose_supplies(&self, ix: TaskIx, node: NodeIx) -> Option<Box<SupplyPlan>> {
         let task = self.task(ix);
         let (volumes, claims) = (task.volumes, task.resource_claims);
-        if volumes == NeedIx::NONE && claims == ResourceNeedIx::NONE && task.cpus.is_none() {
+        let cpus = self.choose_cpus(ix, node);
+        if volumes == NeedIx::NONE && claims == ResourceNeedIx::NONE && cpus.is_none() {
             return None;
         }
-        let mut plan = Box::<SupplyPlan>::default();
+        let mut plan = Box::new(SupplyPlan {
+            cpus,
+            ..SupplyPlan::default()
+        });
         if volumes != NeedIx::NONE {
             plan.volumes = self.volumes.plan(ix, volumes, &self.nodes, node);
         }
         if claims != ResourceNeedIx::NONE {
             plan.claims = self.resource_claims.plan(ix, claims, &self.nodes, node);
         }
-        plan.cpus = self.choose_cpus(ix, node);
         Some(plan)
     }
 
