@@ -91,8 +91,12 @@ fn place(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
         if session.plugins.overused(session.state, queue) {
             let view = session.plugins.queue_view(session.state, queue);
             let view = view.unwrap_or_default();
+            let told = session.plugins.overused_refusal(session.state, queue);
             for job in jobs.take_jobs(queue) {
-                let skip = overused(session.state, queue, job, &view);
+                let skip = match &told {
+                    Some(refusal) => Skip::QueueHeldBack(refusal.clone()),
+                    None => overused(session.state, queue, job, &view),
+                };
                 session.skip(job, skip);
             }
             continue;

@@ -288,6 +288,7 @@ fn how(
         Some(
             Skip::NoGroup | Skip::AwaitsGroup | Skip::NoQueue | Skip::Tier(_) | Skip::Unserved(_),
         ) => return Some(Sleep::Alone),
+        Some(Skip::NoConsent(_)) => return Some(Sleep::Alone),
         Some(Skip::Invalid(_)) => return lasting.valid.then_some(Sleep::Alone),
         Some(Skip::NotEnqueued(_)) if lasting.admission => {
             let minimum = record.min_resources.iter().flat_map(|all| all.iter());
@@ -295,8 +296,8 @@ fn how(
             return Some(Sleep::For(SleepsFor::Admission(record.queue?, minimum)));
         }
         Some(Skip::NotEnqueued(_) | Skip::Postponed) => return None,
-        Some(Skip::Overused(_)) if !lasting.overused => return None,
-        Some(Skip::Overused(_)) | None => {}
+        Some(Skip::Overused(_) | Skip::QueueHeldBack(_)) if !lasting.overused => return None,
+        Some(Skip::Overused(_) | Skip::QueueHeldBack(_)) | None => {}
     }
     if record.is_pending() {
         return None;

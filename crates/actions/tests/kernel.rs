@@ -97,7 +97,13 @@ impl Plugin for Rules {
 }
 
 impl NodeFilters for Rules {
-    fn static_filter(&self, state: &State, _: StaticClass<'_>, part: &mut StaticPart) {
+    fn static_filter(
+        &self,
+        state: &State,
+        _: StaticClass<'_>,
+        _: &mut ReasonTable,
+        part: &mut StaticPart,
+    ) {
         for node in 0..state.nodes().len() {
             if label(state, node, "broken") > 0 {
                 part.verdict[node].get_or_insert(self.broken);

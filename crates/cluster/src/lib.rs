@@ -1,12 +1,15 @@
-//! Everything that talks to the API server: watches, effects, the lease; and to who measures what nodes use.
+//! Everything that talks to the API server: watches, effects, the lease; to who measures what nodes use; and
+//! to extenders.
 
 pub mod client;
 pub mod config_map;
 pub mod contact;
 pub mod controllers;
 pub mod effects;
+pub mod extender;
 pub mod lease;
 pub mod node_usage;
+mod outside;
 mod plugin_progress;
 pub mod remote;
 pub mod ring;

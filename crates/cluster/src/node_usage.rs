@@ -11,16 +11,16 @@
 
 use std::time::Duration;
 
-use http::header::{HeaderValue, USER_AGENT};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Bytes;
-use kube::{Client, Config};
-use pumice_conf::{HttpSource, UsageSource, UsageSourceKind};
+use kube::Client;
+use pumice_conf::{UsageSource, UsageSourceKind};
 use pumice_ingest::{UsageNews, node_usages, of_custom_metrics, of_elasticsearch, of_prometheus};
 use serde_json::json;
 
-use crate::client::{describe, fix_token};
+use crate::client::describe;
+use crate::outside::connect;
 
 /// Longest time for all questions of one reading.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -194,35 +194,6 @@ fn percent_encoded(text: &str) -> String {
         }
     }
     out
-}
-
-fn connect(server: &HttpSource, user_agent: &str) -> Result<Client, String> {
-    let address = &server.address;
-    let url = address
-        .parse::<http::Uri>()
-        .map_err(|error| format!("{address} is no URL: {error}"))?;
-    let is_plain = url.scheme_str() == Some("http");
-    let mut config = Config::new(url);
-    config.default_retry = false;
-    config.connect_timeout = Some(LONGEST);
-    config.accept_invalid_certs = server.insecure;
-    config.root_cert_file = server.ca_file.clone();
-    if is_plain || server.insecure || server.ca_file.is_some() {
-        // Without this the certificates of the system are read, which a small image has not.
-        config.root_cert = Some(Vec::new());
-    }
-    if let Some(path) = &server.token_file {
-        config.auth_info.token_file = Some(path.display().to_string());
-        fix_token(&mut config);
-    }
-    if let Some((name, password)) = &server.user {
-        config.auth_info.username = Some(name.clone());
-        config.auth_info.password = Some(password.clone().into());
-    }
-    if let Ok(agent) = HeaderValue::from_str(user_agent) {
-        config.headers.push((USER_AGENT, agent));
-    }
-    Client::try_from(config).map_err(|error| describe(&error))
 }
 
 #[cfg(test)]

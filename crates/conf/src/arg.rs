@@ -62,6 +62,10 @@ pub enum ArgMap {}
 #[derive(Clone, Copy, Debug)]
 pub enum TextMaps {}
 
+/// A list of texts, read trimmed; empty ones are left out.
+#[derive(Clone, Copy, Debug)]
+pub enum Texts {}
+
 /// Any value. Arguments that are accepted and not read have this type.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyValue {}
@@ -253,6 +257,14 @@ impl Arg<TextMaps> {
     ) -> Self {
         let kind = ArgKind::TextMaps { most, example };
         Self::new(name, kind, ArgDefault::None, doc)
+    }
+}
+
+impl Arg<Texts> {
+    /// A list of texts; there is no default.
+    #[must_use]
+    pub const fn texts(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ArgKind::Texts, ArgDefault::None, doc)
     }
 }
 
@@ -464,5 +476,22 @@ impl ReadArg for TextMaps {
 
     fn default<'a>(_: &ArgSpec) -> Self::Read<'a> {
         Vec::new()
+    }
+}
+
+impl ReadArg for Texts {
+    type Read<'a> = Option<Vec<String>>;
+
+    fn given(_: &ArgSpec, value: &Value) -> Option<Option<Vec<String>>> {
+        let Value::List(texts) = value else {
+            return None;
+        };
+        let texts = texts.iter().filter_map(Value::str).map(str::trim);
+        let texts = texts.filter(|text| !text.is_empty());
+        Some(Some(texts.map(str::to_owned).collect()))
+    }
+
+    fn default<'a>(_: &ArgSpec) -> Self::Read<'a> {
+        None
     }
 }

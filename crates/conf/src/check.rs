@@ -7,6 +7,7 @@ mod actions;
 mod exclusive;
 mod fields;
 mod metrics;
+mod needed;
 mod plugins;
 mod values;
 

@@ -25,7 +25,7 @@ mod registry;
 pub mod reload;
 
 pub use arg::{
-    AnyValue, Arg, ArgMap, ArgMaps, FormedText, GoDuration, OneOf, ReadArg, Text, TextMaps,
+    AnyValue, Arg, ArgMap, ArgMaps, FormedText, GoDuration, OneOf, ReadArg, Text, TextMaps, Texts,
 };
 pub use arguments::{Arguments, Value};
 pub use config::{Config, ENABLE_KEYS, EnableKey, Enabled, NamedArguments, PluginConf, Tier};
@@ -37,8 +37,8 @@ pub use metrics::{
 };
 pub use nearest::nearest;
 pub use registry::{
-    ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, OutOfRange, PluginConflict,
-    PluginMissed, PluginSpec, Registry, TextForm,
+    ActionSpec, ArgDefault, ArgKind, ArgSpec, ExclusiveSwitches, NeededArgument, OutOfRange,
+    PluginConflict, PluginMissed, PluginSpec, Registry, TextForm,
 };
 
 /// The key of the ConfigMap under which the configuration text is stored.

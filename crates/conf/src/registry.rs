@@ -39,6 +39,8 @@ pub enum ArgKind {
         /// An entry as it should be written.
         example: &'static str,
     },
+    /// A list of texts; anything else is an error.
+    Texts,
     /// Any YAML value, not looked into.
     Any,
 }
@@ -56,6 +58,7 @@ impl ArgKind {
             Self::Formed(form) => form.phrase,
             Self::Map(_) => "a map",
             Self::Maps(_) | Self::TextMaps { .. } => "a list of maps",
+            Self::Texts => "a list of strings",
             Self::Any => "any value",
         }
     }
@@ -166,6 +169,17 @@ pub struct ExclusiveSwitches {
     pub help: &'static str,
 }
 
+/// An argument that has to be given where one of some others is; otherwise that is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeededArgument {
+    /// Its key.
+    pub name: &'static str,
+    /// A value as it should be written.
+    pub example: &'static str,
+    /// The others, of which a text that is not empty counts.
+    pub by: &'static [&'static str],
+}
+
 /// A plugin that does not go together with the one whose spec has this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginConflict {
@@ -206,6 +220,10 @@ pub struct PluginSpec {
     pub args: &'static [ArgSpec],
     /// Which of its switches exclude each other.
     pub exclusive: &'static [ExclusiveSwitches],
+    /// Which of its arguments others need.
+    pub needed: &'static [NeededArgument],
+    /// Arguments that Volcano has and this version of Pumice has not: a text that is not empty is an error.
+    pub absent: &'static [&'static str],
     /// Plugins that exclude it. Of a pair one names the other.
     pub conflicts: &'static [PluginConflict],
     /// What to tell people who leave it out.
@@ -223,6 +241,8 @@ impl PluginSpec {
         summary: "",
         args: &[],
         exclusive: &[],
+        needed: &[],
+        absent: &[],
         conflicts: &[],
         missed: None,
         reads_usage: false,

@@ -19,6 +19,7 @@ mod daemon;
 mod decide;
 mod device_config;
 mod dump;
+mod extender;
 mod flags;
 mod journal;
 mod node_reports;

@@ -36,6 +36,8 @@ pub enum Topic {
     MissingDefinitions,
     /// The source of node usage tells nothing.
     NoNodeUsage,
+    /// The extender fails again and again.
+    ExtenderFails,
 }
 
 impl Topic {
@@ -45,6 +47,7 @@ impl Topic {
             Self::ConfigurationWarnings => "ConfigurationWarnings",
             Self::MissingDefinitions => "MissingDefinitions",
             Self::NoNodeUsage => "NoNodeUsage",
+            Self::ExtenderFails => "ExtenderFails",
         }
     }
 
@@ -66,6 +69,7 @@ impl Topic {
                 "NodeUsageMeasured",
                 "the source of node usage answers again",
             )),
+            Self::ExtenderFails => Some(("ExtenderAnswers", "the extender answers again")),
         }
     }
 }

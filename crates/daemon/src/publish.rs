@@ -14,9 +14,10 @@ use pumice_cluster::lease::TermWatch;
 use pumice_decider::{Effect, LogLevel, LogLine, StepResult};
 use pumice_engine::{BindWait, Decisions, Engine};
 use pumice_ingest::ObjectProblem;
+use pumice_model::extender::QuestionSheet;
 use pumice_model::{JobIx, NodeIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch as cell};
 
 use pumice_process::rfc3339;
 
@@ -42,6 +43,8 @@ pub struct Publisher {
     clock: DeciderClock,
     /// Told when a queue every cluster has is deleted.
     queue_gone: Arc<Notify>,
+    /// What an extender is to be asked.
+    questions: cell::Sender<Arc<QuestionSheet>>,
     /// Gangs that were bound in part when last looked at.
     partial: FxHashSet<JobIx>,
     numbers: numbers::Numbers,
@@ -65,11 +68,17 @@ impl Publisher {
             metrics,
             clock,
             queue_gone,
+            questions: cell::Sender::default(),
             partial: FxHashSet::default(),
             numbers: numbers::Numbers::default(),
             unreadable: FxHashMap::default(),
             floods: Every::new(FLOOD_PERIOD),
         }
+    }
+
+    /// What an extender is to be asked, and who is told when that changes.
+    pub fn questions(&self) -> cell::Receiver<Arc<QuestionSheet>> {
+        self.questions.subscribe()
     }
 
     /// Whether decisions make sense now: a dry run always decides, otherwise the leader does.
@@ -90,6 +99,9 @@ impl Publisher {
             match effect {
                 Effect::Write(write) => self.write(write),
                 Effect::Recall { uid, why } => self.recall(&uid, &why),
+                Effect::Ask(sheet) => {
+                    self.questions.send_replace(Arc::new(*sheet));
+                }
                 Effect::MakeDefaultQueues => self.queue_gone.notify_one(),
                 Effect::Log(line) => self.log(&line),
             }

@@ -1,5 +1,6 @@
 //! What a decider wants done.
 
+use pumice_model::extender::QuestionSheet;
 use pumice_model::write::Write;
 
 /// Something to be done outside.
@@ -16,6 +17,8 @@ pub enum Effect {
         /// What has changed.
         why: String,
     },
+    /// What an extender is to be asked from now on; answers come back as [`pumice_model::Delta`]s.
+    Ask(Box<QuestionSheet>),
     /// A queue that every cluster has was deleted: to be made again.
     MakeDefaultQueues,
     /// For the log.

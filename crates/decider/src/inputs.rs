@@ -4,6 +4,7 @@ use pumice_conf::Config;
 use pumice_controllers::shard::ShardView;
 use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
+use pumice_model::extender::ExtenderSettings;
 use pumice_model::object::{NodeObject, NodeUsage, Shard};
 use pumice_model::{Delta, NoteAbout};
 
@@ -23,6 +24,11 @@ pub fn device_config_place(config: &Config) -> DeviceConfigPlace {
 /// ConfigMaps that tell of the devices of nodes, of which a configuration has need.
 pub fn report_places(config: &Config) -> Vec<ReportPlace> {
     families::report_places(&pumice_plugins::device_settings(config))
+}
+
+/// The extender of a configuration, if it is asked anything.
+pub fn extender_settings(config: &Config) -> Option<ExtenderSettings> {
+    pumice_plugins::extender_settings(config)
 }
 
 impl Decider {

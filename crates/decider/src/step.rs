@@ -66,7 +66,17 @@ impl Decider {
             self.report(whole_s(now));
             step.reported = true;
         }
+        self.ask_extender(&step);
         step
+    }
+
+    /// What an extender is to be asked: at once what is new, and with every report as things stand.
+    fn ask_extender(&mut self, step: &StepResult) {
+        let is_new = self.engine.has_new_questions();
+        if is_new || step.reported && self.engine.has_questions() {
+            let sheet = Box::new(self.engine.question_sheet());
+            self.effects.push(Effect::Ask(sheet));
+        }
     }
 
     /// When [`Decider::step`] has something to do although nothing happens, since 1970.

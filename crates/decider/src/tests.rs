@@ -7,6 +7,9 @@ use std::cell::Cell;
 
 use pumice_conf::{Arguments, Config, DEFAULT_CONF, PluginConf, Tier, Value};
 use pumice_engine::Unobserved;
+use pumice_model::extender::{
+    ExtenderAnswer, ExtenderQuestion, ExtenderVerb, NodeWord, StandingQuestion,
+};
 use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, QueueObject};
 use pumice_model::write::{BindFailure, Outcome, PodRef};
 use pumice_model::{Delta, TaskStatus};
@@ -581,4 +584,46 @@ fn a_source_that_names_no_node_is_told_of_once() {
     assert_eq!(logged("10.0.0.1:9100"), 0);
     assert_eq!(logged("n1"), 0);
     assert_eq!(logged("10.0.0.1:9100"), 1);
+}
+
+#[test]
+fn an_extender_is_asked_at_once_what_is_new_and_what_stands_with_every_report() {
+    let extender = "  - name: extender\n    arguments: {extender.urlPrefix: 'http://ext', \
+                    extender.predicateVerb: p}\n";
+    let text = format!("{}\n{extender}", DEFAULT_CONF.trim_end());
+    let config = pumice_conf::parse(&text, &pumice_engine::REGISTRY).config;
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1)]);
+    bench.decider.configure(&config.expect("valid"));
+    let asked = |bench: &mut Bench, now_s: u64| -> Vec<Vec<String>> {
+        bench.clock.0.set(now_s);
+        bench.decider.step(&bench.clock, &mut Unobserved);
+        let effects = bench.decider.take_effects().into_iter();
+        let sheets = effects.filter_map(|effect| match effect {
+            Effect::Ask(sheet) => Some(sheet),
+            _ => None,
+        });
+        let subject = |asked: &StandingQuestion| asked.question.subject.clone();
+        sheets
+            .map(|sheet| sheet.questions.iter().map(subject).collect())
+            .collect()
+    };
+    assert_eq!(asked(&mut bench, 1), [[""; 0]; 0], "nobody waits");
+    bench.apply(apply(member("a")));
+    assert_eq!(asked(&mut bench, 2), [["a"]]);
+    (3..6).for_each(|now_s| drop(asked(&mut bench, now_s)));
+    assert_eq!(asked(&mut bench, 6), [[""; 0]; 0], "nothing has happened");
+    bench.apply(node("n2", 2000));
+    let told = [asked(&mut bench, 7), asked(&mut bench, 8)].concat();
+    assert_eq!(told, [["a"]], "the same stands: with the report");
+    let fits = ExtenderAnswer::Nodes(vec![("n1".to_owned(), NodeWord::Fits)]);
+    bench.apply(Delta::ExtenderAnswer {
+        question: ExtenderQuestion {
+            verb: ExtenderVerb::Predicate,
+            subject: "a".to_owned(),
+        },
+        answer: Box::new(fits),
+    });
+    // It is bound, and with the next cycle the question stands no more.
+    let rest = [asked(&mut bench, 9), asked(&mut bench, 10)].concat();
+    assert_eq!(rest.last(), Some(&Vec::new()));
 }

@@ -14,6 +14,7 @@ mod assumed_status;
 mod backoffs;
 mod bind_waits;
 pub mod devices;
+mod extender;
 mod give_up;
 pub mod metrics_snapshot;
 mod nominations;
@@ -164,6 +165,7 @@ pub struct Engine {
     /// Since [`Engine::metrics_snapshot`] was last asked.
     tally: EvictionTally,
     assumed_statuses: assumed_status::AssumedStatuses,
+    extender: extender::ToldQuestions,
 }
 
 impl Engine {
@@ -201,6 +203,7 @@ impl Engine {
             nominations: nominations::Nominations::default(),
             tally: EvictionTally::default(),
             assumed_statuses: assumed_status::AssumedStatuses::default(),
+            extender: extender::ToldQuestions::of(pumice_plugins::extender_settings(config)),
         }
     }
 
@@ -215,6 +218,7 @@ impl Engine {
         self.state
             .set_device_settings(self.plugins.device_settings());
         self.state.set_network_labels(self.plugins.network_labels());
+        self.set_extender(pumice_plugins::extender_settings(config));
         self.configurations += 1;
         self.actions = actions(config);
         // Notes speak of reasons by their number in the old table.
@@ -510,11 +514,13 @@ impl Engine {
         observer.begin(Stage::Close);
         let groups = self.close(&before, now_s);
         observer.end(Stage::Close);
+        let forgot = self.forget_answers();
         // A bare pod that was admitted shows in no decision.
         let settled = plan.is_empty()
             && nominations_ended.is_empty()
             && groups.is_empty()
             && !postponed
+            && !forgot
             && phase_changes == self.state.phase_changes();
         self.settled = settled.then(|| self.state.generation());
         Decisions {

@@ -29,6 +29,10 @@ pub enum Skip {
     Invalid(Invalid),
     /// Its queue has all it deserves: of each resource its waiting pods ask, how much.
     Overused(Overruns),
+    /// Somebody outside keeps it from having turns.
+    NoConsent(Refusal),
+    /// Somebody outside keeps its queue from having turns.
+    QueueHeldBack(Refusal),
     /// The cycle ended before its turn, or its turn before it was placed: more than the limit of
     /// work was needed. It goes on in the next cycle.
     Postponed,
@@ -57,7 +61,10 @@ impl Skip {
 
     /// The queue, or the size of the cluster, is all that keeps the job from being tried.
     pub fn is_of_queue(&self) -> bool {
-        matches!(self, Self::NotEnqueued(_) | Self::Overused(_))
+        matches!(
+            self,
+            Self::NotEnqueued(_) | Self::Overused(_) | Self::QueueHeldBack(_)
+        )
     }
 
     /// Why a job is skipped that has no PodGroup where there has to be one.

@@ -4,9 +4,9 @@ use pumice_model::{JobIx, QueueIx, State, TaskIx};
 
 use crate::points::{
     Admission, Allocatable, BindSteps, CandidateScores, ClassSignature, DomainFilters, DomainScore,
-    JobOrder, JobPipelined, JobReady, JobShares, JobStarving, JobValid, Ledgers, NetworkSettings,
-    NodeFilters, NodeScores, Overused, QueueDistance, QueueOrder, QueueViews, Reclaimer,
-    SubJobOrder, TaskOrder, VictimTasks, Victims,
+    ExtenderQuestions, JobConsent, JobOrder, JobPipelined, JobReady, JobShares, JobStarving,
+    JobValid, Ledgers, NetworkSettings, NodeFilters, NodeScores, Overused, QueueDistance,
+    QueueOrder, QueueViews, Reclaimer, SubJobOrder, TaskOrder, VictimTasks, Victims,
 };
 
 /// What a plugin may know about the cycle besides the state.
@@ -235,6 +235,16 @@ pub trait Plugin {
 
     /// Shares of jobs, for reports.
     fn as_job_shares(&self) -> Option<&dyn JobShares> {
+        None
+    }
+
+    /// Whether a job may have turns.
+    fn as_job_consent(&self) -> Option<&dyn JobConsent> {
+        None
+    }
+
+    /// What an extender is to be asked.
+    fn as_extender_questions(&self) -> Option<&dyn ExtenderQuestions> {
         None
     }
 }

@@ -10,8 +10,8 @@ use pumice_model::{DomainIx, JobIx, QueueIx, ResVec, State, TaskIx};
 use crate::observer::{Observer, Stage};
 use crate::plugin::{Changed, ChangedQueues, CycleInfo, Plugin, Step};
 use crate::points::{
-    CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, MovedQueues, NodeFilter,
-    NodeScore, QueueShare, Signature, StaticClass, StaticPart,
+    CandidateScore, Class, Counting, DomainFilter, Invalid, LedgerCheck, MovedQueues, NeededAnswer,
+    NodeFilter, NodeScore, QueueShare, Signature, StaticClass, StaticPart,
 };
 use crate::reason::ReasonTable;
 use crate::refusal::Refusal;
@@ -399,6 +399,29 @@ impl Plugins {
         )
     }
 
+    /// Why a queue is passed over, in the words of the first plugin that has some.
+    pub fn overused_refusal(&self, state: &State, queue: QueueIx) -> Option<Refusal> {
+        let mut said = self.ask(&self.points.overused, |x| x.as_overused());
+        said.find_map(|p| p.overused_refusal(state, queue))
+    }
+
+    /// Whether a job may have turns: the first refusal.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn job_consent(&self, state: &State, job: JobIx) -> Result<(), Refusal> {
+        tiers::first_error(
+            self.ask(&self.points.job_consent, |x| x.as_job_consent())
+                .map(|p| p.job_consent(state, job)),
+        )
+    }
+
+    /// What is to be asked of an extender, as of the last cycle.
+    pub fn standing_questions(&self) -> &[NeededAnswer] {
+        let mut asked = self.ask(&self.points.questions, |x| x.as_extender_questions());
+        asked.next().map_or(&[], |p| p.standing_questions())
+    }
+
     /// Allocatable: all agree.
     ///
     /// # Errors
@@ -513,7 +536,12 @@ impl Plugins {
     }
 
     /// Collects the static part of classes.
-    pub fn static_part(&self, state: &State, class: StaticClass<'_>) -> StaticPart {
+    pub fn static_part(
+        &self,
+        state: &State,
+        class: StaticClass<'_>,
+        reasons: &mut ReasonTable,
+    ) -> StaticPart {
         let count = state.nodes().len();
         let mut part = StaticPart {
             verdict: vec![None; count],
@@ -521,7 +549,7 @@ impl Plugins {
             normalised: vec![],
         };
         for plugin in self.ask(&self.points.node_filters, |x| x.as_node_filters()) {
-            plugin.static_filter(state, class, &mut part);
+            plugin.static_filter(state, class, reasons, &mut part);
         }
         for plugin in self.ask(&self.points.node_scores, |x| x.as_node_scores()) {
             plugin.static_score(state, class, &mut part);

@@ -24,6 +24,9 @@ pub struct SetId(pub u16);
 /// Most reasons, and most sets of them, told apart.
 const MOST: usize = 60_000;
 
+/// Most reasons in the words of somebody outside.
+const MOST_TOLD: usize = 500;
+
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -42,6 +45,8 @@ pub struct ReasonTable {
     sets: Vec<SmallVec<[ReasonId; 2]>>,
     by_set: FxHashMap<SmallVec<[ReasonId; 2]>, SetId>,
     insufficient: Vec<Option<ReasonId>>,
+    /// Number of reasons in the words of somebody outside.
+    told: usize,
 }
 
 impl ReasonTable {
@@ -62,6 +67,17 @@ impl ReasonTable {
         });
         self.by_text.insert(key, id);
         id
+    }
+
+    /// Interns a reason in the words of somebody outside. A bounded number of them are told apart;
+    /// `otherwise` is for what is more.
+    pub fn intern_told(&mut self, text: &str, kind: ReasonKind, otherwise: ReasonId) -> ReasonId {
+        let is_known = self.by_text.contains_key(&(text.to_owned(), kind));
+        if !is_known && self.told >= MOST_TOLD {
+            return otherwise;
+        }
+        self.told += usize::from(!is_known);
+        self.intern(text, kind)
     }
 
     /// `Insufficient <resource>`.

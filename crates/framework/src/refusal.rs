@@ -21,6 +21,8 @@ pub enum Refusal {
     Overcommit(Overruns, u32),
     /// A ResourceQuota of the namespace leaves no room for its pods.
     NamespaceQuota(Box<QuotaRefusal>),
+    /// Somebody outside says no, or has not answered: in words.
+    Told(Box<str>),
     /// The plugin does not say.
     Unsaid,
 }
@@ -141,7 +143,11 @@ impl Refusal {
     pub fn overruns(&self) -> &[Overrun] {
         match self {
             Self::Quota(overruns) | Self::Overcommit(overruns, _) => overruns,
-            Self::NotOpen(_) | Self::Held(_) | Self::NamespaceQuota(_) | Self::Unsaid => &[],
+            Self::NotOpen(_)
+            | Self::Held(_)
+            | Self::NamespaceQuota(_)
+            | Self::Told(_)
+            | Self::Unsaid => &[],
         }
     }
 
@@ -162,6 +168,9 @@ impl Refusal {
                 )
                     .hash(&mut hasher);
             }
+        }
+        if let Self::Told(text) = self {
+            text.hash(&mut hasher);
         }
         if let Self::Held(fault) = self {
             fault.hash(&mut hasher);

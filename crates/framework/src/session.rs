@@ -150,7 +150,8 @@ impl<'a> Session<'a> {
         self.skip(job, Skip::Postponed);
     }
 
-    /// The jobs actions other than enqueue look at: group and queue exist, admitted, valid. Without
+    /// The jobs actions other than enqueue look at: group and queue exist, admitted, valid, and nobody outside
+    /// keeps them from having turns. Without
     /// `enqueue` waiting jobs are admitted here. Others are noted with the reason.
     pub fn active_jobs(&mut self, wanted: impl Fn(&State, JobIx) -> bool) -> Vec<JobIx> {
         self.awake_jobs()
@@ -180,10 +181,14 @@ impl<'a> Session<'a> {
             self.skip(ix, why);
             return false;
         }
-        match self.plugins.job_valid(self.state, ix) {
+        if let Err(invalid) = self.plugins.job_valid(self.state, ix) {
+            self.skip(ix, Skip::Invalid(invalid));
+            return false;
+        }
+        match self.plugins.job_consent(self.state, ix) {
             Ok(()) => true,
-            Err(invalid) => {
-                self.skip(ix, Skip::Invalid(invalid));
+            Err(refusal) => {
+                self.skip(ix, Skip::NoConsent(refusal));
                 false
             }
         }

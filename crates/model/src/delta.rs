@@ -1,5 +1,6 @@
 //! What can happen to the cluster, as the engine is told: one small typed change.
 
+use crate::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb};
 use crate::object::{
     AttachmentObject, BudgetObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
     DeviceClassObject, GroupObject, HyperNodeObject, NamespaceObject, NodeObject, NodeUsage,
@@ -117,6 +118,14 @@ pub enum Delta {
         /// How much is used.
         usage: Option<NodeUsage>,
     },
+    /// What an extender said. It counts until the next answer to the same question comes, or nobody needs
+    /// one any more.
+    ExtenderAnswer {
+        /// What it was asked.
+        question: ExtenderQuestion,
+        /// What it said.
+        answer: Box<ExtenderAnswer>,
+    },
     /// Whether a controller is at work that makes PodGroups for pods that name none: the sign of it
     /// for messages (`lease NAMESPACE/NAME`, `pod NAMESPACE/NAME`), or `None`.
     GroupController(Option<String>),
@@ -202,6 +211,9 @@ impl Delta {
     /// It concerns one pod or PodGroup, its job and its node: what it changes for others is told by what
     /// is listed as changed. Or it concerns something on which nobody sleeps.
     pub fn is_local(&self) -> bool {
+        if let Self::ExtenderAnswer { question, .. } = self {
+            return question.verb != ExtenderVerb::QueueOverused;
+        }
         matches!(
             self,
             Self::PodApply(_)

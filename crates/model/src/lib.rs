@@ -16,6 +16,7 @@ pub mod claim;
 pub mod delta;
 pub mod device;
 pub mod domains;
+pub mod extender;
 pub mod intern;
 pub mod ix;
 pub mod job;

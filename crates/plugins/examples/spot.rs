@@ -90,7 +90,13 @@ impl ClassSignature for Spot {
 }
 
 impl NodeFilters for Spot {
-    fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+    fn static_filter(
+        &self,
+        state: &State,
+        class: StaticClass<'_>,
+        _: &mut ReasonTable,
+        part: &mut StaticPart,
+    ) {
         if Self::is_protected(class) {
             for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
                 if is_spot(state, node) {
@@ -141,11 +147,11 @@ fn answers() -> Option<Vec<StaticPart>> {
         &pumice_conf::Enabled::default(),
     )]]);
     let class = Class::of(&state, state.task_by_uid("pod")?);
-    let with = |text: &str| {
+    let mut with = |text: &str| {
         let mut signature = Signature::default();
         signature.add(SPEC.name, text.to_owned());
         let class = Class::new(&state, class.key, Rc::new(signature));
-        plugins.static_part(&state, class.fixed())
+        plugins.static_part(&state, class.fixed(), &mut reasons)
     };
     Some(vec![with("protected"), with("")])
 }

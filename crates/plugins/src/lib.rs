@@ -7,6 +7,7 @@
 //!   nodes             predicates · nodeorder · binpack · nodegroup · resource-strategy-fit · tdm · usage · numa-aware
 //!   nodes of a job    task-topology · network-topology-aware
 //!   devices           deviceshare (the families of pumice-devices judge)
+//!   outside           extender
 //!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
 //! ```
 //!
@@ -23,6 +24,7 @@ pub mod conformance;
 mod deserving;
 pub mod deviceshare;
 pub mod drf;
+pub mod extender;
 pub mod gang;
 mod inter_pod_affinity;
 pub mod network_topology_aware;
@@ -51,6 +53,7 @@ use pumice_conf::{Arguments, Config, PluginConf, Value};
 use pumice_devices::Settings;
 use pumice_framework::plugins::Member;
 use pumice_framework::{Plugin, Plugins, ReasonTable};
+use pumice_model::extender::ExtenderSettings;
 
 pub use registry::{MANDATORY, PLUGINS, PluginEntry, SPECS, annotations_read};
 
@@ -82,15 +85,20 @@ pub fn device_settings(conf: &Config) -> Settings {
     build(conf, &mut ReasonTable::default()).device_settings()
 }
 
+/// Where the extender of a checked configuration is, if it is asked anything.
+pub fn extender_settings(conf: &Config) -> Option<ExtenderSettings> {
+    let settings = extender::settings(conf.plugin(extender::SPEC.name)?);
+    (!settings.verbs.is_empty()).then_some(settings)
+}
+
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.
 fn make(conf: &Config, plugin: &PluginConf, reasons: &mut ReasonTable) -> Option<Box<dyn Plugin>> {
     let entry = registry::find(&plugin.name)?;
-    let build = entry.build?;
     let plugin = PluginConf {
         arguments: arguments_of(entry, plugin, conf),
         ..plugin.clone()
     };
-    Some(build(&plugin, reasons))
+    Some((entry.build)(&plugin, reasons))
 }
 
 /// What a plugin reads: its own arguments, those of the entry of `configurations` that it has, and how often

@@ -256,7 +256,13 @@ impl ClassSignature for NodeGroup {
 }
 
 impl NodeFilters for NodeGroup {
-    fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+    fn static_filter(
+        &self,
+        state: &State,
+        class: StaticClass<'_>,
+        _: &mut ReasonTable,
+        part: &mut StaticPart,
+    ) {
         let Some(queue) = queue_of(state, class) else {
             return;
         };

@@ -199,7 +199,13 @@ impl NodeFilters for Predicates {
         volumes.or_else(|| claims::refusal(self.claims, class))
     }
 
-    fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+    fn static_filter(
+        &self,
+        state: &State,
+        class: StaticClass<'_>,
+        _: &mut ReasonTable,
+        part: &mut StaticPart,
+    ) {
         let rules = class.rules;
         let goes_anywhere = rules.node_selector.is_empty() && rules.node_affinity.is_none();
         let tolerates_cordon = tolerates_cordon(&rules.tolerations);

@@ -1,15 +1,15 @@
-//! The one list of plugins: every plugin of Volcano, and how it is made if it is built here.
+//! The one list of plugins: every plugin of Volcano, and how it is made.
 //!
-//! What a built plugin reads from the configuration stands in its module.
+//! What a plugin reads from the configuration stands in its module.
 
 use pumice_conf::{Config, PluginConf, PluginSpec};
 use pumice_framework::{Plugin, ReasonTable};
 
 use crate::deviceshare::DeviceShare;
 use crate::{
-    binpack, capacity, cdp, conformance, deviceshare, drf, gang, network_topology_aware, nodegroup,
-    nodeorder, numa_aware, overcommit, pdb, predicates, priority, proportion, rescheduling,
-    resource_strategy_fit, resourcequota, sla, task_topology, tdm, usage,
+    binpack, capacity, cdp, conformance, deviceshare, drf, extender, gang, network_topology_aware,
+    nodegroup, nodeorder, numa_aware, overcommit, pdb, predicates, priority, proportion,
+    rescheduling, resource_strategy_fit, resourcequota, sla, task_topology, tdm, usage,
 };
 
 /// Makes a plugin from its checked configuration; its filter reasons go into the table.
@@ -20,8 +20,8 @@ pub type Build = fn(&PluginConf, &mut ReasonTable) -> Box<dyn Plugin>;
 pub struct PluginEntry {
     /// Name, summary and arguments: what a configuration is checked against.
     pub spec: PluginSpec,
-    /// Makes it; none for a plugin that Volcano has and this version has not.
-    pub build: Option<Build>,
+    /// Makes it.
+    pub build: Build,
     /// Annotations of pods and PodGroups it asks for by key; no others are kept.
     pub annotations: &'static [&'static str],
     /// The entry of `configurations` whose arguments it gets beside its own.
@@ -29,14 +29,11 @@ pub struct PluginEntry {
 }
 
 impl PluginEntry {
-    /// A plugin that is built here.
+    /// A plugin.
     pub(crate) const fn new(spec: PluginSpec, build: Build) -> Self {
         Self {
-            spec: PluginSpec {
-                built: true,
-                ..spec
-            },
-            build: Some(build),
+            spec,
+            build,
             annotations: &[],
             configuration: None,
         }
@@ -56,21 +53,6 @@ impl PluginEntry {
         Self {
             configuration: Some(name),
             ..self
-        }
-    }
-
-    const fn not_built(name: &'static str, summary: &'static str) -> Self {
-        let spec = PluginSpec {
-            name,
-            summary,
-            built: false,
-            ..PluginSpec::PLAIN
-        };
-        Self {
-            spec,
-            build: None,
-            annotations: &[],
-            configuration: None,
         }
     }
 }
@@ -120,7 +102,7 @@ const LIST: [PluginEntry; 24] = [
     usage::ENTRY,
     rescheduling::ENTRY,
     cdp::ENTRY,
-    PluginEntry::not_built("extender", "Asks an HTTP service."),
+    extender::ENTRY,
 ];
 
 const fn specs() -> [PluginSpec; LIST.len()] {
@@ -150,8 +132,9 @@ pub fn find(name: &str) -> Option<&'static PluginEntry> {
 
 /// Whether another plugin of a configuration decides what this one would, which then is not asked.
 pub fn is_overruled(name: &str, conf: &Config) -> bool {
-    let built = PLUGINS.iter().filter(|entry| entry.build.is_some());
-    let mut named = built.filter(|entry| conf.plugin(entry.spec.name).is_some());
+    let mut named = PLUGINS
+        .iter()
+        .filter(|entry| conf.plugin(entry.spec.name).is_some());
     named.any(|entry| {
         let mut conflicts = entry.spec.conflicts.iter();
         conflicts.any(|conflict| conflict.overrules && conflict.with == name)

@@ -343,7 +343,13 @@ impl ClassSignature for Tdm {
 }
 
 impl NodeFilters for Tdm {
-    fn static_filter(&self, state: &State, class: StaticClass<'_>, part: &mut StaticPart) {
+    fn static_filter(
+        &self,
+        state: &State,
+        class: StaticClass<'_>,
+        _: &mut ReasonTable,
+        part: &mut StaticPart,
+    ) {
         let is_revocable = class.signature.of(SPEC.name) == self.signature;
         for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
             if zone_name(state, node).is_none() {

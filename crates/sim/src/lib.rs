@@ -16,6 +16,7 @@
 
 pub mod decode;
 pub mod device_plugin;
+mod extender;
 pub mod faults;
 pub mod manifest;
 pub mod problem;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A place in an input.
+/// A place in an input; without a file none in particular.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InputPlace {
     /// File name, or `stdin`.
@@ -15,6 +15,9 @@ pub struct InputPlace {
 
 impl fmt::Display for InputPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.file.is_empty() {
+            return Ok(());
+        }
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }
@@ -37,7 +40,10 @@ pub struct InputProblem {
 impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = if self.kept { "warning" } else { "error" };
-        write!(f, "{level}: {}: ", self.place)?;
+        write!(f, "{level}: ")?;
+        if !self.place.file.is_empty() {
+            write!(f, "{}: ", self.place)?;
+        }
         if !self.object.is_empty() {
             write!(f, "{}: ", self.object)?;
         }

@@ -1,12 +1,14 @@
 //! The simulation loop.
 
 use pumice_conf::Config;
+use pumice_devices::NodeReport;
 use pumice_devices::binding::{Sent, Sequences};
 use pumice_engine::{Decisions, Engine};
 use pumice_ingest::Options;
 use pumice_model::object::Pairs;
 use pumice_model::{Delta, DeviceNote, NoteAbout, State, TaskIx};
 
+use crate::extender;
 use crate::reader::{DeviceMap, InputObjects, InputSource};
 use crate::report::{BindLine, ClaimLine, EvictionLine, Ignored, ProblemLine, Report, VolumeLine};
 use crate::world::World;
@@ -82,20 +84,7 @@ pub fn simulate(
         world.make_all_job_pods(&settings.options);
     }
     world.run_claims();
-    for map in &input.device_maps {
-        engine.apply(Delta::DeviceConfig {
-            namespace: map.namespace.clone(),
-            name: map.name.clone(),
-            text: Some(map.text.clone()),
-        });
-    }
-    for report in &input.node_reports {
-        engine.apply(Delta::NodeReport {
-            node: report.node.clone(),
-            topic: report.topic.to_owned(),
-            text: Some(report.text.clone()),
-        });
-    }
+    tell_devices(&input.device_maps, &input.node_reports, &mut engine);
     world
         .take_deltas()
         .into_iter()
@@ -112,7 +101,8 @@ pub fn simulate(
             world.run_controllers(&settings.options, now_s);
             world.run_supplies();
         }
-        let news = world.take_deltas();
+        let mut news = world.take_deltas();
+        news.extend(extender::answers(&mut engine));
         let wakes = engine.plugins_wake_at_s();
         let goes_on = wakes.is_some_and(|at_s| at_s <= now_s.saturating_add(MAX_WAIT_S));
         if fixed_point && decisions.settled && news.is_empty() && !goes_on {
@@ -130,10 +120,29 @@ pub fn simulate(
         .map(|(kind, count)| Ignored { kind, count })
         .collect();
     problems.extend(world.doubtful_budgets());
+    problems.extend(engine.extender().map(extender::problem));
     let notes = engine.take_device_notes().into_iter();
     problems.extend(notes.map(|note| device_problem(note, &world, &input.device_maps)));
     report.problems = problems.iter().map(problem_line).collect();
     (report, problems)
+}
+
+/// What ConfigMaps tell of devices.
+fn tell_devices(maps: &[DeviceMap], reports: &[NodeReport], engine: &mut Engine) {
+    for map in maps {
+        engine.apply(Delta::DeviceConfig {
+            namespace: map.namespace.clone(),
+            name: map.name.clone(),
+            text: Some(map.text.clone()),
+        });
+    }
+    for report in reports {
+        engine.apply(Delta::NodeReport {
+            node: report.node.clone(),
+            topic: report.topic.to_owned(),
+            text: Some(report.text.clone()),
+        });
+    }
 }
 
 /// Writes the decisions of a cycle to the world and the report.

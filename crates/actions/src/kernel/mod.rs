@@ -390,9 +390,9 @@ impl Kernel {
         class: &Class,
         signature: classes::SignatureIx,
     ) -> Rc<StaticPart> {
-        let (shard, effort) = (self.other_shard, &mut self.effort);
-        let parts = &mut self.static_parts;
-        parts.of(state, plugins, class, signature, shard, effort)
+        let reasons = (&mut self.reasons, self.other_shard);
+        let (parts, effort) = (&mut self.static_parts, &mut self.effort);
+        parts.of(state, plugins, class, signature, reasons, effort)
     }
 
     /// Why a task may not be on a node, for what the node's object says, whatever is on it.

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use pumice_framework::points::StaticPart;
-use pumice_framework::{Class, Plugins, ReasonId};
+use pumice_framework::{Class, Plugins, ReasonId, ReasonTable};
 use pumice_model::State;
 use rustc_hash::FxHashMap;
 
@@ -34,7 +34,7 @@ impl StaticParts {
         plugins: &Plugins,
         class: &Class,
         signature: SignatureIx,
-        other_shard: ReasonId,
+        (reasons, other_shard): (&mut ReasonTable, ReasonId),
         effort: &mut u64,
     ) -> Rc<StaticPart> {
         self.stay_within_budget(state.nodes().len());
@@ -42,7 +42,7 @@ impl StaticParts {
         let part = self.parts.entry((rules, signature)).or_insert_with(|| {
             let tests = UNITS_PER_RULE * (1 + class.rules.size() as u64);
             *effort += tests * state.nodes().len() as u64;
-            let mut part = plugins.static_part(state, class.fixed());
+            let mut part = plugins.static_part(state, class.fixed(), reasons);
             shard::overlay(state, other_shard, &mut part);
             Rc::new(part)
         });

@@ -323,6 +323,11 @@ impl Metrics {
         set(&self.families.config_warnings, &[], count as f64);
     }
 
+    /// Whether the extender is asked, or there is none.
+    pub fn extender_up(&self, up: bool) {
+        set(&self.families.extender_up, &[], f64::from(u8::from(up)));
+    }
+
     /// Whether the source of node usage answered last, or there is none.
     pub fn usage_source_up(&self, up: bool) {
         set(&self.families.usage_source_up, &[], f64::from(u8::from(up)));

@@ -289,6 +289,8 @@ families! {
         "1 when the source of node usage answered last, or none is configured; 0 when it did not.";
     usage_nodes: gauge "pumice_node_usage_nodes" []
         "Nodes whose use the source told when it answered last.";
+    extender_up: gauge "pumice_extender_up" []
+        "1 when the extender is asked, or none is configured; 0 while it is left alone after failures.";
     config_info: gauge "pumice_config_info" ["hash"]
         "Always 1; the label is the hash of the configuration in use.";
     config_reloads: counter "pumice_config_reloads_total" ["result"]

@@ -253,6 +253,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.write("bind", "ok", 0.001);
     metrics.config_valid(true);
     metrics.config_warnings(1);
+    metrics.extender_up(true);
     metrics.usage_source_up(true);
     metrics.usage_nodes(1);
     metrics.config_in_use("00");

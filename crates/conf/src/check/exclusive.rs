@@ -20,7 +20,7 @@ pub(super) fn check(
 }
 
 /// The entry of a key that counts: the last one.
-fn entry<'n, 'a>(node: &'n YamlNode<'a>, name: &str) -> Option<&'n MapEntry<'a>> {
+pub(super) fn entry<'n, 'a>(node: &'n YamlNode<'a>, name: &str) -> Option<&'n MapEntry<'a>> {
     let mut entries = node.entries()?.iter();
     entries.rfind(|entry| entry.key.text() == Some(name))
 }

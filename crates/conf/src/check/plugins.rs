@@ -183,6 +183,7 @@ fn read_plugin(
                         let read =
                             read_arguments(field.value, spec.name, spec.args, registry, found);
                         super::exclusive::check(spec.exclusive, field.value, &read, found);
+                        super::needed::check(spec, field.value, &read, found);
                         read
                     }
                     None => super::values::read_free_arguments(field.value, found),

@@ -116,6 +116,7 @@ fn read_value(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Op
             check_text_maps(field, most, example, found);
             return free_value(field.value, found);
         }
+        ArgKind::Texts if !field.value.is_null() => return read_texts(field, spec, found),
         _ => {}
     }
     let scalar = match resolve(field.value) {
@@ -232,6 +233,22 @@ fn read_maps(
     Some(Value::List(maps))
 }
 
+/// A list of texts.
+fn read_texts(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
+    let Some(items) = field.value.items() else {
+        return report_kind(field, spec, found);
+    };
+    for item in items {
+        if !matches!(resolve(item), Some(Ok(Scalar::Str(_)))) {
+            let (name, what) = (shorten(field.name), item.describe());
+            let message = format!("an entry of `{name}` must be a string, not {what}");
+            let finding = found.error("E0301-wrong-type", item, message);
+            finding.help("put it into quotes");
+        }
+    }
+    free_value(field.value, found)
+}
+
 fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> Option<Value> {
     let expected = spec.kind.phrase();
     let message = format!(
@@ -254,6 +271,7 @@ fn report_kind(field: &Field<'_, '_>, spec: &ArgSpec, found: &mut Findings) -> O
         (ArgKind::Map(_), _) => "{}".to_owned(),
         (ArgKind::Maps(_), _) => "[{}]".to_owned(),
         (ArgKind::TextMaps { example, .. }, _) => format!("[{{{example}}}]"),
+        (ArgKind::Texts, _) => "[text]".to_owned(),
         (ArgKind::Str | ArgKind::Any, _) => "text".to_owned(),
     };
     let help = format!("write it as in `{}: {example}`", shorten(field.name));

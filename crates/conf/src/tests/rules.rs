@@ -3,7 +3,10 @@
 use expect_test::{Expect, expect};
 
 use super::with_arguments;
-use crate::{ActionSpec, Arg, ExclusiveSwitches, OneOf, PluginSpec, Registry, TextMaps, parse};
+use crate::{
+    ActionSpec, Arg, ExclusiveSwitches, NeededArgument, OneOf, PluginSpec, Registry, Text,
+    TextMaps, Texts, parse,
+};
 
 const MEMORY: Arg<bool> = Arg::switch("share.Memory", false, "");
 const NUMBER: Arg<bool> = Arg::switch("share.Number", false, "");
@@ -16,10 +19,30 @@ const POLICY: Arg<OneOf> = Arg::choice(
 );
 const MAPS: Arg<TextMaps> = Arg::text_maps("share.Maps", 2, "team: blue", "");
 
+const URL: Arg<Text> = Arg::text("share.Url", "", "");
+const VERB: Arg<Text> = Arg::text("share.Verb", "", "");
+const LATER: Arg<Text> = Arg::text("share.Later", "", "");
+const NAMES: Arg<Texts> = Arg::texts("share.Names", "");
+
 const REGISTRY: Registry = Registry {
     plugins: &[PluginSpec {
         name: "share",
-        args: &[MEMORY.spec(), NUMBER.spec(), POLICY.spec(), MAPS.spec()],
+        args: &[
+            MEMORY.spec(),
+            NUMBER.spec(),
+            POLICY.spec(),
+            MAPS.spec(),
+            URL.spec(),
+            VERB.spec(),
+            LATER.spec(),
+            NAMES.spec(),
+        ],
+        needed: &[NeededArgument {
+            name: URL.name(),
+            example: "http://there",
+            by: &[VERB.name()],
+        }],
+        absent: &[LATER.name()],
         exclusive: &[ExclusiveSwitches {
             one: MEMORY.name(),
             other: NUMBER.name(),
@@ -55,6 +78,18 @@ fn arguments_are_checked_against_the_rules_of_their_plugin() {
             "share.Number: on\nshare.Policy: spread\nshare.Memory: yes",
             &["E0306 8:7"],
         ),
+        ("share.Verb: ask", &["E0313 6:7"]),
+        ("share.Url: \"\"\nshare.Verb: ask", &["E0313 7:7"]),
+        ("share.Url:\nshare.Verb: ask", &["E0313 7:7"]),
+        ("share.Url: {}\nshare.Verb: ask", &["E0301 6:18"]),
+        ("share.Url: http://here\nshare.Verb: ask", &[]),
+        ("share.Verb: \"\"", &[]),
+        ("share.Later: now", &["E0312 6:7"]),
+        ("share.Later: \"\"", &[]),
+        ("share.Names: [a, b]", &[]),
+        ("share.Names: []", &[]),
+        ("share.Names: a", &["E0301 6:20"]),
+        ("share.Names: [a, {b: c}, 1]", &["E0301 6:24", "E0301 6:32"]),
         ("share.Policy: spread", &[]),
         ("share.Policy: \"\"", &[]),
         ("share.Policy:", &[]),

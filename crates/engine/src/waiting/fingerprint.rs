@@ -175,7 +175,9 @@ impl Engine {
         let which = Fingerprint::of((MessageKind::NotTried, std::mem::discriminant(skip), queue));
         match skip {
             Skip::Unserved(why) => which.and(Fingerprint::of(why)),
-            Skip::NotEnqueued(refusal) => which.and(Fingerprint::of_refusal(refusal)),
+            Skip::NotEnqueued(refusal)
+            | Skip::NoConsent(refusal)
+            | Skip::QueueHeldBack(refusal) => which.and(Fingerprint::of_refusal(refusal)),
             // The reason says which rule it is, the message counts pods.
             Skip::Invalid(invalid) => {
                 which.and(Fingerprint::of(invalid.reason).with(&invalid.message))

@@ -117,6 +117,7 @@ fn class_of_untried(skip: &Skip) -> &'static str {
         Skip::NotEnqueued(_) => "not-admitted",
         Skip::Invalid(_) => "gang-incomplete",
         Skip::Overused(_) => "queue-overused",
+        Skip::NoConsent(_) | Skip::QueueHeldBack(_) => "extender",
         Skip::Postponed => "postponed",
     }
 }

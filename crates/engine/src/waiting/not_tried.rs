@@ -32,6 +32,13 @@ impl Engine {
             }
             Skip::Invalid(invalid) => invalid.message.clone(),
             Skip::Overused(overruns) => self.overused_text(ix, overruns),
+            Skip::NoConsent(refusal) => {
+                format!("{key} has no turn: {}", self.refusal_text(ix, refusal))
+            }
+            Skip::QueueHeldBack(refusal) => format!(
+                "queue \"{queue}\" of {key} has no turn: {}",
+                self.refusal_text(ix, refusal)
+            ),
             Skip::Postponed => format!(
                 "{key} goes on in the next cycle: more work was to be done in this one than the \
                  limit (--job-work-limit) allows"

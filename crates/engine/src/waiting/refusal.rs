@@ -21,6 +21,7 @@ impl Engine {
             }
             Refusal::NamespaceQuota(refusal) => namespace_quota(refusal),
             Refusal::Held(fault) => fault.text(&self.state),
+            Refusal::Told(text) => text.to_string(),
             Refusal::Unsaid => "refused by a queue plugin".to_owned(),
             Refusal::Overcommit(overruns, factor) => {
                 let factor = f64::from(*factor) / 1000.0;

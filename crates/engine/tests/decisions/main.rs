@@ -10,6 +10,7 @@ mod company;
 mod conditions;
 mod device_changes;
 mod devices;
+mod extender;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;

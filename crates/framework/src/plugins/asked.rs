@@ -40,6 +40,8 @@ pub(super) struct Points {
     pub(super) bind_steps: PluginsOfPoint,
     pub(super) queue_views: PluginsOfPoint,
     pub(super) job_shares: PluginsOfPoint,
+    pub(super) job_consent: PluginsOfPoint,
+    pub(super) questions: PluginsOfPoint,
 }
 
 impl Points {
@@ -90,6 +92,8 @@ impl Points {
             bind_steps: who(|p| p.as_bind_steps().is_some(), |on| on.predicate),
             queue_views: who(|p| p.as_queue_views().is_some(), |_| true),
             job_shares: who(|p| p.as_job_shares().is_some(), |_| true),
+            job_consent: who(|p| p.as_job_consent().is_some(), |on| on.job_ready),
+            questions: who(|p| p.as_extender_questions().is_some(), |_| true),
         }
     }
 }

@@ -15,7 +15,7 @@ use pumice_model::{LoadMoment, State};
 
 use super::class::{Class, StaticClass};
 use super::score::StaticPart;
-use crate::reason::ReasonId;
+use crate::reason::{ReasonId, ReasonTable};
 
 /// A plugin's filters on one node.
 pub trait NodeFilters {
@@ -25,7 +25,16 @@ pub trait NodeFilters {
     }
 
     /// Adds verdicts that depend on node objects alone to `part.verdict` (the first reason stays).
-    fn static_filter(&self, _state: &State, _class: StaticClass<'_>, _part: &mut StaticPart) {}
+    /// Reasons that are known beforehand are in the table since the plugin was made; others go into it
+    /// here.
+    fn static_filter(
+        &self,
+        _state: &State,
+        _class: StaticClass<'_>,
+        _reasons: &mut ReasonTable,
+        _part: &mut StaticPart,
+    ) {
+    }
 
     /// Filters on node load, in the order they are to be asked.
     fn node_filters(&self, _state: &State, _class: &Class) -> Vec<Box<dyn NodeFilter>> {

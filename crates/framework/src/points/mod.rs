@@ -6,6 +6,7 @@
 //! | [`order`] | job, queue, task and sub-job order | – | not at all |
 //! | [`vote`] | ready, pipelined, valid, starving | – | not at all |
 //! | [`queue`] | admission, overused, allocatable | – | not at all |
+//! | [`consent`] | whether a job may have turns, what an extender is to be asked | – | not at all |
 //! | [`class`] | what classes of tasks are told apart by | the task | until the next task is asked for |
 //! | [`filter`], [`score`] | *static*: the node object alone | a node | until nodes change, for all tasks with the same rules and signature |
 //! | | *node*: the node's load | a node | until the node is touched |
@@ -34,6 +35,7 @@
 pub mod bind;
 pub mod candidates;
 pub mod class;
+pub mod consent;
 pub mod domain;
 pub mod filter;
 pub mod ledger;
@@ -48,6 +50,7 @@ pub mod vote;
 pub use bind::BindSteps;
 pub use candidates::{CandidateScore, CandidateScores};
 pub use class::{Class, ClassKey, ClassSignature, Signature, StaticClass};
+pub use consent::{ExtenderQuestions, JobConsent, NeededAnswer};
 pub use domain::{Cell, ChangedDomains, Counting, DomainFilter, DomainFilters, KeySet};
 pub use filter::{NodeFilter, NodeFilters};
 pub use ledger::{LedgerCheck, Ledgers, ReasonDetail};

@@ -31,6 +31,11 @@ pub trait Overused {
     /// The queue has at least all it deserves.
     fn overused(&self, state: &State, queue: QueueIx) -> bool;
 
+    /// Why, where that is not for what the queue holds.
+    fn overused_refusal(&self, _state: &State, _queue: QueueIx) -> Option<Refusal> {
+        None
+    }
+
     /// A queue that is overused stays so however much is placed.
     fn is_lasting(&self) -> bool {
         false

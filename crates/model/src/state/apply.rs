@@ -44,6 +44,7 @@ impl State {
             } => self.set_device_config(&namespace, &name, text),
             Delta::NodeReport { node, topic, text } => self.set_node_report(node, topic, text),
             Delta::NodeUsage { node, usage } => self.set_usage(&node, usage),
+            Delta::ExtenderAnswer { question, answer } => self.set_answer(question, *answer),
             Delta::PodHeld {
                 uid,
                 message,

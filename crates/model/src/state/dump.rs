@@ -79,6 +79,11 @@ impl State {
         for ix in tasks {
             self.dump_task(ix, &mut out);
         }
+        let answers = self.extender_answers().all();
+        out.extend(answers.map(|(question, answer)| Delta::ExtenderAnswer {
+            question: question.clone(),
+            answer: Box::new(answer.clone()),
+        }));
         out
     }
 

@@ -2,6 +2,7 @@
 
 mod account;
 mod allowances;
+mod answers;
 mod apply;
 mod awaiting;
 mod changes;
@@ -26,6 +27,7 @@ use slab::Slab;
 
 use crate::claim::ResourceClaims;
 use crate::device::DeviceTable;
+use crate::extender::ExtenderAnswers;
 use crate::intern::{Interner, Sym};
 use crate::ix::{AppearanceIx, CounterIx, JobIx, QueueIx, RulesIx, TaskIx};
 use crate::job::{Job, Origin, RoleCount};
@@ -74,6 +76,8 @@ pub struct State {
     resource_claims: ResourceClaims,
     /// What pods ask of shared devices.
     devices: DeviceTable,
+    /// What an extender said.
+    answers: ExtenderAnswers,
     /// What nodes tell of their CPUs, by node name.
     numatopologies: FxHashMap<String, NumatopologyObject>,
     /// CPUs of some node are to be chosen anew.
@@ -130,6 +134,7 @@ impl State {
             volumes: Volumes::default(),
             resource_claims: ResourceClaims::default(),
             devices,
+            answers: ExtenderAnswers::default(),
             numatopologies: FxHashMap::default(),
             cpus_stale: false,
             cpu_requests: FxHashSet::default(),

@@ -28,7 +28,12 @@ fn static_verdicts(state: &State, off: &[Arg<bool>]) -> Vec<Option<String>> {
         verdict: vec![None; count],
         ..StaticPart::default()
     };
-    plugin.static_filter(state, class(state, "x").fixed(), &mut part);
+    plugin.static_filter(
+        state,
+        class(state, "x").fixed(),
+        &mut ReasonTable::default(),
+        &mut part,
+    );
     part.verdict
         .iter()
         .map(|id| id.map(|id| table.reason(id).text.clone()))

@@ -198,7 +198,7 @@ fn verdicts(plugin: &Tdm, reasons: &ReasonTable, state: &State, uid: &str) -> Ve
         score: vec![0; state.nodes().len()],
         normalised: Vec::new(),
     };
-    plugin.static_filter(state, class.fixed(), &mut part);
+    plugin.static_filter(state, class.fixed(), &mut ReasonTable::default(), &mut part);
     plugin.static_score(state, class.fixed(), &mut part);
     let verdicts = part.verdict.iter().zip(&part.score);
     let text = |(verdict, score): (&Option<ReasonId>, &i64)| match verdict {

@@ -161,6 +161,8 @@ impl Process {
 
     fn carry_out(&mut self, effect: Effect, world: &mut FaultWorld<'_>) -> Result<(), Broken> {
         match effect {
+            // No extender is configured.
+            Effect::Ask(_) => {}
             Effect::Write(write) => {
                 match &write {
                     Write::Bind(request) => {

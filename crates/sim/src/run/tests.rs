@@ -72,6 +72,16 @@ fn run(text: &str, mode: Mode) -> Report {
 }
 
 fn run_under(config: &Config, text: &str, mode: Mode) -> Report {
+    let (report, problems) = run_with_problems(config, text, mode);
+    assert!(problems.is_empty(), "{problems:?}");
+    report
+}
+
+fn run_with_problems(
+    config: &Config,
+    text: &str,
+    mode: Mode,
+) -> (Report, Vec<crate::InputProblem>) {
     let source = InputSource {
         name: "f".to_owned(),
         bytes: text.as_bytes().to_vec(),
@@ -79,9 +89,7 @@ fn run_under(config: &Config, text: &str, mode: Mode) -> Report {
     let mut input = InputObjects::default();
     input.read(&source).expect("text");
     let settings = settings(mode);
-    let (report, problems) = simulate(config, input, &[source], &settings, |_, _| {});
-    assert!(problems.is_empty(), "{problems:?}");
-    report
+    simulate(config, input, &[source], &settings, |_, _| {})
 }
 
 /// Binds, phase of the first PodGroup, phase of the first Job, pods pipelined.
@@ -366,5 +374,34 @@ fn with_cycles_an_evicted_pod_is_terminating_and_who_it_goes_for_waits_on_its_no
             .map(|line| (&*line.pod, &*line.node))
             .collect();
         assert_eq!(waits, [("default/new-main-0", "n1")]);
+    }
+}
+
+#[test]
+fn an_extender_is_asked_by_nobody_and_only_one_that_is_ignorable_lets_pods_go_on() {
+    for (ignorable, binds, says) in [
+        (false, 0, "what it has a word on waits"),
+        (true, 2, "all goes on as if it agreed"),
+    ] {
+        let extender = format!(
+            "\n  - name: extender\n    arguments: {{extender.urlPrefix: 'http://ext', \
+             extender.predicateVerb: p, extender.jobReadyVerb: r, extender.ignorable: {ignorable}}}\n"
+        );
+        let text = format!("{}{extender}", DEFAULT_CONF.trim_end());
+        let config = parse(&text, &pumice_engine::REGISTRY)
+            .config
+            .expect("valid");
+        let input = format!("{NODE}{JOB}");
+        let (report, problems) = run_with_problems(&config, &input, Mode::FixedPoint);
+        assert_eq!(report.binds.len(), binds);
+        let [problem] = &problems[..] else {
+            panic!("{problems:?}")
+        };
+        let line = format!(
+            "warning: plugin extender: nobody asks the extender at http://ext in a simulation: {says}"
+        );
+        assert!(problem.to_string().starts_with(&line), "{problem}");
+        let pending = &report.pending;
+        assert_eq!(pending.is_empty(), ignorable);
     }
 }

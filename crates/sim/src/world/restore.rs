@@ -44,6 +44,7 @@ impl World {
             | Delta::NodeReport { .. }
             | Delta::NodeUsage { .. }
             | Delta::GroupController(_)
+            | Delta::ExtenderAnswer { .. }
             | Delta::BudgetApply(_)
             | Delta::QuotaApply(_)
             | Delta::HyperNodeApply(_)

@@ -1,0 +1,518 @@
+//! Extenders as they are, and as they should not be, on loopback.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use pumice_model::TaskStatus;
+use pumice_model::extender::{
+    ExtenderQuestion, QuestionAbout, QuestionSheet, ToldJob, ToldNode, ToldPod,
+};
+use pumice_model::object::{GroupPhase, NodeObject, QueueObject};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+
+use super::*;
+
+/// A request as it came in.
+#[derive(Clone, Debug)]
+struct Heard {
+    line: String,
+    media: String,
+    body: Value,
+}
+
+/// What to do with a request.
+#[derive(Clone)]
+enum Reply {
+    Text(u16, String),
+    /// Never.
+    Silence,
+    /// Spaces, for as long as somebody reads.
+    Endless,
+    /// The connection is cut in the middle of the answer.
+    Half,
+}
+
+type Replies = Arc<dyn Fn(&Heard) -> Reply + Send + Sync>;
+
+/// An extender that answers as it is told. Runs until the runtime ends.
+struct StandIn {
+    address: SocketAddr,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl StandIn {
+    async fn start(replies: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (log, replies): (_, Replies) = (Arc::clone(&heard), Arc::new(replies));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (log, replies) = (Arc::clone(&log), Arc::clone(&replies));
+                // Who has gone away hears nothing.
+                tokio::spawn(async move { serve(stream, &log, &replies).await });
+            }
+        });
+        Self { address, heard }
+    }
+
+    fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    fn settings(&self) -> ExtenderSettings {
+        let verbs = ExtenderVerb::ALL.map(|verb| (verb, format!("v/{}", verb.name())));
+        ExtenderSettings {
+            url_prefix: format!("http://{}/base", self.address),
+            timeout_ms: 300,
+            verbs: verbs.into(),
+            ignorable: false,
+            managed_resources: None,
+        }
+    }
+
+    fn client(&self) -> ExtenderClient {
+        ExtenderClient::new(&self.settings(), "tests").expect("a client")
+    }
+
+    /// What a client that has asked nothing before is answered.
+    async fn ask(&self, verb: ExtenderVerb) -> ExtenderAnswer {
+        let nodes = NodeTexts::default().renewed(&[node("n1"), node("n2")]);
+        self.client().ask(&asked(verb), &nodes).await
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    log: &Mutex<Vec<Heard>>,
+    replies: &Replies,
+) -> std::io::Result<()> {
+    loop {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await?);
+        }
+        let head = String::from_utf8_lossy(&head).to_lowercase();
+        let header = |name: &str| {
+            let line = head.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        let length: usize = header("content-length:").parse().expect("a length");
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await?;
+        let heard = Heard {
+            line: head.lines().next().unwrap_or_default().to_owned(),
+            media: header("content-type:"),
+            body: serde_json::from_slice(&body).expect("JSON"),
+        };
+        let reply = replies(&heard);
+        log.lock().unwrap().push(heard);
+        match reply {
+            Reply::Text(status, text) => {
+                let length = text.len();
+                let answer =
+                    format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{text}");
+                stream.write_all(answer.as_bytes()).await?;
+            }
+            Reply::Silence => std::future::pending().await,
+            Reply::Endless => {
+                stream
+                    .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+                    .await?;
+                loop {
+                    stream.write_all(&[b' '; 1 << 16]).await?;
+                }
+            }
+            Reply::Half => {
+                stream
+                    .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")
+                    .await?;
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn ok(answer: Value) -> Reply {
+    Reply::Text(200, answer.to_string())
+}
+
+fn pod(name: &str) -> ToldPod {
+    ToldPod {
+        uid: name.to_owned(),
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+        job: "ns/g".to_owned(),
+        role: "worker".to_owned(),
+        request: vec![
+            ("cpu".to_owned(), 1500),
+            ("memory".to_owned(), 1 << 30),
+            ("pods".to_owned(), 1),
+            ("x.com/gpu".to_owned(), 2000),
+        ],
+        node: None,
+        status: TaskStatus::Pending,
+        priority: 7,
+        priority_class: "high".to_owned(),
+        preemptable: true,
+        best_effort: false,
+        gated: false,
+        labels: vec![("app".to_owned(), "a".to_owned())],
+        annotations: vec![("k".to_owned(), "v".to_owned())],
+        created_s: 1_000_000_000,
+        node_selector: vec![("disk".to_owned(), "ssd".to_owned())],
+    }
+}
+
+fn node(name: &str) -> Arc<ToldNode> {
+    let cpu = |milli: i64| vec![("cpu".to_owned(), milli)];
+    Arc::new(ToldNode {
+        object: NodeObject {
+            name: name.to_owned(),
+            labels: vec![("zone".to_owned(), "z".to_owned())],
+            allocatable: cpu(4000),
+            ..NodeObject::default()
+        },
+        idle: cpu(1000),
+        used: cpu(3000),
+        releasing: cpu(500),
+        total: cpu(4000),
+        pods: vec![ToldPod {
+            node: Some(name.to_owned()),
+            status: TaskStatus::Running,
+            ..pod("on-it")
+        }],
+    })
+}
+
+fn job() -> ToldJob {
+    ToldJob {
+        key: "ns/g".to_owned(),
+        uid: "u".to_owned(),
+        namespace: "ns".to_owned(),
+        name: "g".to_owned(),
+        queue: "q".to_owned(),
+        priority: 3,
+        min_available: 2,
+        role_minima: vec![("worker".to_owned(), 2)],
+        min_resources: Some(vec![("cpu".to_owned(), 2500)]),
+        phase: GroupPhase::Inqueue,
+        allocated: Vec::new(),
+        total: vec![("cpu".to_owned(), 3000)],
+        created_s: 1_000_000_000,
+        pods: vec![pod("a")],
+    }
+}
+
+fn asked(verb: ExtenderVerb) -> StandingQuestion {
+    let about = match verb {
+        ExtenderVerb::QueueOverused => QuestionAbout::Queue(Box::new(QueueObject {
+            name: "q".to_owned(),
+            weight: 5,
+            ..QueueObject::default()
+        })),
+        ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
+            QuestionAbout::Job(Box::new(job()))
+        }
+        ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
+            QuestionAbout::Pod(Box::new(pod("a")))
+        }
+    };
+    StandingQuestion {
+        question: ExtenderQuestion {
+            verb,
+            subject: "it".to_owned(),
+        },
+        about: Arc::new(about),
+        is_answered: false,
+    }
+}
+
+/// What is behind a JSON pointer of a request.
+fn at<'a>(heard: &'a Heard, pointer: &str) -> &'a Value {
+    let found = heard.body.pointer(pointer);
+    found.unwrap_or_else(|| panic!("no {pointer} in {:#}", heard.body))
+}
+
+#[tokio::test]
+async fn a_pod_is_asked_about_node_by_node() {
+    let server = StandIn::start(|heard| match at(heard, "/node/Name") == "n1" {
+        true => ok(json!({"status": "", "code": 0})),
+        false => ok(json!({"status": "too\n old", "code": 3})),
+    })
+    .await;
+    let expected = ExtenderAnswer::Nodes(vec![
+        ("n1".to_owned(), NodeWord::Fits),
+        ("n2".to_owned(), NodeWord::Refused("too old".to_owned())),
+    ]);
+    assert_eq!(server.ask(ExtenderVerb::Predicate).await, expected);
+    let heard = server.heard();
+    assert_eq!(heard.len(), 2);
+    assert_eq!(heard[0].line, "post /base/v/predicate http/1.1");
+    assert_eq!(heard[0].media, "application/json");
+}
+
+#[tokio::test]
+async fn messages_have_volcanos_shape() {
+    let server = StandIn::start(|_| ok(json!({"nodeScore": {}}))).await;
+    let _ = server.ask(ExtenderVerb::Prioritize).await;
+    let _ = server.ask(ExtenderVerb::JobReady).await;
+    let _ = server.ask(ExtenderVerb::QueueOverused).await;
+    let heard = server.heard();
+    let [pod, job, queue] = &heard[..] else {
+        panic!("{heard:?}")
+    };
+    for (heard, pointer, expected) in [
+        (pod, "/task/UID", json!("a")),
+        (pod, "/task/Job", json!("ns/g")),
+        (pod, "/task/TaskRole", json!("worker")),
+        (pod, "/task/Status", json!(1)),
+        (pod, "/task/Resreq/MilliCPU", json!(1500.0)),
+        (pod, "/task/Resreq/MaxTaskNum", json!(1)),
+        (
+            pod,
+            "/task/Resreq/ScalarResources",
+            json!({"pods": 1.0, "x.com/gpu": 2000.0}),
+        ),
+        (pod, "/task/Pod/metadata/labels/app", json!("a")),
+        (
+            pod,
+            "/task/Pod/metadata/creationTimestamp",
+            json!("2001-09-09T01:46:40Z"),
+        ),
+        (pod, "/task/Pod/spec/nodeSelector/disk", json!("ssd")),
+        (pod, "/nodes/1/Name", json!("n2")),
+        (pod, "/nodes/1/Idle/MilliCPU", json!(1000.0)),
+        (pod, "/nodes/1/Tasks/on-it/Status", json!(32)),
+        (pod, "/nodes/1/Tasks/on-it/NodeName", json!("n2")),
+        (pod, "/nodes/1/Node/status/allocatable/cpu", json!("4")),
+        (job, "/job/UID", json!("ns/g")),
+        (job, "/job/MinAvailable", json!(2)),
+        (job, "/job/TaskStatusIndex/1/a/Name", json!("a")),
+        (job, "/job/PodGroup/spec/minResources/cpu", json!("2500m")),
+        (job, "/job/PodGroup/status/phase", json!("Inqueue")),
+        (queue, "/queue/Weight", json!(5)),
+        (queue, "/queue/Queue/metadata/name", json!("q")),
+    ] {
+        assert_eq!(*at(heard, pointer), expected, "{pointer}");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_read_verb_by_verb() {
+    let scores = ExtenderAnswer::Scores(vec![("n1".to_owned(), 1.5), ("n2".to_owned(), -2.0)]);
+    let error = |text: &str| ExtenderAnswer::Error(text.to_owned());
+    use ExtenderVerb::{JobEnqueueable, JobReady, Prioritize, QueueOverused};
+    for (verb, answer, expected) in [
+        (
+            Prioritize,
+            json!({"nodeScore": {"n2": -2, "n1": 1.5}}),
+            scores,
+        ),
+        (
+            Prioritize,
+            json!({"nodeScore": null}),
+            error("it gives no scores"),
+        ),
+        (
+            Prioritize,
+            json!({"nodeScore": {"n1": 1}, "errorMessage": "no"}),
+            error("no"),
+        ),
+        (
+            JobEnqueueable,
+            json!({"status": 1}),
+            ExtenderAnswer::Vote(1),
+        ),
+        (
+            JobEnqueueable,
+            json!({"status": -1}),
+            ExtenderAnswer::Vote(-1),
+        ),
+        (JobEnqueueable, json!({}), ExtenderAnswer::Vote(0)),
+        (
+            JobReady,
+            json!({"status": true}),
+            ExtenderAnswer::Flag(true),
+        ),
+        (JobReady, json!({}), ExtenderAnswer::Flag(false)),
+        (
+            QueueOverused,
+            json!({"overused": true}),
+            ExtenderAnswer::Flag(true),
+        ),
+    ] {
+        let text = answer.to_string();
+        let server = StandIn::start(move |_| ok(answer.clone())).await;
+        assert_eq!(server.ask(verb).await, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_a_failure_in_words() {
+    use ExtenderVerb::{JobReady, Predicate, Prioritize};
+    let text = |text: &str| Reply::Text(200, text.to_owned());
+    for (verb, reply, says) in [
+        (JobReady, Reply::Silence, "no answer within 300ms"),
+        (JobReady, Reply::Endless, "its answer is longer than 10 MiB"),
+        (JobReady, Reply::Half, "its answer"),
+        (
+            JobReady,
+            Reply::Text(500, "{}".to_owned()),
+            "HTTP status 500",
+        ),
+        (JobReady, Reply::Text(204, String::new()), "HTTP status 204"),
+        (JobReady, text(""), "its answer cannot be read"),
+        (JobReady, text("<html>"), "its answer cannot be read"),
+        (JobReady, text("null"), "its answer cannot be read"),
+        (
+            JobReady,
+            text("{\"status\": \"yes\"}"),
+            "its answer cannot be read",
+        ),
+        (
+            Prioritize,
+            text("{\"nodeScore\": {\"n1\": 1e13}}"),
+            "its score of node n1 is 1e13",
+        ),
+        (
+            Prioritize,
+            text("{\"nodeScore\": {\"n1\": 1e999}}"),
+            "its answer cannot be read",
+        ),
+        (
+            Prioritize,
+            text("{\"nodeScore\": {\"n1\": \"NaN\"}}"),
+            "its answer cannot be read",
+        ),
+        (Predicate, text("[]"), "its answer cannot be read"),
+    ] {
+        let server = StandIn::start(move |_| reply.clone()).await;
+        let why = match server.ask(verb).await {
+            ExtenderAnswer::Failed(why) => why,
+            ExtenderAnswer::Nodes(words) => match &words[0].1 {
+                NodeWord::Failed(why) => why.clone(),
+                word => panic!("{word:?}"),
+            },
+            answer => panic!("{answer:?}"),
+        };
+        // A cut connection is told in the words of the client.
+        assert!(why.contains(says) || says == "its answer", "{says}: {why}");
+    }
+}
+
+#[tokio::test]
+async fn an_extender_that_fails_again_and_again_is_left_alone() {
+    let server = StandIn::start(|_| Reply::Text(500, String::new())).await;
+    let client = server.client();
+    let nodes = NodeTexts::default();
+    for _ in 0..20 {
+        let answer = client.ask(&asked(ExtenderVerb::JobReady), &nodes).await;
+        assert!(matches!(answer, ExtenderAnswer::Failed(_)), "{answer:?}");
+    }
+    assert!(client.is_down().is_some_and(|why| why.contains("500")));
+    let heard = server.heard().len();
+    assert!(heard < 10, "it was asked {heard} times");
+}
+
+/// Rounds over some questions, in a period that is over at once.
+struct Asking {
+    sheets: watch::Sender<Arc<QuestionSheet>>,
+    answers: mpsc::Receiver<(ExtenderQuestion, ExtenderAnswer)>,
+}
+
+impl Asking {
+    fn start(server: &StandIn) -> Self {
+        let (sheets, questions) = watch::channel(Arc::default());
+        let (sender, answers) = mpsc::channel(1);
+        let rounds = ExtenderRounds {
+            client: Arc::new(server.client()),
+            period: Duration::from_millis(1),
+            answers: sender,
+        };
+        tokio::spawn(rounds.run(questions));
+        Self { sheets, answers }
+    }
+
+    fn tell(&self, questions: Vec<StandingQuestion>) {
+        let nodes = Vec::new();
+        self.sheets
+            .send_replace(Arc::new(QuestionSheet { questions, nodes }));
+    }
+
+    async fn next(&mut self) -> (ExtenderVerb, ExtenderAnswer) {
+        let (question, answer) = self.answers.recv().await.expect("an answer");
+        (question.verb, answer)
+    }
+}
+
+#[tokio::test]
+async fn questions_are_asked_again_and_only_news_is_told() {
+    let turns = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&turns);
+    let server = StandIn::start(move |_| {
+        let mut turn = count.lock().unwrap();
+        *turn += 1;
+        ok(json!({"status": *turn > 3}))
+    })
+    .await;
+    let mut asking = Asking::start(&server);
+    asking.tell(vec![asked(ExtenderVerb::JobReady)]);
+    let said = [asking.next().await, asking.next().await];
+    let flags = [false, true].map(|flag| (ExtenderVerb::JobReady, ExtenderAnswer::Flag(flag)));
+    assert_eq!(said, flags);
+    assert!(*turns.lock().unwrap() >= 4);
+}
+
+#[tokio::test]
+async fn a_question_that_takes_long_holds_up_no_other() {
+    let server = StandIn::start(|heard| match heard.body.get("queue") {
+        Some(_) => Reply::Silence,
+        None => ok(json!({"status": true})),
+    })
+    .await;
+    let mut asking = Asking::start(&server);
+    asking.tell(vec![
+        asked(ExtenderVerb::QueueOverused),
+        asked(ExtenderVerb::JobReady),
+    ]);
+    let ready = (ExtenderVerb::JobReady, ExtenderAnswer::Flag(true));
+    assert_eq!(asking.next().await, ready);
+    let (verb, late) = asking.next().await;
+    assert_eq!(verb, ExtenderVerb::QueueOverused);
+    assert!(matches!(late, ExtenderAnswer::Failed(_)), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_question_that_stands_anew_is_answered_anew() {
+    let server = StandIn::start(|_| ok(json!({"status": true}))).await;
+    let mut asking = Asking::start(&server);
+    let ready = (ExtenderVerb::JobReady, ExtenderAnswer::Flag(true));
+    asking.tell(vec![asked(ExtenderVerb::JobReady)]);
+    assert_eq!(asking.next().await, ready);
+    // It was gone in between, which nobody has seen here.
+    asking.tell(vec![asked(ExtenderVerb::JobReady)]);
+    assert_eq!(asking.next().await, ready);
+    asking.tell(vec![StandingQuestion {
+        is_answered: true,
+        ..asked(ExtenderVerb::JobReady)
+    }]);
+    asking.tell(Vec::new());
+    asking.tell(vec![asked(ExtenderVerb::JobReady)]);
+    assert_eq!(asking.next().await, ready);
+}
+
+#[test]
+fn nodes_that_have_not_changed_are_not_encoded_again() {
+    let (first, second) = (node("n1"), node("n2"));
+    let texts = NodeTexts::default().renewed(&[Arc::clone(&first), second]);
+    let again = texts.renewed(&[first, node("n2")]);
+    let same = |at: usize| Arc::ptr_eq(&texts.all()[at].1, &again.all()[at].1);
+    assert!(same(0) && !same(1));
+    let names: BTreeMap<_, _> = again.all().iter().cloned().collect();
+    assert_eq!(names.len(), 2);
+}

@@ -1,0 +1,52 @@
+//! Arguments that others need, and those that are not built.
+
+use crate::arguments::Arguments;
+use crate::diagnostic::{Findings, TextRange};
+use crate::registry::{NeededArgument, PluginSpec};
+use pumice_yaml::tree::YamlNode;
+
+use super::exclusive::entry;
+
+/// Checks the arguments of a plugin: `node` as they are written, `read` as they are understood.
+pub(super) fn check(
+    spec: &PluginSpec,
+    node: &YamlNode<'_>,
+    read: &Arguments,
+    found: &mut Findings,
+) {
+    let place = |name| TextRange::from(entry(node, name).map_or(node, |entry| &entry.key));
+    let is_given = |name: &&&str| is_given(read, name);
+    for name in spec.absent.iter().filter(is_given) {
+        let message =
+            format!("`{name}` is part of Volcano but not built into this version of Pumice");
+        found
+            .error("E0312-argument-not-built", place(name), message)
+            .help("remove it: the rest of the plugin works without");
+    }
+    for needed in spec
+        .needed
+        .iter()
+        .filter(|needed| is_missing(needed, node, read))
+    {
+        if let Some(by) = needed.by.iter().find(is_given) {
+            let message = format!("`{by}` needs `{}`, which is missing", needed.name);
+            found
+                .error("E0313-missing-argument", place(by), message)
+                .help(format!(
+                    "write it as in `{}: {}`",
+                    needed.name, needed.example
+                ));
+        }
+    }
+}
+
+fn is_given(read: &Arguments, name: &str) -> bool {
+    read.str(name).is_some_and(|text| !text.trim().is_empty())
+}
+
+/// Nothing is given; of what cannot be used that was told already.
+fn is_missing(needed: &NeededArgument, node: &YamlNode<'_>, read: &Arguments) -> bool {
+    let is_faulty = read.get(needed.name).is_none()
+        && entry(node, needed.name).is_some_and(|entry| !entry.value.is_null());
+    !is_faulty && !is_given(read, needed.name)
+}

@@ -1,0 +1,288 @@
+//! An extender: an HTTP service that has a word on decisions (spec/02 §23).
+//!
+//! ```text
+//!  state ─► ExtenderQuestion ─► QuestionSheet ─► whoever asks ─► Delta::ExtenderAnswer ─► ExtenderAnswers
+//! ```
+//!
+//! Nobody waits for an answer within a cycle: what is to be known is a question that stands until it is
+//! needed no more, and an answer counts until the next one comes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::object::{Amounts, GroupPhase, NodeObject, Pairs, QueueObject};
+use crate::task::TaskStatus;
+
+/// What an extender is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ExtenderVerb {
+    /// Whether jobs of a queue have to wait.
+    QueueOverused,
+    /// Whether a job is admitted.
+    JobEnqueueable,
+    /// Whether a job may have places.
+    JobReady,
+    /// On which nodes a pod may run.
+    Predicate,
+    /// How good nodes are for a pod.
+    Prioritize,
+}
+
+impl ExtenderVerb {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [
+        Self::QueueOverused,
+        Self::JobEnqueueable,
+        Self::JobReady,
+        Self::Predicate,
+        Self::Prioritize,
+    ];
+
+    /// Volcano's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QueueOverused => "queueOverused",
+            Self::JobEnqueueable => "jobEnqueueable",
+            Self::JobReady => "jobReady",
+            Self::Predicate => "predicate",
+            Self::Prioritize => "prioritize",
+        }
+    }
+}
+
+/// Where an extender is and what it is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtenderSettings {
+    /// Its address, without a trailing `/`.
+    pub url_prefix: String,
+    /// How long a request may take as a whole, in milliseconds.
+    pub timeout_ms: u64,
+    /// What it is asked, and the last part of the URL for it.
+    pub verbs: BTreeMap<ExtenderVerb, String>,
+    /// Where it fails, all goes on as if it had agreed.
+    pub ignorable: bool,
+    /// Only pods that ask for one of these resources are asked about; `None`: all.
+    pub managed_resources: Option<Vec<String>>,
+}
+
+/// One question, by what it is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ExtenderQuestion {
+    /// What is asked.
+    pub verb: ExtenderVerb,
+    /// Name of the queue; `namespace/name` of the job, as Volcano names it; UID of the pod.
+    pub subject: String,
+}
+
+/// What an extender said.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ExtenderAnswer {
+    /// It could not be asked, or what it said is no answer: why. Where the extender is ignorable that
+    /// counts as agreement.
+    Failed(String),
+    /// It said that it has no answer: why. That counts as a refusal.
+    Error(String),
+    /// To `Predicate`: every node that was asked about, by name.
+    Nodes(Vec<(String, NodeWord)>),
+    /// To `Prioritize`: scores, finite, by name of the node.
+    Scores(Vec<(String, f64)>),
+    /// To `JobEnqueueable`: above 0 yes, below no, 0 no opinion.
+    Vote(i64),
+    /// To `QueueOverused` and `JobReady`.
+    Flag(bool),
+}
+
+/// What an extender said of a pod on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum NodeWord {
+    /// It may run there.
+    Fits,
+    /// It may not: why.
+    Refused(String),
+    /// It could not be asked: why.
+    Failed(String),
+}
+
+/// Answers, by question.
+#[derive(Debug, Default)]
+pub struct ExtenderAnswers {
+    serials: BTreeMap<ExtenderQuestion, u64>,
+    answers: FxHashMap<u64, Rc<ExtenderAnswer>>,
+    last: u64,
+}
+
+impl ExtenderAnswers {
+    /// The answer to a question, with a number that no other answer has.
+    pub fn find(&self, verb: ExtenderVerb, subject: &str) -> Option<(u64, &ExtenderAnswer)> {
+        let subject = subject.to_owned();
+        let serial = *self.serials.get(&ExtenderQuestion { verb, subject })?;
+        Some((serial, self.answers.get(&serial)?))
+    }
+
+    /// The answer with a number.
+    pub fn by_serial(&self, serial: u64) -> Option<&ExtenderAnswer> {
+        self.answers.get(&serial).map(Rc::as_ref)
+    }
+
+    /// All of them, by question.
+    pub fn all(&self) -> impl Iterator<Item = (&ExtenderQuestion, &ExtenderAnswer)> {
+        let all = self.serials.iter();
+        all.filter_map(|(question, serial)| Some((question, self.by_serial(*serial)?)))
+    }
+
+    /// Whether it is news.
+    pub(crate) fn set(&mut self, question: ExtenderQuestion, answer: ExtenderAnswer) -> bool {
+        let known = self.find(question.verb, &question.subject);
+        if known.is_some_and(|(_, known)| *known == answer) {
+            return false;
+        }
+        self.last += 1;
+        let before = self.serials.insert(question, self.last);
+        before.and_then(|before| self.answers.remove(&before));
+        self.answers.insert(self.last, Rc::new(answer));
+        true
+    }
+
+    /// Forgets all but the answers to some questions; returns what was forgotten.
+    pub(crate) fn keep(
+        &mut self,
+        is_asked: impl Fn(&ExtenderQuestion) -> bool,
+    ) -> Vec<ExtenderQuestion> {
+        let gone = self.serials.keys().filter(|question| !is_asked(question));
+        let gone: Vec<ExtenderQuestion> = gone.cloned().collect();
+        for question in &gone {
+            let serial = self.serials.remove(question);
+            serial.and_then(|serial| self.answers.remove(&serial));
+        }
+        gone
+    }
+}
+
+/// A pod, as an extender is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldPod {
+    /// UID.
+    pub uid: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Its job as [`ExtenderQuestion::subject`] names it; empty for pods of others.
+    pub job: String,
+    /// Role.
+    pub role: String,
+    /// Request.
+    pub request: Amounts,
+    /// Node it is on.
+    pub node: Option<String>,
+    /// Status.
+    pub status: TaskStatus,
+    /// Priority.
+    pub priority: i32,
+    /// Its PriorityClass by name, empty for none.
+    pub priority_class: String,
+    /// It says that it may be evicted.
+    pub preemptable: bool,
+    /// Request is empty besides `pods`.
+    pub best_effort: bool,
+    /// It has scheduling gates.
+    pub gated: bool,
+    /// Labels.
+    pub labels: Pairs,
+    /// Annotations that are kept: those some plugin reads.
+    pub annotations: Pairs,
+    /// Creation, seconds since the epoch.
+    pub created_s: i64,
+    /// `spec.nodeSelector`.
+    pub node_selector: Pairs,
+}
+
+/// A node, as an extender is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldNode {
+    /// The object.
+    pub object: NodeObject,
+    /// What it has left.
+    pub idle: Amounts,
+    /// What its pods hold.
+    pub used: Amounts,
+    /// What pods on it are releasing.
+    pub releasing: Amounts,
+    /// What it offers.
+    pub total: Amounts,
+    /// Pods on it, by UID.
+    pub pods: Vec<ToldPod>,
+}
+
+/// A job, as an extender is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldJob {
+    /// As [`ExtenderQuestion::subject`] names it.
+    pub key: String,
+    /// UID of its PodGroup.
+    pub uid: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Queue by name.
+    pub queue: String,
+    /// Priority.
+    pub priority: i32,
+    /// `minMember`.
+    pub min_available: i32,
+    /// `minTaskMember`, by role.
+    pub role_minima: Vec<(String, i32)>,
+    /// `minResources`.
+    pub min_resources: Option<Amounts>,
+    /// Phase of its PodGroup.
+    pub phase: GroupPhase,
+    /// What its pods hold.
+    pub allocated: Amounts,
+    /// What its pods ask in all.
+    pub total: Amounts,
+    /// Creation, seconds since the epoch.
+    pub created_s: i64,
+    /// Its pods, by UID.
+    pub pods: Vec<ToldPod>,
+}
+
+/// What a question is about, as things stood when it was told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QuestionAbout {
+    /// A pod.
+    Pod(Box<ToldPod>),
+    /// A job.
+    Job(Box<ToldJob>),
+    /// A queue.
+    Queue(Box<QueueObject>),
+    /// It went, and the question will with the next cycle.
+    Gone,
+}
+
+/// A question as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StandingQuestion {
+    /// The question.
+    pub question: ExtenderQuestion,
+    /// What it is about.
+    pub about: Arc<QuestionAbout>,
+    /// There was an answer when it was told.
+    pub is_answered: bool,
+}
+
+/// Everything an extender is to be asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QuestionSheet {
+    /// The questions, each once.
+    pub questions: Vec<StandingQuestion>,
+    /// All nodes, in the order of their names; none where no question is about nodes.
+    pub nodes: Vec<Arc<ToldNode>>,
+}
