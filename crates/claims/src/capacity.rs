@@ -43,7 +43,11 @@ fn amount(capacity: &DeviceCapacity, wanted: Option<Quantity>) -> Quantity {
         let default = policy.and_then(|policy| policy.default);
         return default.unwrap_or(capacity.value);
     };
-    let Some(policy) = policy else { return wanted };
+    policy.map_or(wanted, |policy| rounded(policy, wanted))
+}
+
+/// The least amount that the policy allows and that is enough; the same amount if none is.
+fn rounded(policy: &CapacityPolicy, wanted: Quantity) -> Quantity {
     if let Some(range) = &policy.range {
         if wanted < range.min {
             return range.min;
@@ -67,7 +71,7 @@ fn violates(policy: Option<&CapacityPolicy>, amount: Quantity) -> bool {
         return false;
     }
     if let Some(range) = &policy.range {
-        return range.max.is_some_and(|max| amount > max);
+        return range.max.is_some_and(|max| amount > max) || rounded(policy, amount) != amount;
     }
     !policy.values.is_empty() && !policy.values.contains(&amount)
 }

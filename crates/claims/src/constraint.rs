@@ -31,13 +31,14 @@ impl<'a> Constrained<'a> {
         driver: &str,
         device: &'a DraDevice,
     ) -> bool {
+        let (AttributeRule::Same(name) | AttributeRule::Distinct(name)) = &self.constraint.rule
+        else {
+            // Whom it is about is not known either.
+            return false;
+        };
         if !self.is_about(request, choice) {
             return true;
         }
-        let (AttributeRule::Same(name) | AttributeRule::Distinct(name)) = &self.constraint.rule
-        else {
-            return false;
-        };
         let Some(value) = device.attribute(driver, name) else {
             return false;
         };

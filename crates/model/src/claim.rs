@@ -184,6 +184,12 @@ impl ClaimEntry {
         told.or(self.granted.as_deref())
     }
 
+    /// There may be no room for another pod: some may be counted twice.
+    fn may_be_full(&self) -> bool {
+        let reserved = self.object.as_ref().map(|object| object.reserved_for.len());
+        self.holders as usize + reserved.unwrap_or(0) >= MAX_RESERVED
+    }
+
     fn step(&self, pod_uid: &str) -> Option<ClaimStep> {
         let object = self.object.as_ref()?;
         let allocation = match &object.allocation {

@@ -10,12 +10,12 @@ use pumice_conf::Config;
 use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
-    cluster, conf_text, evicting_conf_text, full_cluster, full_protected_cluster,
-    full_timed_cluster, full_tree_cluster, full_varied_cluster, moments, network_cluster,
-    network_conf_text, npu_cluster, npu_conf_text, numa_cluster, numa_conf_text,
+    claims_cluster, claims_conf_text, cluster, conf_text, evicting_conf_text, full_cluster,
+    full_protected_cluster, full_timed_cluster, full_tree_cluster, full_varied_cluster, moments,
+    network_cluster, network_conf_text, npu_cluster, npu_conf_text, numa_cluster, numa_conf_text,
     protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
 };
-use pumice_testkit::naive::{self, Moment, Outcome};
+use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
 /// Random small clusters and configurations.
 const CASES: u64 = 2000;
@@ -25,6 +25,12 @@ const NPU_CASES: u64 = 1500;
 
 /// Clusters whose nodes tell of their CPUs.
 const NUMA_CASES: u64 = 1000;
+
+/// Clusters whose pods claim devices.
+const CLAIM_CASES: u64 = 1000;
+
+/// Others of them that told the two apart once.
+const CLAIMS_FOUND: &[u64] = &[1015, 1474];
 
 /// Clusters in which HyperNodes decide.
 const NETWORK_CASES: u64 = 600;
@@ -110,6 +116,18 @@ fn note(engine: &Engine, decisions: &Decisions, outcome: &mut Outcome) {
         if !devices.is_empty() {
             outcome.devices.insert(key.clone(), devices);
         }
+        for step in &bind.claims {
+            let Some(allocation) = &step.allocation else {
+                continue;
+            };
+            let nodes = state.nodes().indices();
+            let nodes = nodes.map(|node| state.nodes().object(node));
+            let allowed = claims::nodes_of(allocation, nodes);
+            let given = claims::lines(&claims::devices_of(allocation), allowed);
+            let claim = format!("{}/{}", step.namespace, step.claim);
+            let known = outcome.claims.insert(claim, given.clone());
+            assert!(known.is_none_or(|known| known == given), "{step:?}");
+        }
         outcome.binds.push((key, node(bind.node)));
     }
     for (task, at) in &decisions.nominations {
@@ -189,6 +207,7 @@ fn check_over(text: &str, seed: u64, objects: &[Delta], mut moments: Vec<Moment>
     assert_eq!(fast.nominations, slow.nominations, "nominations: {context}");
     assert_eq!(fast.binds, slow.binds, "binds: {context}");
     assert_eq!(fast.devices, slow.devices, "devices: {context}");
+    assert_eq!(fast.claims, slow.claims, "claims: {context}");
     assert_eq!(fast.pipelined, slow.pipelined, "pipelined: {context}");
     assert_eq!(fast.phases, slow.phases, "phases: {context}");
     assert_eq!(fast.conditions, slow.conditions, "conditions: {context}");
@@ -256,6 +275,23 @@ fn cpus_of_numa_nodes_are_given_out_as_by_the_naive_loop() {
     // The cases are not trivial.
     assert!(binds > cases, "{binds} binds");
     assert!(decided > cases / 40, "decided {decided} times");
+}
+
+#[test]
+fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
+    let (mut binds, mut served) = (0, 0);
+    let seeds = run::seeds(0, CLAIM_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds.chain(CLAIMS_FOUND.iter().copied()) {
+        let cycles = 1 + 2 * u32::from(seed % 3 != 0);
+        let (text, objects) = (claims_conf_text(seed), claims_cluster(seed));
+        let outcome = check_under(&text, seed, &objects, cycles);
+        binds += outcome.binds.len() as u64;
+        served += outcome.claims.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > cases, "{binds} binds");
+    assert!(served > cases / 4, "{served} claims were given devices");
 }
 
 #[test]

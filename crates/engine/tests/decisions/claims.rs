@@ -2,7 +2,7 @@
 
 use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, DraDevice, RequestedDevices};
 use pumice_model::object::{
-    DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
+    ClaimAllocation, DeviceClassObject, NodeAccess, PodObject, PodResourceClaim, PublishedDevice,
     ResourceClaimObject, SliceObject,
 };
 use pumice_model::{ClaimStep, Delta};
@@ -289,6 +289,38 @@ fn nobody_is_bound_whose_claims_nobody_looks_at() {
             .pod(owning(pod("p", "1c")));
         assert_eq!(cluster.cycle(), Vec::<String>::new());
     }
+}
+
+#[test]
+fn claims_that_are_switched_off_keep_pods_waiting_even_with_devices() {
+    let conf = "actions: allocate\ntiers:\n- plugins:\n  - name: predicates\n    arguments:\n      \
+                predicate.DynamicResourceAllocationEnable: ";
+    let bound = |on: &str| {
+        let mut cluster = Cluster::under(&format!("{conf}{on}\n"))
+            .node(node("n1", "8c 16Gi pods=9"))
+            .with(told(ResourceClaimObject {
+                allocation: Some(ClaimAllocation::default()),
+                ..claim("p", "p", 1)
+            }))
+            .pod(owning(pod("p", "1c")));
+        cluster.cycle()
+    };
+    assert_eq!(bound("true"), ["p n1"]);
+    assert_eq!(bound("false"), Vec::<String>::new());
+}
+
+#[test]
+fn a_claim_is_used_by_256_pods_those_of_this_cycle_included() {
+    let mut cluster = cluster(&["g0"])
+        .with(told(ResourceClaimObject {
+            allocation: Some(ClaimAllocation::default()),
+            reserved_for: (0..255).map(|at| format!("user-{at}")).collect(),
+            ..claim("shared", "", 1)
+        }))
+        .pod(naming("shared", None, pod("a", "1c")))
+        .pod(naming("shared", None, pod("b", "1c")));
+    assert_eq!(cluster.cycle().len(), 1);
+    assert!(cluster.why("b").1.contains("in use"));
 }
 
 /// Numbers that look random, the same for a seed every time.

@@ -7,8 +7,8 @@ use crate::object::PodObject;
 
 impl ResourceClaims {
     /// Every object, each kind in the order of its names. What was granted and not told yet is as if it
-    /// were told.
-    pub(crate) fn dump(&self, out: &mut Vec<Delta>) {
+    /// were told, unless only pods have it that are not decided: these are dumped without a place.
+    pub(crate) fn dump(&self, is_decided: impl Fn(TaskIx) -> bool, out: &mut Vec<Delta>) {
         let classes = self.classes.values();
         out.extend(classes.map(|class| Delta::DeviceClassApply(Box::new(class.clone()))));
         let slices = self.inventory.slices();
@@ -17,7 +17,11 @@ impl ResourceClaims {
         claims.sort_by_key(|claim| &claim.key);
         for claim in claims {
             if let Some(mut object) = claim.object.clone() {
-                object.allocation = claim.allocation().cloned();
+                let holds = |user: &TaskIx| self.tasks.get(user).is_some_and(|pod| pod.holds);
+                let mut holders = claim.users.iter().filter(|user| holds(user));
+                if claim.holders == 0 || holders.any(|user| is_decided(*user)) {
+                    object.allocation = claim.allocation().cloned();
+                }
                 out.push(Delta::ResourceClaimApply(Box::new(object)));
             }
         }

@@ -16,6 +16,8 @@ use super::{MAX_RESERVED, ResourceClaimIx, ResourceClaims};
 /// What a pod asks of its resource claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ResourceNeed {
+    /// There are claims, even if they ask nothing more of a node.
+    pub has_claims: bool,
     /// Why the pod is refused on every node.
     pub refusal: Option<String>,
     /// Nodes of each claim that has devices: any term must match.
@@ -45,6 +47,7 @@ impl ResourceClaims {
             return need;
         };
         let claims = pod.claims.clone();
+        need.has_claims = true;
         for (at, (ix, entry)) in claims.iter().enumerate() {
             if let Err(text) = self.add_claim(task, at, *ix, entry, &mut need) {
                 need.refusal.get_or_insert(text);

@@ -167,7 +167,7 @@ impl ResourceClaims {
             for ix in &claims {
                 let entry = &mut self.claims[ix.at()];
                 entry.holders += 1;
-                if entry.holders as usize >= super::MAX_RESERVED {
+                if entry.may_be_full() {
                     others.extend(&entry.users);
                 }
             }
@@ -196,7 +196,7 @@ impl ResourceClaims {
     /// One holder less; the last one takes the grant with it, if it certainly was not written.
     fn let_go(&mut self, ix: ResourceClaimIx, returns: bool) -> Vec<TaskIx> {
         let entry = &mut self.claims[ix.at()];
-        let was_full = entry.holders as usize >= super::MAX_RESERVED;
+        let was_full = entry.may_be_full();
         entry.holders -= 1;
         let granted = entry.granted.clone();
         let granted = granted.filter(|_| returns && entry.holders == 0);

@@ -108,7 +108,9 @@ impl State {
 
     fn dump_supplies(&self, out: &mut Vec<Delta>) {
         self.volumes.dump(out);
-        self.resource_claims.dump(out);
+        let tentative = [TaskStatus::Allocated, TaskStatus::Pipelined];
+        let is_decided = |ix: TaskIx| !tentative.contains(&self.task(ix).status);
+        self.resource_claims.dump(is_decided, out);
     }
 
     fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {

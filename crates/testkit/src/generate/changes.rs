@@ -1,5 +1,6 @@
 //! A cluster to which things happen: random steps, each as the deltas an API server would send.
 
+mod claims;
 mod npus;
 mod storage;
 
@@ -46,6 +47,9 @@ enum Kind {
     NamespaceQuota,
     HyperNode,
     Numatopology,
+    ResourceClaim,
+    Slice,
+    DeviceClass,
     /// What a ConfigMap tells of a node.
     Report,
     /// A ConfigMap with the device configuration.
@@ -79,6 +83,11 @@ fn identity(object: &Delta) -> Option<(Kind, String)> {
         Delta::QuotaApply(q) => (Kind::NamespaceQuota, format!("{}/{}", q.namespace, q.name)),
         Delta::HyperNodeApply(object) => (Kind::HyperNode, object.name.clone()),
         Delta::NumatopologyApply(object) => (Kind::Numatopology, object.node.clone()),
+        Delta::ResourceClaimApply(c) => {
+            (Kind::ResourceClaim, format!("{}/{}", c.namespace, c.name))
+        }
+        Delta::SliceApply(slice) => (Kind::Slice, slice.name.clone()),
+        Delta::DeviceClassApply(class) => (Kind::DeviceClass, class.name.clone()),
         Delta::NodeReport { node, topic, .. } => (Kind::Report, format!("{topic} of {node}")),
         Delta::DeviceConfig {
             namespace, name, ..
@@ -110,6 +119,9 @@ fn deletion(object: &Delta) -> Option<Delta> {
         Delta::QuotaApply(quota) => Delta::QuotaDelete(quota.namespace, quota.name),
         Delta::HyperNodeApply(object) => Delta::HyperNodeDelete(object.name),
         Delta::NumatopologyApply(object) => Delta::NumatopologyDelete(object.node),
+        Delta::ResourceClaimApply(c) => Delta::ResourceClaimDelete(c.namespace, c.name),
+        Delta::SliceApply(slice) => Delta::SliceDelete(slice.name),
+        Delta::DeviceClassApply(class) => Delta::DeviceClassDelete(class.name),
         Delta::NodeReport { node, topic, .. } => Delta::NodeReport {
             node,
             topic,
@@ -166,6 +178,19 @@ impl Changing {
         Self::of(rng, theme, all)
     }
 
+    /// A small one, like [`super::claims_cluster`].
+    #[must_use]
+    pub fn claims(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 61);
+        let theme = Theme {
+            claims: true,
+            ..Theme::new(&mut rng)
+        };
+        let mut all = objects(&mut rng, &theme);
+        super::claims::furnish(&mut rng, &mut all);
+        Self::of(rng, theme, all)
+    }
+
     /// A wide one, like [`super::wide_cluster`].
     #[must_use]
     pub fn wide(seed: u64) -> Self {
@@ -219,6 +244,16 @@ impl Changing {
     /// The pod `namespace/name` as it is now.
     pub fn pod(&self, name: &str) -> Option<Delta> {
         self.objects.get(&(Kind::Pod, name.to_owned())).cloned()
+    }
+
+    /// Pods claim devices.
+    pub fn has_claims(&self) -> bool {
+        self.theme.claims
+    }
+
+    /// UID of the pod `namespace/name`.
+    pub fn uid(&self, name: &str) -> Option<String> {
+        self.pod_object(name).map(|pod| pod.uid)
     }
 
     /// The pod `namespace/name` was bound to a node, with these annotations on its devices.
@@ -281,6 +316,9 @@ impl Changing {
         if self.theme.numa && self.rng.one_in(3) {
             return self.change_cpus();
         }
+        if self.theme.claims && self.rng.one_in(2) {
+            return self.change_claims();
+        }
         match self.rng.below(if self.theme.volumes { 26 } else { 22 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
@@ -309,6 +347,9 @@ impl Changing {
         }
         if self.theme.numa && self.rng.one_in(3) {
             return self.change_cpus();
+        }
+        if self.theme.claims && self.rng.one_in(2) {
+            return self.change_claims();
         }
         match self.rng.below(12) {
             0..=3 => self.change_pod(),
@@ -472,6 +513,10 @@ impl Changing {
         super::npus::ask(&mut self.rng, &self.theme, &nodes, &mut new);
         mindcluster::ask(&mut self.rng, &self.theme, &nodes, &mut new);
         let mut deltas = super::storage::furnish(&mut self.rng, &self.theme, &mut new);
+        if self.theme.claims {
+            let known: Vec<Delta> = self.objects.values().cloned().collect();
+            deltas.extend(super::claims::claim(&mut self.rng, &known, new.iter_mut()));
+        }
         deltas.push(Delta::GroupApply(Box::new(group)));
         deltas.extend(new.into_iter().map(|pod| Delta::PodApply(Box::new(pod))));
         self.rng.shuffle(&mut deltas);

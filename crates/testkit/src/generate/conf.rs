@@ -528,6 +528,8 @@ fn arguments(rng: &mut Rng, plugin: &str, text: &mut String) {
                 let key = format!("predicate.{filter}Enable");
                 maybe(&mut own, 12, &key, &["false", "true"]);
             }
+            let key = "predicate.DynamicResourceAllocationEnable";
+            maybe(&mut own, 16, key, &["false", "true"]);
         }
         _ => {}
     }

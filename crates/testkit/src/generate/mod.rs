@@ -10,6 +10,7 @@
 //! features: one with all of them would seldom place anything.
 
 mod changes;
+mod claims;
 mod conf;
 mod constraints;
 mod devices;
@@ -32,6 +33,7 @@ use pumice_model::object::{NodeObject, NodeUsage, Pairs, PodObject};
 use crate::naive::START_S;
 
 pub use changes::Changing;
+pub use claims::{claims_cluster, claims_conf_text};
 pub use conf::{conf_text, network_conf_text, npu_conf_text};
 pub use mindcluster::check_code;
 pub use numa::{numa_cluster, numa_conf_text};
@@ -185,6 +187,8 @@ struct Theme {
     network: bool,
     /// Nodes tell of their CPUs.
     numa: bool,
+    /// Nodes have devices, which pods claim.
+    claims: bool,
     /// Types of NPUs of HAMi.
     npus: Vec<usize>,
     /// Most pods are of the same size and unconstrained.
@@ -220,6 +224,7 @@ impl Theme {
             npus: Vec::new(),
             mindcluster: false,
             numa: false,
+            claims: false,
             network: Rng::new(rng.clone().next(), 40).one_in(16),
             uniform: rng.one_in(4),
             tight: rng.one_in(2),

@@ -7,7 +7,7 @@ use pumice_model::object::{
 
 use super::Cycle;
 use super::state::{Task, World, get, label, to_res};
-use super::{affinity, spread, volumes};
+use super::{affinity, claims, spread, volumes};
 
 /// The filters of one task over the world as it is now.
 pub struct Filters<'a> {
@@ -65,6 +65,7 @@ impl<'a> Filters<'a> {
                     .iter()
                     .any(|want| ports().any(|p| clash(want, p))))
             && volumes::pass(self.world, plugin, pod, node)
+            && claims::pass(self.world, plugin, pod, node)
             && (!on("PodAffinity") || self.company.lets(self.world, pod, node))
             && (!on("PodTopologySpread") || self.spread.let_onto(pod, node))
     }

@@ -13,6 +13,7 @@ mod affinity;
 mod allocate;
 mod backfill;
 mod capacity;
+pub mod claims;
 mod devices;
 mod enqueue;
 mod filters;
@@ -62,6 +63,8 @@ pub struct Outcome {
     pub binds: Vec<(String, String)>,
     /// What pods hold of shared devices that were bound, as their annotations say it, by pod.
     pub devices: BTreeMap<String, Pairs>,
+    /// Devices that claims of pods were given that were bound, as lines, by `namespace/name` of the claim.
+    pub claims: BTreeMap<String, Vec<String>>,
     /// Pods that wait on a node for resources being released, at the end of the last cycle before
     /// anything is forgotten, as (`namespace/pod`, node), by pod.
     pub pipelined: Vec<(String, String)>,
@@ -148,6 +151,7 @@ pub fn schedule_over(
         let mut devices = devices::allocations(&world);
         devices.retain(|pod, _| bound(pod));
         outcome.devices.extend(devices);
+        outcome.claims.extend(claims::allocations(&world));
         world.next_cycle();
         if let Some(next) = moments.get(number as usize + 1) {
             leave(&mut world, (number + 1, next.now_s), default_queue);
@@ -218,6 +222,7 @@ fn leave(world: &mut World, (cycle, now_s): (u32, i64), default_queue: &str) {
             continue;
         };
         world.remove_task(&eviction.uid);
+        claims::leave(world, &task.pod);
         if let Some(pod) = successor(&task.pod, now_s) {
             world.add_pod(&pod, default_queue, now_s);
         }

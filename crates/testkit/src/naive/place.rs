@@ -1,8 +1,11 @@
 //! Puts one task on its best node, and makes placements final (spec/01 §6.2.4, §6.2.5).
 
+use std::collections::BTreeSet;
+
 use pumice_model::object::NodeObject;
 
 use super::Cycle;
+use super::claims;
 use super::devices::{self, View};
 use super::filters::Filters;
 use super::network::DomainNodes;
@@ -126,6 +129,10 @@ pub fn put(cycle: &mut Cycle, uid: &str, node: &str, idle: bool) {
         let pod = cycle.world.tasks[uid].pod.clone();
         volumes::decide(&mut cycle.world, &pod, object);
     }
+    if let Some(object) = &object {
+        let pod = cycle.world.tasks[uid].pod.clone();
+        claims::decide(&mut cycle.world, &pod, object);
+    }
     let task = &cycle.world.tasks[uid];
     let view = if idle { View::Now } else { View::Future };
     let cpus = numa::choose(&cycle.world, task, node);
@@ -155,13 +162,17 @@ fn binds_claims(cycle: &Cycle) -> bool {
     })
 }
 
-/// Binds every allocated task of the job, in the order they were placed.
+/// Binds every allocated task of the job all claims of which have devices, in the order they were placed.
 pub fn commit(cycle: &mut Cycle, job: &str) {
     let world = &mut cycle.world;
+    let tasks = world.tasks.values();
+    let unserved = tasks.filter(|task| !claims::are_served(world, &task.pod));
+    let unserved: BTreeSet<String> = unserved.map(|task| task.pod.uid.clone()).collect();
     let mut tasks: Vec<&mut Task> = world
         .tasks
         .values_mut()
         .filter(|task| task.job.as_deref() == Some(job) && task.status == Status::Allocated)
+        .filter(|task| !unserved.contains(&task.pod.uid))
         .collect();
     tasks.sort_by_key(|task| task.placed);
     for task in tasks {

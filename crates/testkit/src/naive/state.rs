@@ -11,6 +11,7 @@ use pumice_model::object::{
 };
 
 use super::START_S;
+use super::claims::{self, Claims};
 use super::devices;
 use super::network::DomainTree;
 use super::numa::Cpus;
@@ -190,6 +191,8 @@ pub struct World {
     pub workloads: Vec<Rc<WorkloadObject>>,
     /// Volumes and claims.
     pub storage: Storage,
+    /// Resource claims and devices.
+    pub claims: Claims,
     /// Somebody makes PodGroups for pods that name none.
     pub makes_groups: bool,
     /// What ConfigMaps tell of nodes: text by topic.
@@ -361,7 +364,10 @@ impl World {
             Delta::PriorityClassApply(class) => {
                 self.classes.insert(class.name.clone(), class.clone());
             }
-            storage => self.storage.take(storage),
+            other => {
+                self.storage.take(other);
+                self.claims.take(other);
+            }
         }
     }
 
@@ -452,6 +458,7 @@ impl World {
     /// Undoes what does not outlive a cycle: placements that were not committed become Pending,
     /// committed ones Bound.
     pub fn next_cycle(&mut self) {
+        claims::next_cycle(self);
         let mut taken_back = Vec::new();
         for (uid, task) in &mut self.tasks {
             match task.status {

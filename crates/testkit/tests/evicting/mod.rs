@@ -155,6 +155,7 @@ fn follow(seed: u64, sleep: Sleep) -> (usize, usize) {
         let seen = cycle(&mut life.live, now_s);
         let context = format!("seed {seed}, step {step}, {sleep:?}, conf:\n{text}");
         let may = May {
+            know_devices_late: false,
             be_late: false,
             be_old: true,
         };

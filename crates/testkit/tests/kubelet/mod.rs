@@ -15,6 +15,7 @@ pub struct Outside {
     /// By `namespace/name`.
     pub pods: BTreeMap<String, PodObject>,
     storage: run::Storage,
+    claims: run::Claims,
     /// Evicted pods that are still there: first cycle without them, name, UID.
     leaving: Vec<(u32, String, String)>,
 }
@@ -32,6 +33,7 @@ impl Outside {
         Self {
             pods: pods.collect(),
             storage: run::Storage::new(objects),
+            claims: run::Claims::new(objects),
             leaving: Vec::new(),
         }
     }
@@ -55,6 +57,9 @@ impl Outside {
         for bind in &decisions.binds {
             let steps = bind.volumes.iter();
             told.extend(steps.flat_map(|step| self.storage.take(step)));
+            let uid = &state.task(bind.task).uid;
+            let steps = bind.claims.iter();
+            told.extend(steps.filter_map(|step| self.claims.take(step, uid)));
             told.push(self.change(&name(bind.task), |pod| {
                 pod.node = Some(state.nodes().object(bind.node).name.clone());
                 pod.records = run::records(bind);
@@ -88,6 +93,7 @@ impl Outside {
         for (_, key, uid) in gone {
             told.push(Delta::PodDelete(uid));
             let pod = self.pods.remove(&key).expect("a known pod");
+            told.extend(claims_without(&mut self.claims, &pod));
             if let Some(next) = naive::successor(&pod, now_s) {
                 told.push(Delta::PodApply(Box::new(next.clone())));
                 self.pods.insert(key, next);
@@ -95,4 +101,24 @@ impl Outside {
         }
         told
     }
+}
+
+/// What becomes of the claims of a pod that is gone.
+fn claims_without(known: &mut run::Claims, pod: &PodObject) -> Vec<Delta> {
+    let mut told = Vec::new();
+    let names = pod.resource_claims.iter();
+    for name in names.filter_map(|entry| entry.claim.as_ref()) {
+        let key = (pod.namespace.clone(), name.clone());
+        let Some(claim) = known.claims.remove(&key) else {
+            continue;
+        };
+        told.push(match naive::claims::without_user(&claim, &pod.uid) {
+            Some(left) => {
+                known.claims.insert(key, left.clone());
+                Delta::ResourceClaimApply(Box::new(left))
+            }
+            None => Delta::ResourceClaimDelete(key.0, key.1),
+        });
+    }
+    told
 }

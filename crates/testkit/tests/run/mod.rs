@@ -1,5 +1,6 @@
 //! What the tests of this folder share: engines of a configuration, fed with objects.
 
+mod claims;
 mod storage;
 
 use pumice_conf::{Config, parse};
@@ -9,6 +10,7 @@ use pumice_framework::Bind;
 use pumice_model::Delta;
 use pumice_model::object::{Pairs, QueueObject};
 
+pub use claims::Claims;
 pub use storage::Storage;
 
 /// Queue of jobs that name none.

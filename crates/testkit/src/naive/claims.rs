@@ -1,0 +1,402 @@
+//! Resource claims as spec/09 words them: pools, expressions by a table of what they mean, and the first
+//! assignment that keeps every rule.
+
+mod assign;
+mod expressions;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use pumice_claims::{DeviceKey, DraDevice};
+use pumice_conf::PluginConf;
+use pumice_model::delta::Delta;
+use pumice_model::object::{
+    ClaimAllocation, DeviceClassObject, NodeAccess, NodeObject, NodeTerm, PodObject,
+    ResourceClaimObject, SliceObject,
+};
+
+use super::filters::matches_term;
+use super::state::{Status, Task, World};
+
+pub use expressions::EXPRESSIONS;
+
+/// Namespace and name of a claim.
+type Key = (String, String);
+
+/// How many pods may use a claim.
+const MOST_USERS: usize = 256;
+
+/// Objects of resource.k8s.io as given, and what cycles made of them.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    objects: Rc<Objects>,
+    /// What claims were given that have nothing yet.
+    given: BTreeMap<Key, Given>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Objects {
+    claims: BTreeMap<Key, ResourceClaimObject>,
+    classes: BTreeMap<String, DeviceClassObject>,
+    slices: BTreeMap<String, SliceObject>,
+}
+
+/// What a claim has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Its devices.
+    pub devices: Vec<GivenDevice>,
+    /// Nodes that reach them all; `None` for every node.
+    nodes: Option<NodeTerm>,
+}
+
+/// A device of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GivenDevice {
+    /// For which request, or alternative of a request.
+    pub request: String,
+    /// Which.
+    pub key: DeviceKey,
+    /// For administration.
+    pub admin_access: bool,
+    /// What it takes of the capacities of a shared device.
+    pub consumed: Option<BTreeMap<String, i64>>,
+}
+
+/// What an allocation says, amounts as whole numbers, without ids of shares.
+#[must_use]
+pub fn devices_of(allocation: &ClaimAllocation) -> Vec<GivenDevice> {
+    let devices = allocation.devices.devices.iter();
+    let given = devices.map(|device| GivenDevice {
+        request: device.request.clone(),
+        key: device.key.clone(),
+        admin_access: device.admin_access,
+        consumed: device.share.as_ref().map(|(_, consumed)| {
+            let amounts = consumed.iter();
+            amounts
+                .map(|(name, amount)| (name.clone(), expressions::whole(*amount)))
+                .collect()
+        }),
+    });
+    given.collect()
+}
+
+/// Names of the nodes on which pods of the claim may be.
+#[must_use]
+pub fn nodes_of<'a>(
+    allocation: &ClaimAllocation,
+    nodes: impl Iterator<Item = &'a NodeObject>,
+) -> Vec<String> {
+    let allowed = nodes.filter(|node| {
+        let terms = allocation.nodes.as_ref();
+        terms.is_none_or(|terms| terms.iter().any(|term| matches_term(term, node)))
+    });
+    allowed.map(|node| node.name.clone()).collect()
+}
+
+/// What the controller makes of a claim when a pod is gone: nothing, if the claim was the pod's own; if it
+/// was its last user the devices are free again.
+#[must_use]
+pub fn without_user(claim: &ResourceClaimObject, uid: &str) -> Option<ResourceClaimObject> {
+    let mut claim = claim.clone();
+    claim.reserved_for.retain(|user| user != uid);
+    if claim.reserved_for.is_empty() {
+        claim.allocation = None;
+        claim.is_protected = false;
+    }
+    (claim.owner_uid != uid).then_some(claim)
+}
+
+impl Claims {
+    /// Takes in an object of resource.k8s.io.
+    pub fn take(&mut self, object: &Delta) {
+        let all = Rc::make_mut(&mut self.objects);
+        match object.clone() {
+            Delta::ResourceClaimApply(claim) => {
+                let key = (claim.namespace.clone(), claim.name.clone());
+                all.claims.insert(key, *claim);
+            }
+            Delta::DeviceClassApply(class) => {
+                all.classes.insert(class.name.clone(), *class);
+            }
+            Delta::SliceApply(slice) => {
+                all.slices.insert(slice.name.clone(), *slice);
+            }
+            _ => {}
+        }
+    }
+
+    fn claim(&self, key: &Key) -> Option<&ResourceClaimObject> {
+        self.objects.claims.get(key)
+    }
+
+    fn knows_classes_of(&self, claim: &ResourceClaimObject) -> bool {
+        let choices = claim.spec.requests.iter().flat_map(|r| &r.choices);
+        let mut classes = choices.map(|choice| &choice.class);
+        classes.all(|class| self.objects.classes.contains_key(class))
+    }
+
+    /// Devices of a claim and its nodes.
+    fn has(&self, key: &Key) -> Option<(Vec<GivenDevice>, Option<Vec<NodeTerm>>)> {
+        let written = self.claim(key)?.allocation.as_ref();
+        let written = written.map(|written| (devices_of(written), written.nodes.clone()));
+        written.or_else(|| {
+            let given = self.given.get(key)?;
+            let nodes = given.nodes.clone().map(|term| vec![term]);
+            Some((given.devices.clone(), nodes))
+        })
+    }
+
+    /// Devices that claims have.
+    fn held(&self) -> Vec<GivenDevice> {
+        let all = self.objects.claims.keys();
+        let held = all.filter_map(|key| self.has(key));
+        held.flat_map(|(devices, _)| devices).collect()
+    }
+}
+
+/// The claims of a pod, each once; an entry without claim has none yet.
+fn keys(pod: &PodObject) -> Vec<Option<Key>> {
+    let mut keys: Vec<Option<Key>> = Vec::new();
+    for entry in &pod.resource_claims {
+        let name = entry.claim.clone();
+        let key = name.map(|name| (pod.namespace.clone(), name));
+        if key.is_none() || !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// The plugin looks at claims.
+pub fn are_looked_at(plugin: &PluginConf) -> bool {
+    let on = plugin
+        .arguments
+        .bool("predicate.DynamicResourceAllocationEnable");
+    plugin.enabled.predicate && on.unwrap_or(true)
+}
+
+/// The claims of the pod let it onto the node.
+pub fn pass(world: &World, plugin: &PluginConf, pod: &PodObject, node: &NodeObject) -> bool {
+    pod.resource_claims.is_empty()
+        || (are_looked_at(plugin) && usable(world, pod, node) && choose(world, pod, node).is_some())
+}
+
+/// The claims are there, and there to stay, for this pod.
+fn are_made(world: &World, pod: &PodObject) -> bool {
+    pod.resource_claims.iter().all(|entry| {
+        let name = entry.claim.clone();
+        let key = name.map(|name| (pod.namespace.clone(), name));
+        let claim = key.and_then(|key| world.claims.claim(&key));
+        let own =
+            |claim: &&ResourceClaimObject| entry.template.is_none() || claim.owner_uid == pod.uid;
+        claim.filter(own).is_some_and(|claim| !claim.deleting)
+    })
+}
+
+/// Every claim can be used by the pod, those with devices on this node.
+fn usable(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
+    let all = &world.claims;
+    are_made(world, pod)
+        && keys(pod).into_iter().flatten().all(|key| {
+            let claim = &all.objects.claims[&key];
+            match all.has(&key) {
+                None => all.knows_classes_of(claim),
+                Some((_, nodes)) => {
+                    let others = users(world, &key, claim);
+                    let others = others.iter().filter(|user| **user != pod.uid).count();
+                    let mut terms = nodes.iter().flatten();
+                    others < MOST_USERS
+                        && (nodes.is_none() || terms.any(|term| matches_term(term, node)))
+                }
+            }
+        })
+}
+
+/// UIDs of the pods that use a claim: it is reserved for them, or they were placed in this cycle.
+fn users(world: &World, key: &Key, claim: &ResourceClaimObject) -> BTreeSet<String> {
+    let here = world.tasks.values().filter(|task| {
+        let placed = [Status::Allocated, Status::Pipelined, Status::Binding];
+        placed.contains(&task.status) && keys(&task.pod).contains(&Some(key.clone()))
+    });
+    let here = here.map(|task| task.pod.uid.clone());
+    here.chain(claim.reserved_for.iter().cloned()).collect()
+}
+
+/// What the claims of the pod that have no devices would get on the node.
+fn choose(world: &World, pod: &PodObject, node: &NodeObject) -> Option<Vec<(Key, Given)>> {
+    let all = &world.claims;
+    let keys = keys(pod).into_iter().flatten();
+    let open: Vec<Key> = keys.filter(|key| all.has(key).is_none()).collect();
+    let claims = open
+        .iter()
+        .map(|key| all.claim(key).filter(|claim| all.knows_classes_of(claim)));
+    let claims: Vec<&ResourceClaimObject> = claims.collect::<Option<_>>()?;
+    let given = assign::first(&all.objects, &all.held(), &claims, node)?;
+    Some(open.into_iter().zip(given).collect())
+}
+
+/// The pod was put on the node: its claims get their devices.
+pub fn decide(world: &mut World, pod: &PodObject, node: &NodeObject) {
+    if are_made(world, pod)
+        && let Some(given) = choose(world, pod, node)
+    {
+        world.claims.given.extend(given);
+    }
+}
+
+/// All claims of the pod have devices.
+pub fn are_served(world: &World, pod: &PodObject) -> bool {
+    keys(pod).iter().all(|key| {
+        key.as_ref()
+            .is_some_and(|key| world.claims.has(key).is_some())
+    })
+}
+
+/// Tasks that were bound in this cycle.
+fn bound(world: &World) -> impl Iterator<Item = &Task> {
+    let tasks = world.tasks.values();
+    tasks.filter(|task| task.status == Status::Binding)
+}
+
+/// What claims of pods that were bound in this cycle were given, as lines, by `namespace/name`.
+pub fn allocations(world: &World) -> BTreeMap<String, Vec<String>> {
+    let mut all = BTreeMap::new();
+    for task in bound(world) {
+        for key in keys(&task.pod).into_iter().flatten() {
+            if let Some(given) = world.claims.given.get(&key) {
+                let terms = given.nodes.as_ref();
+                let nodes = world
+                    .nodes
+                    .values()
+                    .filter(|node| terms.is_none_or(|term| matches_term(term, node)));
+                let nodes = nodes.map(|node| node.name.clone()).collect();
+                let name = format!("{}/{}", key.0, key.1);
+                all.insert(name, lines(&given.devices, nodes));
+            }
+        }
+    }
+    all
+}
+
+/// An allocation as lines, to be compared.
+#[must_use]
+pub fn lines(devices: &[GivenDevice], nodes: Vec<String>) -> Vec<String> {
+    let devices = devices.iter().map(|device| {
+        let GivenDevice {
+            request,
+            key,
+            admin_access,
+            consumed,
+        } = device;
+        format!("{request}: {key}, admin {admin_access}, consumes {consumed:?}")
+    });
+    devices.chain([format!("on {}", nodes.join(" "))]).collect()
+}
+
+/// Between two cycles: what pods were bound with is written, the rest forgotten.
+pub fn next_cycle(world: &mut World) {
+    let mut users: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+    for task in bound(world) {
+        for key in keys(&task.pod).into_iter().flatten() {
+            users.entry(key).or_default().push(task.pod.uid.clone());
+        }
+    }
+    let given = std::mem::take(&mut world.claims.given);
+    let all = Rc::make_mut(&mut world.claims.objects);
+    for (key, users) in users {
+        let Some(claim) = all.claims.get_mut(&key) else {
+            continue;
+        };
+        if let Some(given) = given.get(&key) {
+            claim.allocation = Some(assign::written(given));
+            claim.is_protected = true;
+        }
+        for uid in users {
+            if !claim.reserved_for.contains(&uid) {
+                claim.reserved_for.push(uid);
+            }
+        }
+    }
+}
+
+/// A pod is gone, and its claims are told.
+pub fn leave(world: &mut World, pod: &PodObject) {
+    let all = Rc::make_mut(&mut world.claims.objects);
+    for key in keys(pod).into_iter().flatten() {
+        if let Some(claim) = all.claims.remove(&key) {
+            let left = without_user(&claim, &pod.uid);
+            all.claims.extend(left.map(|claim| (key, claim)));
+        }
+    }
+}
+
+/// A pool of which a node reaches something.
+struct Pool<'a> {
+    driver: &'a str,
+    name: &'a str,
+    /// It is complete and valid.
+    usable: bool,
+    /// Slices of the newest generation, by name.
+    slices: Vec<&'a SliceObject>,
+    /// Devices that the node reaches, in order.
+    devices: Vec<(&'a SliceObject, usize)>,
+}
+
+/// The device can be reached from the node.
+fn reaches(access: &NodeAccess, node: &NodeObject) -> bool {
+    match access {
+        NodeAccess::Nowhere | NodeAccess::PerDevice => false,
+        NodeAccess::Node(name) => *name == node.name,
+        NodeAccess::Everywhere => true,
+        NodeAccess::Selected(terms) => terms.iter().any(|term| matches_term(term, node)),
+    }
+}
+
+/// Where a device can be reached.
+fn access_of(slice: &SliceObject, device: usize) -> &NodeAccess {
+    match &slice.access {
+        NodeAccess::PerDevice => &slice.devices[device].access,
+        access => access,
+    }
+}
+
+/// The pools that the node reaches, by driver and name.
+fn pools<'a>(objects: &'a Objects, node: &NodeObject) -> Vec<Pool<'a>> {
+    let mut by_name: BTreeMap<(&str, &str), Vec<&SliceObject>> = BTreeMap::new();
+    for slice in objects.slices.values() {
+        let pool = by_name.entry((&slice.driver, &slice.pool)).or_default();
+        pool.push(slice);
+    }
+    let mut pools = Vec::new();
+    for ((driver, name), mut slices) in by_name {
+        let newest = slices.iter().map(|slice| slice.generation).max();
+        slices.retain(|slice| Some(slice.generation) == newest);
+        let number = slices.len() as i64;
+        let names = slices.iter().flat_map(|slice| &slice.devices);
+        let names: Vec<&String> = names.map(|published| &published.device.name).collect();
+        let distinct: BTreeSet<&&String> = names.iter().collect();
+        let numbered = slices
+            .iter()
+            .flat_map(|slice| (0..slice.devices.len()).map(|at| (*slice, at)));
+        let devices: Vec<(&SliceObject, usize)> = numbered
+            .filter(|(slice, at)| reaches(access_of(slice, *at), node))
+            .collect();
+        let is_reached = slices.iter().any(|slice| reaches(&slice.access, node));
+        if is_reached || !devices.is_empty() {
+            pools.push(Pool {
+                driver,
+                name,
+                usable: slices.iter().all(|slice| slice.slice_count == number)
+                    && distinct.len() == names.len(),
+                slices,
+                devices,
+            });
+        }
+    }
+    pools
+}
+
+fn device_at(at: (&SliceObject, usize)) -> &DraDevice {
+    &at.0.devices[at.1].device
+}
