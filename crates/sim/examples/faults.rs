@@ -1,6 +1,6 @@
 //! Many storms at once: `cargo run --release -p pumice-sim --example faults -- 100000`, from seed 0
-//! or from the one given as second argument, each without and with evictions, and with
-//! plugins that want pods gone. Prints the first broken invariant of each thread, with
+//! or from the one given as second argument, each without and with evictions, both with HyperNodes too, and
+//! with plugins that want pods gone. Prints the first broken invariant of each thread, with
 //! its seed and everything that had happened, and ends with 1 if there is one.
 
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use pumice_conf::Config;
 use pumice_sim::faults::evictions::EVICTING;
 use pumice_sim::faults::shuffles::configuration;
-use pumice_sim::faults::{CONFIGURATION, run};
+use pumice_sim::faults::{CONFIGURATION, run, run_with_topology};
 
 fn parse(text: &str) -> Option<Config> {
     pumice_conf::parse(text, &pumice_engine::REGISTRY).config
@@ -40,7 +40,14 @@ fn main() -> ExitCode {
                     let shuffled = shuffled(seed);
                     let shuffled = shuffled.as_ref().map(|(what, config)| (*what, config));
                     let mut all = both.into_iter().chain(shuffled);
-                    all.find_map(|(what, config)| Some((what, run(config, seed).err()?)))
+                    let plain =
+                        all.find_map(|(what, config)| Some((what, run(config, seed).err()?)));
+                    plain.or_else(|| {
+                        let mut both = both.into_iter();
+                        both.find_map(|(_, config)| {
+                            Some(("with HyperNodes, ", run_with_topology(config, seed).err()?))
+                        })
+                    })
                 })
             })
         };

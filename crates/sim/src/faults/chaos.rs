@@ -8,6 +8,7 @@ use super::objects::{group, node, pod, queue};
 use super::oracle::MAX_STEP_MS;
 use super::server::{KINDS, Template, key};
 use super::shuffles;
+use super::topology;
 
 /// Most gangs a simulation makes.
 const MAX_GANGS: u64 = 10;
@@ -48,6 +49,7 @@ impl Simulation {
             self.server.grace_ms = [0, 500, 3000, 8000][rng.below(4) as usize];
             self.network.evictions_may_fail = self.faults;
         }
+        self.build_network();
         for _ in 0..2 {
             self.new_gang();
         }
@@ -68,6 +70,7 @@ impl Simulation {
         if self.shuffles && self.chance.percent(60) {
             self.measure_node();
         }
+        self.change_network();
         match self.chance.below(100) {
             0..12 => self.new_gang(),
             12..15 => self.new_bare_pod(),
@@ -90,7 +93,9 @@ impl Simulation {
         let slot = self.chance.below(slots) as usize;
         match self.chance.below(200) {
             0..6 => {
-                let kind = KINDS[self.chance.below(4) as usize];
+                // The last kind is there in some simulations only.
+                let kinds = KINDS.len() as u64 - u64::from(self.topology.is_none());
+                let kind = KINDS[self.chance.below(kinds) as usize];
                 let for_ms = self.chance.between(100, 5000);
                 if let Some(process) = &mut self.slots[slot].process {
                     process.watches.break_off(kind, now_ms, for_ms);
@@ -140,6 +145,9 @@ impl Simulation {
         let mut member = pod("", Some(&name), cpu_milli, card_mib);
         if self.shuffles {
             shuffles::mark(rng, &mut gang, &mut member);
+        }
+        if let Some(rng) = &mut self.topology {
+            gang.topology = topology::request(rng);
         }
         if !late_group {
             self.server.put_group(gang.clone());

@@ -26,6 +26,7 @@ mod rng;
 pub mod server;
 mod settled;
 pub mod shuffles;
+mod topology;
 pub mod watch;
 mod writers;
 
@@ -98,6 +99,8 @@ pub struct Summary {
     pub shuffled: u32,
     /// Processes started.
     pub processes: u32,
+    /// Pods bound whose gang asks for one domain of the network.
+    pub domain_binds: u32,
     /// Everything that happened.
     pub history: Vec<String>,
 }
@@ -147,6 +150,10 @@ pub struct Simulation {
     /// What has landed of that.
     pub evicted: EvictionLog,
     gang_records: BTreeMap<String, GangRecord>,
+    /// There are HyperNodes, which change, and gangs that ask for a place among them.
+    topology: Option<Rng>,
+    /// Bindings of pods whose gang asks for one domain.
+    domain_binds: u32,
 }
 
 impl Simulation {
@@ -180,6 +187,8 @@ impl Simulation {
             shuffles: has_action("shuffle"),
             evicted: EvictionLog::default(),
             gang_records: BTreeMap::new(),
+            topology: None,
+            domain_binds: 0,
         }
     }
 
@@ -294,6 +303,9 @@ impl Simulation {
                     .push(format!("{at_ms} ms: {uid} to {node}: {answer:?}"));
                 if answer == network::ServerAnswer::Bind(server::BindAnswer::Done) {
                     self.binds += 1;
+                    let pod = self.server.pods.get(uid);
+                    let tier = pod.and_then(|pod| topology::allowed_tier(&self.server, pod));
+                    self.domain_binds += u32::from(tier.is_some());
                     self.oracle.check_bind(&request.call, &self.server)?;
                 }
             }
@@ -429,10 +441,27 @@ impl Simulation {
 /// # Errors
 /// An invariant is broken.
 pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    storm(config, seed, None)
+}
+
+/// Runs one seed in a cluster with HyperNodes, which change, and gangs that ask for a place among them.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_with_topology(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    storm(config, seed, Some(Rng::new(seed ^ 0xd0d0)))
+}
+
+fn storm(
+    config: &Config,
+    seed: u64,
+    topology: Option<Rng>,
+) -> Result<Summary, Box<BrokenInvariant>> {
     let replicas = 1 + usize::from(seed.is_multiple_of(3));
     let mut simulation = Simulation::new(config, replicas, seed);
     simulation.faults = true;
     simulation.lag = true;
+    simulation.topology = topology;
     simulation.build_cluster();
     for _ in 0..STORMY_STEPS {
         simulation.churn();
@@ -446,6 +475,7 @@ pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> 
         evictions: simulation.evicted.landed.values().sum(),
         shuffled: simulation.evicted.landed.get("").copied().unwrap_or(0),
         processes: simulation.identities,
+        domain_binds: simulation.domain_binds,
         history: simulation.history,
     })
 }

@@ -12,6 +12,7 @@ use pumice_model::{Delta, TaskStatus};
 use super::network::{REQUEST_MS, RequestInFlight, ServerCall};
 use super::process::Process;
 use super::server::{ServerKind, VirtualServer, holds, key};
+use super::topology;
 use super::watch::{GRACE_MS, MAX_LAG_MS};
 
 /// Longest time from a change to the last Binding that may be decided without it, milliseconds.
@@ -62,6 +63,8 @@ pub enum Invariant {
     Progress,
     /// spec/06 INV-15: memory follows the population.
     Memory,
+    /// spec/08 §4: what asks for a place in the network stands within one domain that is allowed.
+    Domain,
 }
 
 /// An invariant that does not hold.
@@ -171,6 +174,7 @@ impl Oracle {
             }
         }
         self.check_card(server, pod, &recent)?;
+        topology::check(server, pod)?;
         check_queue(server, pod)
     }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupStatus, NodeObject, NodeUsage, Pairs, PodObject, PodPhase, QueueObject,
+    GroupObject, GroupStatus, HyperNodeObject, NodeObject, NodeUsage, Pairs, PodObject, PodPhase,
+    QueueObject,
 };
 
 /// What a watch follows on its own.
@@ -22,14 +23,17 @@ pub enum ServerKind {
     Group,
     /// Pods.
     Pod,
+    /// HyperNodes.
+    HyperNode,
 }
 
 /// All kinds, in the order of a first list.
-pub const KINDS: [ServerKind; 4] = [
+pub const KINDS: [ServerKind; 5] = [
     ServerKind::Node,
     ServerKind::Queue,
     ServerKind::Group,
     ServerKind::Pod,
+    ServerKind::HyperNode,
 ];
 
 /// One change of one object.
@@ -76,6 +80,10 @@ pub struct VirtualServer {
     pub groups: BTreeMap<String, GroupObject>,
     /// Pods by UID.
     pub pods: BTreeMap<String, PodObject>,
+    /// HyperNodes by name.
+    pub hyper_nodes: BTreeMap<String, HyperNodeObject>,
+    /// There is such a kind of objects.
+    pub has_hyper_nodes: bool,
     /// Pods that somebody keeps making, by `namespace/name`.
     pub templates: BTreeMap<String, Template>,
     /// How much of nodes is used, as it was measured last.
@@ -196,6 +204,27 @@ impl VirtualServer {
             Delta::QueueApply(Box::new(queue.clone())),
         );
         self.queues.insert(queue.name.clone(), queue);
+    }
+
+    /// Adds or changes a HyperNode.
+    pub fn put_hyper_node(&mut self, object: HyperNodeObject) {
+        self.note(
+            ServerKind::HyperNode,
+            object.name.clone(),
+            Delta::HyperNodeApply(Box::new(object.clone())),
+        );
+        self.hyper_nodes.insert(object.name.clone(), object);
+    }
+
+    /// A HyperNode goes.
+    pub fn remove_hyper_node(&mut self, name: &str) {
+        if self.hyper_nodes.remove(name).is_some() {
+            self.note(
+                ServerKind::HyperNode,
+                name.to_owned(),
+                Delta::HyperNodeDelete(name.to_owned()),
+            );
+        }
     }
 
     /// A queue goes.
@@ -378,6 +407,11 @@ impl VirtualServer {
                 .groups
                 .iter()
                 .map(|(k, o)| (k.clone(), Delta::GroupApply(Box::new(o.clone()))))
+                .collect(),
+            ServerKind::HyperNode => self
+                .hyper_nodes
+                .iter()
+                .map(|(k, o)| (k.clone(), Delta::HyperNodeApply(Box::new(o.clone()))))
                 .collect(),
             ServerKind::Pod => self
                 .pods

@@ -94,7 +94,9 @@ impl Watches {
                 follower.list(server, &mut deltas);
                 continue;
             }
-            let end = match lag {
+            // Of what is not there nothing can come late.
+            let is_there = follower.kind != ServerKind::HyperNode || server.has_hyper_nodes;
+            let end = match lag && is_there {
                 true => follower.end(&server.events, now_ms, rng),
                 false => server.events.len(),
             };
@@ -124,6 +126,7 @@ impl VirtualFollower {
         match delta {
             Delta::NodeDelete(_)
             | Delta::QueueDelete(_)
+            | Delta::HyperNodeDelete(_)
             | Delta::GroupDelete(..)
             | Delta::PodDelete(_) => {
                 self.known.remove(key);
@@ -153,6 +156,7 @@ fn deletion(object: &Delta) -> Option<Delta> {
     Some(match object {
         Delta::NodeApply(node) => Delta::NodeDelete(node.name.clone()),
         Delta::QueueApply(queue) => Delta::QueueDelete(queue.name.clone()),
+        Delta::HyperNodeApply(object) => Delta::HyperNodeDelete(object.name.clone()),
         Delta::GroupApply(group) => Delta::GroupDelete(group.namespace.clone(), group.name.clone()),
         Delta::PodApply(pod) => Delta::PodDelete(pod.uid.clone()),
         _ => return None,

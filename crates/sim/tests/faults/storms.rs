@@ -1,8 +1,8 @@
 //! Random storms: 1,000 seeds, in four tests that run beside each other.
 
-use pumice_sim::faults::{run, run_with_bad_input};
+use pumice_sim::faults::{run, run_with_bad_input, run_with_topology};
 
-use crate::config;
+use crate::{config, evicting};
 
 /// Runs every fourth seed; each of some twice.
 fn storms(first: u64) {
@@ -40,6 +40,26 @@ fn no_invariant_breaks_in_the_third_quarter_of_a_thousand_storms() {
 #[test]
 fn no_invariant_breaks_in_the_last_quarter_of_a_thousand_storms() {
     storms(3);
+}
+
+/// Seeds with HyperNodes.
+const NETWORK_STORMS: u64 = 300;
+
+#[test]
+fn gangs_in_hard_mode_stay_within_their_tier_while_hyper_nodes_change() {
+    let (mut binds, mut processes) = (0, 0);
+    for seed in 0..NETWORK_STORMS {
+        let config = match seed % 2 {
+            0 => config(),
+            _ => evicting(),
+        };
+        let summary = run_with_topology(&config, seed);
+        let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
+        binds += summary.domain_binds;
+        processes += summary.processes;
+    }
+    assert!(u64::from(binds) > 2 * NETWORK_STORMS, "{binds} pods bound");
+    assert!(u64::from(processes) > 2 * NETWORK_STORMS, "{processes}");
 }
 
 #[test]
