@@ -12,7 +12,7 @@ use pumice_model::ClaimStep;
 use pumice_model::object::{ClaimAllocation, NodeOp, NodeTerm};
 use serde_json::{Map, Value, json};
 
-use super::rewrite::{change, same_claim};
+use super::rewrite::{change, change_surely, same_claim};
 use super::shared::WriterContext;
 use super::{BindRequest, PodRef};
 
@@ -47,12 +47,13 @@ async fn give(shared: &Arc<WriterContext>, step: &ClaimStep, pod: &PodRef) -> Re
     change(shared, status, |found| given(found, step, pod)).await
 }
 
-/// Gives back what was written, the last first.
+/// Gives back what was written, the last first. It takes as long as it takes: once the bind has failed the
+/// devices may be given to others, so none may be left written here.
 pub(super) async fn roll_back(shared: &Arc<WriterContext>, request: &BindRequest) {
     for step in request.claims.iter().rev() {
         let path = path_of(step);
         let status = (path.as_str(), step.claim.as_str(), "/status");
-        let mut done = change(shared, status, |found| {
+        let mut done = change_surely(shared, status, |found| {
             Ok(taken_back(found, step, &request.pod))
         })
         .await;

@@ -14,13 +14,32 @@ use super::http::{ApiCall, JSON, Reply};
 use super::shared::{Rate, WriterContext};
 
 /// Reads the object with a path and a name, and writes what `wanted` makes of it, or a part of that
-/// (`/status`), until it has happened or nothing is left to do.
+/// (`/status`), until it has happened, nothing is left to do or a bind may last no longer.
 pub(super) async fn change(
+    shared: &Arc<WriterContext>,
+    object: (&str, &str, &str),
+    wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
+) -> Result<(), String> {
+    let end = Instant::now() + shared.options.bind_timeout;
+    change_until(Some(end), shared, object, wanted).await
+}
+
+/// The same, however long the API server fails: only the end of the term and a refusal that does not pass by
+/// itself end it.
+pub(super) async fn change_surely(
+    shared: &Arc<WriterContext>,
+    object: (&str, &str, &str),
+    wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
+) -> Result<(), String> {
+    change_until(None, shared, object, wanted).await
+}
+
+async fn change_until(
+    end: Option<Instant>,
     shared: &Arc<WriterContext>,
     (path, name, part): (&str, &str, &str),
     wanted: impl Fn(&Value) -> Result<Option<Value>, String>,
 ) -> Result<(), String> {
-    let end = Instant::now() + shared.options.bind_timeout;
     let mut tries = 0;
     loop {
         let text = match read(shared, path, name).await? {
@@ -38,7 +57,7 @@ pub(super) async fn change(
             }
             Err(text) => text,
         };
-        if Instant::now() >= end {
+        if end.is_some_and(|end| Instant::now() >= end) {
             return Err(text);
         }
         tokio::time::sleep(backoff::pause(tries)).await;

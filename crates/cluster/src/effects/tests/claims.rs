@@ -16,6 +16,9 @@ struct World {
     claim: Value,
     binding: u16,
     conflicts: u32,
+    /// Writes that fail once the Binding was refused.
+    failures: u32,
+    is_refused: bool,
 }
 
 impl World {
@@ -28,6 +31,8 @@ impl World {
             }),
             binding: 201,
             conflicts: 0,
+            failures: 0,
+            is_refused: false,
         }
     }
 
@@ -37,8 +42,15 @@ impl World {
             self.conflicts -= 1;
             return Answer::refuse(409, "the object has been modified");
         }
+        if is_write && self.is_refused && self.failures > 0 {
+            self.failures -= 1;
+            return Answer::refuse(500, "etcdserver: no leader");
+        }
         match &seen.path {
-            path if path.ends_with("/binding") => Answer::Json(self.binding, json!({})),
+            path if path.ends_with("/binding") => {
+                self.is_refused = self.binding >= 400;
+                Answer::Json(self.binding, json!({}))
+            }
             path if path.contains("/pods/") => Answer::Json(200, pod_json("u1", "")),
             path => {
                 // The status is written by its subresource only, and nothing else is written there.
@@ -101,7 +113,10 @@ fn user(uid: &str) -> Value {
 async fn run(world: World, step: ClaimStep) -> (Outcome, Value, Vec<String>) {
     let world = Arc::new(Mutex::new(world));
     let script = Arc::clone(&world);
-    let mut bench = Bench::new(move |seen| script.lock().unwrap().answer(seen)).await;
+    let mut options = options();
+    options.bind_timeout = Duration::from_millis(300);
+    let script = move |seen: &Seen| script.lock().unwrap().answer(seen);
+    let mut bench = Bench::with(script, options, TermWatch::always()).await;
     let Write::Bind(mut request) = bind() else {
         unreachable!("bind makes a bind");
     };
@@ -148,6 +163,16 @@ async fn what_a_bind_gave_is_given_back_when_it_fails() {
     assert!(matches!(outcome, Outcome::BindFailed { .. }), "{outcome:?}");
     assert_eq!(claim["status"], json!({}));
     assert_eq!(claim["metadata"]["finalizers"], json!([]));
+}
+
+#[tokio::test]
+async fn a_bind_has_not_failed_before_what_it_gave_is_given_back() {
+    let mut world = World::with(Value::Null);
+    // Longer than a bind may last.
+    (world.binding, world.failures) = (422, 4);
+    let (outcome, claim, _) = run(world, step(true)).await;
+    assert!(matches!(outcome, Outcome::BindFailed { .. }), "{outcome:?}");
+    assert_eq!(claim["status"], json!({}));
 }
 
 #[tokio::test]
