@@ -42,12 +42,15 @@ const LARGEST: usize = 10 << 20;
 const MOST_UNDER_WAY: usize = 16;
 /// Of these, about the nodes of one pod.
 const MOST_OF_POD: usize = 4;
+/// Pods about whose nodes it is asked at a time: some are answered early rather than all late.
+const MOST_PODS: usize = MOST_UNDER_WAY / MOST_OF_POD;
 
 /// One extender.
 pub struct ExtenderClient {
     client: Client,
     settings: ExtenderSettings,
     permits: Semaphore,
+    pods: Semaphore,
     breaker: Mutex<Breaker>,
 }
 
@@ -68,6 +71,7 @@ impl ExtenderClient {
             client: connect(&server, user_agent)?,
             settings: settings.clone(),
             permits: Semaphore::new(MOST_UNDER_WAY),
+            pods: Semaphore::new(MOST_PODS),
             breaker: Mutex::new(Breaker::default()),
         })
     }
@@ -84,21 +88,27 @@ impl ExtenderClient {
         }
         let verb = asked.question.verb;
         let about = message::about(&asked.about);
-        let body = match verb {
-            ExtenderVerb::Predicate => return self.ask_of_nodes(&about, nodes).await,
-            ExtenderVerb::Prioritize => message::prioritize(&about, nodes),
+        let body = || match verb {
+            ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
+                message::prioritize(&about, nodes)
+            }
             ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => message::of_job(&about),
             ExtenderVerb::QueueOverused => message::of_queue(&about),
         };
+        if verb == ExtenderVerb::Predicate {
+            return self.ask_of_nodes(&about, nodes).await;
+        }
         let read = |answer: &[u8]| answer::read(verb, answer);
         let answer = self.post(verb, body, read).await;
         answer.unwrap_or_else(ExtenderAnswer::Failed)
     }
 
     async fn ask_of_nodes(&self, pod: &str, nodes: &NodeTexts) -> ExtenderAnswer {
+        // Nobody closes it.
+        let _turn = self.pods.acquire().await;
         let nodes = futures::stream::iter(nodes.all().to_vec());
         let words = nodes.map(|(name, node)| async move {
-            let body = message::predicate(pod, &node);
+            let body = || message::predicate(pod, &node);
             let word = self.post(ExtenderVerb::Predicate, body, answer::read_word);
             (name, word.await.unwrap_or_else(NodeWord::Failed))
         });
@@ -108,18 +118,19 @@ impl ExtenderClient {
         ExtenderAnswer::Nodes(words)
     }
 
-    /// One request, unless it would be in vain.
+    /// One request, unless it would be in vain; what it says is put together when it is sent, since it may be
+    /// long.
     async fn post<A>(
         &self,
         verb: ExtenderVerb,
-        body: String,
+        body: impl FnOnce() -> String,
         read: impl Fn(&[u8]) -> Result<A, String>,
     ) -> Result<A, String> {
         // Nobody closes it.
         let _permit = self.permits.acquire().await;
         let admitted = self.breaker().admit(Instant::now())?;
         let deadline = Duration::from_millis(self.settings.timeout_ms);
-        let answer = tokio::time::timeout(deadline, self.send(verb, body)).await;
+        let answer = tokio::time::timeout(deadline, self.send(verb, body())).await;
         let late = |_| Err(format!("no answer within {deadline:?}"));
         let answer = answer.unwrap_or_else(late);
         let answer = answer.and_then(|answer| read(&answer));

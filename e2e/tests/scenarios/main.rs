@@ -79,9 +79,9 @@ fn wait_running_for(
 ) -> Result<()> {
     let what = format!("{count} pods of {prefix} run");
     scheduler.eventually(limit, &what, || {
-        let running = lab.running(prefix)?;
-        ensure!(running <= count, "{running} pods of {prefix} run");
-        Ok((running == count).then_some(()))
+        let (running, bound) = (lab.running(prefix)?, lab.bound(prefix)?);
+        ensure!(running == count, "{running} run, bound are {bound:?}");
+        Ok(Some(()))
     })
 }
 

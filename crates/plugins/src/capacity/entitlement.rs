@@ -147,14 +147,14 @@ impl Entitlements {
         rewritten: &[QueueIx],
     ) -> BTreeSet<QueueIx> {
         // By place in the tree: those above come first.
-        let mut next = BTreeSet::new();
-        for ix in rewritten {
-            next.insert(tree.position(*ix));
-            let is_kept = self.of(*ix).guarantee == state.queue(*ix).guarantee;
-            if !is_kept && tree.is_beside_others(*ix) {
-                let beside = self.keep_anew(state, tree, tree.parent(*ix));
-                next.extend(beside.iter().map(|ix| tree.position(*ix)));
-            }
+        let mut next: BTreeSet<usize> = rewritten.iter().map(|ix| tree.position(*ix)).collect();
+        let is_kept = |ix: QueueIx| self.of(ix).guarantee == state.queue(ix).guarantee;
+        let moved = rewritten.iter().copied();
+        let moved = moved.filter(|ix| !is_kept(*ix) && tree.is_beside_others(*ix));
+        let above: BTreeSet<Option<QueueIx>> = moved.map(|ix| tree.parent(ix)).collect();
+        for parent in above {
+            let beside = self.keep_anew(state, tree, parent).iter();
+            next.extend(beside.map(|ix| tree.position(*ix)));
         }
         let (mut changed, mut sums) = (BTreeSet::new(), BTreeSet::new());
         while let Some(place) = next.pop_first() {

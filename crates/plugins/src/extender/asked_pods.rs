@@ -126,12 +126,13 @@ impl AskedPods {
     }
 }
 
-/// Pods of a job that share it are placed alike by everybody else.
-fn kind_of(task: &Task) -> impl Eq + std::hash::Hash + use<> {
+/// Pods of a job that share it are the same to the extender, but for their names, UIDs, creation and labels that
+/// no selector reads: indices, which would make each a kind of its own.
+fn kind_of(task: &Task) -> impl Eq + std::hash::Hash + use<'_> {
     (
-        (task.shape, task.appearance, task.volumes),
-        (task.resource_claims, task.demand),
-        (task.role, task.priority, task.sub_job),
+        (task.shape, task.appearance, task.demand),
+        (task.role, task.sub_job, &task.annotations),
+        (task.priority, task.priority_class, task.preemptable),
     )
 }
 
