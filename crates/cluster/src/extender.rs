@@ -88,18 +88,20 @@ impl ExtenderClient {
         }
         let verb = asked.question.verb;
         let about = message::about(&asked.about);
-        let body = || match verb {
-            ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
-                message::prioritize(&about, nodes)
-            }
-            ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => message::of_job(&about),
-            ExtenderVerb::QueueOverused => message::of_queue(&about),
-        };
-        if verb == ExtenderVerb::Predicate {
-            return self.ask_of_nodes(&about, nodes).await;
-        }
         let read = |answer: &[u8]| answer::read(verb, answer);
-        let answer = self.post(verb, body, read).await;
+        let answer = match verb {
+            ExtenderVerb::Predicate => return self.ask_of_nodes(&about, nodes).await,
+            ExtenderVerb::Prioritize => {
+                let body = || message::prioritize(&about, nodes);
+                self.post(verb, body, read).await
+            }
+            ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
+                self.post(verb, || message::of_job(&about), read).await
+            }
+            ExtenderVerb::QueueOverused => {
+                self.post(verb, || message::of_queue(&about), read).await
+            }
+        };
         answer.unwrap_or_else(ExtenderAnswer::Failed)
     }
 

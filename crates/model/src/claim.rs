@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use slab::Slab;
 
 use crate::ix::{ResourceNeedIx, TaskIx};
+use crate::named::NamedEntries;
 use crate::object::{ClaimAllocation, DeviceClassObject, ResourceClaimObject};
 use crate::shape::Pool;
 use crate::stale::StaleEntries;
@@ -85,8 +85,7 @@ struct ClaimEntry {
 
 /// All of it.
 pub struct ResourceClaims {
-    claims: Slab<ClaimEntry>,
-    by_key: FxHashMap<(String, String), ResourceClaimIx>,
+    claims: NamedEntries<ClaimEntry>,
     classes: BTreeMap<String, DeviceClassObject>,
     inventory: Inventory,
     reaches: Reaches,
@@ -107,8 +106,7 @@ impl Default for ResourceClaims {
         // Index 0 is the need of pods without claims; it is never given back.
         needs.acquire(ResourceNeed::default());
         Self {
-            claims: Slab::new(),
-            by_key: FxHashMap::default(),
+            claims: NamedEntries::default(),
             classes: BTreeMap::new(),
             inventory: Inventory::default(),
             reaches: Reaches::default(),

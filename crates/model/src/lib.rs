@@ -20,6 +20,7 @@ pub mod extender;
 pub mod intern;
 pub mod ix;
 pub mod job;
+mod named;
 pub mod network;
 pub mod node;
 pub mod numa;

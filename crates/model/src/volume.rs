@@ -24,9 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use slab::Slab;
 
 use crate::ix::{NeedIx, TaskIx};
+use crate::named::NamedEntries;
 use crate::object::{
     AccessModes, AttachmentObject, ClaimObject, CsiCapacityObject, CsiDriverObject, CsiNodeObject,
     PvObject, StorageClassObject,
@@ -128,8 +128,7 @@ pub struct Volumes {
     free: FxHashMap<String, FreeVolumes>,
     /// Volumes with a claimRef, by namespace and name of the claim.
     set_aside: FxHashMap<(String, String), BTreeSet<String>>,
-    claims: Slab<Claim>,
-    claim_by_key: FxHashMap<(String, String), ClaimIx>,
+    claims: NamedEntries<Claim>,
     /// Claims that name a volume (`spec.volumeName`).
     claims_of_pv: FxHashMap<String, Vec<ClaimIx>>,
     classes: FxHashMap<String, StorageClassObject>,
@@ -157,8 +156,7 @@ impl Default for Volumes {
             pvs: FxHashMap::default(),
             free: FxHashMap::default(),
             set_aside: FxHashMap::default(),
-            claims: Slab::new(),
-            claim_by_key: FxHashMap::default(),
+            claims: NamedEntries::default(),
             claims_of_pv: FxHashMap::default(),
             classes: FxHashMap::default(),
             csi_nodes: FxHashMap::default(),

@@ -323,19 +323,6 @@ fn a_claim_is_used_by_256_pods_those_of_this_cycle_included() {
     assert!(cluster.why("b").1.contains("in use"));
 }
 
-/// Numbers that look random, the same for a seed every time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
 /// A Binding on its way.
 struct OnTheWay {
     pod: PodObject,

@@ -284,3 +284,16 @@ impl Cluster {
         (why.reason, why.message)
     }
 }
+
+/// Numbers that look random, the same for a seed every time.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}

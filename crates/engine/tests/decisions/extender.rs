@@ -441,19 +441,6 @@ fn nobody_is_evicted_against_a_refusal_of_the_extender() {
     }
 }
 
-/// Numbers that look random, the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
 /// Something that happens: a pod comes or goes, or the extender answers a question that stands.
 fn happening(dice: &mut Dice, round: u64, asked: &[StandingQuestion]) -> Delta {
     let name = |number: u64| format!("p{number:02}");

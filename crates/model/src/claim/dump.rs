@@ -13,7 +13,7 @@ impl ResourceClaims {
         out.extend(classes.map(|class| Delta::DeviceClassApply(Box::new(class.clone()))));
         let slices = self.inventory.slices();
         out.extend(slices.map(|slice| Delta::SliceApply(Box::new(slice.clone()))));
-        let mut claims: Vec<_> = self.claims.iter().map(|(_, claim)| claim).collect();
+        let mut claims: Vec<_> = self.claims.iter().collect();
         claims.sort_by_key(|claim| &claim.key);
         for claim in claims {
             if let Some(mut object) = claim.object.clone() {

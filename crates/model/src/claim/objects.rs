@@ -36,16 +36,11 @@ impl ResourceClaims {
     /// The entry of a claim, made when missing.
     pub(super) fn claim_entry(&mut self, namespace: &str, name: &str) -> ResourceClaimIx {
         let key = (namespace.to_owned(), name.to_owned());
-        if let Some(&ix) = self.by_key.get(&key) {
-            return ix;
-        }
-        let claim = ClaimEntry {
-            key: key.clone(),
+        let new = |key| ClaimEntry {
+            key,
             ..ClaimEntry::default()
         };
-        let ix = ResourceClaimIx(self.claims.insert(claim) as u32);
-        self.by_key.insert(key, ix);
-        ix
+        ResourceClaimIx(self.claims.find_or_insert(key, new))
     }
 
     /// Drops the entry of a claim that nobody knows or uses.
@@ -53,8 +48,7 @@ impl ResourceClaims {
         let claim = &self.claims[ix.at()];
         let is_known = claim.object.is_some() || claim.granted.is_some();
         if !is_known && claim.users.is_empty() && claim.holders == 0 {
-            let claim = self.claims.remove(ix.at());
-            self.by_key.remove(&claim.key);
+            self.claims.remove(ix.at(), |claim| &claim.key);
             self.stale.remove(ix);
         }
     }
@@ -85,7 +79,7 @@ impl ResourceClaims {
 
     pub(crate) fn delete_claim(&mut self, namespace: &str, name: &str) -> bool {
         let key = (namespace.to_owned(), name.to_owned());
-        let Some(&ix) = self.by_key.get(&key) else {
+        let Some(ix) = self.claims.find(&key).map(ResourceClaimIx) else {
             return false;
         };
         if self.claims[ix.at()].object.is_none() {

@@ -69,17 +69,17 @@ impl State {
         if volumes == NeedIx::NONE && claims == ResourceNeedIx::NONE && cpus.is_none() {
             return None;
         }
-        let mut plan = Box::new(SupplyPlan {
+        Some(Box::new(SupplyPlan {
+            volumes: match volumes {
+                NeedIx::NONE => VolumePlan::default(),
+                need => self.volumes.plan(ix, need, &self.nodes, node),
+            },
+            claims: match claims {
+                ResourceNeedIx::NONE => ClaimPlan::default(),
+                need => self.resource_claims.plan(ix, need, &self.nodes, node),
+            },
             cpus,
-            ..SupplyPlan::default()
-        });
-        if volumes != NeedIx::NONE {
-            plan.volumes = self.volumes.plan(ix, volumes, &self.nodes, node);
-        }
-        if claims != ResourceNeedIx::NONE {
-            plan.claims = self.resource_claims.plan(ix, claims, &self.nodes, node);
-        }
-        Some(plan)
+        }))
     }
 
     /// Places a pending task on a node, Allocated or Pipelined, with what was chosen for it there.

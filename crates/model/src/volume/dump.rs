@@ -26,7 +26,7 @@ impl Volumes {
         out.extend(capacities.map(|c| Delta::CsiCapacityApply(Box::new(c.object.clone()))));
         let volumes = by_key(self.pvs.iter()).into_iter();
         out.extend(volumes.map(|pv| Delta::PvApply(Box::new((*pv.object).clone()))));
-        let claims = self.claims.iter().map(|(_, claim)| (&claim.key, claim));
+        let claims = self.claims.iter().map(|claim| (&claim.key, claim));
         let claims = by_key(claims).into_iter();
         let claims = claims.filter_map(|claim| claim.object.clone());
         out.extend(claims.map(|claim| Delta::PvcApply(Box::new(claim))));

@@ -58,7 +58,7 @@ impl Volumes {
         let key = pv.claim.as_ref().map(|c| (&c.namespace, &c.name));
         if let Some((namespace, name)) = key {
             let key = (namespace.clone(), name.clone());
-            self.stale.extend(self.claim_by_key.get(&key));
+            self.stale.extend(&self.claims.find(&key).map(ClaimIx));
         }
     }
 
@@ -69,7 +69,7 @@ impl Volumes {
             return;
         };
         let key = (claim.namespace, claim.name);
-        self.stale.extend(self.claim_by_key.get(&key));
+        self.stale.extend(&self.claims.find(&key).map(ClaimIx));
         if let Some(volumes) = self.set_aside.get_mut(&key) {
             volumes.remove(name);
             if volumes.is_empty() {
@@ -110,24 +110,18 @@ impl Volumes {
     /// The entry of a claim, made when missing.
     pub(super) fn claim_entry(&mut self, namespace: &str, name: &str) -> ClaimIx {
         let key = (namespace.to_owned(), name.to_owned());
-        if let Some(&ix) = self.claim_by_key.get(&key) {
-            return ix;
-        }
-        let claim = Claim {
-            key: key.clone(),
+        let new = |key| Claim {
+            key,
             ..Claim::default()
         };
-        let ix = ClaimIx(self.claims.insert(claim) as u32);
-        self.claim_by_key.insert(key, ix);
-        ix
+        ClaimIx(self.claims.find_or_insert(key, new))
     }
 
     /// Drops the entry of a claim nobody knows or uses.
     pub(super) fn drop_claim_if_unused(&mut self, ix: ClaimIx) {
         let claim = &self.claims[ix.at()];
         if claim.object.is_none() && claim.users.is_empty() && claim.holders == 0 {
-            let claim = self.claims.remove(ix.at());
-            self.claim_by_key.remove(&claim.key);
+            self.claims.remove(ix.at(), |claim| &claim.key);
             self.stale.remove(ix);
         }
     }
@@ -150,7 +144,7 @@ impl Volumes {
 
     pub(crate) fn delete_claim(&mut self, namespace: &str, name: &str) -> bool {
         let key = (namespace.to_owned(), name.to_owned());
-        let Some(&ix) = self.claim_by_key.get(&key) else {
+        let Some(ix) = self.claims.find(&key).map(ClaimIx) else {
             return false;
         };
         if self.claims[ix.at()].object.is_none() {

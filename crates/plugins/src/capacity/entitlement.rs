@@ -1,6 +1,7 @@
 //! What each queue may have and what it is owed (spec/02 §10.2), from what is written on the queues and,
 //! without hierarchy, from the size of the cluster.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use pumice_framework::Bound;
@@ -238,13 +239,11 @@ impl Entitlements {
     fn redo(&mut self, state: &State, tree: &QueueTree, ix: QueueIx) {
         let parent = tree.parent(ix);
         let above = self.above(parent);
-        let mut own = match tree.is_beside_others(ix) {
-            true => of_queue(state, ix, above, &above.kept, parent),
-            false => {
-                let kept = kept_for(&state.queue(ix).guarantee, above);
-                of_queue(state, ix, above, &kept, parent)
-            }
+        let kept = match tree.is_beside_others(ix) {
+            true => Cow::Borrowed(&above.kept),
+            false => Cow::Owned(kept_for(&state.queue(ix).guarantee, above)),
         };
+        let mut own = of_queue(state, ix, above, &kept, parent);
         let written = &state.queue(ix).object.parent;
         if tree.root() == Some(ix) && !written.is_empty() && written != ROOT {
             own.own_warnings.push(format!(
