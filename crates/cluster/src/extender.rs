@@ -5,6 +5,8 @@
 //!                     │ what is new of an answer                          │ breaker: not asked for a while
 //!                     ▼                                                   ▼
 //!                   who decides                                         ExtenderAnswer
+//!
+//!  ExtenderNotice ─► ExtenderClient::tell ─► POST, and nobody waits for the answer
 //! ```
 //!
 //! A request has a deadline, an answer a largest size, and few requests are under way at a time. Nobody
@@ -15,7 +17,7 @@ mod breaker;
 mod message;
 mod rounds;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -25,7 +27,8 @@ use hyper::body::Bytes;
 use kube::Client;
 use pumice_conf::HttpSource;
 use pumice_model::extender::{
-    ExtenderAnswer, ExtenderSettings, ExtenderVerb, NodeWord, QuestionAbout, StandingQuestion,
+    AboutNode, ExtenderAnswer, ExtenderEvent, ExtenderNotice, ExtenderSettings, ExtenderVerb,
+    NodeWord, QuestionAbout, StandingQuestion, ToldSession,
 };
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -83,48 +86,93 @@ impl ExtenderClient {
 
     /// Asks, and tells what there is to say however that goes.
     pub async fn ask(&self, asked: &StandingQuestion, nodes: &NodeTexts) -> ExtenderAnswer {
-        if *asked.about == QuestionAbout::Gone {
-            return ExtenderAnswer::Failed("it is gone".to_owned());
-        }
         let verb = asked.question.verb;
-        let about = message::about(&asked.about);
-        let read = |answer: &[u8]| answer::read(verb, answer);
-        let answer = match verb {
-            ExtenderVerb::Predicate => return self.ask_of_nodes(&about, nodes).await,
-            ExtenderVerb::Prioritize => {
-                let body = || message::prioritize(&about, nodes);
-                self.post(verb, body, read).await
+        let Some(path) = self.settings.verbs.get(&verb) else {
+            return ExtenderAnswer::Failed("it is not asked for that".to_owned());
+        };
+        let about = || message::about(&asked.about);
+        let answer = match (verb, &*asked.about) {
+            (_, QuestionAbout::Gone) => Err("it is gone".to_owned()),
+            (ExtenderVerb::Predicate, _) => {
+                return self.ask_of_nodes(path, &about(), nodes).await;
             }
-            ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
-                self.post(verb, || message::of_job(&about), read).await
+            (ExtenderVerb::Prioritize, _) => {
+                let body = || message::prioritize(&about(), nodes);
+                let read = |answer: &[u8]| answer::scores(answer, nodes);
+                self.post(path, body, read).await
             }
-            ExtenderVerb::QueueOverused => {
-                self.post(verb, || message::of_queue(&about), read).await
+            (_, QuestionAbout::Victims { candidates, .. }) => {
+                let read = |answer: &[u8]| answer::victims(answer, candidates);
+                self.post(path, about, read).await
+            }
+            _ => {
+                self.post(path, about, |answer| answer::read(verb, answer))
+                    .await
             }
         };
         answer.unwrap_or_else(ExtenderAnswer::Failed)
     }
 
-    async fn ask_of_nodes(&self, pod: &str, nodes: &NodeTexts) -> ExtenderAnswer {
+    async fn ask_of_nodes(&self, path: &str, pod: &str, nodes: &NodeTexts) -> ExtenderAnswer {
         // Nobody closes it.
         let _turn = self.pods.acquire().await;
-        let nodes = futures::stream::iter(nodes.all().to_vec());
-        let words = nodes.map(|(name, node)| async move {
-            let body = || message::predicate(pod, &node);
-            let word = self.post(ExtenderVerb::Predicate, body, answer::read_word);
-            (name, word.await.unwrap_or_else(NodeWord::Failed))
+        let nodes = nodes
+            .all()
+            .map(|(node, text)| (Arc::clone(node), Arc::clone(text)));
+        let nodes: Vec<_> = nodes.collect();
+        let words = futures::stream::iter(nodes).map(|(node, text)| async move {
+            let body = || message::predicate(pod, &text);
+            let word = self.post(path, body, answer::read_word).await;
+            AboutNode {
+                node: node.object.name.clone(),
+                uid: node.object.uid.clone(),
+                said: word.unwrap_or_else(NodeWord::Failed),
+            }
         });
         let words = words.buffered(MOST_OF_POD);
         let mut words: Vec<_> = words.collect().await;
-        words.sort_by(|(left, _), (right, _)| left.cmp(right));
+        words.sort_by(|left, right| left.node.cmp(&right.node));
         ExtenderAnswer::Nodes(words)
+    }
+
+    /// Tells of something that was decided; what it has against it, if it says so.
+    ///
+    /// # Errors
+    /// Why it could not be told.
+    pub async fn tell(&self, notice: &ExtenderNotice) -> Result<Option<String>, String> {
+        let path = self.settings.events.get(&notice.event);
+        let path = path.ok_or("it is not told that")?;
+        let body = || message::about(&notice.about);
+        match notice.event {
+            ExtenderEvent::Allocate | ExtenderEvent::Deallocate => {
+                self.post(path, body, answer::complaint).await
+            }
+            _ => self.post(path, body, |_| Ok(None)).await,
+        }
+    }
+
+    /// Tells of a cycle. How that goes changes nothing, but whether it is told again soon.
+    pub async fn tell_session(&self, session: &ToldSession, nodes: &NodeTexts) {
+        let events = [ExtenderEvent::SessionOpen, ExtenderEvent::SessionClose];
+        for event in events {
+            let Some(path) = self.settings.events.get(&event) else {
+                continue;
+            };
+            let body = || match event {
+                ExtenderEvent::SessionOpen => message::session(session, nodes),
+                _ => "{}".to_owned(),
+            };
+            if let Err(why) = self.post(path, body, |_| Ok(())).await {
+                tracing::debug!("the extender was not told of {}: {why}", event.name());
+            }
+        }
     }
 
     /// One request, unless it would be in vain; what it says is put together when it is sent, since it may be
     /// long.
     async fn post<A>(
         &self,
-        verb: ExtenderVerb,
+        path: &str,
         body: impl FnOnce() -> String,
         read: impl Fn(&[u8]) -> Result<A, String>,
     ) -> Result<A, String> {
@@ -132,7 +180,7 @@ impl ExtenderClient {
         let _permit = self.permits.acquire().await;
         let admitted = self.breaker().admit(Instant::now())?;
         let deadline = Duration::from_millis(self.settings.timeout_ms);
-        let answer = tokio::time::timeout(deadline, self.send(verb, body())).await;
+        let answer = tokio::time::timeout(deadline, self.send(path, body())).await;
         let late = |_| Err(format!("no answer within {deadline:?}"));
         let answer = answer.unwrap_or_else(late);
         let answer = answer.and_then(|answer| read(&answer));
@@ -141,12 +189,10 @@ impl ExtenderClient {
         answer
     }
 
-    async fn send(&self, verb: ExtenderVerb, body: String) -> Result<Bytes, String> {
-        let verb = self.settings.verbs.get(&verb);
-        let verb = verb.ok_or("it is not asked for that")?;
+    async fn send(&self, path: &str, body: String) -> Result<Bytes, String> {
         let request = Request::builder()
             .method(Method::POST)
-            .uri(format!("/{verb}"))
+            .uri(format!("/{path}"))
             .header(header::CONTENT_TYPE, "application/json")
             .body(kube::client::Body::from(body.into_bytes()));
         let request = request.map_err(|error| describe(&error))?;

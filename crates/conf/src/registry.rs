@@ -222,8 +222,6 @@ pub struct PluginSpec {
     pub exclusive: &'static [ExclusiveSwitches],
     /// Which of its arguments others need.
     pub needed: &'static [NeededArgument],
-    /// Arguments that Volcano has and this version of Pumice has not: a text that is not empty is an error.
-    pub absent: &'static [&'static str],
     /// Plugins that exclude it. Of a pair one names the other.
     pub conflicts: &'static [PluginConflict],
     /// What to tell people who leave it out.
@@ -242,7 +240,6 @@ impl PluginSpec {
         args: &[],
         exclusive: &[],
         needed: &[],
-        absent: &[],
         conflicts: &[],
         missed: None,
         reads_usage: false,

@@ -12,10 +12,9 @@ use pumice_admin::metrics::Metrics;
 use pumice_cluster::config_map;
 use pumice_conf::reload::{self, Reload};
 use pumice_conf::{CONF_KEY, Config, DEFAULT_CONF, Diagnostic, UsageSource, usage_source};
-use pumice_decider::{DeviceConfigPlace, device_config_place, extender_settings, report_places};
+use pumice_decider::{DeviceConfigPlace, device_config_place, report_places};
 use pumice_devices::ReportPlace;
 use pumice_engine::REGISTRY;
-use pumice_model::extender::ExtenderSettings;
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::decide::DecideCommand;
@@ -94,8 +93,6 @@ pub struct ConfFollower {
     pub reports: cell::Sender<Vec<ReportPlace>>,
     /// Who measures what nodes use, in the configuration in use.
     pub usage: cell::Sender<Option<UsageSource>>,
-    /// The extender of the configuration in use.
-    pub extender: cell::Sender<Option<ExtenderSettings>>,
     /// For the probes.
     pub status: Arc<DaemonStatus>,
     /// For `/configz`.
@@ -199,7 +196,6 @@ impl ConfFollower {
                 let (place, reports) = (device_config_place(&config), report_places(&config));
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let usage = usage_source(&config.metrics);
-                let extender = extender_settings(&config);
                 let command = DecideCommand::Configure { config, text };
                 if self.core.send(command).await.is_err() {
                     return None;
@@ -218,11 +214,6 @@ impl ConfFollower {
                 self.usage.send_if_modified(|known| {
                     let moved = *known != usage;
                     *known = usage;
-                    moved
-                });
-                self.extender.send_if_modified(|known| {
-                    let moved = *known != extender;
-                    *known = extender;
                     moved
                 });
                 self.used(hash, json, before.is_some());

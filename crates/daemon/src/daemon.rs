@@ -16,7 +16,6 @@ use pumice_cluster::ring::Ring;
 use pumice_cluster::watch::{self, WatchInput, WatchOptions};
 use pumice_decider::{DeciderOptions, Sharding};
 use pumice_devices::FAMILIES;
-use pumice_model::extender::QuestionSheet;
 use pumice_process::{EndSignals, identity};
 use tokio::sync::{Notify, mpsc, watch as cell};
 use tokio::task::JoinHandle;
@@ -26,7 +25,7 @@ use crate::clock::DeciderClock;
 use crate::conf::{self, ConfFollower, ConfInUse};
 use crate::decide::{Channels, DecideCommand, DecideLoop, DecideRequest};
 use crate::device_config;
-use crate::extender::ExtenderFollower;
+use crate::extender::{ExtenderFeed, ExtenderFollower};
 use crate::journal::Journal;
 use crate::node_reports;
 use crate::node_usage::UsageFollower;
@@ -145,10 +144,10 @@ impl Daemon {
             term: term.clone(),
             picture: watch.picture(),
         };
-        let (mut core, questions) = self.start_core(channels, effects.clone(), queue_gone)?;
+        let (mut core, extender) = self.start_core(channels, effects.clone(), queue_gone)?;
         let notices = self.write_notices(effects.clone(), &term);
         let mut follower =
-            self.follow_configuration(command_sender.clone(), questions, notices.clone());
+            self.follow_configuration(command_sender.clone(), extender, notices.clone());
         let shutdown = Shutdown {
             core: command_sender,
             effects,
@@ -368,17 +367,17 @@ impl Daemon {
         channels: Channels,
         effects: Option<Arc<Effects>>,
         queue_gone: Arc<Notify>,
-    ) -> anyhow::Result<(CoreThread, cell::Receiver<Arc<QuestionSheet>>)> {
+    ) -> anyhow::Result<(CoreThread, ExtenderFeed)> {
         let flags = &self.settings.flags;
         let dry_run = effects.is_none();
-        let publisher = Publisher::new(
+        let mut publisher = Publisher::new(
             effects.map_or(Out::Nowhere, Out::Effects),
             Arc::clone(&self.journal),
             Arc::clone(&self.metrics),
             self.clock,
             queue_gone,
         );
-        let questions = publisher.questions();
+        let extender = publisher.extender_feed();
         let options = DeciderOptions {
             default_queue: flags.scheduling.default_queue.clone(),
             ignored_provisioners: flags.scheduling.ignored_provisioners.clone(),
@@ -404,13 +403,13 @@ impl Daemon {
                 let _ = sender.send(());
             })
             .context("the deciding thread cannot be started")?;
-        Ok((ended, questions))
+        Ok((ended, extender))
     }
 
     fn follow_configuration(
         &self,
         core: mpsc::Sender<DecideCommand>,
-        questions: cell::Receiver<Arc<QuestionSheet>>,
+        extender: ExtenderFeed,
         notices: mpsc::Sender<Notice>,
     ) -> JoinHandle<anyhow::Result<()>> {
         let source = &self.settings.conf;
@@ -433,17 +432,14 @@ impl Daemon {
             clock: self.clock,
         };
         tokio::spawn(usage_follower.run());
-        let (extender, settings) = cell::channel(None);
         let extender_follower = ExtenderFollower {
             user_agent: PROGRAM.to_owned(),
-            settings,
-            questions,
             period: self.settings.flags.scheduling.schedule_period,
             core: core.clone(),
             metrics: Arc::clone(&self.metrics),
             notices: notices.clone(),
         };
-        tokio::spawn(extender_follower.run());
+        tokio::spawn(extender_follower.run(extender));
         let follower = ConfFollower {
             name: conf::name(source),
             strict: self
@@ -455,7 +451,6 @@ impl Daemon {
             devices,
             reports,
             usage,
-            extender,
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
             metrics: Arc::clone(&self.metrics),

@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::DeciderClock;
 use crate::publish::Publisher;
-use pumice_model::Delta;
+use pumice_model::extender::ExtenderReply;
 use pumice_model::object::NodeUsage;
 use pumice_process::DaemonStatus;
 
@@ -76,7 +76,7 @@ pub enum DecideCommand {
     /// What was measured of the use of nodes, by name.
     NodeUsage(Vec<(String, NodeUsage)>),
     /// What an extender said.
-    ExtenderAnswer(Box<Delta>),
+    ExtenderReply(Box<ExtenderReply>),
     /// Decide nothing any more. The answer comes after all outcomes sent before were taken in.
     Rest(oneshot::Sender<()>),
 }
@@ -254,7 +254,7 @@ impl DecideLoop {
                 self.decider.set_node_reports(&place, news);
             }
             DecideCommand::NodeUsage(measured) => self.decider.set_node_usage(measured),
-            DecideCommand::ExtenderAnswer(delta) => self.decider.apply(vec![*delta]),
+            DecideCommand::ExtenderReply(reply) => self.decider.take_extender_reply(*reply),
             DecideCommand::Rest(reply) => {
                 self.decider.rest();
                 // What the outcomes before it asked for goes out before the answer.

@@ -1,13 +1,14 @@
-//! The extender of the configuration: it is asked what the deciding thread wants to know, and what it says
-//! goes to that thread (spec/02 §23). That it fails again and again is told by log, event and metric, once.
+//! The extender of the configuration: it is asked what the deciding thread wants to know, what it says goes
+//! to that thread, and it is told what was decided (spec/02 §23). That it fails again and again is told by log,
+//! event and metric, once.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use pumice_admin::log::Every;
 use pumice_admin::metrics::Metrics;
 use pumice_cluster::extender::{ExtenderClient, ExtenderRounds};
-use pumice_model::Delta;
-use pumice_model::extender::{ExtenderSettings, QuestionSheet};
+use pumice_model::extender::{ExtenderNotice, ExtenderSettings, QuestionSheet};
 use tokio::sync::{mpsc, watch as cell};
 
 use crate::decide::DecideCommand;
@@ -19,15 +20,22 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Answers that may wait to be taken in.
 const MOST_WAITING: usize = 64;
 
-/// Has an extender asked.
+/// That it complains is written to the log this often, with how many times it did.
+const COMPLAINT_PERIOD: Duration = Duration::from_secs(30);
+
+/// What an extender is to be asked and told.
+pub struct ExtenderFeed {
+    /// Whom, and what is to be asked.
+    pub questions: cell::Receiver<Arc<QuestionSheet>>,
+    /// What is to be told.
+    pub notices: mpsc::Receiver<ExtenderNotice>,
+}
+
+/// Has an extender asked and told.
 pub struct ExtenderFollower {
     /// `User-Agent` of every request.
     pub user_agent: String,
-    /// The extender of the configuration in use.
-    pub settings: cell::Receiver<Option<ExtenderSettings>>,
-    /// What is to be asked.
-    pub questions: cell::Receiver<Arc<QuestionSheet>>,
-    /// How often.
+    /// How often it is asked.
     pub period: Duration,
     /// The deciding thread.
     pub core: mpsc::Sender<DecideCommand>,
@@ -38,14 +46,18 @@ pub struct ExtenderFollower {
 }
 
 impl ExtenderFollower {
-    /// Works until nobody tells settings any more.
-    pub async fn run(mut self) {
+    /// Works until nobody tells questions any more.
+    pub async fn run(self, mut feed: ExtenderFeed) {
         loop {
-            let settings = self.settings.borrow_and_update().clone();
-            let mut others = self.settings.clone();
+            let sheet = Arc::clone(&feed.questions.borrow_and_update());
+            let mut sheets = feed.questions.clone();
+            let another = async move {
+                let other = |new: &Arc<QuestionSheet>| new.generation != sheet.generation;
+                sheets.wait_for(other).await.is_ok()
+            };
             tokio::select! {
-                () = self.follow(settings.as_ref()) => return,
-                changed = others.changed() => if changed.is_err() {
+                () = self.follow(&mut feed) => return,
+                is_there = another => if !is_there {
                     return;
                 }
             }
@@ -53,10 +65,11 @@ impl ExtenderFollower {
     }
 
     /// Ends when the deciding thread has; never where there is no extender.
-    async fn follow(&self, settings: Option<&ExtenderSettings>) {
+    async fn follow(&self, feed: &mut ExtenderFeed) {
         self.metrics.extender_up(true);
         self.notice(None).await;
-        let Some(settings) = settings else {
+        let sheet = Arc::clone(&feed.questions.borrow());
+        let Some(settings) = sheet.extender.as_deref() else {
             return std::future::pending().await;
         };
         let client = match ExtenderClient::new(settings, &self.user_agent) {
@@ -69,19 +82,21 @@ impl ExtenderFollower {
         let (sender, mut answers) = mpsc::channel(MOST_WAITING);
         let rounds = ExtenderRounds {
             client: Arc::clone(&client),
+            generation: sheet.generation,
             period: self.period,
             answers: sender,
         };
-        let mut asking = std::pin::pin!(rounds.run(self.questions.clone()));
+        let mut asking = std::pin::pin!(rounds.run(feed.questions.clone()));
+        let telling = self.tell_decisions(&client, sheet.generation, &mut feed.notices);
+        let mut telling = std::pin::pin!(telling);
         let mut look = tokio::time::interval(LOOK);
         let mut was_down = false;
         loop {
             tokio::select! {
                 () = &mut asking => return,
-                Some((question, answer)) = answers.recv() => {
-                    let answer = Box::new(answer);
-                    let delta = Delta::ExtenderAnswer { question, answer };
-                    let command = DecideCommand::ExtenderAnswer(Box::new(delta));
+                () = &mut telling => return,
+                Some(reply) = answers.recv() => {
+                    let command = DecideCommand::ExtenderReply(Box::new(reply));
                     if self.core.send(command).await.is_err() {
                         return;
                     }
@@ -93,6 +108,39 @@ impl ExtenderFollower {
                         was_down = down.is_some();
                     }
                 }
+            }
+        }
+    }
+
+    /// One after the other, so that they arrive in their order. What cannot be told is lost.
+    async fn tell_decisions(
+        &self,
+        client: &ExtenderClient,
+        generation: u64,
+        notices: &mut mpsc::Receiver<ExtenderNotice>,
+    ) {
+        let complaints = Every::new(COMPLAINT_PERIOD);
+        while let Some(notice) = notices.recv().await {
+            if notice.generation != generation {
+                continue;
+            }
+            let event = notice.event.name();
+            let complaint = match client.tell(&notice).await {
+                Ok(complaint) => {
+                    self.metrics.extender_notices("told", 1);
+                    complaint
+                }
+                Err(why) => {
+                    self.metrics.extender_notices("failed", 1);
+                    Some(why)
+                }
+            };
+            if let Some(why) = complaint
+                && let Some(more) = complaints.admit(event)
+            {
+                tracing::warn!(
+                    "the extender was told of {event}: {why} (and {more} more like it before)"
+                );
             }
         }
     }

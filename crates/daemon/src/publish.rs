@@ -14,18 +14,22 @@ use pumice_cluster::lease::TermWatch;
 use pumice_decider::{Effect, LogLevel, LogLine, StepResult};
 use pumice_engine::{BindWait, Decisions, Engine};
 use pumice_ingest::ObjectProblem;
-use pumice_model::extender::QuestionSheet;
+use pumice_model::extender::{ExtenderNotice, QuestionSheet};
 use pumice_model::{JobIx, NodeIx, TaskIx};
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokio::sync::{Notify, watch as cell};
+use tokio::sync::{Notify, mpsc, watch as cell};
 
 use pumice_process::rfc3339;
 
 use crate::clock::DeciderClock;
+use crate::extender::ExtenderFeed;
 use crate::journal::{Journal, JournalEntry, JournalEviction};
 
 /// Lines of the log that come in floods are written this often, with how many there were.
 const FLOOD_PERIOD: Duration = Duration::from_secs(30);
+
+/// What an extender is to be told that may wait.
+const MOST_NOTICES: usize = 4096;
 
 /// Where writes go.
 pub enum Out {
@@ -45,6 +49,8 @@ pub struct Publisher {
     queue_gone: Arc<Notify>,
     /// What an extender is to be asked.
     questions: cell::Sender<Arc<QuestionSheet>>,
+    /// What it is to be told, where somebody does.
+    extender_notices: Option<mpsc::Sender<ExtenderNotice>>,
     /// Gangs that were bound in part when last looked at.
     partial: FxHashSet<JobIx>,
     numbers: numbers::Numbers,
@@ -69,6 +75,7 @@ impl Publisher {
             clock,
             queue_gone,
             questions: cell::Sender::default(),
+            extender_notices: None,
             partial: FxHashSet::default(),
             numbers: numbers::Numbers::default(),
             unreadable: FxHashMap::default(),
@@ -76,9 +83,14 @@ impl Publisher {
         }
     }
 
-    /// What an extender is to be asked, and who is told when that changes.
-    pub fn questions(&self) -> cell::Receiver<Arc<QuestionSheet>> {
-        self.questions.subscribe()
+    /// What an extender is to be asked and told from now on, for the only one who does that.
+    pub fn extender_feed(&mut self) -> ExtenderFeed {
+        let (sender, notices) = mpsc::channel(MOST_NOTICES);
+        self.extender_notices = Some(sender);
+        ExtenderFeed {
+            questions: self.questions.subscribe(),
+            notices,
+        }
     }
 
     /// Whether decisions make sense now: a dry run always decides, otherwise the leader does.
@@ -102,9 +114,22 @@ impl Publisher {
                 Effect::Ask(sheet) => {
                     self.questions.send_replace(Arc::new(*sheet));
                 }
+                Effect::TellExtender(notices) => self.tell_extender(notices),
                 Effect::MakeDefaultQueues => self.queue_gone.notify_one(),
                 Effect::Log(line) => self.log(&line),
             }
+        }
+    }
+
+    /// Those are lost for which there is no room: an extender that is slow holds nothing up.
+    fn tell_extender(&self, notices: Vec<ExtenderNotice>) {
+        let Some(sender) = &self.extender_notices else {
+            return;
+        };
+        let lost = notices.into_iter().map(|notice| sender.try_send(notice));
+        let lost = lost.filter(Result::is_err).count();
+        if lost > 0 {
+            self.metrics.extender_notices("lost", lost);
         }
     }
 

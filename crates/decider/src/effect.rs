@@ -1,6 +1,6 @@
 //! What a decider wants done.
 
-use pumice_model::extender::QuestionSheet;
+use pumice_model::extender::{ExtenderNotice, QuestionSheet};
 use pumice_model::write::Write;
 
 /// Something to be done outside.
@@ -17,8 +17,11 @@ pub enum Effect {
         /// What has changed.
         why: String,
     },
-    /// What an extender is to be asked from now on; answers come back as [`pumice_model::Delta`]s.
+    /// What an extender is to be asked from now on; answers come back as
+    /// [`pumice_model::extender::ExtenderReply`].
     Ask(Box<QuestionSheet>),
+    /// What an extender is to be told, in that order. Nothing comes back.
+    TellExtender(Vec<ExtenderNotice>),
     /// A queue that every cluster has was deleted: to be made again.
     MakeDefaultQueues,
     /// For the log.

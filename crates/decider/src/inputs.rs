@@ -4,7 +4,7 @@ use pumice_conf::Config;
 use pumice_controllers::shard::ShardView;
 use pumice_devices::{ReportPlace, families};
 use pumice_engine::BindWait;
-use pumice_model::extender::ExtenderSettings;
+use pumice_model::extender::ExtenderReply;
 use pumice_model::object::{NodeObject, NodeUsage, Shard};
 use pumice_model::{Delta, NoteAbout};
 
@@ -26,11 +26,6 @@ pub fn report_places(config: &Config) -> Vec<ReportPlace> {
     families::report_places(&pumice_plugins::device_settings(config))
 }
 
-/// The extender of a configuration, if it is asked anything.
-pub fn extender_settings(config: &Config) -> Option<ExtenderSettings> {
-    pumice_plugins::extender_settings(config)
-}
-
 impl Decider {
     /// Changes of the cluster, in order.
     pub fn apply(&mut self, deltas: Vec<Delta>) {
@@ -46,6 +41,12 @@ impl Decider {
             self.cleanups.note(&delta);
             self.engine.apply(delta);
         }
+        self.changed = true;
+    }
+
+    /// What an extender said.
+    pub fn take_extender_reply(&mut self, reply: ExtenderReply) {
+        self.engine.take_reply(reply);
         self.changed = true;
     }
 

@@ -39,7 +39,7 @@ use pumice_model::object::NodeUsage;
 use pumice_model::write::Write;
 
 pub use effect::{Effect, LogLevel, LogLine};
-pub use inputs::{DeviceConfigPlace, device_config_place, extender_settings, report_places};
+pub use inputs::{DeviceConfigPlace, device_config_place, report_places};
 pub use node_reports::{ReportData, ReportNews};
 pub use step::StepResult;
 

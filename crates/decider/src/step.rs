@@ -56,6 +56,7 @@ impl Decider {
             step.decisions = Some(self.cycle(clock, observer));
             step.took = self.last_cycle.1;
         }
+        self.tell_extender(&step);
         if due {
             // A pod has waited long enough to be told why, even if nothing else has happened.
             self.report_due = Some(now);
@@ -70,11 +71,23 @@ impl Decider {
         step
     }
 
+    /// What was decided, and what came to nothing before; a dry run decides nothing that stands.
+    fn tell_extender(&mut self, step: &StepResult) {
+        let decisions = step.decisions.as_ref();
+        let notices = self.engine.take_extender_notices(decisions);
+        if !notices.is_empty() && !self.dry_run {
+            self.effects.push(Effect::TellExtender(notices));
+        }
+    }
+
     /// What an extender is to be asked: at once what is new, and with every report as things stand.
     fn ask_extender(&mut self, step: &StepResult) {
         let is_new = self.engine.has_new_questions();
         if is_new || step.reported && self.engine.has_questions() {
-            let sheet = Box::new(self.engine.question_sheet());
+            let mut sheet = Box::new(self.engine.question_sheet());
+            if self.dry_run {
+                sheet.session = None;
+            }
             self.effects.push(Effect::Ask(sheet));
         }
     }

@@ -8,7 +8,8 @@ use std::cell::Cell;
 use pumice_conf::{Arguments, Config, DEFAULT_CONF, PluginConf, Tier, Value};
 use pumice_engine::Unobserved;
 use pumice_model::extender::{
-    ExtenderAnswer, ExtenderQuestion, ExtenderVerb, NodeWord, StandingQuestion,
+    AboutNode, ExtenderAnswer, ExtenderNotice, ExtenderQuestion, ExtenderReply, ExtenderVerb,
+    NodeWord, QuestionAbout, StandingQuestion,
 };
 use pumice_model::object::{GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, QueueObject};
 use pumice_model::write::{BindFailure, Outcome, PodRef};
@@ -586,14 +587,39 @@ fn a_source_that_names_no_node_is_told_of_once() {
     assert_eq!(logged("10.0.0.1:9100"), 1);
 }
 
-#[test]
-fn an_extender_is_asked_at_once_what_is_new_and_what_stands_with_every_report() {
-    let extender = "  - name: extender\n    arguments: {extender.urlPrefix: 'http://ext', \
-                    extender.predicateVerb: p}\n";
+/// The built-in configuration and an extender.
+fn with_extender(url: &str, arguments: &str) -> Config {
+    let extender = format!(
+        "  - name: extender\n    arguments: {{extender.urlPrefix: '{url}', {arguments}}}\n"
+    );
     let text = format!("{}\n{extender}", DEFAULT_CONF.trim_end());
     let config = pumice_conf::parse(&text, &pumice_engine::REGISTRY).config;
+    config.expect("valid")
+}
+
+/// It says that pod `a` may run on node `n1`.
+fn fits(generation: u64) -> ExtenderReply {
+    ExtenderReply {
+        generation,
+        question: ExtenderQuestion {
+            verb: ExtenderVerb::Predicate,
+            subject: "a".to_owned(),
+            uid: String::new(),
+        },
+        answer: ExtenderAnswer::Nodes(vec![AboutNode {
+            node: "n1".to_owned(),
+            uid: String::new(),
+            said: NodeWord::Fits,
+        }]),
+    }
+}
+
+#[test]
+fn an_extender_is_asked_at_once_what_is_new_and_what_stands_with_every_report() {
     let mut bench = Bench::new([queue(), node("n1", 2000), gang(1)]);
-    bench.decider.configure(&config.expect("valid"));
+    bench
+        .decider
+        .configure(&with_extender("http://ext", "extender.predicateVerb: p"));
     let asked = |bench: &mut Bench, now_s: u64| -> Vec<Vec<String>> {
         bench.clock.0.set(now_s);
         bench.decider.step(&bench.clock, &mut Unobserved);
@@ -607,7 +633,7 @@ fn an_extender_is_asked_at_once_what_is_new_and_what_stands_with_every_report() 
             .map(|sheet| sheet.questions.iter().map(subject).collect())
             .collect()
     };
-    assert_eq!(asked(&mut bench, 1), [[""; 0]; 0], "nobody waits");
+    assert_eq!(asked(&mut bench, 1), [[""; 0]], "who is to be asked");
     bench.apply(apply(member("a")));
     assert_eq!(asked(&mut bench, 2), [["a"]]);
     (3..6).for_each(|now_s| drop(asked(&mut bench, now_s)));
@@ -615,15 +641,95 @@ fn an_extender_is_asked_at_once_what_is_new_and_what_stands_with_every_report() 
     bench.apply(node("n2", 2000));
     let told = [asked(&mut bench, 7), asked(&mut bench, 8)].concat();
     assert_eq!(told, [["a"]], "the same stands: with the report");
-    let fits = ExtenderAnswer::Nodes(vec![("n1".to_owned(), NodeWord::Fits)]);
-    bench.apply(Delta::ExtenderAnswer {
-        question: ExtenderQuestion {
-            verb: ExtenderVerb::Predicate,
-            subject: "a".to_owned(),
-        },
-        answer: Box::new(fits),
-    });
+    bench.decider.take_extender_reply(fits(1));
     // It is bound, and with the next cycle the question stands no more.
     let rest = [asked(&mut bench, 9), asked(&mut bench, 10)].concat();
     assert_eq!(rest.last(), Some(&Vec::new()));
+}
+
+#[test]
+fn what_an_extender_says_that_is_not_asked_any_more_does_not_count() {
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1)]);
+    let asks = "extender.predicateVerb: p";
+    bench.decider.configure(&with_extender("http://old", asks));
+    bench.apply(apply(member("a")));
+    bench.at(1);
+    // Its answer is on the way when another one is configured.
+    bench.decider.configure(&with_extender("http://new", asks));
+    bench.decider.take_extender_reply(fits(1));
+    let is_bind = |write: &Write| matches!(write, Write::Bind(_));
+    assert!(!bench.at(2).iter().any(is_bind));
+    bench.decider.take_extender_reply(fits(2));
+    assert!(bench.at(3).iter().any(is_bind));
+    // The same one goes on to be asked under another configuration.
+    bench.apply(apply(PodObject {
+        uid: "b".to_owned(),
+        ..member("a")
+    }));
+    bench.decider.configure(&with_extender("http://new", asks));
+    assert_eq!(bench.decider.engine.question_sheet().generation, 2);
+}
+
+#[test]
+fn an_extender_is_told_what_was_decided_and_what_came_to_nothing() {
+    let told = "extender.allocateFuncVerb: a, extender.deallocateFuncVerb: d, \
+                extender.jobEnqueuedVerb: e";
+    let mut bench = Bench::new([queue(), node("n1", 2000), gang(1)]);
+    bench.decider.configure(&with_extender("http://ext", told));
+    let mut waits = gang(1);
+    if let Delta::GroupApply(group) = &mut waits {
+        group.status.phase = GroupPhase::Pending;
+    }
+    bench.apply(waits);
+    bench.apply(apply(member("a")));
+    let told = |bench: &mut Bench, now_s: u64| -> Vec<(&'static str, String)> {
+        bench.clock.0.set(now_s);
+        bench.decider.step(&bench.clock, &mut Unobserved);
+        let effects = bench.decider.take_effects().into_iter();
+        let notices = effects.filter_map(|effect| match effect {
+            Effect::TellExtender(notices) => Some(notices),
+            _ => None,
+        });
+        let line = |notice: ExtenderNotice| match notice.about {
+            QuestionAbout::Pod(pod) => {
+                let node = pod.node.as_deref().unwrap_or_default();
+                (notice.event.name(), format!("{} {node}", pod.name))
+            }
+            QuestionAbout::Job(job) => (notice.event.name(), job.key.clone()),
+            about => panic!("{about:?}"),
+        };
+        notices.flatten().map(line).collect()
+    };
+    let line = |event, about: &str| (event, about.to_owned());
+    let placed = line("allocateFunc", "a n1");
+    assert_eq!(
+        told(&mut bench, 1),
+        [line("jobEnqueued", "ns/g"), placed.clone()]
+    );
+    bench.apply(Delta::BindFailed {
+        uid: "a".to_owned(),
+        message: "refused".to_owned(),
+        at_s: 2,
+    });
+    let mut after = told(&mut bench, 2);
+    (3..60).for_each(|now_s| after.extend(told(&mut bench, now_s)));
+    assert_eq!(after, [line("deallocateFunc", "a n1"), placed]);
+}
+
+#[test]
+fn an_extender_is_told_nothing_of_a_dry_run() {
+    let mut bench = Bench::with(true, [queue(), node("n1", 2000), gang(1)]);
+    let told = "extender.allocateFuncVerb: a, extender.onSessionOpenVerb: o";
+    bench.decider.configure(&with_extender("http://ext", told));
+    bench.apply(apply(member("a")));
+    bench.clock.0.set(1);
+    let step = bench.decider.step(&bench.clock, &mut Unobserved);
+    assert_eq!(step.decisions.expect("a cycle").binds.len(), 1);
+    let effects = bench.decider.take_effects();
+    let is_told = |effect: &Effect| match effect {
+        Effect::TellExtender(_) => true,
+        Effect::Ask(sheet) => sheet.session.is_some(),
+        _ => false,
+    };
+    assert!(!effects.iter().any(is_told));
 }

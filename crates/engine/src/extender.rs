@@ -1,107 +1,178 @@
-//! What an extender is told (spec/02 §23.4): the questions that stand, and what they are about, as things
-//! stand after a cycle.
+//! What an extender is asked and told (spec/02 §23.4): the questions that stand, and what they are about, as
+//! things stand after a cycle.
+
+mod notices;
+mod told;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pumice_model::extender::{
-    ExtenderQuestion, ExtenderSettings, ExtenderVerb, QuestionAbout, QuestionSheet,
-    StandingQuestion, ToldJob, ToldNode, ToldPod,
-};
-use pumice_model::node::Columns;
-use pumice_model::object::{Amounts, Gates, PreemptableMark};
-use pumice_model::{JobIx, NodeIx, ResVec, State, Sym, TaskIx};
-
+use pumice_framework::Evicts;
 use pumice_framework::points::NeededAnswer;
+use pumice_model::extender::{
+    ExtenderNotice, ExtenderQuestion, ExtenderReply, ExtenderSettings, ExtenderVerb, QuestionAbout,
+    QuestionSheet, StandingQuestion, ToldPod, ToldSession,
+};
+use pumice_model::{Delta, State, TaskIx};
 use rustc_hash::FxHashMap;
 
-use crate::Engine;
+use crate::{Engine, evicts};
+use told::{ToldJobs, ToldNodes, ToldPods, told_job};
+
+/// Pods that could go for another one of which an extender is told.
+const MOST_CANDIDATES: usize = 512;
 
 /// What was told.
 #[derive(Default)]
 pub(crate) struct ToldQuestions {
-    /// Where the extender is.
-    settings: Option<ExtenderSettings>,
+    /// Whom.
+    settings: Option<Arc<ExtenderSettings>>,
+    /// Counts extenders that were configured one after the other.
+    generation: u64,
+    /// The last one of these that was told anything.
+    told_generation: u64,
+    /// The cycle that was told last.
+    told_cycle: u64,
     /// The questions that were told last, and as of which revision.
     questions: Vec<(u64, StandingQuestion)>,
     nodes: ToldNodes,
-}
-
-/// Nodes as they were told: who was not touched since is told as before.
-#[derive(Default)]
-struct ToldNodes {
-    epoch: Option<u64>,
-    cursor: u64,
-    told: Vec<Arc<ToldNode>>,
+    pods: ToldPods,
+    jobs: ToldJobs,
+    /// What is to be told.
+    notices: Vec<ExtenderNotice>,
 }
 
 impl ToldQuestions {
     pub fn of(settings: Option<ExtenderSettings>) -> Self {
         Self {
-            settings,
+            generation: u64::from(settings.is_some()),
+            settings: settings.map(Arc::new),
             ..Self::default()
         }
+    }
+
+    fn tells_sessions(&self) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| settings.tells_sessions())
+    }
+
+    /// It is told of decisions.
+    fn is_told(&self) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| !settings.events.is_empty())
     }
 }
 
 impl Engine {
-    /// The extender that is asked, if there is one.
+    /// The extender that is asked or told, if there is one.
     pub fn extender(&self) -> Option<&ExtenderSettings> {
-        self.extender.settings.as_ref()
+        self.extender.settings.as_deref()
     }
 
-    /// Other questions stand than were told last.
+    /// Takes an answer in; one that was on its way when another extender was configured says nothing.
+    pub fn take_reply(&mut self, reply: ExtenderReply) {
+        if reply.generation == self.extender.generation {
+            self.apply(Delta::ExtenderAnswer {
+                question: reply.question,
+                answer: Box::new(reply.answer),
+            });
+        }
+    }
+
+    /// Other questions stand than were told last, to another extender, or after another cycle that it is
+    /// told of.
     pub fn has_new_questions(&self) -> bool {
-        let stand = self.plugins.standing_questions().iter();
         let told = self.extender.questions.iter();
-        !stand
-            .map(|needed| &needed.question)
-            .eq(told.map(|(_, told)| &told.question))
+        let is_new_cycle = self.extender.told_cycle != self.cycle && self.extender.tells_sessions();
+        is_new_cycle
+            || self.extender.told_generation != self.extender.generation
+            || !self
+                .needed_answers()
+                .map(|needed| &needed.question)
+                .eq(told.map(|(_, told)| &told.question))
     }
 
     /// Some question stands.
     pub fn has_questions(&self) -> bool {
-        !self.plugins.standing_questions().is_empty()
+        self.needed_answers().next().is_some()
+    }
+
+    /// Who may go is asked where somebody may go at all.
+    fn needed_answers(&self) -> impl Iterator<Item = &NeededAnswer> {
+        let Evicts { preempt, reclaim } = evicts(&self.actions);
+        let needed = self.plugins.standing_questions().iter();
+        needed.filter(move |needed| match needed.question.verb {
+            ExtenderVerb::Preemptable => preempt,
+            ExtenderVerb::Reclaimable => reclaim,
+            _ => true,
+        })
     }
 
     /// What an extender is to be asked from now on.
     pub fn question_sheet(&mut self) -> QuestionSheet {
-        let told = std::mem::take(&mut self.extender.questions);
-        let told: FxHashMap<&ExtenderQuestion, (u64, &Arc<QuestionAbout>)> = told
+        let mut told = std::mem::take(&mut self.extender);
+        let before = std::mem::take(&mut told.questions);
+        let before: FxHashMap<&ExtenderQuestion, (u64, &Arc<QuestionAbout>)> = before
             .iter()
             .map(|(revision, told)| (&told.question, (*revision, &told.about)))
             .collect();
         let answers = self.state.extender_answers();
+        let mut abouts = Abouts {
+            state: &self.state,
+            pods: &mut told.pods,
+            candidates: None,
+        };
         let standing = |needed: &NeededAnswer| {
             let question = &needed.question;
-            let about = match told.get(question) {
-                Some((revision, about)) if *revision == needed.revision => Arc::clone(about),
-                _ => Arc::new(question_about(&self.state, question)),
+            let about = match before.get(question) {
+                Some((revision, about)) if *revision == needed.revision && is_settled(about) => {
+                    Arc::clone(about)
+                }
+                _ => Arc::new(abouts.of(question)),
             };
             let standing = StandingQuestion {
                 question: question.clone(),
                 about,
-                is_answered: answers.find(question.verb, &question.subject).is_some(),
+                is_answered: answers.find(question).is_some(),
             };
             (needed.revision, standing)
         };
-        let needed = self.plugins.standing_questions().iter();
-        let standing: Vec<_> = needed.map(standing).collect();
+        let standing: Vec<_> = self.needed_answers().map(standing).collect();
         let questions: Vec<_> = standing.iter().map(|(_, asked)| asked.clone()).collect();
-        self.extender.questions = standing;
-        let state = &self.state;
-        let of_nodes = [ExtenderVerb::Predicate, ExtenderVerb::Prioritize];
-        let needs_nodes = questions
-            .iter()
-            .any(|asked| of_nodes.contains(&asked.question.verb));
-        let nodes = match needs_nodes {
-            true => self.extender.nodes.renew(state),
+        told.questions = standing;
+        let session = told.tells_sessions().then(|| self.session(&mut told));
+        let is_about_nodes = |asked: &StandingQuestion| asked.question.verb.is_about_nodes();
+        let nodes = match session.is_some() || questions.iter().any(is_about_nodes) {
+            true => told.nodes.tell(&self.state, &mut told.pods),
             false => {
-                self.extender.nodes = ToldNodes::default();
+                told.nodes = ToldNodes::default();
                 Vec::new()
             }
         };
-        QuestionSheet { questions, nodes }
+        told.pods.tidy();
+        (told.told_generation, told.told_cycle) = (told.generation, self.cycle);
+        let sheet = QuestionSheet {
+            extender: told.settings.clone(),
+            generation: told.generation,
+            questions,
+            nodes,
+            session,
+        };
+        self.extender = told;
+        sheet
+    }
+
+    /// The last cycle, as it is told.
+    fn session(&self, told: &mut ToldQuestions) -> Arc<ToldSession> {
+        let jobs = self.plugins.told_jobs();
+        let queues = self.state.queues().map(|(_, queue)| queue.object.clone());
+        let mut queues: Vec<_> = queues.collect();
+        queues.sort_by(|left, right| left.name.cmp(&right.name));
+        Arc::new(ToldSession {
+            cycle: self.cycle,
+            jobs: told.jobs.tell(&self.state, &mut told.pods, jobs),
+            queues,
+        })
     }
 
     /// Forgets answers nobody needs; whether there were any.
@@ -117,155 +188,77 @@ impl Engine {
 
     /// Another extender has not said what this one did.
     pub(crate) fn set_extender(&mut self, settings: Option<ExtenderSettings>) {
+        let told = &mut self.extender;
         // Revisions are those of a plugin, which is made anew.
-        self.extender.questions.clear();
-        if self.extender.settings != settings {
+        told.questions.clear();
+        told.jobs = ToldJobs::default();
+        if told.settings.as_deref() != settings.as_ref() {
             self.state.keep_answers(|_| false);
-            self.extender.settings = settings;
+            told.settings = settings.map(Arc::new);
+            told.generation += 1;
+            told.notices.clear();
         }
     }
 }
 
-impl ToldNodes {
-    fn renew(&mut self, state: &State) -> Vec<Arc<ToldNode>> {
-        let nodes = state.nodes();
-        let epoch = Some(nodes.static_epoch());
-        let touched = nodes.touched_since(self.cursor);
-        match touched.filter(|_| self.epoch == epoch && self.told.len() == nodes.len()) {
-            Some(touched) => {
-                for node in touched {
-                    self.told[node.at()] = Arc::new(told_node(state, node));
+/// It stays as long as the job does; who may go changes with what others do.
+fn is_settled(about: &QuestionAbout) -> bool {
+    !matches!(about, QuestionAbout::Victims { .. })
+}
+
+/// Finds what questions are about.
+struct Abouts<'a> {
+    state: &'a State,
+    pods: &'a mut ToldPods,
+    /// All pods that could go, cheapest first, once somebody has asked.
+    candidates: Option<Vec<TaskIx>>,
+}
+
+impl Abouts<'_> {
+    /// What a question is about; `Gone` where that went since the cycle began.
+    fn of(&mut self, question: &ExtenderQuestion) -> QuestionAbout {
+        self.find(question).unwrap_or(QuestionAbout::Gone)
+    }
+
+    fn find(&mut self, question: &ExtenderQuestion) -> Option<QuestionAbout> {
+        let state = self.state;
+        Some(match question.verb {
+            ExtenderVerb::QueueOverused => {
+                let queue = state.queue_asked_about(question)?;
+                QuestionAbout::Queue(Box::new(state.queue(queue).object.clone()))
+            }
+            ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
+                let job = state.job_asked_about(question)?;
+                QuestionAbout::Job(Arc::new(told_job(state, self.pods, job)?))
+            }
+            ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
+                let pod = state.pod_asked_about(question)?;
+                QuestionAbout::Pod(self.pods.tell(state, pod))
+            }
+            ExtenderVerb::Preemptable | ExtenderVerb::Reclaimable => {
+                let evictor = state.pod_asked_about(question)?;
+                let across = question.verb == ExtenderVerb::Reclaimable;
+                QuestionAbout::Victims {
+                    candidates: self.candidates(evictor, across)?,
+                    evictor: self.pods.tell(state, evictor),
                 }
             }
-            None => {
-                let all = nodes.indices().map(|node| Arc::new(told_node(state, node)));
-                self.told = all.collect();
-            }
-        }
-        (self.epoch, self.cursor) = (epoch, nodes.touch_cursor());
-        self.told.clone()
+        })
     }
-}
 
-/// What a question is about; `Gone` where that went since the cycle began.
-fn question_about(state: &State, question: &ExtenderQuestion) -> QuestionAbout {
-    find_about(state, question).unwrap_or(QuestionAbout::Gone)
-}
-
-fn find_about(state: &State, question: &ExtenderQuestion) -> Option<QuestionAbout> {
-    let subject = &question.subject;
-    Some(match question.verb {
-        ExtenderVerb::QueueOverused => {
-            let queue = state.queue_by_name(subject)?;
-            QuestionAbout::Queue(Box::new(state.queue(queue).object.clone()))
-        }
-        ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
-            let job = state.job_by_extender_key(subject)?;
-            QuestionAbout::Job(Box::new(told_job(state, job)))
-        }
-        ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
-            QuestionAbout::Pod(Box::new(told_pod(state, state.task_by_uid(subject)?)))
-        }
-    })
-}
-
-fn amounts(state: &State, amounts: &ResVec) -> Amounts {
-    let name = |ix| state.resources().name(ix).to_owned();
-    let mut amounts: Amounts = amounts.iter().map(|(ix, n)| (name(ix), n)).collect();
-    amounts.retain(|(_, amount)| *amount != 0);
-    amounts.sort();
-    amounts
-}
-
-fn text(state: &State, sym: Sym) -> String {
-    state.names().text(sym).to_owned()
-}
-
-fn told_pod(state: &State, ix: TaskIx) -> ToldPod {
-    let task = state.task(ix);
-    let shape = state.shape(ix);
-    let job = task.job.map(|job| state.extender_key(state.job(job)));
-    let labels = task.labels.iter();
-    let node = task
-        .node
-        .map(|node| state.nodes().object(node).name.clone());
-    let mut request = amounts(state, &shape.request);
-    request.extend_from_slice(&shape.uncounted);
-    ToldPod {
-        uid: task.uid.to_string(),
-        namespace: text(state, task.namespace),
-        name: task.name.to_string(),
-        job: job.unwrap_or_default(),
-        role: text(state, task.role),
-        request,
-        node,
-        status: task.status,
-        priority: task.priority,
-        priority_class: text(state, task.priority_class),
-        preemptable: task.preemptable == PreemptableMark::Yes,
-        best_effort: task.best_effort,
-        gated: task.gates != Gates::None,
-        labels: labels
-            .map(|(key, value)| (text(state, *key), text(state, *value)))
-            .collect(),
-        annotations: task.annotations.as_deref().cloned().unwrap_or_default(),
-        created_s: task.created_s,
-        node_selector: state.shapes().rules(shape.rules).node_selector.clone(),
-    }
-}
-
-/// Some pods, by UID.
-fn told_pods(state: &State, pods: &[TaskIx]) -> Vec<ToldPod> {
-    let mut pods: Vec<ToldPod> = pods.iter().map(|ix| told_pod(state, *ix)).collect();
-    pods.sort_by(|left, right| left.uid.cmp(&right.uid));
-    pods
-}
-
-fn told_node(state: &State, node: NodeIx) -> ToldNode {
-    let nodes = state.nodes();
-    let column = |columns: &Columns| {
-        let of = |resource| {
-            (
-                state.resources().name(resource).to_owned(),
-                columns.get(resource, node),
-            )
+    /// Whom a pod may have evicted as far as queues and marks go: of its own queue, or `across` queues.
+    fn candidates(&mut self, evictor: TaskIx, across: bool) -> Option<Vec<Arc<ToldPod>>> {
+        let (state, pods) = (self.state, &mut *self.pods);
+        let own = state.job(state.task(evictor).job?).queue?;
+        let all = self
+            .candidates
+            .get_or_insert_with(|| pumice_actions::evictable(state));
+        let queue_of = |task: TaskIx| state.task(task).job.and_then(|job| state.job(job).queue);
+        let may_go = |task: &TaskIx| match queue_of(*task) {
+            Some(queue) if across => queue != own && state.queue(queue).object.reclaimable,
+            queue => queue == Some(own),
         };
-        let all = state
-            .resources()
-            .in_order()
-            .iter()
-            .map(|resource| of(*resource));
-        all.filter(|(_, amount)| *amount != 0).collect()
-    };
-    ToldNode {
-        object: nodes.object(node).clone(),
-        idle: column(&nodes.idle),
-        used: column(&nodes.used),
-        releasing: column(&nodes.releasing),
-        total: column(&nodes.total),
-        pods: told_pods(state, nodes.tasks(node)),
-    }
-}
-
-fn told_job(state: &State, ix: JobIx) -> ToldJob {
-    let job = state.job(ix);
-    let minima = job.roles.iter().filter(|role| role.min > 0);
-    ToldJob {
-        key: state.extender_key(job),
-        uid: job.uid.to_string(),
-        namespace: text(state, job.namespace),
-        name: job.group_name().to_owned(),
-        queue: text(state, job.queue_name),
-        priority: job.priority,
-        min_available: job.min_available,
-        role_minima: minima
-            .map(|role| (text(state, role.role), role.min))
-            .collect(),
-        min_resources: job.min_resources.as_ref().map(|all| amounts(state, all)),
-        phase: job.status.phase,
-        allocated: amounts(state, &job.allocated),
-        total: amounts(state, &job.total),
-        created_s: job.created_s,
-        pods: told_pods(state, &job.tasks),
+        let may_go = all.iter().copied().filter(may_go).take(MOST_CANDIDATES);
+        Some(may_go.map(|task| pods.tell(state, task)).collect())
     }
 }

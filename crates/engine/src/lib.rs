@@ -34,6 +34,7 @@ use pumice_conf::{Arguments, Config, Registry};
 use pumice_framework::{
     Bind, Evicts, JobNote, Plugins, QueueShare, ReasonTable, Session, Sleepers, Step, Work,
 };
+use pumice_model::extender::ExtenderEvent;
 use pumice_model::object::QueueObject;
 use pumice_model::{Delta, DeviceNote, JobIx, NodeIx, QueueIx, State, Task, TaskIx, TaskStatus};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -109,6 +110,8 @@ pub struct Decisions {
     pub nominations_ended: Vec<TaskIx>,
     /// Jobs whose PodGroup status changed; the new one is in the state.
     pub groups: Vec<JobIx>,
+    /// Jobs that were admitted, in that order.
+    pub admitted: Vec<JobIx>,
     /// The cycle was skipped: nothing has changed since the last one, which changed nothing.
     pub skipped: bool,
     /// Further cycles will change nothing until something happens outside.
@@ -299,6 +302,7 @@ impl Engine {
         held.into_iter().for_each(|held| self.state.apply(held));
         if let Some(task) = evicted {
             self.plugins.observe(&self.state, Step::Restored(task));
+            self.notice_pod(ExtenderEvent::Allocate, task);
         }
         if let Some(task) = pod.as_ref().and_then(|uid| self.state.task_by_uid(uid)) {
             self.nominations.read(&self.state, task);
@@ -338,6 +342,7 @@ impl Engine {
         let task = self.state.task(ix);
         if task.status == TaskStatus::Binding && task.node.is_some() {
             self.plugins.observe(&self.state, Step::Leaving(ix));
+            self.notice_pod(ExtenderEvent::Deallocate, ix);
         }
     }
 
@@ -502,6 +507,7 @@ impl Engine {
         let looked_at = pumice_actions::put_to_bed(&mut session);
         self.sleepers = std::mem::take(&mut session.sleepers);
         let plan = std::mem::take(&mut session.plan);
+        let admitted = std::mem::take(&mut session.admitted);
         self.kept = std::mem::take(&mut session.kept);
         let notes = std::mem::take(&mut session.notes);
         self.tally.add(std::mem::take(&mut session.tally));
@@ -529,6 +535,7 @@ impl Engine {
             nominations: plan.nominations,
             nominations_ended,
             groups,
+            admitted,
             skipped: false,
             settled,
             postponed,

@@ -422,6 +422,12 @@ impl Plugins {
         asked.next().map_or(&[], |p| p.standing_questions())
     }
 
+    /// Jobs an extender is told of with the last cycle, each with a number that changes whenever it does.
+    pub fn told_jobs(&self) -> &[(JobIx, u64)] {
+        let mut asked = self.ask(&self.points.questions, |x| x.as_extender_questions());
+        asked.next().map_or(&[], |p| p.told_jobs())
+    }
+
     /// Allocatable: all agree.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ pub struct Session<'a> {
     pub evicts: Evicts,
     /// Decisions so far.
     pub plan: Plan,
+    /// Jobs that were admitted, in that order.
+    pub admitted: Vec<JobIx>,
     /// Placements that stand until the cycle ends, without a decision.
     pub kept: Vec<TaskIx>,
     /// Notes by job.
@@ -78,6 +80,7 @@ impl<'a> Session<'a> {
             has_enqueue,
             evicts: Evicts::default(),
             plan: Plan::default(),
+            admitted: Vec::new(),
             kept: Vec::new(),
             notes: FxHashMap::default(),
             work: Work::default(),
@@ -130,6 +133,7 @@ impl<'a> Session<'a> {
     /// A job leaves phase Pending.
     pub fn admit(&mut self, job: JobIx) {
         self.state.set_phase(job, GroupPhase::Inqueue);
+        self.admitted.push(job);
         self.sleepers.stir(job);
     }
 

@@ -24,6 +24,7 @@ pub fn node(node: &Node) -> Result<NodeObject, Vec<ObjectProblem>> {
         .unwrap_or_default();
     let mut out = NodeObject {
         name: meta::name(&node.metadata, &mut problems),
+        uid: node.metadata.uid.clone().unwrap_or_default(),
         labels: meta::pairs(node.metadata.labels.as_ref()),
         taints: read_taints(taints, &mut problems),
         unschedulable: spec.and_then(|spec| spec.unschedulable) == Some(true),

@@ -1,11 +1,12 @@
 //! An extender: an HTTP service that has a word on decisions (spec/02 §23).
 //!
 //! ```text
-//!  state ─► ExtenderQuestion ─► QuestionSheet ─► whoever asks ─► Delta::ExtenderAnswer ─► ExtenderAnswers
+//!  state ─► ExtenderQuestion ─► QuestionSheet ─► whoever asks ─► ExtenderReply ─► ExtenderAnswers
+//!  what was decided ─► ExtenderNotice ─► whoever tells it
 //! ```
 //!
 //! Nobody waits for an answer within a cycle: what is to be known is a question that stands until it is
-//! needed no more, and an answer counts until the next one comes.
+//! needed no more, and an answer counts until the next one comes. Notices are answered by nobody.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -30,17 +31,28 @@ pub enum ExtenderVerb {
     Predicate,
     /// How good nodes are for a pod.
     Prioritize,
+    /// Who of its queue may go for a pod.
+    Preemptable,
+    /// Who of other queues may go for a pod.
+    Reclaimable,
 }
 
 impl ExtenderVerb {
     /// All of them, in their order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::QueueOverused,
         Self::JobEnqueueable,
         Self::JobReady,
         Self::Predicate,
         Self::Prioritize,
+        Self::Preemptable,
+        Self::Reclaimable,
     ];
+
+    /// It is asked about a pod and nodes.
+    pub fn is_about_nodes(self) -> bool {
+        matches!(self, Self::Predicate | Self::Prioritize)
+    }
 
     /// Volcano's word for it.
     pub fn name(self) -> &'static str {
@@ -50,6 +62,45 @@ impl ExtenderVerb {
             Self::JobReady => "jobReady",
             Self::Predicate => "predicate",
             Self::Prioritize => "prioritize",
+            Self::Preemptable => "preemptable",
+            Self::Reclaimable => "reclaimable",
+        }
+    }
+}
+
+/// What an extender is told, without being asked anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ExtenderEvent {
+    /// A cycle has decided.
+    SessionOpen,
+    /// Likewise, after [`ExtenderEvent::SessionOpen`].
+    SessionClose,
+    /// A job was admitted.
+    JobEnqueued,
+    /// A pod was given a place.
+    Allocate,
+    /// A pod has lost its place.
+    Deallocate,
+}
+
+impl ExtenderEvent {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::SessionOpen,
+        Self::SessionClose,
+        Self::JobEnqueued,
+        Self::Allocate,
+        Self::Deallocate,
+    ];
+
+    /// Volcano's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionOpen => "onSessionOpen",
+            Self::SessionClose => "onSessionClose",
+            Self::JobEnqueued => "jobEnqueued",
+            Self::Allocate => "allocateFunc",
+            Self::Deallocate => "deallocateFunc",
         }
     }
 }
@@ -63,10 +114,22 @@ pub struct ExtenderSettings {
     pub timeout_ms: u64,
     /// What it is asked, and the last part of the URL for it.
     pub verbs: BTreeMap<ExtenderVerb, String>,
+    /// What it is told, and the last part of the URL for it.
+    pub events: BTreeMap<ExtenderEvent, String>,
     /// Where it fails, all goes on as if it had agreed.
     pub ignorable: bool,
-    /// Only pods that ask for one of these resources are asked about; `None`: all.
+    /// Only pods that ask for one of these resources are asked about, and told of; `None`: all.
     pub managed_resources: Option<Vec<String>>,
+}
+
+impl ExtenderSettings {
+    /// It is told when cycles decide.
+    pub fn tells_sessions(&self) -> bool {
+        let of_sessions = [ExtenderEvent::SessionOpen, ExtenderEvent::SessionClose];
+        of_sessions
+            .iter()
+            .any(|event| self.events.contains_key(event))
+    }
 }
 
 /// One question, by what it is about.
@@ -77,6 +140,22 @@ pub struct ExtenderQuestion {
     pub verb: ExtenderVerb,
     /// Name of the queue; `namespace/name` of the job, as Volcano names it; UID of the pod.
     pub subject: String,
+    /// UID of the queue or PodGroup, which tells it from a later one of that name; empty for pods.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub uid: String,
+}
+
+/// What an extender said of a node.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct AboutNode<T> {
+    /// Name of the node.
+    pub node: String,
+    /// Its UID, which tells it from a later one of that name.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub uid: String,
+    /// What was said.
+    pub said: T,
 }
 
 /// What an extender said.
@@ -89,13 +168,16 @@ pub enum ExtenderAnswer {
     /// It said that it has no answer: why. That counts as a refusal.
     Error(String),
     /// To `Predicate`: every node that was asked about, by name.
-    Nodes(Vec<(String, NodeWord)>),
-    /// To `Prioritize`: scores, finite, by name of the node.
-    Scores(Vec<(String, f64)>),
+    Nodes(Vec<AboutNode<NodeWord>>),
+    /// To `Prioritize`: scores, finite, of nodes that were asked about, by name.
+    Scores(Vec<AboutNode<f64>>),
     /// To `JobEnqueueable`: above 0 yes, below no, 0 no opinion.
     Vote(i64),
     /// To `QueueOverused` and `JobReady`.
     Flag(bool),
+    /// To `Preemptable` and `Reclaimable`: UIDs, in order, of those who may go of the pods that were asked
+    /// about; `None`: no opinion.
+    Victims(Option<Vec<String>>),
 }
 
 /// What an extender said of a pod on a node.
@@ -120,9 +202,8 @@ pub struct ExtenderAnswers {
 
 impl ExtenderAnswers {
     /// The answer to a question, with a number that no other answer has.
-    pub fn find(&self, verb: ExtenderVerb, subject: &str) -> Option<(u64, &ExtenderAnswer)> {
-        let subject = subject.to_owned();
-        let serial = *self.serials.get(&ExtenderQuestion { verb, subject })?;
+    pub fn find(&self, question: &ExtenderQuestion) -> Option<(u64, &ExtenderAnswer)> {
+        let serial = *self.serials.get(question)?;
         Some((serial, self.answers.get(&serial)?))
     }
 
@@ -139,7 +220,7 @@ impl ExtenderAnswers {
 
     /// Whether it is news.
     pub(crate) fn set(&mut self, question: ExtenderQuestion, answer: ExtenderAnswer) -> bool {
-        let known = self.find(question.verb, &question.subject);
+        let known = self.find(&question);
         if known.is_some_and(|(_, known)| *known == answer) {
             return false;
         }
@@ -218,7 +299,7 @@ pub struct ToldNode {
     /// What it offers.
     pub total: Amounts,
     /// Pods on it, by UID.
-    pub pods: Vec<ToldPod>,
+    pub pods: Vec<Arc<ToldPod>>,
 }
 
 /// A job, as an extender is told of it.
@@ -251,18 +332,25 @@ pub struct ToldJob {
     /// Creation, seconds since the epoch.
     pub created_s: i64,
     /// Its pods, by UID.
-    pub pods: Vec<ToldPod>,
+    pub pods: Vec<Arc<ToldPod>>,
 }
 
-/// What a question is about, as things stood when it was told.
+/// What a question or notice is about, as things stood when it was told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuestionAbout {
     /// A pod.
-    Pod(Box<ToldPod>),
+    Pod(Arc<ToldPod>),
     /// A job.
-    Job(Box<ToldJob>),
+    Job(Arc<ToldJob>),
     /// A queue.
     Queue(Box<QueueObject>),
+    /// Who may go for a pod.
+    Victims {
+        /// The pod, which waits.
+        evictor: Arc<ToldPod>,
+        /// Pods that could go, cheapest first.
+        candidates: Vec<Arc<ToldPod>>,
+    },
     /// It went, and the question will with the next cycle.
     Gone,
 }
@@ -278,11 +366,51 @@ pub struct StandingQuestion {
     pub is_answered: bool,
 }
 
+/// A cycle that has decided, as an extender is told of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldSession {
+    /// Its number.
+    pub cycle: u64,
+    /// Jobs that wait, in the order of their age.
+    pub jobs: Vec<Arc<ToldJob>>,
+    /// All queues, by name.
+    pub queues: Vec<QueueObject>,
+}
+
 /// Everything an extender is to be asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuestionSheet {
+    /// Whom to ask; nobody where that is not configured.
+    pub extender: Option<Arc<ExtenderSettings>>,
+    /// Counts the extenders that were configured one after the other: answers carry it, and those that
+    /// another one gave do not count.
+    pub generation: u64,
     /// The questions, each once.
     pub questions: Vec<StandingQuestion>,
-    /// All nodes, in the order of their names; none where no question is about nodes.
+    /// All nodes, in the order of their names; none where nothing is about nodes.
     pub nodes: Vec<Arc<ToldNode>>,
+    /// The last cycle, where that is to be told.
+    pub session: Option<Arc<ToldSession>>,
+}
+
+/// An answer on its way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExtenderReply {
+    /// [`QuestionSheet::generation`] of whom was asked.
+    pub generation: u64,
+    /// The question.
+    pub question: ExtenderQuestion,
+    /// What was said.
+    pub answer: ExtenderAnswer,
+}
+
+/// Something that was decided, to be told to an extender.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExtenderNotice {
+    /// [`QuestionSheet::generation`] of whom to tell.
+    pub generation: u64,
+    /// What happened.
+    pub event: ExtenderEvent,
+    /// To whom.
+    pub about: QuestionAbout,
 }

@@ -147,6 +147,10 @@ pub struct Nodes {
     touch_log: Vec<NodeIx>,
     touch_base: u64,
     last_touch: Vec<u64>,
+    /// By node; see [`Nodes::revision`].
+    revisions: Vec<u64>,
+    /// The newest of them.
+    revision: u64,
     /// By block of [`BLOCK`] nodes.
     last_block_touch: Vec<u64>,
 }
@@ -338,6 +342,8 @@ impl Nodes {
         self.devices.push(NodeDevices::default());
         self.tasks.push(Vec::new());
         self.last_touch.push(0);
+        self.revision += 1;
+        self.revisions.push(self.revision);
         self.last_block_touch
             .resize(self.last_touch.len().div_ceil(BLOCK), 0);
         self.cluster_total.add(total);
@@ -474,6 +480,7 @@ impl Nodes {
             .iter()
             .map(|o| std::mem::take(&mut self.tasks[take(o)]))
             .collect();
+        self.revisions = order.iter().map(|o| self.revisions[take(o)]).collect();
         self.touch_base += self.touch_log.len() as u64 + 1;
         self.touch_log.clear();
         self.last_touch = vec![self.touch_base; order.len()];
@@ -569,7 +576,15 @@ impl Nodes {
         self.touch_log.push(node);
         let place = self.touch_base + self.touch_log.len() as u64;
         self.last_touch[node.at()] = place;
+        self.revision += 1;
+        self.revisions[node.at()] = self.revision;
         self.last_block_touch[node.at() / BLOCK] = place;
+    }
+
+    /// Changes whenever the node, or what is on it, does, and is that of no other node; it stays when others
+    /// come and go.
+    pub fn revision(&self, node: NodeIx) -> u64 {
+        self.revisions[node.at()]
     }
 
     /// Where the touch log ends now.

@@ -68,6 +68,8 @@ impl NodeUsage {
 pub struct NodeObject {
     /// Name, unique in the cluster.
     pub name: String,
+    /// UID, which tells it from a later one of that name.
+    pub uid: String,
     /// Labels.
     pub labels: Pairs,
     /// `spec.taints`.

@@ -1,15 +1,24 @@
 //! What an extender said is kept by question, and told to whom it concerns.
 
 use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderVerb};
-use pumice_model::object::PodObject;
+use pumice_model::object::{NodeObject, PodObject};
 use pumice_model::{Delta, State};
+
+fn question(verb: ExtenderVerb, subject: &str) -> ExtenderQuestion {
+    let uid = match verb {
+        ExtenderVerb::JobReady => subject.trim_start_matches("ns/"),
+        _ => "",
+    };
+    ExtenderQuestion {
+        verb,
+        subject: subject.to_owned(),
+        uid: uid.to_owned(),
+    }
+}
 
 fn answered(verb: ExtenderVerb, subject: &str, flag: bool) -> Delta {
     Delta::ExtenderAnswer {
-        question: ExtenderQuestion {
-            verb,
-            subject: subject.to_owned(),
-        },
+        question: question(verb, subject),
         answer: Box::new(ExtenderAnswer::Flag(flag)),
     }
 }
@@ -48,11 +57,11 @@ fn only_news_is_a_change_and_it_concerns_the_job() {
         let before = state.generation();
         state.apply(answered(verb, subject, true));
         assert_eq!(state.generation(), before);
-        let known = state.extender_answers().find(verb, subject);
+        let known = state.extender_answers().find(&question(verb, subject));
         let (serial, _) = known.expect("an answer");
         state.apply(answered(verb, subject, false));
         assert!(state.extender_answers().by_serial(serial).is_none());
-        let known = state.extender_answers().find(verb, subject);
+        let known = state.extender_answers().find(&question(verb, subject));
         assert_eq!(
             known.map(|(_, answer)| answer),
             Some(&ExtenderAnswer::Flag(false))
@@ -72,4 +81,54 @@ fn what_is_said_of_a_queue_concerns_everybody() {
     state.keep_answers(|_| false);
     assert!(state.upheavals() > before, "it counts no more");
     assert_eq!(state.extender_answers().all().count(), 0);
+}
+
+#[test]
+fn an_answer_about_one_that_was_made_anew_concerns_nobody() {
+    let mut state = state();
+    let old = ExtenderQuestion {
+        uid: "podgroup-older".to_owned(),
+        ..question(ExtenderVerb::JobReady, "ns/podgroup-p")
+    };
+    let answer = Box::new(ExtenderAnswer::Flag(true));
+    state.apply(Delta::ExtenderAnswer {
+        question: old,
+        answer,
+    });
+    assert_eq!(state.take_roused_jobs(), Some(Vec::new()));
+    let job = state.job_by_key("ns", "p");
+    let job = job.or_else(|| state.jobs().next().map(|(ix, _)| ix));
+    let of_job = state.question_about_job(ExtenderVerb::JobReady, job.expect("a job"));
+    assert_eq!(of_job, question(ExtenderVerb::JobReady, "ns/podgroup-p"));
+    assert_eq!(state.extender_answers().find(&of_job), None);
+}
+
+#[test]
+fn a_node_keeps_its_revision_when_others_come_and_go() {
+    let mut state = State::new("default");
+    let mut apply = |delta| {
+        state.apply(delta);
+        state.seal();
+        let nodes = state.nodes();
+        let all = nodes.indices();
+        all.map(|node| (nodes.object(node).name.clone(), nodes.revision(node)))
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let node = |name: &str, cpu| {
+        Delta::NodeApply(Box::new(NodeObject {
+            name: name.to_owned(),
+            allocatable: vec![("cpu".to_owned(), cpu)],
+            ..NodeObject::default()
+        }))
+    };
+    let first = apply(node("b", 1));
+    let second = apply(node("a", 1));
+    assert_eq!(first["b"], second["b"]);
+    let third = apply(node("b", 2));
+    assert_eq!(second["a"], third["a"]);
+    assert_ne!(second["b"], third["b"]);
+    apply(Delta::NodeDelete("a".to_owned()));
+    let last = apply(node("a", 1));
+    assert_ne!(last["a"], third["a"], "it is another one");
+    assert_eq!(last["b"], third["b"]);
 }

@@ -3,30 +3,33 @@
 //! ```text
 //!  open ─► AskedPods, questions that stand ─► engine, and somebody asks ─► answers, in the state
 //!                                                                            │
-//!  signature · filters · scores · admission · overused · consent ◄───────────┘
+//!  signature · filters · scores · admission · overused · consent · victims ◄─┘
 //! ```
 //!
 //! Nothing is asked here. What has no answer yet waits, and says so.
 
 mod asked_pods;
+mod nodes;
+mod questions;
 mod settings;
+mod turn;
+mod victims;
 mod words;
-
-use std::ops::Range;
 
 use pumice_conf::{PluginConf, PluginSpec};
 use pumice_framework::points::{
-    Admission, Class, ClassSignature, ExtenderQuestions, JobConsent, NeededAnswer, NodeFilters,
-    NodeScore, NodeScores, Overused, StaticClass, StaticPart,
+    Admission, ClassSignature, ExtenderQuestions, JobConsent, NeededAnswer, NodeFilters,
+    NodeScores, Overused, Victims,
 };
 use pumice_framework::{CycleInfo, Plugin, ReasonId, ReasonKind, ReasonTable, Refusal, Vote};
-use pumice_model::extender::{ExtenderAnswer, ExtenderSettings, ExtenderVerb, NodeWord};
-use pumice_model::{JobIx, QueueIx, State, TaskIx};
+use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, ExtenderSettings, ExtenderVerb};
+use pumice_model::{JobIx, QueueIx, State};
 
 use crate::registry::PluginEntry;
-use asked_pods::{AskedPods, QuestionWindow};
+use asked_pods::AskedPods;
+use questions::StandingQuestions;
 pub(crate) use settings::settings;
-use words::{SignedAnswer, SignedAnswers, Words};
+use words::Words;
 
 /// What the configuration may say.
 pub const SPEC: PluginSpec = settings::SPEC;
@@ -44,7 +47,7 @@ pub struct Extender {
     /// What it says of a node, where it has said too many different things.
     refused: ReasonId,
     asked: AskedPods,
-    window: QuestionWindow,
+    questions: StandingQuestions,
 }
 
 impl Extender {
@@ -57,7 +60,7 @@ impl Extender {
             unasked: reasons.intern(&unasked, ReasonKind::Unresolvable),
             refused: reasons.intern(&refused, ReasonKind::Unresolvable),
             asked: AskedPods::new(&settings),
-            window: QuestionWindow::default(),
+            questions: StandingQuestions::default(),
             settings,
             words,
         }
@@ -72,44 +75,31 @@ impl Extender {
     }
 
     /// What it says of a job or queue, in one word.
-    fn flag(&self, state: &State, verb: ExtenderVerb, subject: &str) -> Result<bool, String> {
-        let answer = state.extender_answers().find(verb, subject);
+    fn flag(&self, state: &State, question: &ExtenderQuestion) -> Result<bool, String> {
+        let answer = state.extender_answers().find(question);
         match answer.map(|(_, answer)| answer) {
             Some(ExtenderAnswer::Flag(flag)) => Ok(*flag),
-            answer => Err(self.words.against(verb, answer)),
+            answer => Err(self.words.against(question.verb, answer)),
         }
     }
 
     /// It could not be asked, which does not matter.
-    fn is_excused(&self, state: &State, verb: ExtenderVerb, subject: &str) -> bool {
-        let answer = state.extender_answers().find(verb, subject);
+    fn is_excused(&self, state: &State, question: &ExtenderQuestion) -> bool {
+        let answer = state.extender_answers().find(question);
         let has_failed = matches!(answer, Some((_, ExtenderAnswer::Failed(_))));
         self.settings.ignorable && has_failed
     }
 
     /// Why a queue is passed over, if it is.
     fn against_queue(&self, state: &State, queue: QueueIx) -> Option<String> {
-        let name = &state.queue(queue).object.name;
-        let verb = ExtenderVerb::QueueOverused;
-        if self.is_excused(state, verb, name) {
+        let question = state.question_about_queue(ExtenderVerb::QueueOverused, queue);
+        if self.is_excused(state, &question) {
             return None;
         }
-        match self.flag(state, verb, name) {
+        match self.flag(state, &question) {
             Ok(false) => None,
             Ok(true) => Some(self.words.refused("the queue is overused")),
             Err(why) => Some(why),
-        }
-    }
-
-    fn signed<'a>(&self, state: &'a State, class: StaticClass<'_>) -> SignedAnswers<'a> {
-        SignedAnswers::read(state, class.signature.of(SPEC.name))
-    }
-
-    fn answer_about(&self, state: &State, verb: ExtenderVerb, pod: &str) -> String {
-        match state.extender_answers().find(verb, pod) {
-            _ if !self.asks(verb) => SignedAnswer::UNASKED.to_owned(),
-            None => SignedAnswer::MISSING.to_owned(),
-            Some((serial, _)) => serial.to_string(),
         }
     }
 }
@@ -120,15 +110,16 @@ impl Plugin for Extender {
     }
 
     fn open(&mut self, state: &State, cycle: &CycleInfo) {
-        if self.settings.verbs.is_empty() {
+        if self.settings.verbs.is_empty() && !self.settings.tells_sessions() {
             return;
         }
         self.asked.update(state, &cycle.changed);
-        self.window = QuestionWindow::new(state, &self.settings, &self.asked, cycle.now_s);
+        self.questions
+            .update(state, &self.settings, &self.asked, cycle.now_s);
     }
 
     fn wake_at_s(&self) -> Option<i64> {
-        self.window.ends_s
+        self.questions.ends_s()
     }
 
     fn as_class_signature(&self) -> Option<&dyn ClassSignature> {
@@ -159,6 +150,11 @@ impl Plugin for Extender {
         asks.then_some(self as &dyn JobConsent)
     }
 
+    fn as_victims(&self) -> Option<&dyn Victims> {
+        let asks = self.asks(ExtenderVerb::Preemptable) || self.asks(ExtenderVerb::Reclaimable);
+        asks.then_some(self as &dyn Victims)
+    }
+
     fn as_extender_questions(&self) -> Option<&dyn ExtenderQuestions> {
         Some(self)
     }
@@ -166,107 +162,18 @@ impl Plugin for Extender {
 
 impl ExtenderQuestions for Extender {
     fn standing_questions(&self) -> &[NeededAnswer] {
-        &self.window.questions
-    }
-}
-
-impl ClassSignature for Extender {
-    /// The answers that count for the pod, by number. Those whose node is decided are not asked about
-    /// again.
-    fn signature(&self, state: &State, task: TaskIx) -> String {
-        if !state.task(task).status.is_undecided() || !self.asked.is_of_interest(state, task) {
-            return String::new();
-        }
-        let pod = self.asked.pod_asked_about(state, task);
-        let filter = self.answer_about(state, ExtenderVerb::Predicate, pod);
-        let scores = self.answer_about(state, ExtenderVerb::Prioritize, pod);
-        format!("{filter} {scores}")
-    }
-}
-
-impl NodeFilters for Extender {
-    fn prefilter(&self, state: &State, class: &Class) -> Option<String> {
-        let signed = self.signed(state, class.fixed());
-        let both = [
-            (ExtenderVerb::Predicate, signed.filter),
-            (ExtenderVerb::Prioritize, signed.scores),
-        ];
-        both.into_iter().find_map(|(verb, signed)| match signed {
-            SignedAnswer::Unasked => None,
-            SignedAnswer::Missing => Some(self.words.missing(verb)),
-            SignedAnswer::Known(ExtenderAnswer::Failed(_)) if self.settings.ignorable => None,
-            SignedAnswer::Known(ExtenderAnswer::Nodes(_) | ExtenderAnswer::Scores(_)) => None,
-            SignedAnswer::Known(answer) => Some(self.words.against(verb, Some(answer))),
-        })
+        &self.questions.needed
     }
 
-    fn static_filter(
-        &self,
-        state: &State,
-        class: StaticClass<'_>,
-        reasons: &mut ReasonTable,
-        part: &mut StaticPart,
-    ) {
-        let signed = self.signed(state, class).filter;
-        let SignedAnswer::Known(ExtenderAnswer::Nodes(said)) = signed else {
-            return;
-        };
-        for (node, verdict) in state.nodes().indices().zip(&mut part.verdict) {
-            let name = &state.nodes().object(node).name;
-            let found = said.binary_search_by(|(known, _)| known.cmp(name));
-            let against = match found.map(|at| &said[at].1) {
-                Ok(NodeWord::Fits) => continue,
-                Ok(NodeWord::Failed(_)) if self.settings.ignorable => continue,
-                Ok(NodeWord::Failed(why)) => Some(self.words.failed(ExtenderVerb::Predicate, why)),
-                Ok(NodeWord::Refused(why)) => Some(self.words.refused(why)),
-                Err(_) => None,
-            };
-            let told =
-                |text: &String| reasons.intern_told(text, ReasonKind::Unresolvable, self.refused);
-            let reason = against.as_ref().map_or(self.unasked, told);
-            verdict.get_or_insert(reason);
-        }
-    }
-}
-
-impl NodeScores for Extender {
-    fn node_scores(&self, state: &State, class: &Class) -> Vec<Box<dyn NodeScore>> {
-        let signed = self.signed(state, class.fixed()).scores;
-        let SignedAnswer::Known(ExtenderAnswer::Scores(said)) = signed else {
-            return Vec::new();
-        };
-        let mut by_node = vec![0.0; state.nodes().len()];
-        for (name, score) in said {
-            if let Some(node) = state.nodes().find(name) {
-                by_node[node.at()] = *score;
-            }
-        }
-        vec![Box::new(ToldScores(by_node))]
-    }
-}
-
-/// Scores by node.
-struct ToldScores(Vec<f64>);
-
-impl NodeScore for ToldScores {
-    fn add_fraction(&self, _: &State, range: Range<usize>, out: &mut [f64]) {
-        for (out, score) in out.iter_mut().zip(&self.0[range]) {
-            *out += score;
-        }
-    }
-
-    fn has_fraction(&self) -> bool {
-        true
+    fn told_jobs(&self) -> &[(JobIx, u64)] {
+        &self.questions.told_jobs
     }
 }
 
 impl Admission for Extender {
     fn job_enqueueable(&self, state: &State, job: JobIx) -> (Vote, Option<Refusal>) {
-        let (verb, key) = (
-            ExtenderVerb::JobEnqueueable,
-            state.extender_key(state.job(job)),
-        );
-        let answer = state.extender_answers().find(verb, &key);
+        let question = state.question_about_job(ExtenderVerb::JobEnqueueable, job);
+        let answer = state.extender_answers().find(&question);
         let against = match answer.map(|(_, answer)| answer) {
             Some(ExtenderAnswer::Vote(1..)) => return (Vote::Permit, None),
             Some(ExtenderAnswer::Vote(0)) => return (Vote::Abstain, None),
@@ -274,7 +181,7 @@ impl Admission for Extender {
             Some(ExtenderAnswer::Failed(_)) if self.settings.ignorable => {
                 return (Vote::Permit, None);
             }
-            answer => self.words.against(verb, answer),
+            answer => self.words.against(question.verb, answer),
         };
         (Vote::Reject, Some(Refusal::Told(against.into())))
     }
@@ -297,11 +204,11 @@ impl Overused for Extender {
 
 impl JobConsent for Extender {
     fn job_consent(&self, state: &State, job: JobIx) -> Result<(), Refusal> {
-        let (verb, key) = (ExtenderVerb::JobReady, state.extender_key(state.job(job)));
-        if self.is_excused(state, verb, &key) {
+        let question = state.question_about_job(ExtenderVerb::JobReady, job);
+        if self.is_excused(state, &question) {
             return Ok(());
         }
-        let against = match self.flag(state, verb, &key) {
+        let against = match self.flag(state, &question) {
             Ok(true) => return Ok(()),
             Ok(false) => self.words.refused("the job is not ready"),
             Err(why) => why,

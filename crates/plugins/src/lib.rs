@@ -85,10 +85,11 @@ pub fn device_settings(conf: &Config) -> Settings {
     build(conf, &mut ReasonTable::default()).device_settings()
 }
 
-/// Where the extender of a checked configuration is, if it is asked anything.
+/// Where the extender of a checked configuration is, if it is asked or told anything.
 pub fn extender_settings(conf: &Config) -> Option<ExtenderSettings> {
     let settings = extender::settings(conf.plugin(extender::SPEC.name)?);
-    (!settings.verbs.is_empty()).then_some(settings)
+    let is_used = !settings.verbs.is_empty() || !settings.events.is_empty();
+    is_used.then_some(settings)
 }
 
 /// One plugin; none when the name is not a built one, which a checked configuration rules out.

@@ -250,17 +250,26 @@ fn order(state: &State, left: &RankedVictim, right: &RankedVictim) -> Ordering {
 /// All running pods that could be evicted for nobody's sake, cheapest first (spec/07 §10).
 pub fn running(session: &Session) -> Vec<TaskIx> {
     let state = &*session.state;
+    let mut candidates = evictable(state);
+    candidates.retain(|task| {
+        let task = state.task(*task);
+        task.status == TaskStatus::Running && task.job.is_some_and(|job| !session.is_served(job))
+    });
+    candidates
+}
+
+/// All pods that could be evicted as far as marks go, cheapest first (spec/07 §2.3), as if all queues were
+/// as near.
+pub fn evictable(state: &State) -> Vec<TaskIx> {
     let is_candidate = |ix: TaskIx| {
         let task = state.task(ix);
-        task.status == TaskStatus::Running
-            && task
-                .job
-                .is_some_and(|job| state.job(job).queue.is_some() && !session.is_served(job))
+        matches!(task.status, TaskStatus::Running | TaskStatus::Bound)
+            && task.job.is_some_and(|job| state.job(job).queue.is_some())
             && !state.is_protected_by_mark(ix)
             && state.spared(ix).is_none()
     };
-    let running = state.tasks().map(|(ix, _)| ix);
-    let mut victims: Vec<RankedVictim> = running
+    let all = state.tasks().map(|(ix, _)| ix);
+    let mut victims: Vec<RankedVictim> = all
         .filter(|task| is_candidate(*task))
         .map(|task| RankedVictim {
             task,

@@ -328,6 +328,11 @@ impl Metrics {
         set(&self.families.extender_up, &[], f64::from(u8::from(up)));
     }
 
+    /// What became of decisions an extender was to be told: `told`, `failed`, `lost`.
+    pub fn extender_notices(&self, result: &'static str, count: usize) {
+        add(&self.families.extender_notices, &[result], count as f64);
+    }
+
     /// Whether the source of node usage answered last, or there is none.
     pub fn usage_source_up(&self, up: bool) {
         set(&self.families.usage_source_up, &[], f64::from(u8::from(up)));

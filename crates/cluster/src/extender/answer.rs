@@ -1,11 +1,14 @@
 //! Answers out of JSON (spec/02 §23.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use pumice_model::extender::{ExtenderAnswer, ExtenderVerb, NodeWord};
+use pumice_model::extender::{AboutNode, ExtenderAnswer, ExtenderVerb, NodeWord, ToldPod};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use super::NodeTexts;
 
 /// Largest score, either way.
 const LARGEST_SCORE: f64 = 1e12;
@@ -43,6 +46,26 @@ struct OverusedAnswer {
     overused: bool,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct VictimsAnswer {
+    status: i64,
+    victims: Option<Vec<NamedVictim>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct NamedVictim {
+    #[serde(rename = "UID")]
+    uid: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct EventAnswer {
+    error_message: String,
+}
+
 /// What an extender says of a pod on a node.
 ///
 /// # Errors
@@ -55,7 +78,7 @@ pub(super) fn read_word(answer: &[u8]) -> Result<NodeWord, String> {
     })
 }
 
-/// What an extender says to anything else.
+/// What an extender says of a job or queue.
 ///
 /// # Errors
 /// Why that is no answer.
@@ -66,15 +89,19 @@ pub(super) fn read(verb: ExtenderVerb, answer: &[u8]) -> Result<ExtenderAnswer, 
         }
         ExtenderVerb::JobEnqueueable => ExtenderAnswer::Vote(parsed::<VoteAnswer>(answer)?.status),
         ExtenderVerb::JobReady => ExtenderAnswer::Flag(parsed::<ReadyAnswer>(answer)?.status),
-        ExtenderVerb::Predicate | ExtenderVerb::Prioritize => scores(parsed(answer)?)?,
+        _ => return Err("it was asked something else".to_owned()),
     })
 }
 
-fn scores(answer: PrioritizeAnswer) -> Result<ExtenderAnswer, String> {
+/// How good it says nodes are; what it says of nodes it was not asked about is nothing.
+///
+/// # Errors
+/// Why that is no answer.
+pub(super) fn scores(answer: &[u8], nodes: &NodeTexts) -> Result<ExtenderAnswer, String> {
     let PrioritizeAnswer {
         node_score,
         error_message,
-    } = answer;
+    } = parsed(answer)?;
     let Some(scores) = node_score.filter(|_| error_message.is_empty()) else {
         let why = match error_message.is_empty() {
             true => "it gives no scores".to_owned(),
@@ -82,12 +109,49 @@ fn scores(answer: PrioritizeAnswer) -> Result<ExtenderAnswer, String> {
         };
         return Ok(ExtenderAnswer::Error(why));
     };
-    let is_odd = |score: &f64| score.abs() > LARGEST_SCORE;
-    if let Some((node, score)) = scores.iter().find(|(_, score)| is_odd(score)) {
-        let node = shown(node);
-        return Err(format!("its score of node {node} is {score:e}"));
+    let mut known = Vec::new();
+    for (node, _) in nodes.all() {
+        let (name, uid) = (node.object.name.clone(), node.object.uid.clone());
+        let Some(said) = scores.get(&name).copied() else {
+            continue;
+        };
+        if said.abs() > LARGEST_SCORE {
+            return Err(format!("its score of node {name} is {said:e}"));
+        }
+        let node = name;
+        known.push(AboutNode { node, uid, said });
     }
-    Ok(ExtenderAnswer::Scores(scores.into_iter().collect()))
+    Ok(ExtenderAnswer::Scores(known))
+}
+
+/// Who it says may go of those it was asked about.
+///
+/// # Errors
+/// Why that is no answer.
+pub(super) fn victims(
+    answer: &[u8],
+    candidates: &[Arc<ToldPod>],
+) -> Result<ExtenderAnswer, String> {
+    let VictimsAnswer { status, victims } = parsed(answer)?;
+    let named = match status {
+        0 => return Ok(ExtenderAnswer::Victims(None)),
+        1.. => victims.unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let named: BTreeSet<&str> = named.iter().map(|victim| &*victim.uid).collect();
+    let told = candidates.iter().map(|pod| &*pod.uid);
+    let told: BTreeSet<&str> = told.filter(|uid| named.contains(uid)).collect();
+    let told = told.into_iter().map(str::to_owned);
+    Ok(ExtenderAnswer::Victims(Some(told.collect())))
+}
+
+/// What it has against a decision it was told of, if anything.
+///
+/// # Errors
+/// Why that is no answer.
+pub(super) fn complaint(answer: &[u8]) -> Result<Option<String>, String> {
+    let EventAnswer { error_message } = parsed(answer)?;
+    Ok((!error_message.is_empty()).then(|| format!("it says {}", shown(&error_message))))
 }
 
 /// Only an object is an answer.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pumice_model::TaskStatus;
-use pumice_model::extender::{QuestionAbout, ToldJob, ToldNode, ToldPod};
+use pumice_model::extender::{QuestionAbout, ToldJob, ToldNode, ToldPod, ToldSession};
 use pumice_model::object::{Amounts, Pairs, QueueObject, TaintEffect};
 use pumice_model::resource::display_amount;
 use serde_json::{Map, Value, json};
@@ -13,23 +13,21 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, Default)]
 pub struct NodeTexts {
     known: Vec<Arc<ToldNode>>,
-    texts: Vec<(String, Arc<str>)>,
+    /// Of each of these.
+    texts: Vec<Arc<str>>,
 }
 
 impl NodeTexts {
     /// The nodes as they are now; who has not changed since `self` is not encoded again.
     #[must_use]
     pub fn renewed(&self, nodes: &[Arc<ToldNode>]) -> Self {
-        let known = self.known.iter().zip(&self.texts);
-        let known: BTreeMap<&str, _> = known
-            .map(|(facts, text)| (facts.object.name.as_str(), (facts, text)))
+        let known: BTreeMap<&str, _> = self
+            .all()
+            .map(|(node, text)| (node.object.name.as_str(), (node, text)))
             .collect();
         let text = |node: &Arc<ToldNode>| match known.get(node.object.name.as_str()) {
-            Some((facts, text)) if Arc::ptr_eq(facts, node) => (*text).clone(),
-            _ => {
-                let text = self::node(node).to_string();
-                (node.object.name.clone(), Arc::from(text))
-            }
+            Some((known, text)) if Arc::ptr_eq(known, node) => Arc::clone(text),
+            _ => Arc::from(self::node(node).to_string()),
         };
         Self {
             texts: nodes.iter().map(text).collect(),
@@ -37,38 +35,74 @@ impl NodeTexts {
         }
     }
 
-    /// Name and text of each.
-    pub(super) fn all(&self) -> &[(String, Arc<str>)] {
-        &self.texts
+    /// Each, and its text.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Arc<ToldNode>, &Arc<str>)> {
+        self.known.iter().zip(&self.texts)
     }
 }
 
-/// What a question is about, encoded.
+/// What a question or notice is about, encoded.
 pub(super) fn about(about: &QuestionAbout) -> String {
     let value = match about {
-        QuestionAbout::Pod(pod) => task(pod),
-        QuestionAbout::Job(job) => self::job(job),
-        QuestionAbout::Queue(queue) => self::queue(queue),
-        QuestionAbout::Gone => Value::Null,
+        QuestionAbout::Pod(pod) => json!({"task": task(pod)}),
+        QuestionAbout::Job(job) => json!({"job": self::job(job)}),
+        QuestionAbout::Queue(queue) => json!({"queue": self::queue(queue)}),
+        QuestionAbout::Victims {
+            evictor,
+            candidates,
+        } => {
+            let evictees: Vec<Value> = candidates.iter().map(|pod| task(pod)).collect();
+            json!({"evictor": task(evictor), "evictees": evictees})
+        }
+        QuestionAbout::Gone => json!({}),
     };
     value.to_string()
 }
 
+/// `pod` is a message about the pod alone.
 pub(super) fn predicate(pod: &str, node: &str) -> String {
-    format!("{{\"task\":{pod},\"node\":{node}}}")
+    format!("{},\"node\":{node}}}", open(pod))
 }
 
+/// `pod` is a message about the pod alone.
 pub(super) fn prioritize(pod: &str, nodes: &NodeTexts) -> String {
-    let nodes: Vec<&str> = nodes.all().iter().map(|(_, text)| &**text).collect();
-    format!("{{\"task\":{pod},\"nodes\":[{}]}}", nodes.join(","))
+    let nodes: Vec<&str> = nodes.all().map(|(_, text)| &**text).collect();
+    format!("{},\"nodes\":[{}]}}", open(pod), nodes.join(","))
 }
 
-pub(super) fn of_job(job: &str) -> String {
-    format!("{{\"job\":{job}}}")
+/// An object to which more is to be added.
+fn open(object: &str) -> &str {
+    object.strip_suffix('}').unwrap_or(object)
 }
 
-pub(super) fn of_queue(queue: &str) -> String {
-    format!("{{\"queue\":{queue}}}")
+/// A cycle, with what there is: nodes are encoded already.
+pub(super) fn session(session: &ToldSession, nodes: &NodeTexts) -> String {
+    let jobs: Map<String, Value> = session
+        .jobs
+        .iter()
+        .map(|job| (job.key.clone(), self::job(job)))
+        .collect();
+    let queues: Map<String, Value> = session
+        .queues
+        .iter()
+        .map(|queue| (queue.name.clone(), self::queue(queue)))
+        .collect();
+    let nodes: Vec<String> = nodes
+        .all()
+        .map(|(node, text)| format!("{}:{text}", json!(node.object.name)))
+        .collect();
+    let rest = json!({
+        "Jobs": jobs,
+        "Queues": queues,
+        "NamespaceInfo": {},
+        "RevocableNodes": {},
+        "NodeList": null,
+    });
+    format!(
+        "{},\"Nodes\":{{{}}}}}",
+        open(&rest.to_string()),
+        nodes.join(",")
+    )
 }
 
 fn pairs(pairs: &Pairs) -> Value {
@@ -175,7 +209,7 @@ fn task(pod: &ToldPod) -> Value {
 }
 
 /// Pods by UID.
-fn tasks<'a>(pods: impl Iterator<Item = &'a ToldPod>) -> Value {
+fn tasks<'a>(pods: impl Iterator<Item = &'a Arc<ToldPod>>) -> Value {
     let pods: Map<String, Value> = pods.map(|pod| (pod.uid.clone(), task(pod))).collect();
     pods.into()
 }
@@ -201,7 +235,11 @@ fn node(node: &ToldNode) -> Value {
         "Capacity": total,
         "Tasks": tasks(node.pods.iter()),
         "Node": {
-            "metadata": {"name": object.name, "labels": pairs(&object.labels)},
+            "metadata": {
+                "name": object.name,
+                "uid": object.uid,
+                "labels": pairs(&object.labels),
+            },
             "spec": {
                 "unschedulable": object.unschedulable,
                 "taints": taints.collect::<Vec<_>>(),
@@ -218,7 +256,7 @@ fn job(job: &ToldJob) -> Value {
         .map(|(role, min)| (role.clone(), json!(min)))
         .collect();
     let total: i64 = job.role_minima.iter().map(|(_, min)| i64::from(*min)).sum();
-    let mut by_status: BTreeMap<u32, Vec<&ToldPod>> = BTreeMap::new();
+    let mut by_status: BTreeMap<u32, Vec<&Arc<ToldPod>>> = BTreeMap::new();
     for pod in &job.pods {
         by_status.entry(status(pod.status)).or_default().push(pod);
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion, QuestionSheet, StandingQuestion};
+use pumice_model::extender::{
+    ExtenderAnswer, ExtenderQuestion, ExtenderReply, QuestionSheet, StandingQuestion, ToldSession,
+};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
@@ -15,10 +17,12 @@ use super::{ExtenderClient, NodeTexts};
 pub struct ExtenderRounds {
     /// Its client.
     pub client: Arc<ExtenderClient>,
+    /// The sheets that are for this extender ([`QuestionSheet::generation`]).
+    pub generation: u64,
     /// From one request to the next of the same question, unless it takes longer.
     pub period: Duration,
     /// Where answers go that are news.
-    pub answers: mpsc::Sender<(ExtenderQuestion, ExtenderAnswer)>,
+    pub answers: mpsc::Sender<ExtenderReply>,
 }
 
 /// The questions as they were told last, for those who ask.
@@ -28,6 +32,7 @@ struct EncodedSheet {
     number: u64,
     questions: BTreeMap<ExtenderQuestion, StandingQuestion>,
     nodes: NodeTexts,
+    session: Option<Arc<ToldSession>>,
 }
 
 impl ExtenderRounds {
@@ -38,9 +43,15 @@ impl ExtenderRounds {
         let mut tasks: BTreeMap<ExtenderQuestion, AbortHandle> = BTreeMap::new();
         // Ends all of them when it goes.
         let mut running = JoinSet::new();
+        running.spawn(Arc::clone(&rounds).tell_sessions(asked.clone()));
         loop {
             let sheet = Arc::clone(&sheets.borrow_and_update());
-            let new = Arc::new(encoded.borrow().next(&sheet));
+            let new = match sheet.generation == rounds.generation {
+                true => encoded.borrow().next(&sheet),
+                // Another one is to be asked.
+                false => EncodedSheet::default(),
+            };
+            let new = Arc::new(new);
             tasks.retain(|question, task| {
                 let stands = new.questions.contains_key(question);
                 if !stands {
@@ -61,6 +72,23 @@ impl ExtenderRounds {
                     return;
                 },
                 () = rounds.answers.closed() => return,
+            }
+        }
+    }
+
+    /// Tells of cycles, one after the other: of those that came meanwhile only the newest one.
+    async fn tell_sessions(self: Arc<Self>, mut sheets: watch::Receiver<Arc<EncodedSheet>>) {
+        let mut told = None;
+        loop {
+            let sheet = Arc::clone(&sheets.borrow_and_update());
+            if let Some(session) = &sheet.session
+                && told != Some(session.cycle)
+            {
+                told = Some(session.cycle);
+                self.client.tell_session(session, &sheet.nodes).await;
+            }
+            if sheets.changed().await.is_err() {
+                return;
             }
         }
     }
@@ -88,8 +116,12 @@ impl ExtenderRounds {
             };
             if is_news {
                 said = Some((sheet.number, answer.clone()));
-                let told = self.answers.send((question.clone(), answer)).await;
-                if told.is_err() {
+                let reply = ExtenderReply {
+                    generation: self.generation,
+                    question: question.clone(),
+                    answer,
+                };
+                if self.answers.send(reply).await.is_err() {
                     return;
                 }
             }
@@ -108,6 +140,7 @@ impl EncodedSheet {
                 .map(|asked| (asked.question.clone(), asked.clone()))
                 .collect(),
             nodes: self.nodes.renewed(&sheet.nodes),
+            session: sheet.session.clone(),
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Extenders as they are, and as they should not be, on loopback.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use pumice_model::TaskStatus;
 use pumice_model::extender::{
-    ExtenderQuestion, QuestionAbout, QuestionSheet, ToldJob, ToldNode, ToldPod,
+    ExtenderQuestion, ExtenderReply, QuestionAbout, QuestionSheet, ToldJob, ToldNode, ToldPod,
 };
 use pumice_model::object::{GroupPhase, NodeObject, QueueObject};
 use serde_json::{Value, json};
@@ -15,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
 use super::*;
+
+mod told;
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
@@ -70,6 +71,9 @@ impl StandIn {
             url_prefix: format!("http://{}/base", self.address),
             timeout_ms: 300,
             verbs: verbs.into(),
+            events: ExtenderEvent::ALL
+                .map(|event| (event, format!("t/{}", event.name())))
+                .into(),
             ignorable: false,
             managed_resources: None,
         }
@@ -173,6 +177,7 @@ fn node(name: &str) -> Arc<ToldNode> {
     Arc::new(ToldNode {
         object: NodeObject {
             name: name.to_owned(),
+            uid: format!("{name}-uid"),
             labels: vec![("zone".to_owned(), "z".to_owned())],
             allocatable: cpu(4000),
             ..NodeObject::default()
@@ -181,11 +186,11 @@ fn node(name: &str) -> Arc<ToldNode> {
         used: cpu(3000),
         releasing: cpu(500),
         total: cpu(4000),
-        pods: vec![ToldPod {
+        pods: vec![Arc::new(ToldPod {
             node: Some(name.to_owned()),
             status: TaskStatus::Running,
             ..pod("on-it")
-        }],
+        })],
     })
 }
 
@@ -204,7 +209,7 @@ fn job() -> ToldJob {
         allocated: Vec::new(),
         total: vec![("cpu".to_owned(), 3000)],
         created_s: 1_000_000_000,
-        pods: vec![pod("a")],
+        pods: vec![Arc::new(pod("a"))],
     }
 }
 
@@ -216,19 +221,33 @@ fn asked(verb: ExtenderVerb) -> StandingQuestion {
             ..QueueObject::default()
         })),
         ExtenderVerb::JobEnqueueable | ExtenderVerb::JobReady => {
-            QuestionAbout::Job(Box::new(job()))
+            QuestionAbout::Job(Arc::new(job()))
         }
         ExtenderVerb::Predicate | ExtenderVerb::Prioritize => {
-            QuestionAbout::Pod(Box::new(pod("a")))
+            QuestionAbout::Pod(Arc::new(pod("a")))
         }
+        ExtenderVerb::Preemptable | ExtenderVerb::Reclaimable => QuestionAbout::Victims {
+            evictor: Arc::new(pod("a")),
+            candidates: ["c", "b"].map(|name| Arc::new(pod(name))).to_vec(),
+        },
     };
     StandingQuestion {
         question: ExtenderQuestion {
             verb,
             subject: "it".to_owned(),
+            uid: String::new(),
         },
         about: Arc::new(about),
         is_answered: false,
+    }
+}
+
+/// What was said of a node.
+fn about<T>(name: &str, said: T) -> AboutNode<T> {
+    AboutNode {
+        node: name.to_owned(),
+        uid: format!("{name}-uid"),
+        said,
     }
 }
 
@@ -246,8 +265,8 @@ async fn a_pod_is_asked_about_node_by_node() {
     })
     .await;
     let expected = ExtenderAnswer::Nodes(vec![
-        ("n1".to_owned(), NodeWord::Fits),
-        ("n2".to_owned(), NodeWord::Refused("too old".to_owned())),
+        about("n1", NodeWord::Fits),
+        about("n2", NodeWord::Refused("too old".to_owned())),
     ]);
     assert_eq!(server.ask(ExtenderVerb::Predicate).await, expected);
     let heard = server.heard();
@@ -262,8 +281,9 @@ async fn messages_have_volcanos_shape() {
     let _ = server.ask(ExtenderVerb::Prioritize).await;
     let _ = server.ask(ExtenderVerb::JobReady).await;
     let _ = server.ask(ExtenderVerb::QueueOverused).await;
+    let _ = server.ask(ExtenderVerb::Preemptable).await;
     let heard = server.heard();
-    let [pod, job, queue] = &heard[..] else {
+    let [pod, job, queue, victims] = &heard[..] else {
         panic!("{heard:?}")
     };
     for (heard, pointer, expected) in [
@@ -297,6 +317,10 @@ async fn messages_have_volcanos_shape() {
         (job, "/job/PodGroup/status/phase", json!("Inqueue")),
         (queue, "/queue/Weight", json!(5)),
         (queue, "/queue/Queue/metadata/name", json!("q")),
+        (pod, "/nodes/0/Node/metadata/uid", json!("n1-uid")),
+        (victims, "/evictor/UID", json!("a")),
+        (victims, "/evictees/0/UID", json!("c")),
+        (victims, "/evictees/1/Pod/metadata/name", json!("b")),
     ] {
         assert_eq!(*at(heard, pointer), expected, "{pointer}");
     }
@@ -304,14 +328,19 @@ async fn messages_have_volcanos_shape() {
 
 #[tokio::test]
 async fn answers_are_read_verb_by_verb() {
-    let scores = ExtenderAnswer::Scores(vec![("n1".to_owned(), 1.5), ("n2".to_owned(), -2.0)]);
+    let scores = |n1, n2| ExtenderAnswer::Scores(vec![about("n1", n1), about("n2", n2)]);
     let error = |text: &str| ExtenderAnswer::Error(text.to_owned());
     use ExtenderVerb::{JobEnqueueable, JobReady, Prioritize, QueueOverused};
     for (verb, answer, expected) in [
         (
             Prioritize,
             json!({"nodeScore": {"n2": -2, "n1": 1.5}}),
-            scores,
+            scores(1.5, -2.0),
+        ),
+        (
+            Prioritize,
+            json!({"nodeScore": {"n2": 0, "n1": 1, "absent": 1e300}}),
+            scores(1.0, 0.0),
         ),
         (
             Prioritize,
@@ -344,6 +373,41 @@ async fn answers_are_read_verb_by_verb() {
             QueueOverused,
             json!({"overused": true}),
             ExtenderAnswer::Flag(true),
+        ),
+    ] {
+        let text = answer.to_string();
+        let server = StandIn::start(move |_| ok(answer.clone())).await;
+        assert_eq!(server.ask(verb).await, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_go_is_read_of_those_who_were_told() {
+    use ExtenderVerb::{Preemptable, Reclaimable};
+    let victims = |uids: &[&str]| {
+        let uids = uids.iter().map(|uid| (*uid).to_owned());
+        ExtenderAnswer::Victims(Some(uids.collect()))
+    };
+    for (verb, answer, expected) in [
+        (
+            Preemptable,
+            json!({"status": 1, "victims": [{"UID": "c"}, {"UID": "b"}, {"UID": "other"}, {}]}),
+            victims(&["b", "c"]),
+        ),
+        (
+            Reclaimable,
+            json!({"status": 1, "victims": null}),
+            victims(&[]),
+        ),
+        (
+            Reclaimable,
+            json!({"status": -1, "victims": [{"UID": "c"}]}),
+            victims(&[]),
+        ),
+        (
+            Preemptable,
+            json!({"victims": [{"UID": "c"}]}),
+            ExtenderAnswer::Victims(None),
         ),
     ] {
         let text = answer.to_string();
@@ -394,7 +458,7 @@ async fn what_is_no_answer_is_a_failure_in_words() {
         let server = StandIn::start(move |_| reply.clone()).await;
         let why = match server.ask(verb).await {
             ExtenderAnswer::Failed(why) => why,
-            ExtenderAnswer::Nodes(words) => match &words[0].1 {
+            ExtenderAnswer::Nodes(words) => match &words[0].said {
                 NodeWord::Failed(why) => why.clone(),
                 word => panic!("{word:?}"),
             },
@@ -422,7 +486,7 @@ async fn an_extender_that_fails_again_and_again_is_left_alone() {
 /// Rounds over some questions, in a period that is over at once.
 struct Asking {
     sheets: watch::Sender<Arc<QuestionSheet>>,
-    answers: mpsc::Receiver<(ExtenderQuestion, ExtenderAnswer)>,
+    answers: mpsc::Receiver<ExtenderReply>,
 }
 
 impl Asking {
@@ -431,6 +495,7 @@ impl Asking {
         let (sender, answers) = mpsc::channel(1);
         let rounds = ExtenderRounds {
             client: Arc::new(server.client()),
+            generation: 3,
             period: Duration::from_millis(1),
             answers: sender,
         };
@@ -439,14 +504,17 @@ impl Asking {
     }
 
     fn tell(&self, questions: Vec<StandingQuestion>) {
-        let nodes = Vec::new();
-        self.sheets
-            .send_replace(Arc::new(QuestionSheet { questions, nodes }));
+        self.sheets.send_replace(Arc::new(QuestionSheet {
+            generation: 3,
+            questions,
+            ..QuestionSheet::default()
+        }));
     }
 
     async fn next(&mut self) -> (ExtenderVerb, ExtenderAnswer) {
-        let (question, answer) = self.answers.recv().await.expect("an answer");
-        (question.verb, answer)
+        let reply = self.answers.recv().await.expect("an answer");
+        assert_eq!(reply.generation, 3);
+        (reply.question.verb, reply.answer)
     }
 }
 
@@ -511,8 +579,23 @@ fn nodes_that_have_not_changed_are_not_encoded_again() {
     let (first, second) = (node("n1"), node("n2"));
     let texts = NodeTexts::default().renewed(&[Arc::clone(&first), second]);
     let again = texts.renewed(&[first, node("n2")]);
-    let same = |at: usize| Arc::ptr_eq(&texts.all()[at].1, &again.all()[at].1);
-    assert!(same(0) && !same(1));
-    let names: BTreeMap<_, _> = again.all().iter().cloned().collect();
-    assert_eq!(names.len(), 2);
+    let same = |((_, before), (_, after))| Arc::ptr_eq(before, after);
+    let same: Vec<bool> = texts.all().zip(again.all()).map(same).collect();
+    assert_eq!(same, [true, false]);
+}
+
+#[tokio::test]
+async fn questions_for_another_extender_are_not_asked() {
+    let server = StandIn::start(|_| ok(json!({"status": true}))).await;
+    let mut asking = Asking::start(&server);
+    asking.sheets.send_replace(Arc::new(QuestionSheet {
+        generation: 4,
+        questions: vec![asked(ExtenderVerb::QueueOverused)],
+        ..QuestionSheet::default()
+    }));
+    asking.tell(vec![asked(ExtenderVerb::JobReady)]);
+    assert_eq!(asking.next().await.0, ExtenderVerb::JobReady);
+    let lines = server.heard().into_iter().map(|heard| heard.line);
+    let lines: Vec<String> = lines.filter(|line| line.contains("overused")).collect();
+    assert_eq!(lines, [""; 0]);
 }

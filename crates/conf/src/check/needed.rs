@@ -1,4 +1,4 @@
-//! Arguments that others need, and those that are not built.
+//! Arguments that others need.
 
 use crate::arguments::Arguments;
 use crate::diagnostic::{Findings, TextRange};
@@ -16,13 +16,6 @@ pub(super) fn check(
 ) {
     let place = |name| TextRange::from(entry(node, name).map_or(node, |entry| &entry.key));
     let is_given = |name: &&&str| is_given(read, name);
-    for name in spec.absent.iter().filter(is_given) {
-        let message =
-            format!("`{name}` is part of Volcano but not built into this version of Pumice");
-        found
-            .error("E0312-argument-not-built", place(name), message)
-            .help("remove it: the rest of the plugin works without");
-    }
     for needed in spec
         .needed
         .iter()

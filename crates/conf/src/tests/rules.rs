@@ -21,7 +21,6 @@ const MAPS: Arg<TextMaps> = Arg::text_maps("share.Maps", 2, "team: blue", "");
 
 const URL: Arg<Text> = Arg::text("share.Url", "", "");
 const VERB: Arg<Text> = Arg::text("share.Verb", "", "");
-const LATER: Arg<Text> = Arg::text("share.Later", "", "");
 const NAMES: Arg<Texts> = Arg::texts("share.Names", "");
 
 const REGISTRY: Registry = Registry {
@@ -34,7 +33,6 @@ const REGISTRY: Registry = Registry {
             MAPS.spec(),
             URL.spec(),
             VERB.spec(),
-            LATER.spec(),
             NAMES.spec(),
         ],
         needed: &[NeededArgument {
@@ -42,7 +40,6 @@ const REGISTRY: Registry = Registry {
             example: "http://there",
             by: &[VERB.name()],
         }],
-        absent: &[LATER.name()],
         exclusive: &[ExclusiveSwitches {
             one: MEMORY.name(),
             other: NUMBER.name(),
@@ -84,8 +81,6 @@ fn arguments_are_checked_against_the_rules_of_their_plugin() {
         ("share.Url: {}\nshare.Verb: ask", &["E0301 6:18"]),
         ("share.Url: http://here\nshare.Verb: ask", &[]),
         ("share.Verb: \"\"", &[]),
-        ("share.Later: now", &["E0312 6:7"]),
-        ("share.Later: \"\"", &[]),
         ("share.Names: [a, b]", &[]),
         ("share.Names: []", &[]),
         ("share.Names: a", &["E0301 6:20"]),

@@ -29,7 +29,6 @@ fn follow(strict: bool, texts: &[Result<&str, &str>]) -> Followed {
         devices,
         reports: cell::channel(Vec::new()).0,
         usage: cell::channel(None).0,
-        extender: cell::channel(None).0,
         status: Arc::clone(&status),
         in_use: Arc::default(),
         metrics: Arc::clone(&metrics),

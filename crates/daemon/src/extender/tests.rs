@@ -1,5 +1,5 @@
 use pumice_model::extender::{
-    ExtenderAnswer, ExtenderQuestion, ExtenderVerb, QuestionAbout, StandingQuestion,
+    ExtenderAnswer, ExtenderEvent, ExtenderQuestion, ExtenderVerb, QuestionAbout, StandingQuestion,
 };
 use pumice_model::object::QueueObject;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,30 +34,34 @@ fn settings(url_prefix: String) -> ExtenderSettings {
         url_prefix,
         timeout_ms: 5000,
         verbs: [verb].into(),
+        events: [(ExtenderEvent::SessionOpen, "open".to_owned())].into(),
         ignorable: false,
         managed_resources: None,
     }
 }
 
-fn sheet() -> Arc<QuestionSheet> {
+/// What the extender of a number is asked.
+fn sheet(generation: u64, extender: Option<ExtenderSettings>) -> Arc<QuestionSheet> {
     let queue = QueueObject::default();
     Arc::new(QuestionSheet {
+        extender: extender.map(Arc::new),
+        generation,
         questions: vec![StandingQuestion {
             question: ExtenderQuestion {
                 verb: ExtenderVerb::QueueOverused,
                 subject: "default".to_owned(),
+                uid: String::new(),
             },
             about: Arc::new(QuestionAbout::Queue(Box::new(queue))),
             is_answered: false,
         }],
-        nodes: Vec::new(),
+        ..QuestionSheet::default()
     })
 }
 
 struct Follower {
-    settings: cell::Sender<Option<ExtenderSettings>>,
-    /// Kept: nobody tells questions any more once it is gone.
-    _questions: cell::Sender<Arc<QuestionSheet>>,
+    questions: cell::Sender<Arc<QuestionSheet>>,
+    decided: mpsc::Sender<ExtenderNotice>,
     commands: mpsc::Receiver<DecideCommand>,
     notices: mpsc::Receiver<Notice>,
     metrics: Arc<Metrics>,
@@ -65,24 +69,26 @@ struct Follower {
 
 impl Follower {
     fn start(settings: Option<ExtenderSettings>) -> Self {
-        let (settings, followed) = cell::channel(settings);
-        let (questions, told) = cell::channel(sheet());
+        let (questions, told) = cell::channel(sheet(1, settings));
+        let (decided, to_tell) = mpsc::channel(16);
         let (core, commands) = mpsc::channel(16);
         let (sender, notices) = mpsc::channel(16);
         let metrics = Arc::new(Metrics::new().expect("metrics"));
         let follower = ExtenderFollower {
             user_agent: "tests".to_owned(),
-            settings: followed,
-            questions: told,
             period: Duration::from_millis(1),
             core,
             metrics: Arc::clone(&metrics),
             notices: sender,
         };
-        tokio::spawn(follower.run());
+        let feed = ExtenderFeed {
+            questions: told,
+            notices: to_tell,
+        };
+        tokio::spawn(follower.run(feed));
         Self {
-            settings,
-            _questions: questions,
+            questions,
+            decided,
             commands,
             notices,
             metrics,
@@ -90,13 +96,23 @@ impl Follower {
     }
 
     async fn answer(&mut self) -> ExtenderAnswer {
+        self.reply().await.1
+    }
+
+    /// Whose answer it is, and the answer.
+    async fn reply(&mut self) -> (u64, ExtenderAnswer) {
         match self.commands.recv().await {
-            Some(DecideCommand::ExtenderAnswer(delta)) => match *delta {
-                Delta::ExtenderAnswer { answer, .. } => *answer,
-                delta => panic!("{delta:?}"),
-            },
+            Some(DecideCommand::ExtenderReply(reply)) => (reply.generation, reply.answer),
             _ => panic!("no answer"),
         }
+    }
+
+    /// How many notices came to this.
+    fn notices(&self, result: &str) -> usize {
+        let text = self.metrics.text().expect("metrics");
+        let name = format!("pumice_extender_notices_total{{result=\"{result}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&*name));
+        line.map_or(0, |count| count.parse().expect("a number"))
     }
 
     /// The next notice that stands, or that it is over.
@@ -142,6 +158,30 @@ async fn another_extender_is_asked_at_once() {
     let mut follower = Follower::start(Some(settings(first)));
     let failed = follower.answer().await;
     assert!(matches!(failed, ExtenderAnswer::Failed(_)), "{failed:?}");
-    follower.settings.send_replace(Some(settings(second)));
-    assert_eq!(follower.answer().await, ExtenderAnswer::Flag(false));
+    let other = sheet(2, Some(settings(second)));
+    follower.questions.send_replace(other);
+    let (generation, answer) = follower.reply().await;
+    assert_eq!((generation, answer), (2, ExtenderAnswer::Flag(false)));
+}
+
+#[tokio::test]
+async fn what_another_extender_was_to_be_told_is_told_to_nobody() {
+    let (_status, statuses) = cell::channel(200);
+    let url = server(statuses).await;
+    let mut told = settings(url);
+    told.events = [(ExtenderEvent::JobEnqueued, "enqueued".to_owned())].into();
+    let follower = Follower::start(Some(told));
+    for generation in [0, 1, 2, 1] {
+        let notice = ExtenderNotice {
+            generation,
+            event: ExtenderEvent::JobEnqueued,
+            about: QuestionAbout::Gone,
+        };
+        follower.decided.send(notice).await.expect("somebody tells");
+    }
+    while follower.notices("told") < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(follower.notices("told"), 2);
+    assert_eq!(follower.notices("failed"), 0);
 }

@@ -51,6 +51,7 @@ pub fn pairs(pairs: &[(&str, &str)]) -> Pairs {
 pub fn node(name: &str, allocatable: &str) -> NodeObject {
     NodeObject {
         name: name.to_owned(),
+        uid: name.to_owned(),
         labels: pairs(&[(HOSTNAME, name)]),
         allocatable: amounts(allocatable),
         ..NodeObject::default()

@@ -2,10 +2,10 @@
 //! has a word on.
 
 use pumice_model::extender::{
-    ExtenderAnswer, ExtenderQuestion, ExtenderVerb, NodeWord, QuestionAbout, QuestionSheet,
-    StandingQuestion,
+    AboutNode, ExtenderAnswer, ExtenderQuestion, ExtenderVerb, NodeWord, QuestionAbout,
+    QuestionSheet, StandingQuestion,
 };
-use pumice_model::object::{PodObject, QueueObject};
+use pumice_model::object::{GroupObject, NodeObject, PodObject, QueueObject};
 use pumice_model::{Delta, State};
 
 use crate::cluster::*;
@@ -40,13 +40,25 @@ fn under(arguments: &str) -> Cluster {
     cluster
 }
 
+/// The UID of a PodGroup is its name here.
 fn answered(verb: ExtenderVerb, subject: &str, answer: ExtenderAnswer) -> Delta {
+    let uid = subject.split_once('/').map_or("", |(_, name)| name);
     Delta::ExtenderAnswer {
         question: ExtenderQuestion {
             verb,
             subject: subject.to_owned(),
+            uid: uid.to_owned(),
         },
         answer: Box::new(answer),
+    }
+}
+
+/// What is said of a node, whose UID is its name here.
+fn about<T>(node: &str, said: T) -> AboutNode<T> {
+    AboutNode {
+        node: node.to_owned(),
+        uid: node.to_owned(),
+        said,
     }
 }
 
@@ -57,7 +69,7 @@ fn failed(verb: ExtenderVerb, subject: &str) -> Delta {
 
 /// What is said of nodes `n1` and `n2`.
 fn nodes(n1: NodeWord, n2: NodeWord) -> ExtenderAnswer {
-    ExtenderAnswer::Nodes(vec![("n1".to_owned(), n1), ("n2".to_owned(), n2)])
+    ExtenderAnswer::Nodes(vec![about("n1", n1), about("n2", n2)])
 }
 
 fn refused(why: &str) -> NodeWord {
@@ -136,8 +148,7 @@ fn a_node_that_came_after_the_answer_takes_no_pod_before_the_next_one() {
     let (_, why) = cluster.why("a");
     let says = format!("1 the extender at {URL} has not answered predicate yet");
     assert!(why.contains(&says), "{why}");
-    let said = vec![("n0".to_owned(), NodeWord::Fits)];
-    let said = ExtenderAnswer::Nodes(said);
+    let said = ExtenderAnswer::Nodes(vec![about("n0", NodeWord::Fits)]);
     cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
     assert_eq!(settled(&mut cluster), ["a n0"]);
 }
@@ -180,7 +191,7 @@ fn an_answer_counts_until_the_next_one() {
 fn scores_of_the_extender_are_added_as_they_are() {
     let mut cluster = asking(&["prioritize"]).pod(pod("a", "1c"));
     assert_eq!(settled(&mut cluster), [""; 0]);
-    let scores = vec![("n1".to_owned(), 0.25), ("n2".to_owned(), 0.5)];
+    let scores = vec![about("n1", 0.25), about("n2", 0.5)];
     let said = ExtenderAnswer::Scores(scores);
     cluster.apply(answered(ExtenderVerb::Prioritize, "a", said));
     assert_eq!(settled(&mut cluster), ["a n2"]);
@@ -213,7 +224,7 @@ fn queued(arguments: &str) -> Cluster {
 /// A verb, whom it is about, and what agreement is.
 fn all_verbs() -> [(ExtenderVerb, &'static str, ExtenderAnswer); 5] {
     let fits = || NodeWord::Fits;
-    let scores = vec![("n1".to_owned(), 1.0), ("n2".to_owned(), 0.0)];
+    let scores = vec![about("n1", 1.0), about("n2", 0.0)];
     [
         (ExtenderVerb::Predicate, "a", nodes(fits(), fits())),
         (
@@ -334,8 +345,11 @@ fn a_dump_has_the_answers() {
     let mut copy = State::new("default");
     let dump = cluster.engine.state().dump();
     dump.into_iter().for_each(|delta| copy.apply(delta));
-    let known = copy.extender_answers().find(ExtenderVerb::Predicate, "a");
-    assert_eq!(known.map(|(_, answer)| answer), Some(&said));
+    let known: Vec<_> = copy.extender_answers().all().collect();
+    let [(question, answer)] = &known[..] else {
+        panic!("{known:?}")
+    };
+    assert_eq!((&*question.subject, *answer), ("a", &said));
 }
 
 #[test]
@@ -351,22 +365,123 @@ fn another_extender_has_said_nothing_yet() {
 }
 
 #[test]
-fn more_questions_than_may_stand_have_their_turns() {
-    let mut cluster = asking(&["jobReady"]);
-    for at in 0..300 {
-        cluster.apply(Delta::PodApply(Box::new(pod(&format!("p{at:03}"), "1c"))));
+fn more_pods_than_may_be_asked_about_have_their_turns_and_jobs_need_none() {
+    let mut cluster = asking(&["predicate", "jobReady"]);
+    for at in 0..1100 {
+        cluster.apply(Delta::PodApply(Box::new(pod(&format!("p{at:04}"), "1c"))));
     }
     let mut asked = |now_s: i64| {
         while !cluster.engine.cycle(now_s).settled {}
         let questions = questions(&mut cluster);
-        (questions.len(), questions[0].clone())
+        let of_jobs = questions.iter().filter(|line| line.starts_with("jobReady"));
+        assert_eq!(of_jobs.count(), 1100);
+        let pods = questions
+            .iter()
+            .filter_map(|line| line.strip_prefix("predicate "));
+        let pods: Vec<String> = pods.map(str::to_owned).collect();
+        (pods.len(), pods[0].clone(), pods[pods.len() - 1].clone())
     };
-    let key = |at: usize| format!("jobReady ns/podgroup-p{at:03}");
-    assert_eq!(asked(0), (128, key(0)));
-    assert_eq!(asked(119), (128, key(0)));
-    assert_eq!(asked(120), (128, key(128)));
-    assert_eq!(asked(240), (44, key(256)));
-    assert_eq!(asked(360), (128, key(0)));
+    let turn = |from: &str, to: &str| (1024, from.to_owned(), to.to_owned());
+    assert_eq!(asked(0), turn("p0000", "p1023"));
+    assert_eq!(asked(119), turn("p0000", "p1023"));
+    // After the last one it goes on from the beginning.
+    assert_eq!(asked(120), turn("p1024", "p0947"));
+    assert_eq!(asked(240), turn("p0948", "p0871"));
+}
+
+#[test]
+fn where_there_are_many_nodes_fewer_pods_are_asked_about_at_a_time() {
+    let mut cluster = asking(&["predicate"]);
+    for at in 0..2098 {
+        let node = node(&format!("m{at:04}"), "3c 8Gi pods=9");
+        cluster.apply(Delta::NodeApply(Box::new(node)));
+    }
+    for at in 0..520 {
+        cluster.apply(Delta::PodApply(Box::new(pod(&format!("p{at:03}"), "1c"))));
+    }
+    settled(&mut cluster);
+    assert_eq!(questions(&mut cluster).len(), (1 << 20) / 2100);
+}
+
+#[test]
+fn an_answer_about_one_that_was_made_anew_under_its_name_does_not_count() {
+    let anew = |uid: &str| GroupObject {
+        uid: uid.to_owned(),
+        ..group("g", 1)
+    };
+    let mut cluster = asking(&["jobReady"])
+        .group(group("g", 1))
+        .pod(of_gang("a", "9c"));
+    settled(&mut cluster);
+    let ready = || ExtenderAnswer::Flag(true);
+    cluster.apply(answered(ExtenderVerb::JobReady, "ns/g", ready()));
+    settled(&mut cluster);
+    for name in ["n1", "n2"] {
+        cluster.apply(Delta::NodeApply(Box::new(node(name, "9c 8Gi pods=9"))));
+    }
+    let gone = Delta::GroupDelete("ns".to_owned(), "g".to_owned());
+    cluster.apply(gone);
+    cluster.apply(Delta::GroupApply(Box::new(anew("other"))));
+    assert_eq!(settled(&mut cluster), [""; 0]);
+    let (_, why) = cluster.why("a");
+    assert!(why.contains("has not answered jobReady yet"), "{why}");
+    cluster.apply(answered(ExtenderVerb::JobReady, "ns/g", ready()));
+    assert_eq!(settled(&mut cluster), [""; 0], "it was on its way");
+}
+
+#[test]
+fn an_answer_about_a_queue_that_was_made_anew_does_not_count() {
+    let made = |uid: &str| QueueObject {
+        uid: uid.to_owned(),
+        ..queue("default")
+    };
+    let mut cluster = asking(&["queueOverused"])
+        .queue(made("first"))
+        .pod(pod("a", "9c"));
+    settled(&mut cluster);
+    let asked = cluster.engine.question_sheet().questions;
+    let question = asked[0].question.clone();
+    cluster.apply(Delta::ExtenderAnswer {
+        question,
+        answer: Box::new(ExtenderAnswer::Flag(false)),
+    });
+    settled(&mut cluster);
+    cluster.apply(Delta::QueueDelete("default".to_owned()));
+    cluster.apply(Delta::QueueApply(Box::new(made("second"))));
+    cluster.apply(Delta::NodeApply(Box::new(node("n1", "9c 8Gi pods=9"))));
+    assert_eq!(settled(&mut cluster), [""; 0]);
+    let (_, why) = cluster.why("a");
+    assert!(why.contains("has not answered queueOverused yet"), "{why}");
+}
+
+#[test]
+fn an_answer_about_a_node_that_was_made_anew_does_not_count() {
+    let mut cluster = asking(&["predicate", "prioritize"]).pod(pod("a", "9c"));
+    settled(&mut cluster);
+    let said = nodes(NodeWord::Fits, NodeWord::Fits);
+    cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
+    let scores = ExtenderAnswer::Scores(vec![about("n1", 5.0)]);
+    cluster.apply(answered(ExtenderVerb::Prioritize, "a", scores));
+    settled(&mut cluster);
+    cluster.apply(Delta::NodeDelete("n1".to_owned()));
+    let other = |name: &str| NodeObject {
+        uid: format!("{name} again"),
+        ..node(name, "9c 8Gi pods=9")
+    };
+    cluster.apply(Delta::NodeApply(Box::new(other("n1"))));
+    assert_eq!(settled(&mut cluster), [""; 0]);
+    let (_, why) = cluster.why("a");
+    assert!(
+        why.contains("1 the extender at http://ext:8713 has not answered"),
+        "{why}"
+    );
+    let again = AboutNode {
+        uid: "n1 again".to_owned(),
+        ..about("n1", NodeWord::Fits)
+    };
+    let said = ExtenderAnswer::Nodes(vec![again]);
+    cluster.apply(answered(ExtenderVerb::Predicate, "a", said));
+    assert_eq!(settled(&mut cluster), ["a n1"]);
 }
 
 fn sheet_of(cluster: &mut Cluster) -> QuestionSheet {
@@ -397,7 +512,10 @@ fn the_extender_is_told_of_pods_nodes_jobs_and_queues_as_they_are() {
     };
     assert_eq!((queue.weight, job.min_available), (7, 2));
     assert_eq!((&*job.key, &*pod.job), ("ns/g", "ns/g"));
-    assert_eq!(job.pods, [(**pod).clone()]);
+    let [of_job] = &job.pods[..] else {
+        panic!("{job:?}")
+    };
+    assert!(std::sync::Arc::ptr_eq(of_job, pod), "it is put down once");
     let cpu = |amounts: &[(String, i64)]| {
         let cpu = amounts.iter().find(|(name, _)| name == "cpu");
         cpu.map_or(0, |(_, amount)| *amount)
@@ -415,6 +533,52 @@ fn the_extender_is_told_of_pods_nodes_jobs_and_queues_as_they_are() {
     let new = sheet_of(&mut cluster);
     assert!(std::sync::Arc::ptr_eq(&new.nodes[0], &sheet.nodes[0]));
     assert_eq!(new.nodes[1].pods, []);
+    cluster.apply(Delta::NodeApply(Box::new(node("n0", "1c 8Gi pods=9"))));
+    let more = sheet_of(&mut cluster);
+    for (before, after) in [(0, 1), (1, 2)] {
+        let (before, after) = (&new.nodes[before], &more.nodes[after]);
+        assert!(std::sync::Arc::ptr_eq(before, after), "they are as before");
+    }
+}
+
+#[test]
+fn what_changes_on_a_pod_is_told() {
+    let mut cluster = asking(&["predicate"]).pod(on("n1", pod("other", "1c")));
+    cluster.apply(Delta::PodApply(Box::new(pod("a", "9c"))));
+    let before = sheet_of(&mut cluster);
+    assert_eq!(before.nodes[0].pods[0].labels, []);
+    cluster.apply(Delta::PodApply(Box::new(PodObject {
+        labels: pairs(&[("k", "v")]),
+        priority: 7,
+        ..on("n1", pod("other", "2c"))
+    })));
+    let after = sheet_of(&mut cluster);
+    let told = &after.nodes[0].pods[0];
+    assert_eq!(told.labels, pairs(&[("k", "v")]));
+    assert_eq!(told.priority, 7);
+    assert!(told.request.contains(&("cpu".to_owned(), 2000)));
+}
+
+#[test]
+fn a_cycle_is_told_with_the_nodes_the_queues_and_the_jobs_that_wait() {
+    let mut cluster = under("extender.onSessionOpenVerb: open")
+        .group(group("g", 2))
+        .pod(of_gang("a", "1c"))
+        .pod(on("n2", pod("other", "2c")));
+    let sheet = sheet_of(&mut cluster);
+    let session = sheet.session.expect("it is told");
+    let jobs: Vec<&str> = session.jobs.iter().map(|job| &*job.key).collect();
+    assert_eq!(jobs, ["ns/g"]);
+    let queues: Vec<&str> = session.queues.iter().map(|queue| &*queue.name).collect();
+    assert!(queues.contains(&"default"), "{queues:?}");
+    assert_eq!(sheet.nodes[1].pods.len(), 1);
+    assert!(!cluster.engine.has_new_questions(), "each cycle once");
+    cluster.apply(Delta::PodApply(Box::new(of_gang("b", "9c"))));
+    cluster.decide();
+    assert!(cluster.engine.has_new_questions());
+    let next = cluster.engine.question_sheet().session.expect("the next");
+    assert!(next.cycle > session.cycle);
+    assert_eq!(next.jobs[0].pods.len(), 2);
 }
 
 #[test]
@@ -435,7 +599,7 @@ fn nobody_is_evicted_against_a_refusal_of_the_extender() {
             .pod(on("n1", member("l", pod("old", "3c"))))
             .pod(member("h", pod("new", "3c")));
         assert_eq!(cluster.plan(), [""; 0], "it has not answered");
-        let said = ExtenderAnswer::Nodes(vec![("n1".to_owned(), says)]);
+        let said = ExtenderAnswer::Nodes(vec![about("n1", says)]);
         cluster.apply(answered(ExtenderVerb::Predicate, "new", said));
         assert_eq!(cluster.plan(), plan);
     }
@@ -458,7 +622,8 @@ fn happening(dice: &mut Dice, round: u64, asked: &[StandingQuestion]) -> Delta {
         1 => Delta::PodDelete(name(dice.below(round + 1))),
         _ if asked.is_empty() => Delta::PodDelete(String::new()),
         _ => {
-            let question = &asked[dice.below(asked.len() as u64) as usize].question;
+            let asked = &asked[dice.below(asked.len() as u64) as usize];
+            let question = &asked.question;
             let yes = dice.below(3) > 0;
             let mut word = || match dice.below(2) {
                 0 => NodeWord::Fits,
@@ -467,12 +632,14 @@ fn happening(dice: &mut Dice, round: u64, asked: &[StandingQuestion]) -> Delta {
             let answer = match question.verb {
                 _ if round.is_multiple_of(7) => ExtenderAnswer::Failed("down".to_owned()),
                 ExtenderVerb::Predicate => nodes(word(), word()),
-                ExtenderVerb::Prioritize => {
-                    ExtenderAnswer::Scores(vec![("n2".to_owned(), round as f64)])
-                }
+                ExtenderVerb::Prioritize => ExtenderAnswer::Scores(vec![about("n2", round as f64)]),
                 ExtenderVerb::JobEnqueueable => ExtenderAnswer::Vote(i64::from(yes)),
                 ExtenderVerb::JobReady => ExtenderAnswer::Flag(yes),
                 ExtenderVerb::QueueOverused => ExtenderAnswer::Flag(!yes),
+                // Nobody goes here, so that is not asked.
+                ExtenderVerb::Preemptable | ExtenderVerb::Reclaimable => {
+                    ExtenderAnswer::Victims(None)
+                }
             };
             answered(question.verb, &question.subject, answer)
         }

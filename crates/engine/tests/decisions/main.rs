@@ -11,6 +11,7 @@ mod conditions;
 mod device_changes;
 mod devices;
 mod extender;
+mod extender_victims;
 mod gangs;
 mod left_alone;
 mod metrics_snapshot;

@@ -31,4 +31,8 @@ pub trait ExtenderQuestions {
     /// Each once, in an order that depends on nothing but the state. They stand until the plugin is opened
     /// anew.
     fn standing_questions(&self) -> &[NeededAnswer];
+
+    /// Jobs that wait, which an extender is told of with the cycle, the oldest ones first, each with a number
+    /// that changes whenever it does. None where cycles are not told.
+    fn told_jobs(&self) -> &[(JobIx, u64)];
 }

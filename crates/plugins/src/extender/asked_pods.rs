@@ -1,28 +1,19 @@
-//! Which pods an extender is asked about, and which questions stand (spec/02 §23.3).
+//! Which pods an extender is asked about (spec/02 §23.3).
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use pumice_framework::Changed;
-use pumice_framework::points::NeededAnswer;
-use pumice_model::extender::{ExtenderQuestion, ExtenderSettings, ExtenderVerb};
+use pumice_model::extender::{ExtenderSettings, ExtenderVerb};
 use pumice_model::object::Gates;
 use pumice_model::{JobIx, State, Task, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-/// Jobs whose questions stand at the same time.
-const MOST_JOBS: usize = 128;
-
-/// Kinds of pods of one job.
-const MOST_KINDS: usize = 1024;
-
-/// Where more is to be asked, others have their turn after so many seconds: longer than a simulation waits.
-const TURN_S: i64 = 120;
-
 /// Of each pod that waits and is of interest, the first of its job that is like it.
 pub(super) struct AskedPods {
-    /// It is asked about pods at all.
-    of_pods: bool,
+    /// It is asked about pods and nodes.
+    of_nodes: bool,
+    /// It is asked who may go for pods.
+    of_evictors: bool,
     /// Only pods that ask for one of these.
     managed: Option<Vec<String>>,
     jobs: FxHashMap<JobIx, PodsOfJob>,
@@ -33,19 +24,22 @@ pub(super) struct AskedPods {
 /// The pods of one job.
 #[derive(Default)]
 struct PodsOfJob {
-    /// UIDs of those it is asked about, the first ones first.
-    asked: Vec<Rc<str>>,
+    /// UIDs of those whose nodes are asked about, the first ones first.
+    kinds: Vec<Rc<str>>,
     /// Which of these stands for a pod.
     stands_for: FxHashMap<TaskIx, Rc<str>>,
+    /// UID of the first one for which others may go.
+    evictor: Option<Rc<str>>,
     /// The update that found the job changed.
     revision: u64,
 }
 
 impl AskedPods {
     pub fn new(settings: &ExtenderSettings) -> Self {
-        let of_pods = [ExtenderVerb::Predicate, ExtenderVerb::Prioritize];
+        let asks = |verb| settings.verbs.contains_key(&verb);
         Self {
-            of_pods: of_pods.iter().any(|verb| settings.verbs.contains_key(verb)),
+            of_nodes: asks(ExtenderVerb::Predicate) || asks(ExtenderVerb::Prioritize),
+            of_evictors: asks(ExtenderVerb::Preemptable) || asks(ExtenderVerb::Reclaimable),
             managed: settings.managed_resources.clone(),
             jobs: FxHashMap::default(),
             updates: 0,
@@ -54,16 +48,28 @@ impl AskedPods {
 
     /// A pod asks for one of the managed resources.
     pub fn is_of_interest(&self, state: &State, task: TaskIx) -> bool {
-        let Some(managed) = &self.managed else {
-            return true;
-        };
-        let shape = state.shape(task);
-        let asks = |name: &String| {
-            let counted = state.resources().get(name);
-            let counted = counted.map_or(0, |resource| shape.request.get(resource));
-            counted > 0 || shape.uncounted.iter().any(|(other, _)| other == name)
-        };
-        managed.iter().any(asks)
+        let managed = self.managed.as_ref();
+        managed.is_none_or(|managed| state.asks_for_any(task, managed))
+    }
+
+    /// How often [`AskedPods::update`] has looked.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Which of these looks found the job changed.
+    pub fn revision(&self, job: JobIx) -> u64 {
+        self.jobs.get(&job).map_or(0, |pods| pods.revision)
+    }
+
+    /// UIDs of the pods of a job whose nodes are asked about, the first ones first.
+    pub fn kinds(&self, job: JobIx) -> &[Rc<str>] {
+        self.jobs.get(&job).map_or(&[], |pods| &pods.kinds)
+    }
+
+    /// UID of the pod of a job that is asked about by who may go for it.
+    pub fn evictor(&self, job: JobIx) -> Option<&str> {
+        self.jobs.get(&job)?.evictor.as_deref()
     }
 
     /// UID of the pod that stands for a pod.
@@ -98,7 +104,7 @@ impl AskedPods {
             revision: self.updates,
             ..PodsOfJob::default()
         };
-        if !self.of_pods {
+        if !self.of_nodes && !self.of_evictors {
             return pods;
         }
         let waits = |task: &&TaskIx| {
@@ -111,18 +117,30 @@ impl AskedPods {
             let task = state.task(*task);
             (task.created_s, &task.name, &task.uid)
         });
+        if self.of_evictors {
+            let evictor = waiting.iter().find(|task| !state.never_preempts(**task));
+            pods.evictor = evictor.map(|task| Rc::from(&*state.task(*task).uid));
+        }
+        if self.of_nodes {
+            pods.tell_kinds(state, waiting);
+        }
+        pods
+    }
+}
+
+impl PodsOfJob {
+    /// Of pods that wait, the first ones first, which are alike.
+    fn tell_kinds(&mut self, state: &State, waiting: Vec<TaskIx>) {
         let mut known = FxHashMap::default();
         for ix in waiting {
             let task = state.task(ix);
             let first = known.entry(kind_of(task)).or_insert_with(|| {
                 let uid: Rc<str> = Rc::from(&*task.uid);
-                pods.asked.push(Rc::clone(&uid));
+                self.kinds.push(Rc::clone(&uid));
                 uid
             });
-            pods.stands_for.insert(ix, Rc::clone(first));
+            self.stands_for.insert(ix, Rc::clone(first));
         }
-        pods.asked.truncate(MOST_KINDS);
-        pods
     }
 }
 
@@ -134,134 +152,4 @@ fn kind_of(task: &Task) -> impl Eq + std::hash::Hash + use<'_> {
         (task.role, task.sub_job, &task.annotations),
         (task.priority, task.priority_class, task.preemptable),
     )
-}
-
-/// The questions that stand.
-#[derive(Default)]
-pub(super) struct QuestionWindow {
-    /// Each once.
-    pub questions: Vec<NeededAnswer>,
-    /// When others have their turn, seconds since the epoch; none where all stand.
-    pub ends_s: Option<i64>,
-}
-
-impl QuestionWindow {
-    /// Of all that is to be asked, what has its turn at `now_s`, seconds since the epoch.
-    pub fn new(state: &State, settings: &ExtenderSettings, asked: &AskedPods, now_s: i64) -> Self {
-        let mut jobs = state.waiting_jobs();
-        jobs.retain(|job| {
-            let job = state.job(*job);
-            job.queue.is_some() && !job.origin.lacks_group()
-        });
-        let mut questions = of_queues(state, settings, &jobs, asked.updates);
-        jobs.retain(|job| is_asked_about(state, settings, asked, *job));
-        let turns = i64::try_from(jobs.len().div_ceil(MOST_JOBS).max(1)).unwrap_or(1);
-        let number = now_s.div_euclid(TURN_S);
-        let turn = usize::try_from(number.rem_euclid(turns)).unwrap_or(0);
-        for job in of_turn(state, &mut jobs, turn) {
-            questions.extend(of_job(state, settings, asked, *job));
-        }
-        Self {
-            questions,
-            ends_s: (turns > 1).then(|| (number + 1) * TURN_S),
-        }
-    }
-}
-
-/// The jobs that have a turn, by creation and name.
-fn of_turn<'a>(state: &State, jobs: &'a mut [JobIx], turn: usize) -> &'a [JobIx] {
-    let order = |left: &JobIx, right: &JobIx| {
-        let created_s = |job: &JobIx| state.job(*job).created_s;
-        let by_age = created_s(left).cmp(&created_s(right));
-        by_age.then_with(|| state.job_key_order(*left, *right))
-    };
-    let from = (turn * MOST_JOBS).min(jobs.len());
-    if 0 < from && from < jobs.len() {
-        jobs.select_nth_unstable_by(from, order);
-    }
-    let jobs = &mut jobs[from..];
-    if jobs.len() > MOST_JOBS {
-        jobs.select_nth_unstable_by(MOST_JOBS, order);
-    }
-    let count = jobs.len().min(MOST_JOBS);
-    jobs[..count].sort_unstable_by(order);
-    &jobs[..count]
-}
-
-/// Whether anything is asked about a job or its pods.
-fn is_asked_about(
-    state: &State,
-    settings: &ExtenderSettings,
-    asked: &AskedPods,
-    ix: JobIx,
-) -> bool {
-    let asks = |verb| settings.verbs.contains_key(&verb);
-    let job = state.job(ix);
-    match job.is_pending() {
-        true => asks(ExtenderVerb::JobEnqueueable) && job.min_resources.is_some(),
-        false => {
-            let has_pods = || {
-                asked
-                    .jobs
-                    .get(&ix)
-                    .is_some_and(|pods| !pods.asked.is_empty())
-            };
-            asks(ExtenderVerb::JobReady) || has_pods()
-        }
-    }
-}
-
-fn of_queues(
-    state: &State,
-    settings: &ExtenderSettings,
-    jobs: &[JobIx],
-    revision: u64,
-) -> Vec<NeededAnswer> {
-    let verb = ExtenderVerb::QueueOverused;
-    if !settings.verbs.contains_key(&verb) {
-        return Vec::new();
-    }
-    let queues = jobs.iter().filter_map(|job| state.job(*job).queue);
-    let names: BTreeSet<&str> = queues
-        .map(|queue| state.queue(queue).object.name.as_str())
-        .collect();
-    let needed = |name: &str| NeededAnswer {
-        question: ExtenderQuestion {
-            verb,
-            subject: name.to_owned(),
-        },
-        revision,
-    };
-    names.into_iter().map(needed).collect()
-}
-
-fn of_job(
-    state: &State,
-    settings: &ExtenderSettings,
-    asked: &AskedPods,
-    ix: JobIx,
-) -> Vec<NeededAnswer> {
-    let job = state.job(ix);
-    let pods = asked.jobs.get(&ix);
-    let revision = pods.map_or(0, |pods| pods.revision);
-    let needed = |verb: ExtenderVerb, subject: &str| {
-        let subject = subject.to_owned();
-        let question = ExtenderQuestion { verb, subject };
-        let asks = settings.verbs.contains_key(&verb);
-        asks.then_some(NeededAnswer { question, revision })
-    };
-    let key = state.extender_key(job);
-    if job.is_pending() {
-        // Without `minResources` it is admitted unasked.
-        let admission = needed(ExtenderVerb::JobEnqueueable, &key);
-        let admission = admission.filter(|_| job.min_resources.is_some());
-        return admission.into_iter().collect();
-    }
-    let ready = needed(ExtenderVerb::JobReady, &key).into_iter();
-    let pods = pods.into_iter().flat_map(|pods| pods.asked.iter());
-    let of_pods = pods.flat_map(|pod| {
-        let verbs = [ExtenderVerb::Predicate, ExtenderVerb::Prioritize];
-        verbs.into_iter().filter_map(|verb| needed(verb, pod))
-    });
-    ready.chain(of_pods).collect()
 }

@@ -4,7 +4,7 @@ use pumice_conf::{
     Arg, Arguments, Enabled, FormedText, NeededArgument, PluginConf, PluginSpec, TextForm, Texts,
     parse_go_duration,
 };
-use pumice_model::extender::{ExtenderSettings, ExtenderVerb};
+use pumice_model::extender::{ExtenderEvent, ExtenderSettings, ExtenderVerb};
 
 /// Longest time a request may take.
 const LONGEST_S: i64 = 60;
@@ -52,11 +52,11 @@ const MANAGED: Arg<Texts> = Arg::texts(
 );
 const SESSION_OPEN: Arg<FormedText> = verb(
     "extender.onSessionOpenVerb",
-    "A cycle begins; not built, and refused.",
+    "Told that a cycle has decided, with what it decided from; off unless given.",
 );
 const SESSION_CLOSE: Arg<FormedText> = verb(
     "extender.onSessionCloseVerb",
-    "A cycle has ended; not built, and refused.",
+    "Told after that; off unless given.",
 );
 const PREDICATE: Arg<FormedText> = verb(
     "extender.predicateVerb",
@@ -68,11 +68,11 @@ const PRIORITIZE: Arg<FormedText> = verb(
 );
 const PREEMPTABLE: Arg<FormedText> = verb(
     "extender.preemptableVerb",
-    "Whom a pod may preempt; not built, and refused.",
+    "Whom a pod may preempt; off unless given.",
 );
 const RECLAIMABLE: Arg<FormedText> = verb(
     "extender.reclaimableVerb",
-    "Whom a queue may reclaim from; not built, and refused.",
+    "Whom a pod may reclaim from; off unless given.",
 );
 const OVERUSED: Arg<FormedText> = verb(
     "extender.queueOverusedVerb",
@@ -84,7 +84,7 @@ const ENQUEUEABLE: Arg<FormedText> = verb(
 );
 const ENQUEUED: Arg<FormedText> = verb(
     "extender.jobEnqueuedVerb",
-    "A job was admitted; not built, and refused.",
+    "Told that a job was admitted; off unless given.",
 );
 const READY: Arg<FormedText> = verb(
     "extender.jobReadyVerb",
@@ -92,11 +92,11 @@ const READY: Arg<FormedText> = verb(
 );
 const ALLOCATE: Arg<FormedText> = verb(
     "extender.allocateFuncVerb",
-    "A pod was given a place; not built, and refused.",
+    "Told that a pod was given a place; off unless given.",
 );
 const DEALLOCATE: Arg<FormedText> = verb(
     "extender.deallocateFuncVerb",
-    "A pod lost its place; not built, and refused.",
+    "Told that a pod has lost its place; off unless given.",
 );
 
 const fn verb(name: &'static str, doc: &'static str) -> Arg<FormedText> {
@@ -134,17 +134,15 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
             OVERUSED.name(),
             ENQUEUEABLE.name(),
             READY.name(),
+            PREEMPTABLE.name(),
+            RECLAIMABLE.name(),
+            ALLOCATE.name(),
+            DEALLOCATE.name(),
+            ENQUEUED.name(),
+            SESSION_OPEN.name(),
+            SESSION_CLOSE.name(),
         ],
     }],
-    absent: &[
-        SESSION_OPEN.name(),
-        SESSION_CLOSE.name(),
-        PREEMPTABLE.name(),
-        RECLAIMABLE.name(),
-        ENQUEUED.name(),
-        ALLOCATE.name(),
-        DEALLOCATE.name(),
-    ],
     ..PluginSpec::PLAIN
 };
 
@@ -156,10 +154,15 @@ pub(crate) fn settings(conf: &PluginConf) -> ExtenderSettings {
         let is_asked = !text.is_empty() && is_on(verb, enabled);
         is_asked.then(|| (verb, text.to_owned()))
     };
+    let event = |event: ExtenderEvent| {
+        let text = argument_of_event(event).read(arguments);
+        (!text.is_empty()).then(|| (event, text.to_owned()))
+    };
     ExtenderSettings {
         url_prefix: URL_PREFIX.read(arguments).trim_end_matches('/').to_owned(),
         timeout_ms: timeout_ms(arguments),
         verbs: ExtenderVerb::ALL.into_iter().filter_map(verb).collect(),
+        events: ExtenderEvent::ALL.into_iter().filter_map(event).collect(),
         ignorable: IGNORABLE.read(arguments),
         managed_resources: MANAGED.read(arguments),
     }
@@ -172,6 +175,18 @@ fn argument_of(verb: ExtenderVerb) -> Arg<FormedText> {
         ExtenderVerb::JobReady => READY,
         ExtenderVerb::Predicate => PREDICATE,
         ExtenderVerb::Prioritize => PRIORITIZE,
+        ExtenderVerb::Preemptable => PREEMPTABLE,
+        ExtenderVerb::Reclaimable => RECLAIMABLE,
+    }
+}
+
+fn argument_of_event(event: ExtenderEvent) -> Arg<FormedText> {
+    match event {
+        ExtenderEvent::SessionOpen => SESSION_OPEN,
+        ExtenderEvent::SessionClose => SESSION_CLOSE,
+        ExtenderEvent::JobEnqueued => ENQUEUED,
+        ExtenderEvent::Allocate => ALLOCATE,
+        ExtenderEvent::Deallocate => DEALLOCATE,
     }
 }
 
@@ -182,6 +197,8 @@ fn is_on(verb: ExtenderVerb, enabled: &Enabled) -> bool {
         ExtenderVerb::JobReady => enabled.job_ready,
         ExtenderVerb::Predicate => enabled.predicate,
         ExtenderVerb::Prioritize => enabled.node_order,
+        ExtenderVerb::Preemptable => enabled.preemptable,
+        ExtenderVerb::Reclaimable => enabled.reclaimable,
     }
 }
 

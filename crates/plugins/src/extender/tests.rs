@@ -1,9 +1,11 @@
 //! What a configuration says of an extender.
 
 use pumice_conf::{Config, parse};
-use pumice_model::extender::ExtenderVerb;
+use pumice_model::extender::{ExtenderEvent, ExtenderVerb};
+use pumice_model::{JobIx, State};
 
-use crate::testing::REGISTRY;
+use super::turn::Turn;
+use crate::testing::{Cluster, REGISTRY, group};
 
 /// A configuration with these arguments, and what is said of it.
 fn conf(arguments: &str) -> (Option<Config>, Vec<String>) {
@@ -38,6 +40,35 @@ fn arguments_are_read_and_what_is_left_out_has_its_default() {
 }
 
 #[test]
+fn every_verb_of_volcano_is_taken() {
+    let verbs = [
+        "onSessionOpen",
+        "onSessionClose",
+        "predicate",
+        "prioritize",
+        "preemptable",
+        "reclaimable",
+        "queueOverused",
+        "jobEnqueueable",
+        "jobEnqueued",
+        "jobReady",
+        "allocateFunc",
+        "deallocateFunc",
+    ];
+    let verbs = verbs.map(|verb| format!("extender.{verb}Verb: {verb}"));
+    let (config, said) = conf(&format!(
+        "extender.urlPrefix: 'http://ext', {}",
+        verbs.join(", ")
+    ));
+    assert_eq!(said, [""; 0]);
+    let settings = crate::extender_settings(&config.expect("valid")).expect("it is asked");
+    let asked = ExtenderVerb::ALL.map(|verb| (verb, verb.name().to_owned()));
+    assert_eq!(settings.verbs, asked.into());
+    let told = ExtenderEvent::ALL.map(|event| (event, event.name().to_owned()));
+    assert_eq!(settings.events, told.into());
+}
+
+#[test]
 fn an_extender_without_verbs_is_not_asked() {
     let (config, said) = conf("extender.urlPrefix: 'http://ext:1'");
     assert_eq!(said, [""; 0]);
@@ -68,11 +99,9 @@ fn what_cannot_be_used_is_an_error_with_its_place() {
             "must be a list of strings",
         ),
         (
-            "extender.preemptableVerb: p",
-            "`extender.preemptableVerb` is part of Volcano but not built",
+            "extender.allocateFuncVerb: p",
+            "`extender.allocateFuncVerb` needs `extender.urlPrefix`",
         ),
-        ("extender.onSessionOpenVerb: p", "not built"),
-        ("extender.allocateFuncVerb: p", "not built"),
     ] {
         let (config, said) = conf(arguments);
         assert_eq!(config, None, "{arguments}");
@@ -81,4 +110,49 @@ fn what_cannot_be_used_is_an_error_with_its_place() {
         };
         assert!(only.contains(says), "{only}");
     }
+}
+
+/// Jobs of these names, one made after the other, as they are found.
+fn jobs(state: &State, names: &[&str]) -> Vec<JobIx> {
+    let find = |name: &&str| state.job_by_key("ns", name).expect("a job");
+    names.iter().map(find).collect()
+}
+
+#[test]
+fn a_turn_ends_with_time_and_goes_on_from_the_beginning_after_the_last() {
+    let mut cluster = Cluster::default();
+    for (created_s, name) in (0..).zip(["a", "b", "c", "d", "e"]) {
+        let mut group = group(name, "default");
+        group.created_s = created_s;
+        cluster = cluster.group(group);
+    }
+    let state = cluster.build();
+    let mut turn = Turn::default();
+    let mut chosen = |names: &[&str], now_s: i64| {
+        let all = jobs(&state, names);
+        let weight = |job| match job == jobs(&state, &["d"])[0] {
+            true => 3,
+            false => 1,
+        };
+        let chosen = turn.choose(&state, all, (2, now_s), weight);
+        let names = chosen.iter().map(|job| state.job(*job).group_name());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        (names.concat(), turn.ends_s())
+    };
+    let all = ["a", "b", "c", "d", "e"];
+    assert_eq!(chosen(&all[..2], 0), ("ab".to_owned(), None));
+    assert_eq!(chosen(&all, 7), ("ab".to_owned(), Some(127)));
+    // Others come and go, which moves nothing.
+    assert_eq!(chosen(&all[1..], 50), ("bc".to_owned(), Some(127)));
+    assert_eq!(chosen(&all[..2], 60), ("ab".to_owned(), None));
+    assert_eq!(chosen(&all, 126), ("ab".to_owned(), Some(127)));
+    assert_eq!(chosen(&all, 127), ("c".to_owned(), Some(247)));
+    assert_eq!(chosen(&all[..4], 128), ("c".to_owned(), Some(247)));
+    assert_eq!(
+        chosen(&all, 247),
+        ("d".to_owned(), Some(367)),
+        "too heavy, and alone"
+    );
+    assert_eq!(chosen(&all, 367), ("ea".to_owned(), Some(487)));
+    assert_eq!(chosen(&["b", "c", "d"], 400), ("bc".to_owned(), Some(487)));
 }

@@ -162,7 +162,7 @@ impl Process {
     fn carry_out(&mut self, effect: Effect, world: &mut FaultWorld<'_>) -> Result<(), Broken> {
         match effect {
             // No extender is configured.
-            Effect::Ask(_) => {}
+            Effect::Ask(_) | Effect::TellExtender(_) => {}
             Effect::Write(write) => {
                 match &write {
                     Write::Bind(request) => {
