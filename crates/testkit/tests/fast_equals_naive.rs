@@ -10,10 +10,11 @@ use pumice_conf::Config;
 use pumice_engine::{Decisions, Engine};
 use pumice_model::{Delta, JobIx, NodeIx, TaskStatus};
 use pumice_testkit::generate::{
-    claims_cluster, claims_conf_text, cluster, conf_text, evicting_conf_text, full_cluster,
-    full_protected_cluster, full_timed_cluster, full_tree_cluster, full_varied_cluster, moments,
-    network_cluster, network_conf_text, npu_cluster, npu_conf_text, numa_cluster, numa_conf_text,
-    protecting_conf_text, timed_conf_text, tree_conf_text, wide_cluster,
+    claims_cluster, claims_conf_text, cluster, conf_text, evicting_conf_text, extender_conf_text,
+    extender_moments, full_cluster, full_protected_cluster, full_timed_cluster, full_tree_cluster,
+    full_varied_cluster, moments, network_cluster, network_conf_text, npu_cluster, npu_conf_text,
+    numa_cluster, numa_conf_text, protecting_conf_text, timed_conf_text, tree_conf_text,
+    wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
@@ -37,6 +38,9 @@ const NETWORK_CASES: u64 = 600;
 
 /// Others of them that told the two apart once.
 const NETWORK_FOUND: &[u64] = &[5137, 6407];
+
+/// Clusters in which an extender has a word.
+const EXTENDER_CASES: u64 = 1000;
 
 /// Full clusters, for whose pods others are evicted.
 const EVICTING_CASES: u64 = 1000;
@@ -234,6 +238,29 @@ fn further_cycles_decide_what_the_naive_loop_decides() {
     for seed in run::seeds(CASES, CASES + CASES / 4) {
         check(seed, &cluster(seed), 3);
     }
+}
+
+#[test]
+fn what_an_extender_says_counts_as_in_the_naive_loop() {
+    let (mut binds, mut decided) = (0, 0);
+    let seeds = run::seeds(0, EXTENDER_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = 1 + 3 * u32::from(seed % 3 == 0);
+        let objects = cluster(seed);
+        let text = extender_conf_text(seed);
+        let moments = extender_moments(seed, &objects, cycles);
+        let outcome = check_over(&text, seed, &objects, moments);
+        if seed % 4 == 0 {
+            let config = run::config(&conf_text(seed));
+            let other = fast(&config, &objects, &mut naive::seconds(cycles));
+            decided += u64::from(other.binds != outcome.binds);
+        }
+        binds += outcome.binds.len() as u64;
+    }
+    // The cases are not trivial.
+    assert!(binds > cases / 2, "{binds} binds");
+    assert!(decided > cases / 10, "decided {decided} times");
 }
 
 #[test]

@@ -18,7 +18,8 @@ use pumice_model::object::{
 };
 use pumice_model::{ClaimStep, Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep};
 use pumice_testkit::generate::{
-    Changing, claims_conf_text, conf_text, network_conf_text, npu_conf_text, numa_conf_text,
+    Changing, claims_conf_text, conf_text, extender_answers, extender_conf_text, network_conf_text,
+    npu_conf_text, numa_conf_text,
 };
 
 /// Small clusters, and steps of each.
@@ -492,6 +493,24 @@ fn fresh_engine(config: &Config, cluster: &Changing, holds: &[(String, i64)]) ->
     fresh
 }
 
+/// Likewise; both hear what an extender says, if there is one.
+fn fresh_beside(
+    live: &mut Engine,
+    (seed, step): (u64, u32),
+    config: &Config,
+    cluster: &Changing,
+    holds: &[(String, i64)],
+) -> Engine {
+    let mut fresh = fresh_engine(config, cluster, holds);
+    if config.plugin("extender").is_some() {
+        for answer in extender_answers(seed, step.into(), &cluster.objects()) {
+            live.apply(answer.clone());
+            fresh.apply(answer);
+        }
+    }
+    fresh
+}
+
 /// The engine that will follow all changes, of some seeds one that cannot keep all it finds out.
 fn live_engine(seed: u64, config: &Config, cluster: &Changing, sleep: Sleep) -> Engine {
     let mut live = run::engine(config, &cluster.objects());
@@ -554,7 +573,7 @@ fn follow_under(
             config = run::config(&text);
             live.reconfigure(&config);
         }
-        let mut fresh = fresh_engine(&config, &cluster, &holds);
+        let mut fresh = fresh_beside(&mut live, (seed, step), &config, &cluster, &holds);
         let now_s = i64::from(step) * 100;
         if seed % 3 == 1 && step % 4 == 2 {
             live.forget_unused();
@@ -677,6 +696,22 @@ fn so_does_one_whose_configuration_changes_on_the_way() {
             _ => Sleep::Sound,
         };
         let conf = |step| conf_text(conf_seed(step));
+        follow_under(seed, Changing::small(seed), STEPS, sleep, conf)
+    });
+}
+
+#[test]
+fn so_does_one_to_which_an_extender_says_now_this_and_now_that() {
+    follow_all(run::seeds(0, CASES / 2), |seed| {
+        let sleep = match seed % 2 {
+            0 => Sleep::Checked,
+            _ => Sleep::Sound,
+        };
+        let conf = |step: u32| match (seed % 5, step / 6) {
+            // It is asked from then on.
+            (0, 0) => conf_text(seed),
+            _ => extender_conf_text(seed),
+        };
         follow_under(seed, Changing::small(seed), STEPS, sleep, conf)
     });
 }

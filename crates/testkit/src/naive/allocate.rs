@@ -9,7 +9,7 @@ use super::Cycle;
 use super::network::{self, DomainNodes};
 use super::place::{Reach, commit, place_in};
 use super::state::{Status, SubJob, World, foreign_gate};
-use super::{gates, newcomers, order, queue_share};
+use super::{extender, gates, newcomers, order, queue_share};
 
 /// What is left to try of a job: UIDs of its tasks by sub-job, and which sub-jobs come first
 /// because the job needs them.
@@ -78,7 +78,9 @@ fn collect(cycle: &mut Cycle) -> BTreeMap<String, Worksheet> {
             }
             job.group.status.phase = GroupPhase::Inqueue;
         }
-        if network::asks_in_vain(&cycle.world, &key) || gates::invalid_reason(cycle, &key).is_some()
+        if network::asks_in_vain(&cycle.world, &key)
+            || gates::invalid_reason(cycle, &key).is_some()
+            || !extender::lets_have_turns(cycle, &key)
         {
             continue;
         }

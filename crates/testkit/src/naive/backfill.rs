@@ -7,7 +7,7 @@ use pumice_model::object::{Gates, GroupPhase};
 use super::Cycle;
 use super::place::{Reach, commit, place_in};
 use super::state::Status;
-use super::{gates, network, order, queue_share};
+use super::{extender, gates, network, order, queue_share};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
@@ -15,7 +15,8 @@ pub fn run(cycle: &mut Cycle) {
     for (key, job) in cycle.world.session_jobs() {
         let pending = job.group.status.phase == GroupPhase::Pending;
         let valid = gates::invalid_reason(cycle, key).is_none()
-            && !network::asks_in_vain(&cycle.world, key);
+            && !network::asks_in_vain(&cycle.world, key)
+            && extender::lets_have_turns(cycle, key);
         if !pending && valid && !candidates(cycle, key).is_empty() {
             left.entry(job.queue.clone()).or_default().push(key.clone());
         }

@@ -7,7 +7,9 @@ use pumice_model::object::GroupPhase;
 
 use super::Cycle;
 use super::state::{Res, Status};
-use super::{capacity, devices, gates, network, order, queue_share, victims, waiting_time};
+use super::{
+    capacity, devices, extender, gates, network, order, queue_share, victims, waiting_time,
+};
 
 /// The action.
 pub fn run(cycle: &mut Cycle) {
@@ -61,6 +63,7 @@ fn opinion(cycle: &Cycle, plugin: &PluginConf, job: &str, gone: &Res) -> Option<
         "proportion" => Some(queue_share::proportion_admits(cycle, job, gone)),
         "capacity" => Some(capacity::admits(cycle, plugin, job)),
         "sla" => waiting_time::vote(cycle, plugin, job),
+        "extender" => extender::vote(cycle, job),
         _ => None,
     }
 }

@@ -16,6 +16,7 @@ mod capacity;
 pub mod claims;
 mod devices;
 mod enqueue;
+mod extender;
 mod filters;
 mod gates;
 mod hdrf;
@@ -85,7 +86,7 @@ pub struct Outcome {
 pub struct Moment {
     /// Seconds since the epoch.
     pub now_s: i64,
-    /// Changes of what nodes use.
+    /// Changes of what nodes use, and what an extender said.
     pub news: Vec<Delta>,
     /// Nobody runs it, because nothing has changed: it would decide nothing, and counts for no period.
     pub is_left_out: bool,

@@ -7,6 +7,7 @@ use pumice_model::object::NodeObject;
 use super::Cycle;
 use super::claims;
 use super::devices::{self, View};
+use super::extender;
 use super::filters::Filters;
 use super::network::DomainNodes;
 use super::node_groups;
@@ -56,6 +57,7 @@ impl<'a> Room<'a> {
             && node_groups::pass(cycle, task, node)
             && tdm::pass(cycle, task, node)
             && usage::pass(cycle, node)
+            && extender::pass(cycle, task, node)
             && numa::pass(cycle, task, node)
             && strategy_fit::pass(cycle, task, node, &idle)
             && devices::choose(cycle, task, node, View::Future).is_some()

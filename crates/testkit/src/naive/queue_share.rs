@@ -9,7 +9,7 @@ use pumice_model::object::{GroupPhase, QueueState};
 
 use super::state::{Job, Res, Status, Task, World, add, foreign_gate, get, sub, to_res};
 use super::victims::with_world;
-use super::{Cycle, capacity};
+use super::{Cycle, capacity, extender};
 
 /// Amounts while they are divided.
 pub type Shares = BTreeMap<String, f64>;
@@ -180,7 +180,12 @@ fn proportion_overused(cycle: &Cycle, queue: &str) -> bool {
 pub fn overused(cycle: &Cycle, queue: &str) -> bool {
     let mut plugins = cycle.plugins();
     plugins.any(|plugin| {
-        plugin.enabled.overused && plugin.name == "proportion" && proportion_overused(cycle, queue)
+        plugin.enabled.overused
+            && match plugin.name.as_str() {
+                "proportion" => proportion_overused(cycle, queue),
+                "extender" => extender::holds_back(cycle, queue),
+                _ => false,
+            }
     })
 }
 

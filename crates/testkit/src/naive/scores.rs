@@ -9,7 +9,7 @@ use super::Cycle;
 use super::filters::{matches_term, tolerates};
 use super::state::{Res, Task, World, add, get, to_res};
 use super::{
-    affinity, network, node_groups, numa, spread, strategy_fit, task_topology, tdm, usage,
+    affinity, extender, network, node_groups, numa, spread, strategy_fit, task_topology, tdm, usage,
 };
 
 const GPU: &str = "nvidia.com/gpu";
@@ -44,6 +44,7 @@ pub fn scores(cycle: &Cycle, task: &Task, nodes: &[&NodeObject]) -> Vec<f64> {
             *sum += match plugin.name.as_str() {
                 "binpack" => binpack(&cycle.world, &plugin.arguments, task, node),
                 "usage" => usage::score(cycle, plugin, node),
+                "extender" => extender::score(cycle, task, node),
                 "tdm" => tdm::score(cycle, plugin, task, node),
                 "nodegroup" => node_groups::score(cycle, plugin, task, node),
                 "resource-strategy-fit" => strategy_fit::score(&cycle.world, plugin, task, node),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use pumice_model::delta::Delta;
+use pumice_model::extender::{ExtenderAnswer, ExtenderQuestion};
 use pumice_model::object::{
     Amounts, BudgetObject, Gates, GroupCondition, GroupObject, HyperNodeObject, NodeObject,
     NodeUsage, NumatopologyObject, Pairs, PodObject, PriorityClassObject, QueueObject, Selector,
@@ -213,6 +214,8 @@ pub struct World {
     pub budgets: Vec<BudgetObject>,
     /// What was measured of nodes, by name.
     pub usage: BTreeMap<String, NodeUsage>,
+    /// What an extender said.
+    pub answers: BTreeMap<ExtenderQuestion, ExtenderAnswer>,
     /// When plugins last were due to name pods they want gone, by name.
     pub due_s: BTreeMap<String, i64>,
     /// The last cycle in which pods were evicted while `rescheduling` was due, seconds since the epoch.
@@ -349,6 +352,10 @@ impl World {
             Delta::NodeUsage { node, usage } if self.nodes.contains_key(node) => {
                 self.usage.remove(node);
                 self.usage.extend(usage.map(|usage| (node.clone(), usage)));
+            }
+            Delta::ExtenderAnswer { question, answer } => {
+                let answer = ExtenderAnswer::clone(answer);
+                self.answers.insert(question.clone(), answer);
             }
             Delta::GroupController(name) => self.makes_groups = name.is_some(),
             Delta::WorkloadApply(workload) => self.workloads.push(Rc::new(workload.clone())),
