@@ -17,6 +17,7 @@
 mod cluster;
 mod containers;
 mod controllers;
+mod extender;
 mod files;
 mod forward;
 mod judge;
@@ -35,6 +36,7 @@ mod wait;
 
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use controllers::Controllers;
+pub use extender::{ExtenderSays, ExtenderStandIn};
 pub use files::{ConfigMount, scratch};
 pub use forward::PortForwarder;
 pub use judge::{Judge, Verdict};

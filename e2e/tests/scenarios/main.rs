@@ -11,6 +11,7 @@ mod devices;
 mod effects;
 mod election;
 mod evictions;
+mod extender;
 mod faults;
 mod flags;
 mod late_gangs;
